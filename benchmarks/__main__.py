@@ -9,7 +9,7 @@ import importlib
 from benchmarks import table
 from benchmarks.machine import facts
 from benchmarks.results import FILE, Results
-from benchmarks.sides import Sides
+from benchmarks.servers import Servers
 
 NAMES = (
     "exec_latency",
@@ -27,21 +27,21 @@ NAMES = (
 
 
 def main() -> None:
-    """Run what was asked for, print it, and keep it beside the machine's facts."""
+    """Run the chosen benchmarks, print the table and write the results."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "--only", choices=NAMES, default="", metavar="NAME", help=", ".join(NAMES)
     )
     only = parser.parse_args().only
     results = Results()
-    with contextlib.closing(Sides()) as sides:
-        if sides.env is None:
-            print("No real Triton server here: blsnb is measured alone.")
+    with contextlib.closing(Servers()) as servers:
+        if servers.env is None:
+            print("No real Triton server is installed: only blsnb is measured.")
         for name in NAMES:
             if only in ("", name):
                 print(f"{name} …", flush=True)
                 benchmark = importlib.import_module(f"benchmarks.{name}")
-                results.add(name, benchmark.run(sides), facts(sides))
+                results.add(name, benchmark.run(servers), facts(servers))
     print("\n".join(table.lines(results.rows)))
     print(f"\nWrote {FILE}.")
 

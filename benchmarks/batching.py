@@ -1,19 +1,18 @@
-"""How long a request takes where dynamic batching takes several at once."""
+"""Duration of requests with dynamic batching."""
 
 from __future__ import annotations
 
-from benchmarks.goal import Goal
-from benchmarks.row import Row
-from benchmarks.sides import TIMESTAMPS, TRITON, Question, Sides
+from benchmarks.row import Goal, Row
+from benchmarks.servers import TIMESTAMPS, TRITON, BenchmarkRequest, Servers
 
 CONCURRENCIES = (1, 2, 4, 8, 16, 32)
 CALLS, ROUNDS = 20, 5
 
 
-def run(sides: Sides) -> list[Row]:
+def run(servers: Servers) -> list[Row]:
     """Measure a model that takes a millisecond for a batch of any size."""
-    questions = {_what(tasks): _question(tasks) for tasks in CONCURRENCIES}
-    found = sides.compare(questions, ROUNDS)
+    requests = {_what(tasks): _request(tasks) for tasks in CONCURRENCIES}
+    found = servers.compare(requests, ROUNDS)
     return [_row(tasks, found) for tasks in CONCURRENCIES]
 
 
@@ -21,9 +20,9 @@ def _what(tasks: int) -> str:
     return f"dynamic batching, {tasks} at once, per request"
 
 
-def _question(tasks: int) -> Question:
-    asked = {"MODEL": "batched", "CONCURRENCY": tasks, "CALLS": CALLS}
-    return ("measure_fan_out", asked)
+def _request(tasks: int) -> BenchmarkRequest:
+    inputs = {"MODEL": "batched", "CONCURRENCY": tasks, "CALLS": CALLS}
+    return ("measure_fan_out", inputs)
 
 
 def _row(tasks: int, found: dict[tuple[str, str], float]) -> Row:

@@ -1,4 +1,4 @@
-"""A Python process of its own that measures something and prints JSON."""
+"""Measurements in a Python process of their own."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import sys
 from typing import Any
 
 
-def ask(*arguments: object) -> Any:
-    """Run Python with arguments; return what its last line says."""
+def run_json(*arguments: object) -> Any:
+    """Run Python with arguments; return the JSON in its last line of output."""
     command = [sys.executable, *map(str, arguments)]
     ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(ran.stdout.splitlines()[-1])

@@ -1,4 +1,4 @@
-"""How long a chain of three models takes with 64 MB, on a device and without one."""
+"""Duration of a chain of three models with 64 MB, on a device and on the host."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from statistics import median
 import numpy as np
 
 from benchmarks.row import Row
-from benchmarks.sides import Sides
+from benchmarks.servers import Servers
 from blsnb import Server
 from blsnb.runtimes.choosing import choose
 
@@ -34,11 +34,11 @@ class TritonPythonModel:
 {body}
 """
 _ON_HOST = 'result = pb_utils.Tensor("Y", tensor.as_numpy() * 2)'
-_STAYING = """
+_ON_DEVICE = """
 array = xp.from_dlpack(tensor)
 result = pb_utils.Tensor.from_dlpack("Y", array * 2)
 """
-_BY_HOST = """
+_WITH_COPIES = """
 array = xp.asarray(tensor.as_numpy())
 result = pb_utils.Tensor("Y", xp.asnumpy(array * 2))
 """
@@ -73,8 +73,8 @@ _DEVICE_CALLER = _CALLER.format(
 )
 
 
-def run(sides: Sides) -> list[Row]:
-    """Measure where a device answers; elsewhere say why not."""
+def run(servers: Servers) -> list[Row]:
+    """Measure if there is a device; else print the reason."""
     try:
         chosen = choose("cupy")
     except ValueError as error:
@@ -85,28 +85,28 @@ def run(sides: Sides) -> list[Row]:
 
 
 def rows(runtime: str, library: str, size: int, rounds: int) -> list[Row]:
-    """Measure the chain on the host, on a device, and on both in turn.
+    """Measure the chain on the host, on a device, and with copies between both.
 
     Parameters
     ----------
     library
-        Module of the device's arrays, as models import it.
+        Name of the module of device arrays.
     """
     host = _chain("numpy", "", _ON_HOST, _HOST_CALLER, size, rounds)
-    stay = _chain(runtime, library, _STAYING, _DEVICE_CALLER, size, rounds)
-    moved = _chain(runtime, library, _BY_HOST, _HOST_CALLER, size, rounds)
+    on_device = _chain(runtime, library, _ON_DEVICE, _DEVICE_CALLER, size, rounds)
+    copied = _chain(runtime, library, _WITH_COPIES, _HOST_CALLER, size, rounds)
     what = f"three models, {size >> 20} MB"
     return [
         Row(f"{what}, NumPy", host, "µs"),
-        Row(f"{what}, {library}, on the device", stay, "µs", host, NUMPY),
-        Row(f"{what}, {library}, by way of the host", moved, "µs", host, NUMPY),
+        Row(f"{what}, {library}, on the device", on_device, "µs", host, NUMPY),
+        Row(f"{what}, {library}, with copies to the host", copied, "µs", host, NUMPY),
     ]
 
 
 def _chain(
     runtime: str, library: str, body: str, caller: str, size: int, rounds: int
 ) -> float:
-    """Return the median time of a chain in µs; the first round warms up."""
+    """Return the median duration of a chain in µs, without its first round."""
     kind, force = ("GPU", "no") if library else ("CPU", "yes")
     head = f"import {library} as xp" if library else ""
     with Server(runtime=runtime, trace_level="timestamps") as server:
@@ -117,8 +117,8 @@ def _chain(
             config = _CONFIG.format(kind=kind, force=force, output=output)
             lines = textwrap.indent(f"{lines}\nreturn [{_ANSWER}]", " " * 8)
             server.define(name, _SOURCE.format(head=head, body=lines), config=config)
-        asked = np.array([size // 4, rounds + 1], np.float32)
-        taken = server.infer("chain", {"X": asked})["Y"]
+        counts = np.array([size // 4, rounds + 1], np.float32)
+        taken = server.infer("chain", {"X": counts})["Y"]
     return median(taken[1:].tolist()) / 1000
 
 

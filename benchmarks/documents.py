@@ -1,15 +1,14 @@
-"""How large the document of a run is, and how long it takes to make."""
+"""Size of a run's document, and the time to make it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-from benchmarks.goal import Goal
 from benchmarks.recorded import run_of, server
 from benchmarks.rounds import medians
-from benchmarks.row import Row
-from benchmarks.sides import Sides
+from benchmarks.row import Goal, Row
+from benchmarks.servers import Servers
 from blsnb.trace.spans import Trace
 from blsnb.views.documents.document import html
 from blsnb.views.pictures.snapshot import snapshot
@@ -19,23 +18,23 @@ ROUNDS = 5
 PICTURE_MS, PICTURE_KB = Goal(100, unit="ms"), Goal(100, unit="KB")
 
 
-def run(sides: Sides) -> list[Row]:
+def run(servers: Servers) -> list[Row]:
     """Measure documents with values, and the static picture of the longest run."""
     with server("tensors") as ours:
         traces = {calls: run_of(ours, calls).keep().trace for calls in COUNTS}
     rows = []
     for calls, trace in traces.items():
-        time_ms, size_kb = _made(trace, html)
+        time_ms, size_kb = _measured(trace, html)
         rows.append(Row(f"document of {calls:,} calls, time", time_ms, "ms"))
         rows.append(Row(f"document of {calls:,} calls, size", size_kb, "KB"))
     what = f"static picture of {COUNTS[-1]:,} calls"
-    time_ms, size_kb = _made(trace, snapshot)
+    time_ms, size_kb = _measured(trace, snapshot)
     rows.append(Row(f"{what}, time", time_ms, "ms", goal=PICTURE_MS))
     return [*rows, Row(f"{what}, size", size_kb, "KB", goal=PICTURE_KB)]
 
 
-def _made(trace: Trace, make: Callable[[Trace], str]) -> tuple[float, float]:
-    """Return milliseconds and kilobytes."""
+def _measured(trace: Trace, make: Callable[[Trace], str]) -> tuple[float, float]:
+    """Return the duration in milliseconds and the size in kilobytes."""
     found = medians({make: lambda: [_timed(trace, make)]}, ROUNDS)
     return found[make], len(make(trace).encode()) / 1000
 

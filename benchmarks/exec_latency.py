@@ -1,19 +1,18 @@
-"""How long ``exec()`` of an identity model takes."""
+"""Duration of ``exec()`` of an identity model."""
 
 from __future__ import annotations
 
-from benchmarks.goal import Goal
-from benchmarks.row import Row
-from benchmarks.sides import TENSORS, TIMESTAMPS, TRITON, Sides
+from benchmarks.row import Goal, Row
+from benchmarks.servers import TENSORS, TIMESTAMPS, TRITON, Servers
 
 SIZES = (64, 4096)
 ROUNDS, CALLS = 15, 300
 GOALS = {TIMESTAMPS: Goal(1 / 20), TENSORS: Goal(1 / 10)}
 
 
-def run(sides: Sides) -> list[Row]:
-    """Measure at both levels of the trace."""
-    found = sides.compare(
+def run(servers: Servers) -> list[Row]:
+    """Measure at both trace levels."""
+    found = servers.compare(
         {
             f"{size:,} B": (
                 "measure_exec",

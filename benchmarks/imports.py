@@ -1,14 +1,13 @@
-"""How long ``import blsnb`` and ``%load_ext blsnb`` take, in fresh processes."""
+"""Durations of ``import blsnb`` and ``%load_ext blsnb`` in new processes."""
 
 from __future__ import annotations
 
 import functools
 
-from benchmarks.child import ask
-from benchmarks.goal import Goal
+from benchmarks.child import run_json
 from benchmarks.rounds import medians
-from benchmarks.row import Row
-from benchmarks.sides import Sides
+from benchmarks.row import Goal, Row
+from benchmarks.servers import Servers
 
 ROUNDS = 15
 TIMED = (
@@ -17,8 +16,8 @@ TIMED = (
 )
 
 
-def run(sides: Sides) -> list[Row]:
-    """Measure beside NumPy, which it needs."""
+def run(servers: Servers) -> list[Row]:
+    """Measure in comparison with NumPy, which blsnb imports."""
     subjects = {name: functools.partial(_imported, name) for name in ("blsnb", "numpy")}
     found = medians({"extension": _loaded} | subjects, ROUNDS)
     blsnb, numpy, extension = (found[it] for it in ("blsnb", "numpy", "extension"))
@@ -29,8 +28,8 @@ def run(sides: Sides) -> list[Row]:
 
 
 def _loaded() -> list[float]:
-    return [ask("-m", "benchmarks.kernel", 0)["load_ext"]]
+    return [run_json("-m", "benchmarks.kernel", 0)["load_ext"]]
 
 
 def _imported(name: str) -> list[float]:
-    return [ask("-c", TIMED.format(name))]
+    return [run_json("-c", TIMED.format(name))]

@@ -1,6 +1,6 @@
-"""A kernel without a browser, in a process of its own: what a first cell waits for.
+"""Durations of the first cells of a notebook, in a process of its own.
 
-Run as ``python -m benchmarks.kernel 10``; prints milliseconds as JSON.
+``python -m benchmarks.kernel 10`` defines ten models and prints milliseconds as JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CONFIG = (MODELS / "identity" / "config.pbtxt").read_text()
 
 
 def main(cells: int) -> None:
-    """Load the extension, then define a model so often, changed each time."""
+    """Load the extension, then define a changed model in each cell."""
     shell = InteractiveShell.instance()
     shell.run_cell("import numpy")
     found = {"load_ext": timed(lambda: shell.run_line_magic("load_ext", "blsnb"))}
@@ -35,13 +35,13 @@ def main(cells: int) -> None:
 
 
 def first(shell: InteractiveShell) -> None:
-    """Run the cells with which a notebook begins."""
+    """Run the first cells of a notebook."""
     shell.run_cell(f"%%triton_config identity\n{CONFIG}").raise_error()
     define(shell, -1)
 
 
 def define(shell: InteractiveShell, number: int) -> None:
-    """Run a cell that defines the model, and see it ready."""
+    """Run a cell that defines the model, and check that it is ready."""
     result = shell.run_cell(f"%%triton_model identity\n{SOURCE}# {number}\n")
     result.raise_error()
     import blsnb
@@ -50,7 +50,7 @@ def define(shell: InteractiveShell, number: int) -> None:
 
 
 def timed(act: Callable[[], object]) -> float:
-    """Return how many milliseconds something takes."""
+    """Return the duration of a call in milliseconds."""
     start = time.perf_counter()
     act()
     return 1000 * (time.perf_counter() - start)

@@ -1,4 +1,4 @@
-"""How long it takes until a model can be asked."""
+"""Time until a model is ready."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import blsnb
-from benchmarks.child import ask
-from benchmarks.goal import Goal
+from benchmarks.child import run_json
 from benchmarks.repository import MODELS, copy
 from benchmarks.rounds import medians
-from benchmarks.row import TRITON, Row
-from benchmarks.sides import Sides
+from benchmarks.row import TRITON, Goal, Row
+from benchmarks.servers import Servers
 from blsnb.parity.triton.environment import TritonEnv
 from tests.conformance.triton_target import TritonTarget
 
@@ -24,24 +23,24 @@ MODELS_LOADED, MODELS_REAL = 200, 5
 IDENTITY = MODELS / "identity"
 
 
-def run(sides: Sides) -> list[Row]:
+def run(servers: Servers) -> list[Row]:
     """Measure cells, and a repository of many models."""
-    return [*_cells(sides), _repository(sides)]
+    return [*_cells(servers), _repository(servers)]
 
 
-def _cells(sides: Sides) -> list[Row]:
-    """Measure ours in a process of its own, beside explicit reloads."""
+def _cells(servers: Servers) -> list[Row]:
+    """Measure cells in a process of its own, and explicit reloads of Triton."""
     first: list[float] = []
 
     def kernel() -> list[float]:
-        found = ask("-m", "benchmarks.kernel", CELLS)
+        found = run_json("-m", "benchmarks.kernel", CELLS)
         first.append(found["first"])
         return found["cells"]
 
     with contextlib.ExitStack() as opened:
         subjects = {"cell": kernel}
-        if sides.env is not None:
-            target = opened.enter_context(_real(sides.env))
+        if servers.env is not None:
+            target = opened.enter_context(_real(servers.env))
             subjects[TRITON] = functools.partial(_reload, target)
         found = medians(subjects, ROUNDS)
     return [
@@ -53,14 +52,14 @@ def _cells(sides: Sides) -> list[Row]:
             "Triton's explicit reload",
             Goal(1 / 100),
         ),
-        Row("cell to READY, in all", found["cell"], "ms", goal=Goal(10, unit="ms")),
+        Row("cell to READY, total", found["cell"], "ms", goal=Goal(10, unit="ms")),
         Row("the first model of a kernel", sorted(first)[ROUNDS // 2], "ms"),
     ]
 
 
 @contextlib.contextmanager
 def _real(env: TritonEnv) -> Iterator[TritonTarget]:
-    """Start a server as its users do: it completes configurations."""
+    """Start a real server that completes configurations."""
     with contextlib.closing(TritonTarget(env)) as target:
         target.load("identity", IDENTITY)
         yield target
@@ -73,7 +72,7 @@ def _reload(target: TritonTarget) -> list[float]:
 
 
 def _load(target: TritonTarget, model: str) -> float:
-    # The target loads a model once: what is loaded again is forgotten first.
+    # The target would not load a model that it knows.
     target._loaded.pop(model, None)
     start = time.perf_counter()
     failure = target.load(model)
@@ -83,16 +82,16 @@ def _load(target: TritonTarget, model: str) -> float:
     return 1000 * took
 
 
-def _repository(sides: Sides) -> Row:
-    """Measure a server that loads all at its start, beside loads one by one."""
+def _repository(servers: Servers) -> Row:
+    """Measure a server that loads models at its start, and single loads of Triton."""
     with TemporaryDirectory(prefix="blsnb-benchmarks-") as name:
         folder = Path(name)
         for number in range(MODELS_LOADED):
             copy(IDENTITY, folder / f"model_{number}")
         found = medians({"all": lambda: [_start(folder)]}, ROUNDS)
         theirs = None
-        if sides.env is not None:
-            with _real(sides.env) as target:
+        if servers.env is not None:
+            with _real(servers.env) as target:
                 theirs = sum(
                     _placed(target, folder / f"model_{number}")
                     for number in range(MODELS_REAL)

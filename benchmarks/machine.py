@@ -1,4 +1,4 @@
-"""What a measurement must be read with: the machine and the versions."""
+"""Machine and versions of a measurement."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.sides import Sides
+from benchmarks.servers import Servers
 
 
-def facts(sides: Sides) -> dict[str, Any]:
-    """Return the facts of this machine and this environment, now."""
+def facts(servers: Servers) -> dict[str, Any]:
+    """Return facts on this machine and environment."""
     return {
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "processor": processor(),
@@ -23,13 +23,13 @@ def facts(sides: Sides) -> dict[str, Any]:
         "python": platform.python_version(),
         "blsnb": version("blsnb"),
         "numpy": version("numpy"),
-        "triton": sides.triton.version if sides.triton else None,
-        "triton_python": sides.env.python_version if sides.env else None,
+        "triton": servers.triton.version if servers.triton else None,
+        "triton_python": servers.env.python_version if servers.env else None,
     }
 
 
 def processor() -> str:
-    """Return the processor's name where the system tells it."""
+    """Return the processor's name, as far as the system publishes it."""
     known = Path("/proc/cpuinfo")
     lines = known.read_text().splitlines() if known.exists() else []
     names = (line.partition(":")[2] for line in lines if line.startswith("model name"))

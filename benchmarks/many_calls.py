@@ -1,20 +1,19 @@
-"""How long calls below calls, calls beside calls, and streams take."""
+"""Durations of nested calls, concurrent calls and streams."""
 
 from __future__ import annotations
 
-from benchmarks.goal import Goal
 from benchmarks.repository import DEPTH, LINK
-from benchmarks.row import Row
-from benchmarks.sides import TIMESTAMPS, TRITON, Question, Sides
+from benchmarks.row import Goal, Row
+from benchmarks.servers import TIMESTAMPS, TRITON, BenchmarkRequest, Servers
 
 ROUNDS = 10
 RESPONSES, CALLS = 1000, 100
-QUESTIONS: dict[str, Question] = {
+REQUESTS: dict[str, BenchmarkRequest] = {
     f"a chain of {DEPTH} models": (
         "measure_exec",
         {"MODEL": f"{LINK}0", "BYTES_EACH": 64, "CALLS": 20},
     ),
-    f"{CALLS} async_exec() at once": (
+    f"{CALLS} concurrent async_exec()": (
         "measure_fan_out",
         {"MODEL": "identity", "CONCURRENCY": CALLS, "CALLS": 1},
     ),
@@ -22,9 +21,9 @@ QUESTIONS: dict[str, Question] = {
 }
 
 
-def run(sides: Sides) -> list[Row]:
-    """Measure; nothing may be slower than on the real server."""
-    found = sides.compare(QUESTIONS, ROUNDS)
+def run(servers: Servers) -> list[Row]:
+    """Measure each request; none may be slower than on the real server."""
+    found = servers.compare(REQUESTS, ROUNDS)
     return [
         Row(
             what,
@@ -33,5 +32,5 @@ def run(sides: Sides) -> list[Row]:
             found.get((what, TRITON)),
             goal=Goal(1),
         )
-        for what in QUESTIONS
+        for what in REQUESTS
     ]

@@ -1,4 +1,4 @@
-"""How much memory a recorded call takes, and what a million calls leave."""
+"""Memory of a recorded call, and growth over a million calls."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import gc
 import tracemalloc
 from pathlib import Path
 
-from benchmarks.child import ask
-from benchmarks.goal import Goal
+from benchmarks.child import run_json
 from benchmarks.recorded import BYTES_EACH, run_of, server
-from benchmarks.row import Row
-from benchmarks.sides import Sides
+from benchmarks.row import Goal, Row
+from benchmarks.servers import Servers
 
 HUNT = Path(__file__).parents[1] / "tests" / "properties" / "leak_hunt.py"
 LEVELS = ("off", "timestamps", "tensors")
 CALLS, TOTAL, PER_RUN = 5000, 1_000_000, 1000
 
 
-def run(sides: Sides) -> list[Row]:
-    """Measure each level of the trace, then the slope of the resident memory."""
+def run(servers: Servers) -> list[Row]:
+    """Measure each trace level, then the growth of resident memory."""
     rows = [
         Row(
             f"memory per recorded call of {BYTES_EACH} B, trace at {level}",
@@ -42,8 +41,8 @@ def _per_call(level: str) -> float:
 
 
 def _slope() -> Row:
-    """Return the growth between call 10,000 and the last, in a process of its own."""
-    samples = ask(HUNT, "calls", TOTAL, PER_RUN)["samples"]
+    """Measure the growth from call 10,000 to the last, in a process of its own."""
+    samples = run_json(HUNT, "calls", TOTAL, PER_RUN)["samples"]
     (first, before), *_, (last, after) = samples
     grown = (after - before) / (last - first)
     what = f"growth of resident memory over {TOTAL:,} calls, per call"

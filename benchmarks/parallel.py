@@ -1,4 +1,4 @@
-"""How well eight calls at once to one model run side by side."""
+"""Concurrency of eight simultaneous calls of one model."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from benchmarks.goal import Goal
 from benchmarks.repository import MODELS
 from benchmarks.rounds import medians
-from benchmarks.row import Row
-from benchmarks.sides import TIMESTAMPS, TRITON, Sides
+from benchmarks.row import Goal, Row
+from benchmarks.servers import TIMESTAMPS, TRITON, Servers
 
 COUNT, ROUNDS = 8, 25
 POOL = "a thread pool of 8"
@@ -22,18 +21,18 @@ WORKS = {
 }
 
 
-def run(sides: Sides) -> list[Row]:
-    """Measure with eight instances and with one."""
-    rows = [row for work in WORKS for row in _beside_a_pool(sides, work)]
-    return [*rows, _one_after_the_other(sides)]
+def run(servers: Servers) -> list[Row]:
+    """Measure eight instances, and one."""
+    rows = [row for work in WORKS for row in _compared_with_pool(servers, work)]
+    return [*rows, _sequential(servers)]
 
 
-def _beside_a_pool(sides: Sides, work: str) -> list[Row]:
+def _compared_with_pool(servers: Servers, work: str) -> list[Row]:
     what = f"8 async_exec(), 8 instances, {WORKS[work]}"
     subjects = {
-        name: functools.partial(_fan_out, sides, name, f"{work}_8", COUNT)
+        name: functools.partial(_fan_out, servers, name, f"{work}_8", COUNT)
         for name in (TIMESTAMPS, TRITON)
-        if name == TIMESTAMPS or sides.triton
+        if name == TIMESTAMPS or servers.triton
     }
     function = _work(work)
     with ThreadPoolExecutor(COUNT) as pool:
@@ -45,10 +44,10 @@ def _beside_a_pool(sides: Sides, work: str) -> list[Row]:
     return rows
 
 
-def _one_after_the_other(sides: Sides) -> Row:
+def _sequential(servers: Servers) -> Row:
     found = medians(
         {
-            count: functools.partial(_fan_out, sides, TIMESTAMPS, "waits_1", count)
+            count: functools.partial(_fan_out, servers, TIMESTAMPS, "waits_1", count)
             for count in (1, COUNT)
         },
         ROUNDS,
@@ -63,14 +62,14 @@ def _one_after_the_other(sides: Sides) -> Row:
     )
 
 
-def _fan_out(sides: Sides, side: str, model: str, count: int) -> list[float]:
-    asked = {"MODEL": model, "CONCURRENCY": count, "CALLS": 1}
-    answer = getattr(sides, side).ask("measure_fan_out", **asked)
-    return answer["NANOSECONDS"].tolist()
+def _fan_out(servers: Servers, server: str, model: str, count: int) -> list[float]:
+    inputs = {"MODEL": model, "CONCURRENCY": count, "CALLS": 1}
+    outputs = getattr(servers, server).infer("measure_fan_out", **inputs)
+    return outputs["NANOSECONDS"].tolist()
 
 
 def _work(model: str) -> Callable[[], object]:
-    """Return what the model's ``execute`` does."""
+    """Return the function that the model's ``execute`` calls."""
     return runpy.run_path(str(MODELS / model / "1" / "model.py"))["work"]
 
 

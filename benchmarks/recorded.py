@@ -1,4 +1,4 @@
-"""Recorded: a run of ours with a given number of calls."""
+"""Runs of blsnb with a given number of calls."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import blsnb
 from benchmarks.repository import Repository
-from benchmarks.side import Ours
+from benchmarks.server import BlsnbServer
 
 BYTES_EACH = 64
 
@@ -16,16 +16,16 @@ BYTES_EACH = 64
 def server(trace_level: str) -> Iterator[blsnb.Server]:
     """Serve the models of the benchmarks."""
     with contextlib.closing(Repository()) as repository:
-        side = Ours(repository, trace_level)
-        with contextlib.closing(side):
-            yield side.server
+        server = BlsnbServer(repository, trace_level)
+        with contextlib.closing(server):
+            yield server.server
 
 
 def run_of(server: blsnb.Server, calls: int) -> blsnb.Run:
-    """Return a run of so many calls, the first of which makes the others."""
-    asked = {
+    """Return a run with a number of calls, the first of which makes the others."""
+    inputs = {
         "MODEL": ["identity"],
         "BYTES_EACH": [BYTES_EACH],
         "CALLS": [calls - 1],
     }
-    return server.infer("measure_exec", asked)
+    return server.infer("measure_exec", inputs)

@@ -1,4 +1,4 @@
-"""Repository: the folder of models that all sides of a benchmark serve."""
+"""The models that all servers of a benchmark load."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 MODELS = Path(__file__).with_name("models")
 DEPTH = 10
-"""How many models the chain has."""
+"""Number of models in the chain."""
 LINK = "link_"
 ZERO_COPY = 'parameters { key: "BLSNB_ZERO_COPY" value { string_value: "true" } }'
 INSTANCES = "instance_group [{{ kind: KIND_CPU count: {} }}]"
@@ -19,11 +19,11 @@ VARIANTS = {
     "waits_8": ("waits", INSTANCES.format(8)),
     "hashes_8": ("hashes", INSTANCES.format(8)),
 } | {f"{LINK}{place}": ("link", "") for place in range(DEPTH)}
-"""Models with the source of another, and a few words more in their configuration."""
+"""Models with another model's source and an extended configuration."""
 
 
 class Repository:
-    """The models of the benchmarks in a folder of their own."""
+    """A temporary folder with the models of the benchmarks."""
 
     def __init__(self) -> None:
         self._temporary = tempfile.TemporaryDirectory(prefix="blsnb-benchmarks-")
@@ -36,7 +36,7 @@ class Repository:
             copy(MODELS / template, self.folder / name, further)
 
     def needed(self, model: str, inputs: Mapping[str, int | str]) -> Iterator[str]:
-        """Yield the models that a question to one needs."""
+        """Yield the models that a request needs."""
         target = str(inputs.get("MODEL", "counter"))
         yield from (model, target)
         if target.startswith(LINK):
@@ -48,7 +48,7 @@ class Repository:
 
 
 def copy(model: Path, folder: Path, further: str = "") -> None:
-    """Copy a model folder, adding to its configuration."""
+    """Copy a model's folder and extend its configuration."""
     shutil.copytree(model, folder, ignore=shutil.ignore_patterns("__pycache__"))
     config = folder / "config.pbtxt"
     config.write_text(f"{config.read_text()}{further}\n")

@@ -1,6 +1,6 @@
-"""Rounds: all subjects of a comparison take turns, and medians are compared.
+"""Measure several subjects in alternating rounds.
 
-Whatever else the machine does then hits each alike.
+Other load of the machine then affects all subjects equally.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ Subject = TypeVar("Subject", bound=Hashable)
 def medians(
     subjects: Mapping[Subject, Callable[[], Iterable[float]]], rounds: int
 ) -> dict[Subject, float]:
-    """Return the median of all numbers that each subject gave in its turns.
+    """Return the median of all numbers of each subject.
 
-    A first turn more is for caches and pools to fill, and counts nothing.
+    A preceding round fills caches and pools; its numbers are dropped.
     """
     seen: dict[Subject, list[float]] = {name: [] for name in subjects}
-    for turn in range(rounds + 1):
+    for number in range(rounds + 1):
         for name, measure in subjects.items():
             taken = list(measure())
-            if turn:
+            if number:
                 seen[name] += taken
     return {name: statistics.median(taken) for name, taken in seen.items()}

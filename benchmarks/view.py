@@ -1,4 +1,4 @@
-"""How fast a browser draws runs of all sizes, and how it feels to look around."""
+"""Time to draw runs of all sizes in a browser, and to navigate them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Page, sync_playwright
 
-from benchmarks.goal import Goal
-from benchmarks.row import Row
-from benchmarks.sides import Sides
+from benchmarks.row import Goal, Row
+from benchmarks.servers import Servers
 from blsnb.trace.spans import Trace
 from blsnb.views.documents import wire
 from blsnb.views.documents.document import whole_page
@@ -25,7 +24,7 @@ from tests.views.samples import batch_run, invoice_run
 ROUNDS, FRAMES = 5, 60
 LONG = 10_000
 DRAWN_MS = {27: 150, 1000: 150, LONG: 300, 100_000: 500}
-"""Goals, from the page that is parsed to the view that is painted, code unpacked."""
+"""Goals for the time from the parsed page to the painted view."""
 DRAWN = """
 globalThis.drawn = new Promise((resolve) => {
   new MutationObserver((_, observer) => {
@@ -60,7 +59,7 @@ async (tree, [frames, step]) => {
   return times;
 }
 """
-"""What passes between two frames; a screen has one each 16.7 ms."""
+"""Durations between two frames; a screen shows one each 16.7 ms."""
 AFTER = """
 async ([element, event, value]) => {
   const start = performance.now();
@@ -71,11 +70,11 @@ async ([element, event, value]) => {
   return performance.now() - start;
 }
 """
-"""From what somebody does to what he sees of it, with the wait for a frame."""
+"""Time from an input event to the frame that shows its effect."""
 
 
-def run(sides: Sides) -> list[Row]:
-    """Measure saved pages; nothing where no browser is."""
+def run(servers: Servers) -> list[Row]:
+    """Measure saved pages, if there is a browser."""
     found = chromium.executable()
     if found is None:
         print("No Chromium here: nothing is drawn.")
@@ -87,7 +86,7 @@ def run(sides: Sides) -> list[Row]:
             rows.append(_encoded(trace, calls))
             file = Path(folder, f"{calls}.html")
             file.write_text(_document(trace), encoding="utf-8")
-            # Nobody's first page is measured: the browser has just been started.
+            # The first page of a browser is not measured.
             drawn = _median([_drawn(page, file) for _ in range(ROUNDS + 1)][1:])
             goal = Goal(most, unit="ms")
             rows.append(Row(f"view of {calls:,} calls, drawn", drawn, "ms", goal=goal))
@@ -108,7 +107,7 @@ def _page(executable: str) -> Iterator[Page]:
 
 
 def _document(trace: Trace) -> str:
-    """Return a page with all calls, also where a notebook would fold some."""
+    """Return a page with all calls, even those that a notebook would fold."""
     header, buffer = wire.assemble(trace)
     return whole_page("run", hosted(wire.page_id(trace), "", header, buffer))
 
@@ -130,7 +129,7 @@ def _drawn(page: Page, file: Path) -> float:
 
 
 def _explored(page: Page) -> list[Row]:
-    """Look around in the long run: folded, then with its calls one by one."""
+    """Navigate the long run: folded, then with each call."""
     view = View(page)
     what = f"view of {LONG:,} calls"
     smooth = Goal(17.5, unit="ms")

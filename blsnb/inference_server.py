@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
-from blsnb.engine.request.client_request import ClientRequest
+from blsnb.engine.request.client_request import client_request
 from blsnb.parts.server_parts import open_parts
 from blsnb.parts.settings import ServerSettings
+from blsnb.request_fields import RequestOptions, takes_request_options
 from blsnb.response_stream import Stream
 from blsnb.run import Run
 from blsnb.trace.recorder import KEEP_CALLS
@@ -240,21 +241,12 @@ class Server:
         parts = self._parts
         return [Run.of(record, parts.requests) for record in parts.recorder.runs]
 
+    @takes_request_options
     def infer(
         self,
         model_name: str,
         inputs: Mapping[str, Any],
-        *,
-        outputs: Sequence[str] | None = None,
-        version: int | None = None,
-        parameters: Mapping[str, bool | int | float | str] | None = None,
-        request_id: str = "",
-        correlation_id: int | str = 0,
-        sequence_start: bool = False,
-        sequence_end: bool = False,
-        priority: int = 0,
-        timeout_us: int = 0,
-        client_timeout_s: float | None = None,
+        **options: Unpack[RequestOptions],
     ) -> Run:
         """Run a request on a model, as Triton's gRPC client would.
 
@@ -305,24 +297,15 @@ class Server:
             An argument or an input has a wrong type.
         """
         __tracebackhide__ = True
-        request = ClientRequest(
-            model_name,
-            inputs,
-            outputs=outputs,
-            version=version,
-            parameters=parameters,
-            request_id=request_id,
-            correlation_id=correlation_id,
-            sequence_start=sequence_start,
-            sequence_end=sequence_end,
-            priority=priority,
-            timeout_us=timeout_us,
-            client_timeout_s=client_timeout_s,
-        )
+        request = client_request(model_name, inputs, options)
         return self._parts.requests.run(request)
 
+    @takes_request_options
     async def async_infer(
-        self, model_name: str, inputs: Mapping[str, Any], **options: Any
+        self,
+        model_name: str,
+        inputs: Mapping[str, Any],
+        **options: Unpack[RequestOptions],
     ) -> Run:
         """Run a request without blocking the event loop.
 
@@ -347,11 +330,15 @@ class Server:
         InputError
             An argument or an input has a wrong type.
         """
-        request = ClientRequest(model_name, inputs, **options)
+        request = client_request(model_name, inputs, options)
         return await self._parts.requests.async_run(request)
 
+    @takes_request_options
     def stream(
-        self, model_name: str, inputs: Mapping[str, Any], **options: Any
+        self,
+        model_name: str,
+        inputs: Mapping[str, Any],
+        **options: Unpack[RequestOptions],
     ) -> Stream:
         """Run a request and iterate over its responses.
 
@@ -378,11 +365,15 @@ class Server:
             An argument or an input has a wrong type.
         """
         __tracebackhide__ = True
-        request = ClientRequest(model_name, inputs, **options)
+        request = client_request(model_name, inputs, options)
         return self._parts.requests.stream(request)
 
+    @takes_request_options
     def async_stream(
-        self, model_name: str, inputs: Mapping[str, Any], **options: Any
+        self,
+        model_name: str,
+        inputs: Mapping[str, Any],
+        **options: Unpack[RequestOptions],
     ) -> AsyncIterator[Response]:
         """Run a request whose responses ``async for`` iterates over.
 
@@ -406,7 +397,7 @@ class Server:
         InputError
             An argument or an input has a wrong type.
         """
-        request = ClientRequest(model_name, inputs, **options)
+        request = client_request(model_name, inputs, options)
         return self._parts.requests.async_stream(request)
 
     def define(
@@ -867,6 +858,7 @@ class Server:
         """
         return self._parts.measurements.monitor()
 
+    @takes_request_options
     def bench(
         self,
         model_name: str,
@@ -878,7 +870,7 @@ class Server:
         warm_up_requests: int = 1,
         trace_level: str | None = None,
         progress: Progress | None = None,
-        **options: Any,
+        **options: Unpack[RequestOptions],
     ) -> Bench:
         """Measure a model under load, in a closed loop.
 
@@ -923,7 +915,7 @@ class Server:
 
         return bench(
             self._parts,
-            ClientRequest(model_name, inputs, **options),
+            client_request(model_name, inputs, options),
             concurrency=concurrency,
             duration_s=duration_s,
             requests=requests,
@@ -932,6 +924,7 @@ class Server:
             progress=progress,
         )
 
+    @takes_request_options
     def compare(
         self,
         model_name: str,
@@ -944,7 +937,7 @@ class Server:
         timeout_s: float = 60.0,
         install: bool = False,
         progress: Progress | None = None,
-        **options: Any,
+        **options: Unpack[RequestOptions],
     ) -> Parity:
         """Make the same requests here and on a real Triton server, and compare.
 

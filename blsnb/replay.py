@@ -117,18 +117,9 @@ def request_of(trace: Trace, span: Span) -> RequestMessage:
         It was no request, it has not ended, or an input's value is not there.
     """
     _refuse(trace, span)
-    fields = span.request_fields
+    name = trace.models[span.model].name
     return RequestMessage(
-        trace.models[span.model].name,
-        span.inputs,
-        span.requested_outputs,
-        fields.version,
-        span.request_id,
-        fields.correlation_id,
-        fields.flags,
-        fields.timeout_us,
-        fields.priority,
-        dict(fields.parameters),
+        name, span.inputs, span.requested_outputs, span.request_fields
     )
 
 

@@ -1,10 +1,22 @@
-"""Fields of a request, as every layer from client to model spells them."""
+"""The fields of a request: one value from the client's call to the view.
+
+A new field of requests is added to `RequestFields` and `RequestOptions` here; what
+carries a request holds the value as a whole.
+"""
 
 from __future__ import annotations
 
-from typing import TypeAlias
+import inspect
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
+from typing import Any, NamedTuple, TypeAlias, TypedDict, TypeVar
 
-Parameters: TypeAlias = dict[str, bool | int | float | str]
+from blsnb.errors import InputError
+
+F = TypeVar("F", bound=Callable[..., Any])
+Parameter: TypeAlias = bool | int | float | str
+Parameters: TypeAlias = dict[str, Parameter]
 """Custom parameters of a request or response, by name."""
 
 # Plain integers: `&` of an `enum.IntFlag` costs a call of Python code.
@@ -12,3 +24,198 @@ SEQUENCE_START = 1
 """Bit of a request's flags: the first request of its sequence."""
 SEQUENCE_END = 2
 """Bit of a request's flags: the last request of its sequence."""
+_UNSIGNED = 2**64
+
+
+class RequestFields(NamedTuple):
+    """What a request says besides its model and its tensors."""
+
+    version: int = -1
+    """The model's version; -1 leaves the choice to the server."""
+    correlation_id: int | str = 0
+    """The sequence that it belongs to; 0 or empty for none."""
+    flags: int = 0
+    """`SEQUENCE_START` and `SEQUENCE_END`."""
+    timeout_us: int = 0
+    """For schedulers: microseconds in their queue; 0 for no timeout."""
+    priority: int = 0
+    """For schedulers: 1 is the highest; 0 for the model's default."""
+    parameters: tuple[tuple[str, Parameter], ...] = ()
+    """Names and values of the custom parameters."""
+    request_id: str = ""
+
+    @property
+    def prefix(self) -> str:
+        """The beginning of Triton's messages about the request."""
+        return f"[request id: {self.request_id or '<id_unknown>'}] "
+
+    @property
+    def reserved(self) -> Parameters:
+        """The parameters by which clients send fields that have no other place.
+
+        References
+        ----------
+        server: docs/protocol/extension_{parameters,sequence,schedule_policy}.md
+        """
+        found: Parameters = {}
+        if self.correlation_id:
+            found["sequence_id"] = self.correlation_id
+            found["sequence_start"] = bool(self.flags & SEQUENCE_START)
+            found["sequence_end"] = bool(self.flags & SEQUENCE_END)
+        if self.timeout_us:
+            found["timeout"] = self.timeout_us
+        if self.priority:
+            found["priority"] = self.priority
+        return found
+
+
+PLAIN = RequestFields()
+"""The fields of most requests."""
+RESERVED = ("sequence_id", "sequence_start", "sequence_end", "priority", "timeout")
+"""Names of the parameters that are fields, in Triton's HTTP and gRPC protocols."""
+
+
+def received_fields(
+    version: int, request_id: str, reserved: Mapping[str, Any], custom: Parameters
+) -> RequestFields:
+    """Return the fields of a request of a network client.
+
+    Parameters
+    ----------
+    reserved
+        The `RESERVED` parameters that the client sent.
+    custom
+        Its other parameters.
+    """
+    get = reserved.get
+    return RequestFields(
+        version,
+        get("sequence_id", 0),
+        _flags(get("sequence_start"), get("sequence_end")),
+        get("timeout", 0),
+        get("priority", 0),
+        tuple(custom.items()),
+        request_id,
+    )
+
+
+class RequestOptions(TypedDict, total=False):
+    """What ``infer`` and its siblings take besides the model's name and inputs."""
+
+    outputs: Sequence[str] | None
+    version: int | None
+    parameters: Mapping[str, Parameter] | None
+    request_id: str
+    correlation_id: int | str
+    sequence_start: bool
+    sequence_end: bool
+    priority: int
+    timeout_us: int
+    client_timeout_s: float | None
+
+
+_DEFAULTS = RequestOptions(
+    outputs=None,
+    version=None,
+    parameters=None,
+    request_id="",
+    correlation_id=0,
+    sequence_start=False,
+    sequence_end=False,
+    priority=0,
+    timeout_us=0,
+    client_timeout_s=None,
+)
+
+
+def takes_request_options(function: F) -> F:
+    """Show the request's options in the signature of a function that takes them.
+
+    Type checkers know them from ``**options: Unpack[RequestOptions]``; help,
+    completion and `inspect.signature` from here.
+    """
+    shown = inspect.signature(function)
+    types = typing.get_type_hints(RequestOptions)
+    options = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=default,
+            annotation=types[name],
+        )
+        for name, default in _DEFAULTS.items()
+    ]
+    own = list(shown.parameters.values())[:-1]
+    function.__signature__ = shown.replace(  # type: ignore[attr-defined]
+        parameters=[*own, *options]
+    )
+    return function
+
+
+def fields_of(options: RequestOptions) -> RequestFields:
+    """Return the fields that a client gives as options.
+
+    Raises
+    ------
+    InputError
+        An option is unknown, or its value has another type or is out of range.
+    """
+    __tracebackhide__ = True
+    if not options:
+        return PLAIN
+    if unknown := options.keys() - _DEFAULTS.keys():
+        raise InputError(
+            f"unknown option {', '.join(map(repr, sorted(unknown)))}; the options of a "
+            f"request are {', '.join(_DEFAULTS)}"
+        )
+    given: RequestOptions = {**_DEFAULTS, **options}
+    _check(given)
+    version = given["version"]
+    return RequestFields(
+        -1 if version is None else version,
+        given["correlation_id"],
+        _flags(given["sequence_start"], given["sequence_end"]),
+        given["timeout_us"],
+        given["priority"],
+        tuple((given["parameters"] or {}).items()),
+        given["request_id"],
+    )
+
+
+def _flags(start: object, end: object) -> int:
+    return SEQUENCE_START * bool(start) | SEQUENCE_END * bool(end)
+
+
+def _check(given: RequestOptions) -> None:
+    __tracebackhide__ = True
+    expect("request_id", given["request_id"], str, "a string")
+    expect("version", given["version"], int | None, "a number")
+    correlation_id = given["correlation_id"]
+    expect("correlation_id", correlation_id, int | str, "a number or string")
+    numbers = {
+        "priority": given["priority"],
+        "timeout_us": given["timeout_us"],
+        "correlation_id": 0 if isinstance(correlation_id, str) else correlation_id,
+    }
+    for name, value in numbers.items():
+        expect(name, value, Integral, "a number")
+        if not 0 <= value < _UNSIGNED:
+            raise InputError(f"{name} must be a number from 0 on, not {value}")
+    for name, item in (given["parameters"] or {}).items():
+        wanted = "a bool, a number or a string"
+        expect(f"parameter {name!r}", item, bool | int | float | str, wanted)
+
+
+def expect(what: str, value: Any, kind: Any, wanted: str) -> None:
+    """Refuse a value of another type than expected.
+
+    Raises
+    ------
+    InputError
+        With what it is, what it must be, and the value found.
+    """
+    __tracebackhide__ = True
+    if not isinstance(value, kind):
+        raise InputError(
+            f"{what} must be {wanted}, not {type(value).__name__} ({str(value)[:60]})"
+        )

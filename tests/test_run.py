@@ -12,11 +12,11 @@ from faults import FILES, LineFault, lines_of, press_ctrl_c, raise_interrupt
 
 from blsnb import InferenceError, Run, Server, load_run, load_trace
 from blsnb.errors import TraceError, TraceFileError
+from blsnb.request_fields import RequestFields
 from blsnb.response import Response
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import freeze
 from blsnb.trace.dropped import PIN
-from blsnb.trace.events import RequestFields
 
 RECORDED = Path(__file__).parent / "trace" / "golden" / "triton_2.51.0.json"
 X = {"X": np.array([1, 2], np.float32)}

@@ -1,1 +1,1 @@
-"""The structure of ``blsnb/``: measured, and held against ``limits.toml``."""
+"""Measurements of the structure of ``blsnb/``, compared with ``limits.toml``."""

@@ -1,4 +1,4 @@
-"""Circles and ways of a directed graph, given as the successors of each node."""
+"""Circles and paths of a directed graph, given as the successors of each node."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ def _finish(start: str, edges: Edges, seen: set[str]) -> list[str]:
     return order
 
 
-def way(edges: Edges, start: str, is_end: Callable[[str], bool]) -> list[str]:
-    """Return a shortest way from a node to the first that fits; empty if none does."""
-    ways = [[start]]
+def shortest_path(edges: Edges, start: str, is_end: Callable[[str], bool]) -> list[str]:
+    """Return a shortest path to the first end; empty if there is none."""
+    paths = [[start]]
     seen = {start}
-    for path in ways:
+    for path in paths:
         for end in sorted(edges.get(path[-1], set()) - seen):
             if is_end(end):
                 return [*path, end]
             seen.add(end)
-            ways.append([*path, end])
+            paths.append([*path, end])
     return []
 
 

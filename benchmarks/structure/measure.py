@@ -34,7 +34,7 @@ def broken_contracts(
 
 
 class Structure:
-    """A package's files, imports and rooms, with the limits that hold for them."""
+    """A package's files, imports and rooms, with their limits."""
 
     def __init__(
         self, package: str, files: Mapping[str, SourceFile], limits: Limits
@@ -129,21 +129,21 @@ def server_rows(server: object, limits: Limits) -> list[Row]:
 def request_rows(
     walk: Walk, files: Mapping[str, SourceFile], limits: Limits
 ) -> list[Row]:
-    """Return what a warm request with one BLS call meets."""
+    """Return measurements of a warm request with one BLS call."""
     limit = limits["request"]
     named = limit["named_files"]
     met = sorted(walk.lines)
     shares = [f"{len(walk.lines.get(path, ()))} lines: {path}" for path in named]
     return [
-        Row("files that a request meets", len(met), limit["files"], found=met),
+        Row("files that a request executes", len(met), limit["files"], found=met),
         Row(
-            "functions that a request meets",
+            "functions that a request executes",
             len(walk.functions),
             limit["functions"],
         ),
         Row("executed lines of a request", walk.executed, limit["executed_lines"]),
         Row(
-            "lines of the files that a request meets",
+            "lines of the files that a request executes",
             sum(files[path].lines for path in met),
             limit["lines"],
         ),

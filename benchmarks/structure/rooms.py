@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from benchmarks.structure.graph import way
+from benchmarks.structure.graph import shortest_path
 from benchmarks.structure.imports import Imports
 
 
@@ -64,7 +64,7 @@ def reach_violations(
     edges = imports.edges()
     for room, others in never.items():
         for start in sorted(path for path in edges if _covers(room, path)):
-            found = way(edges, start, partial(_is_in, places=others))
+            found = shortest_path(edges, start, partial(_is_in, places=others))
             if found:
                 reached = ", ".join(others)
                 yield f"{' -> '.join(found)}: {room!r} must not reach {reached}."

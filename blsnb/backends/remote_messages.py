@@ -9,12 +9,13 @@ from tritonclient.grpc import service_pb2 as wire
 
 from blsnb.pb_utils.compiled.errors import CODE_NAMES
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
-from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START, Parameters
+from blsnb.request_fields import Parameters
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef
 
 _CODES = {"INVALID_ARGUMENT": "INVALID_ARG", "UNIMPLEMENTED": "UNSUPPORTED"}
 _FINAL = "triton_final_response"
+_SIGNED = 2**63
 _KINDS = {bool: "bool_param", int: "int64_param", float: "double_param"}
 
 
@@ -37,31 +38,20 @@ def netloc_of(address: str) -> str:
 
 def request_of(message: RequestMessage, model_name: str) -> Any:
     """Return the message of a request; the server chooses the model's version."""
-    built = wire.ModelInferRequest(model_name=model_name, id=message.request_id)
+    built = wire.ModelInferRequest(model_name=model_name, id=message.fields.request_id)
     for ref in message.inputs:
         tensor = built.inputs.add(name=ref.name, datatype=ref.dtype.datatype)
         tensor.shape.extend(ref.shape)
         built.raw_input_contents.append(bytes(ref.data or b""))
     for name in message.requested_outputs:
         built.outputs.add(name=name)
-    for key, value in (_reserved(message) | message.parameters).items():
+    fields = message.fields
+    for key, value in {**fields.reserved, **dict(fields.parameters)}.items():
         kind = _KINDS.get(type(value), "string_param")
+        if type(value) is int and value >= _SIGNED:
+            kind = "uint64_param"
         setattr(built.parameters[key], kind, value)
     return built
-
-
-def _reserved(message: RequestMessage) -> Parameters:
-    """Return the fields of a request that gRPC transports as parameters."""
-    reserved: Parameters = {}
-    if message.correlation_id:
-        reserved["sequence_id"] = message.correlation_id
-        reserved["sequence_start"] = bool(message.flags & SEQUENCE_START)
-        reserved["sequence_end"] = bool(message.flags & SEQUENCE_END)
-    if message.priority:
-        reserved["priority"] = message.priority
-    if message.timeout_us:
-        reserved["timeout"] = message.timeout_us
-    return reserved
 
 
 def response_of(reply: Any) -> ResponseMessage:

@@ -35,7 +35,6 @@ def bench(
 ) -> Bench:
     """Measure a model of a server under load; see `Server.bench`."""
     parts.lifetime.check_open()
-    request.check()
     check_type("concurrency", concurrency, Iterable, "a list of numbers")
     check_type("duration_s", duration_s, Real, "a number of seconds")
     check_type("requests", requests, Real, "a number")
@@ -47,7 +46,7 @@ def bench(
     recorder, catalog = parts.recorder, parts.engine.catalog
     level = recorder.level if trace_level is None else parse_level(trace_level)
     record = partial(recorder.unkept, level)
-    name, version = request.model_name, request.version or -1
+    name, version = request.model_name, request.fields.version
     counts = partial(_counts, catalog, name, version)
     try:
         decoupled = catalog.find(name, version).decoupled

@@ -216,7 +216,7 @@ class InstanceBackend:
 
     def _started(self, message: RequestMessage, caller: Caller) -> Readable:
         try:
-            if message.parameters and not are_int64(message.parameters):
+            if message.fields.parameters and not are_int64(message.fields.parameters):
                 raise RequestError(UNSUPPORTED)
             return self._router.route_many(message, caller)
         except RequestError as error:
@@ -237,7 +237,7 @@ class InstanceBackend:
 
     def _run(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
         try:
-            if message.parameters and not are_int64(message.parameters):
+            if message.fields.parameters and not are_int64(message.fields.parameters):
                 raise RequestError(UNSUPPORTED)
             response = self._router.route(message, caller)
             return response if response.error is None else self.as_released(response)

@@ -128,7 +128,7 @@ class ServedEnsemble(Served):
         inflight.steps = steps = Steps()
         request = EnsembleRequest(self._router, inflight, steps)
         run = self._begun(inflight, request)
-        StepDriver(run, request.ask, answer, inflight.root, self._workers).drive()
+        StepDriver(run, request.execute, answer, inflight.root, self._workers).drive()
 
     def _messages(self, progress: Progress[TensorRef]) -> Iterator[ResponseMessage]:
         if progress.error is not None:
@@ -156,11 +156,11 @@ class ServedEnsemble(Served):
             {ref.name: Held(ref, ref.shape) for ref in inputs},
             message.requested_outputs or self._outputs,
             batch_size=inflight.batch_size if self._batching else 0,
-            prefix=f"[request id: {message.request_id or '<id_unknown>'}] ",
+            prefix=message.fields.prefix,
             sequence=Sequence(
-                message.correlation_id,
-                bool(message.flags & SEQUENCE_START),
-                bool(message.flags & SEQUENCE_END),
+                message.fields.correlation_id,
+                bool(message.fields.flags & SEQUENCE_START),
+                bool(message.fields.flags & SEQUENCE_END),
             ),
             refuse=request.refuse,
             waits_with_errors=self._waits_with_errors,

@@ -18,7 +18,7 @@ from blsnb.engine.served import Served
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
-from blsnb.trace.events import Call, CallFlag, ModelInfo, RequestFields
+from blsnb.trace.events import Call, CallFlag, ModelInfo
 from blsnb.trace.recorder import Recorder
 
 _now = time.monotonic_ns
@@ -187,7 +187,7 @@ class Router:
                 except Retired:
                     # Replaced between look-up and execution: ask its successor.
                     served = self._catalog.find(
-                        message.model_name, message.model_version
+                        message.model_name, message.fields.version
                     )
                     served.validator.check(message)
         except RequestError as error:
@@ -238,7 +238,7 @@ class Router:
         RequestError
             With Triton's text.
         """
-        served = self._catalog.find(message.model_name, message.model_version)
+        served = self._catalog.find(message.model_name, message.fields.version)
         served.validator.check(message)
         return served.decoupled
 
@@ -246,7 +246,7 @@ class Router:
         self, message: RequestMessage, caller: Caller, many: bool = False
     ) -> Served:
         try:
-            served = self._catalog.find(message.model_name, message.model_version)
+            served = self._catalog.find(message.model_name, message.fields.version)
             if served.says_ready and not caller.is_client and served.unready():
                 name = message.model_name
                 raise RequestError(_UNREADY.format(name), "UNAVAILABLE")
@@ -262,10 +262,8 @@ class Router:
         parent = None if caller.parent is None else caller.parent.call
         call = self._recorder.open(caller.root.record, served.info, parent)
         call.request_start_ns = _now()
-        call.request_id = message.request_id
+        call.request_fields = message.fields
         call.requested_outputs = message.requested_outputs
-        if not message.plain:
-            call.request_fields = _fields_of(message)
         call.flags = caller.flags
         call.line = caller.line
         return call
@@ -356,26 +354,14 @@ def _decoupled(message: RequestMessage, caller: Caller) -> RequestError:
     )
 
 
-def _fields_of(message: RequestMessage) -> RequestFields:
-    return RequestFields(
-        message.model_version,
-        message.correlation_id,
-        message.flags,
-        message.timeout_us,
-        message.priority,
-        tuple(message.parameters.items()),
-    )
-
-
 def _fill_refusal(
     call: Call, message: RequestMessage, caller: Caller, error: RequestError
 ) -> None:
     call.request_end_ns = _now()
     # What a scheduler refuses began before.
     call.request_start_ns = call.request_start_ns or call.request_end_ns
-    call.request_id = message.request_id
+    call.request_fields = message.fields
     call.requested_outputs = message.requested_outputs
-    call.request_fields = _fields_of(message)
     call.line = caller.line
     call.flags = caller.flags | CallFlag.ERROR
     call.error = error.message

@@ -1,1 +1,1 @@
-"""Files and folders that belong to one process, and are whole or absent."""
+"""Files and folders that belong to one process, complete or absent."""

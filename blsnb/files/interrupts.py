@@ -1,4 +1,4 @@
-"""Interrupts: Ctrl-C waits until files are whole again."""
+"""Delay Ctrl-C until files are complete."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import TypeVar
 
 T = TypeVar("T")
 _noted: list[int] = []
-"""Interrupts that came while something ran to its end; the main thread's."""
+"""Signals received by the main thread during uninterrupted work."""
 
 
 def uninterrupted(work: Callable[[], T]) -> T:
-    """Run something that an interrupt must not cut off anywhere.
+    """Run work that Ctrl-C may end only at certain points.
 
-    Only where it copies a file, and where it calls `check`, Ctrl-C ends it; else
-    it is raised afterwards. Whoever installs a handler meanwhile gets its interrupts.
+    These are copies of files and calls of `check`; elsewhere KeyboardInterrupt is
+    raised after the work. A handler installed by the work receives its signals.
     """
     previous = signal.getsignal(signal.SIGINT)
     is_main = threading.current_thread() is threading.main_thread()
@@ -45,12 +45,12 @@ def _note(number: int, frame: types.FrameType | None) -> None:
 
 
 def check() -> None:
-    """End what waits, or takes long, if an interrupt has come meanwhile.
+    """End waiting or long work after an interrupt.
 
     Raises
     ------
     KeyboardInterrupt
-        It has.
+        A signal was received during uninterrupted work.
     """
     if _noted and threading.current_thread() is threading.main_thread():
         raise KeyboardInterrupt

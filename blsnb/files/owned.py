@@ -1,4 +1,4 @@
-"""Temporary folders and files that belong to one living process."""
+"""Temporary folders and files that belong to one running process."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ _PAUSE_S = 0.02
 
 
 class Creator:
-    """The process that created something.
+    """The process that created a folder, a server or a port, and removes it.
 
-    A forked child has a copy of every object, and runs its finalisers when it exits.
-    What lies outside of the process (folders, servers, ports) belongs to the creator.
+    A forked child has copies of all objects and runs their finalisers when it exits.
     """
 
     def __init__(self) -> None:
@@ -39,14 +38,14 @@ class Creator:
 
 @dataclass(slots=True)
 class _Claim:
-    """A path that the creator removes, and the lock that keeps others from it."""
+    """A path that its creator removes, and the lock against a `sweep`."""
 
     path: Path
     creator: Creator = field(default_factory=Creator)
     lock: int = -1
 
     def take(self) -> bool:
-        """Lock the path; False if a sweep has found it first."""
+        """Lock the path; False if a sweep was faster."""
         try:
             self.lock = _opened(self.path)
             if _lock(self.lock) is _Lock.BUSY:
@@ -56,7 +55,7 @@ class _Claim:
             return False
 
     def release(self) -> None:
-        """Remove the path, unless this process is a child of the creator."""
+        """Remove the path, if this process is the creator."""
         if self.creator.is_current_process:
             remove(self.path)
         lock, self.lock = self.lock, -1
@@ -65,44 +64,37 @@ class _Claim:
 
 
 class OwnedFolder:
-    """A folder that lives as long as its owner, and goes with its process.
+    """A temporary folder, removed with its object or process.
 
-    It is removed by `close`, with the object, or when the creating process ends. While
-    the creator lives, the folder is locked; what a killed process left is without
-    a lock, and `sweep` removes it.
+    While its process runs, the folder is locked. `sweep` removes the folders of killed
+    processes, which are not locked.
 
     Parameters
     ----------
-    place
+    parent
         The folder to create it in.
     prefix
         First part of its name; a random part follows.
     """
 
-    def __init__(self, place: Path, prefix: str) -> None:
-        self._place = place
+    def __init__(self, parent: Path, prefix: str) -> None:
+        self._parent = parent
         self._prefix = prefix
         # Named before it exists: an interrupt may come between any two steps.
-        self._claim = _Claim(unique(place, prefix))
+        self._claim = _Claim(unique(parent, prefix))
         self._finalizer = weakref.finalize(self, self._claim.release)
 
     @property
     def path(self) -> Path:
-        """Where the folder is, or will be."""
+        """Path of the folder, which exists after `create`."""
         return self._claim.path
 
     def create(self) -> Path:
-        """Create the folder, readable by this user only, and return its path.
-
-        Raises
-        ------
-        OSError
-            The folder cannot be created.
-        """
+        """Create the folder, readable by this user only, and return its path."""
         self.path.mkdir(mode=0o700)
         while not self._claim.take():
             self._claim.release()
-            self._claim.path = unique(self._place, self._prefix)
+            self._claim.path = unique(self._parent, self._prefix)
             self.path.mkdir(mode=0o700)
         return self.path
 
@@ -113,16 +105,10 @@ class OwnedFolder:
 
 
 @contextlib.contextmanager
-def owned_file(place: Path, prefix: str) -> Iterator[Path]:
-    """Create an empty file for the time of a block; whoever renames it keeps it.
-
-    Raises
-    ------
-    OSError
-        The file cannot be created.
-    """
-    claim = _Claim(unique(place, prefix))
-    # Twice: an interrupt may come in the midst of the first one.
+def owned_file(parent: Path, prefix: str) -> Iterator[Path]:
+    """Create an empty file, and remove it after a block that has not renamed it."""
+    claim = _Claim(unique(parent, prefix))
+    # Twice, since an interrupt may come during the first one.
     try:
         try:
             claim.path.touch(exist_ok=False)
@@ -136,18 +122,18 @@ def owned_file(place: Path, prefix: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def locked(folder: Path, wait_s: float) -> Iterator[bool]:
-    """Lock a folder for the time of a block, against other processes and threads.
+    """Lock a folder against other processes and threads.
 
     The value is whether it is locked; some file systems have no locks.
 
     Raises
     ------
     TimeoutError
-        Another one had not finished in time.
+        It was locked by another process or thread for too long.
     """
     deadline = time.monotonic() + wait_s
     held: list[int] = []
-    # Twice: an interrupt may come in the midst of the first one.
+    # Twice, since an interrupt may come during the first one.
     try:
         try:
             held.append(os.open(folder, os.O_RDONLY | os.O_DIRECTORY))
@@ -170,24 +156,16 @@ def _close(descriptors: list[int]) -> None:
         os.close(descriptors.pop())
 
 
-def sweep(place: Path, prefix: str) -> None:
-    """Remove what killed processes left in a folder.
-
-    Parameters
-    ----------
-    place
-        The folder; one that cannot be read has none.
-    prefix
-        First part of the names.
-    """
-    for path in matching(place, prefix):
+def sweep(parent: Path, prefix: str) -> None:
+    """Remove the owned files and folders of killed processes from a folder."""
+    for path in matching(parent, prefix):
         with _unowned(path) as is_unowned:
             if is_unowned:
                 remove(path)
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder with all that is in it, as far as that is allowed."""
+    """Remove a file, or a folder with its contents, as far as permissions allow."""
     if path.is_symlink() or not path.is_dir():
         with contextlib.suppress(OSError):
             path.unlink()
@@ -200,7 +178,7 @@ def remove(path: Path) -> None:
 
 def _remove_folder(folder: Path) -> None:
     """Remove a folder; Ctrl-C in `shutil.rmtree` could end as another error."""
-    # What cannot be opened is left, as is what somebody else has removed.
+    # Skips what cannot be opened, or was removed meanwhile.
     with contextlib.suppress(OSError):
         for _, folders, files, here in os.fwalk(folder, topdown=False):
             for name in files:
@@ -221,7 +199,7 @@ def _remove_entry(name: str, here: int) -> None:
 
 
 def _make_writable(folder: Path) -> None:
-    """Let a folder be emptied in which a model has made folders read-only."""
+    """Make folders writable that a model has made read-only."""
     with contextlib.suppress(OSError):
         folder.chmod(0o700)
         for root, names, _ in os.walk(folder):
@@ -230,35 +208,33 @@ def _make_writable(folder: Path) -> None:
                     each.chmod(0o700)
 
 
-def unique(place: Path, prefix: str) -> Path:
-    """Return a path in a folder that nothing else has."""
-    return place / f"{prefix}{secrets.token_hex(_RANDOM_BYTES)}"
+def unique(parent: Path, prefix: str) -> Path:
+    """Return an unused path in a folder."""
+    return parent / f"{prefix}{secrets.token_hex(_RANDOM_BYTES)}"
 
 
-def matching(place: Path, prefix: str, suffixes: str = "") -> list[Path]:
-    """Return what has such a name in a folder; nothing if it cannot be read.
+def matching(parent: Path, prefix: str, suffixes: str = "") -> list[Path]:
+    """Return the paths with names of `unique` in a folder; none if it is unreadable.
 
     Parameters
     ----------
-    prefix
-        First part of the names; a random part follows.
     suffixes
-        Regular expression of what may follow that.
+        Regular expression of what may follow the random part.
     """
     name = re.compile(f"{re.escape(prefix)}{_RANDOM}{suffixes}")
     try:
-        return [place / each for each in os.listdir(place) if name.fullmatch(each)]
+        return [parent / each for each in os.listdir(parent) if name.fullmatch(each)]
     except OSError:
         return []
 
 
 @contextlib.contextmanager
 def _unowned(path: Path) -> Iterator[bool]:
-    """Whether a path of this user has no living owner; it has one until the end."""
+    """Lock a path of this user if its owner has ended; the value is whether it has."""
     try:
         lock = _opened(path)
     except OSError:
-        # It is a link, somebody else's, or gone.
+        # A link, another user's, or removed.
         yield False
         return
     try:
@@ -273,7 +249,7 @@ def _opened(path: Path) -> int:
 
 
 class _Lock(Enum):
-    """What came of an attempt to lock a file."""
+    """The result of an attempt to lock a file."""
 
     TAKEN = "taken"
     BUSY = "held by another process or thread"

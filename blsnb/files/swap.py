@@ -1,4 +1,4 @@
-"""Swap: what is staged takes the place of another in one step, and can go back."""
+"""Swap: replace a file or folder by a staged one in one step, reversibly."""
 
 from __future__ import annotations
 
@@ -12,106 +12,82 @@ from pathlib import Path
 from blsnb.files.owned import remove
 
 OLD = ".old"
-"""Last part of the name of the folder for what is replaced in two steps."""
+"""Suffix of the folder that keeps a path while it is replaced in two steps."""
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP}
 
 
 class Swap:
-    """The exchange of a file or folder for a staged one.
+    """The replacement of a file or folder by a staged one.
 
-    What has happened so far is read from the disk, not remembered: `undo`, `repair` and
-    `discard` are right after an interrupt between any two steps, and may be repeated.
+    Its state is read from the disk: `undo`, `repair` and `discard` may follow an
+    interrupt between any two steps, and may be repeated.
 
     Parameters
     ----------
     staged
         The new one, hidden and on the same file system; afterwards the old one.
-    place
-        Where the new one is to be.
+    target
+        The path to replace; it need not exist.
     """
 
-    def __init__(self, staged: Path, place: Path) -> None:
+    def __init__(self, staged: Path, target: Path) -> None:
         self.staged = staged
-        self._place = place
+        self._target = target
         self._old = staged.with_name(staged.name + OLD)
-        """Holds what was there, by its name, where the system cannot exchange."""
+        """Folder for the old one, where the system cannot exchange paths."""
         self._stat: os.stat_result | None = None
 
     def apply(self) -> None:
-        """Put the staged one in its place; what was there is staged instead.
-
-        Raises
-        ------
-        OSError
-            One of them cannot be moved.
-        """
+        """Move the staged one to the target; the old one becomes the staged one."""
         self._stat = os.lstat(self.staged)
-        if not os.path.lexists(self._place):
-            self.staged.rename(self._place)
-        elif not exchange(self.staged, self._place):
+        if not os.path.lexists(self._target):
+            self.staged.rename(self._target)
+        elif not exchange(self.staged, self._target):
             self._old.mkdir()
-            self._place.rename(self._old / self._place.name)
-            self.staged.rename(self._place)
+            self._target.rename(self._old / self._target.name)
+            self.staged.rename(self._target)
 
     @property
     def is_applied(self) -> bool:
-        """Whether the staged one is in its place."""
-        if self._stat is None or not os.path.lexists(self._place):
+        """Whether the target is the new one."""
+        if self._stat is None or not os.path.lexists(self._target):
             return False
-        return os.path.samestat(self._stat, os.lstat(self._place))
+        return os.path.samestat(self._stat, os.lstat(self._target))
 
     def undo(self) -> None:
-        """Put back what was in the place before.
-
-        Raises
-        ------
-        OSError
-            One of them cannot be moved.
-        """
+        """Restore the old one."""
         if self.is_applied:
             replaced = os.path.lexists(self.staged)
-            if not (replaced and exchange(self.staged, self._place)):
-                self._place.rename(self.staged)
+            if not (replaced and exchange(self.staged, self._target)):
+                self._target.rename(self.staged)
         self.repair()
 
     def repair(self) -> None:
-        """Put back what was moved away, if nothing is in its place.
-
-        Raises
-        ------
-        OSError
-            It cannot be moved.
-        """
-        put_back(self._old, self._place.parent)
+        """Restore the old one if nothing is at the target."""
+        put_back(self._old, self._target.parent)
 
     def discard(self) -> None:
-        """Remove what is staged."""
+        """Remove the staged path."""
         for path in (self.staged, self._old):
             if os.path.lexists(path):
                 remove(path)
 
 
 def put_back(old: Path, parent: Path) -> None:
-    """Move what a folder holds to where nothing has taken its place.
+    """Undo a swap in two steps that was interrupted between them.
 
-    This completes a swap in two steps that was cut off between them.
+    Moves the contents of a folder to paths that do not exist.
     """
     for each in old.iterdir() if old.is_dir() else ():
-        place = parent / each.name
-        if not os.path.lexists(place):
-            each.rename(place)
+        target = parent / each.name
+        if not os.path.lexists(target):
+            each.rename(target)
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Exchange two paths in one step; False where the system cannot.
-
-    Raises
-    ------
-    OSError
-        They cannot be exchanged.
-    """
+    """Exchange two paths in one step; False if the system does not support it."""
     rename = _renameat2()
     if rename is None:
         return False
@@ -125,17 +101,14 @@ def exchange(one: Path, other: Path) -> bool:
 
 @functools.cache
 def _renameat2() -> Callable[[bytes, bytes], int] | None:
-    """Return the system call that exchanges two paths, if there is one."""
+    """Return the system call that exchanges two paths, or None."""
     call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if call is None:
         return None
-    call.argtypes = (
-        *(ctypes.c_int, ctypes.c_char_p) * 2,
-        ctypes.c_uint,
-    )
+    call.argtypes = (*(ctypes.c_int, ctypes.c_char_p) * 2, ctypes.c_uint)
 
     def rename(one: bytes, other: bytes) -> int:
-        found: int = call(_AT_FDCWD, one, _AT_FDCWD, other, _RENAME_EXCHANGE)
-        return found
+        status: int = call(_AT_FDCWD, one, _AT_FDCWD, other, _RENAME_EXCHANGE)
+        return status
 
     return rename

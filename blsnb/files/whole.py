@@ -1,4 +1,4 @@
-"""Files that are there only once they are whole."""
+"""Write files that appear only once they are complete."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from blsnb.files.owned import owned_file, sweep
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Give a path to write to; what was written takes its place at the end.
+    """Yield a temporary path to write, and rename it to the file's path at the end.
 
-    If writing fails, what stood there before still does.
+    If writing fails, an existing file stays unchanged.
 
     Raises
     ------
     OSError
-        The file cannot be written; it is named, not what it is called until then.
+        The file cannot be written; the error names it, not the temporary path.
     """
     prefix = f".{path.name.lstrip('.')}.blsnb-"
     sweep(path.parent, prefix)
     try:
-        # Several threads may write one file: the last one's stands there in the end.
+        # Several threads may write one file: the last to finish wins.
         with owned_file(path.parent, prefix) as partial:
             yield partial
             partial.replace(path)
     except OSError as error:
-        # A disk that is full names no file.
+        # The error of a full disk names no file.
         named = str(error.filename or path.with_name(prefix))
         if error.errno is None or not named.startswith(str(path.with_name(prefix))):
             raise

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import atexit
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Unpack
 
 from blsnb.options import options
 from blsnb.parts.server_parts import parts_of
+from blsnb.request_fields import RequestOptions, takes_request_options
 
 if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
@@ -112,20 +113,11 @@ def _nothing() -> None:
     """Stop an observation that has not begun."""
 
 
+@takes_request_options
 def infer(
     model_name: str,
     inputs: Mapping[str, Any],
-    *,
-    outputs: Sequence[str] | None = None,
-    version: int | None = None,
-    parameters: Mapping[str, bool | int | float | str] | None = None,
-    request_id: str = "",
-    correlation_id: int | str = 0,
-    sequence_start: bool = False,
-    sequence_end: bool = False,
-    priority: int = 0,
-    timeout_us: int = 0,
-    client_timeout_s: float | None = None,
+    **options: Unpack[RequestOptions],
 ) -> Run:
     """Run a request on a model of the default server.
 
@@ -149,24 +141,12 @@ def infer(
         Triton would never answer.
     """
     __tracebackhide__ = True
-    return server().infer(
-        model_name,
-        inputs,
-        outputs=outputs,
-        version=version,
-        parameters=parameters,
-        request_id=request_id,
-        correlation_id=correlation_id,
-        sequence_start=sequence_start,
-        sequence_end=sequence_end,
-        priority=priority,
-        timeout_us=timeout_us,
-        client_timeout_s=client_timeout_s,
-    )
+    return server().infer(model_name, inputs, **options)
 
 
+@takes_request_options
 async def async_infer(
-    model_name: str, inputs: Mapping[str, Any], **options: Any
+    model_name: str, inputs: Mapping[str, Any], **options: Unpack[RequestOptions]
 ) -> Run:
     """Run a request without blocking the event loop; takes what `infer` takes.
 
@@ -179,7 +159,10 @@ async def async_infer(
     return await server().async_infer(model_name, inputs, **options)
 
 
-def stream(model_name: str, inputs: Mapping[str, Any], **options: Any) -> Stream:
+@takes_request_options
+def stream(
+    model_name: str, inputs: Mapping[str, Any], **options: Unpack[RequestOptions]
+) -> Stream:
     """Run a request and iterate over its responses; takes what `infer` takes.
 
     Decoupled models need it; other models send one response.

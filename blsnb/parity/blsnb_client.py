@@ -56,15 +56,14 @@ class BlsnbClient:
 
     def message(self, request: ClientRequest) -> RequestMessage:
         """Return a request as both servers receive it."""
-        request.check()
-        version = -1 if request.version is None else request.version
-        return request.message(self._catalog.config(request.model_name, version))
+        return self._parts.requests.message(request)
 
     def is_decoupled(self, request: ClientRequest) -> bool:
         """Whether the requested model is decoupled."""
-        version = -1 if request.version is None else request.version
         try:
-            return self._catalog.find(request.model_name, version).decoupled
+            return self._catalog.find(
+                request.model_name, request.fields.version
+            ).decoupled
         except RequestError:
             # The request fails, and its error says why.
             return False

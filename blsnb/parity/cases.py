@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from blsnb.engine.request.client_request import ClientRequest
+from blsnb.engine.request.client_request import ClientRequest, client_request
 from blsnb.errors import InputError
+from blsnb.request_fields import RequestOptions
 
 Cases = str | Path | Iterable[Mapping[str, Any]]
 _NAME, _INPUTS, _FILE = "name", "inputs", "npy"
-OPTIONS = frozenset(
-    each.name for each in fields(ClientRequest) if each.name != "model_name"
-)
+OPTIONS = frozenset({_INPUTS, *RequestOptions.__annotations__})
 _FORM = (
     'a JSON list of requests such as {"inputs": {"X": [1, 2], "IMAGE": {"npy": '
     '"image.npy"}}}'
@@ -82,7 +81,9 @@ def _request(
     if not isinstance(case.get(_INPUTS), Mapping):
         raise InputError(f"{name}: inputs by name are missing; expected {_FORM}")
     own = {key: value for key, value in case.items() if key != _NAME}
-    return NamedRequest(name, ClientRequest(model_name, **{**options, **own}))
+    inputs = own.pop(_INPUTS)
+    given = cast("RequestOptions", {**options, **own})
+    return NamedRequest(name, client_request(model_name, inputs, given))
 
 
 def _read(path: Path) -> list[dict[str, Any]]:

@@ -63,9 +63,9 @@ def _trace_of(
 
 def _client_trace(message: RequestMessage, outcome: ClientOutcome) -> Trace:
     """Return a trace with the times of the client."""
-    version = message.model_version
+    version = message.fields.version
     call = Call(ModelInfo(message.model_name, version, "", "", "model", ""), None, 0)
-    call.request_id = message.request_id
+    call.request_fields = message.fields
     call.request_start_ns = outcome.start_ns or 1
     call.request_end_ns = call.request_start_ns + outcome.duration_ns
     if len(outcome.responses) > 1:

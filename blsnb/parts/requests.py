@@ -6,16 +6,10 @@ import asyncio
 import contextvars
 import functools
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from blsnb.engine.engine import Engine
-from blsnb.engine.request.client_request import (
-    ClientRequest,
-    RecordedRequest,
-    freeze_on_device,
-    reachable,
-)
+from blsnb.engine.request.client_request import ClientRequest, deadline_ns, reachable
 from blsnb.engine.request.failure import note_lost, notes_of
 from blsnb.engine.request.inflight import Caller
 from blsnb.engine.request.lifetime import RootRequest, TooLate, interruptible
@@ -24,7 +18,7 @@ from blsnb.engine.request.reader import TOO_LATE, Reader
 from blsnb.engine.request.streaming import Readable, Single
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.workers import Workers
-from blsnb.errors import InferenceError, ServerClosedError
+from blsnb.errors import InferenceError, ServerClosedError, TraceError
 from blsnb.parts.lifetime import ServerLifetime
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.response import Response
@@ -83,23 +77,27 @@ class ClientRequests:
             The request failed.
         """
         __tracebackhide__ = True
-        message = self._message(request)
-        root = self._open_requests.open(request.deadline_ns, record, begun)
+        message = self.message(request)
+        deadline = deadline_ns(request.client_timeout_s)
+        return self._run(message, self._open_requests.open(deadline, record, begun))
+
+    def _run(self, message: RequestMessage, root: RootRequest) -> Run:
+        __tracebackhide__ = True
         try:
             answer = self._answer(message, root)
         except InferenceError as error:
             # It would hang: the run shows how far it got.
-            error.run = self._failed_run(request, root.record, error.message)
+            error.run = self._failed_run(message, root, error.message)
             raise
         response = answer.response
         if response.error is not None:
-            run = self._failed_run(request, root.record, response.error)
+            run = self._failed_run(message, root, response.error)
             advice = answer.advice or "\n".join(notes_of(response.cause))
             raise InferenceError(
                 response.error, response.code, run, advice
             ) from response.cause
         final = Response(response.outputs, None, True, response.parameters)
-        return Run(request.model_name, root.record, [final], None, self)
+        return Run(message.model_name, root.record, [final], None, self)
 
     def answer(
         self,
@@ -180,7 +178,7 @@ class ClientRequests:
             With Triton's text.
         """
         catalog = self._engine.catalog
-        served = catalog.find(message.model_name, message.model_version)
+        served = catalog.find(message.model_name, message.fields.version)
         raise stopping_refusal(message, served.config.scheduling)
 
     def read(
@@ -232,45 +230,43 @@ class ClientRequests:
         if not self._open_requests.is_stopping:
             self._lifetime.check_open()
 
-    def _message(self, request: ClientRequest) -> RequestMessage:
+    def message(self, request: ClientRequest) -> RequestMessage:
+        """Return a request as its model sees it, with frozen inputs.
+
+        Raises
+        ------
+        InputError
+            An input is of a type that Triton lacks.
+        """
         __tracebackhide__ = True
         self._check_open()
-        request.check()
-        version = -1 if request.version is None else request.version
-        config = self._engine.catalog.config(request.model_name, version)
-        runtime = self._engine.placements.runtime
-        given = freeze_on_device(request.inputs, runtime)
-        if given is not request.inputs:
-            request = replace(request, inputs=given)
-        message = request.message(config)
-        message.inputs = reachable(message.inputs, runtime)
-        return message
+        engine = self._engine
+        config = engine.catalog.config(request.model_name, request.fields.version)
+        return request.message(config, engine.placements.runtime)
 
-    def _failed_run(self, request: ClientRequest, record: RunRecord, error: str) -> Run:
-        return Run(request.model_name, record, [], error, self)
+    def _failed_run(
+        self, message: RequestMessage, root: RootRequest, error: str
+    ) -> Run:
+        return Run(message.model_name, root.record, [], error, self)
 
     def replay(
-        self, request: RequestMessage, client_timeout_s: float | None = None
+        self, message: RequestMessage, client_timeout_s: float | None = None
     ) -> Run:
-        """Make a recorded request on its model as it is now; a failure is a run, too.
+        """Run a recorded request on its model as it is now; return also a failed run.
 
         Raises
         ------
         TraceError
             Its inputs were not recorded.
         """
-        name, version = request.model_name, request.model_version
-        again = RecordedRequest(
-            name,
-            {},
-            version=None if version < 0 else version,
-            client_timeout_s=client_timeout_s,
-            recorded=request,
-        )
+        self._check_open()
+        decoupled = self._check_recorded(message)
+        message.inputs = reachable(message.inputs, self._engine.placements.runtime)
+        root = self._open_requests.open(deadline_ns(client_timeout_s))
         try:
-            if not self._is_decoupled(name, version):
-                return self.run(again)
-            stream = self.stream(again)
+            if not decoupled:
+                return self._run(message, root)
+            stream = self._stream(message, root)
             for _ in stream:
                 pass
             return stream.run
@@ -279,12 +275,21 @@ class ClientRequests:
                 raise
             return error.run
 
-    def _is_decoupled(self, name: str, version: int) -> bool:
-        try:
-            return self._engine.catalog.find(name, version).decoupled
-        except RequestError:
-            # It is refused, and the run says why.
+    def _check_recorded(self, message: RequestMessage) -> bool:
+        """Refuse a request without the inputs of its model; return whether decoupled.
+
+        A model that does not serve refuses the request later, and the run says why.
+        """
+        catalog, name = self._engine.catalog, message.model_name
+        config = catalog.config(name, message.fields.version)
+        if config is None:
             return False
+        if not message.inputs and not all(spec.optional for spec in config.inputs):
+            raise TraceError(
+                f"the inputs of this call of {name!r} were not recorded: at "
+                "trace_level='tensors' they are"
+            )
+        return catalog.find(name, message.fields.version).decoupled
 
     def stream(self, request: ClientRequest, record: RunRecord | None = None) -> Stream:
         """Start a request that may have any number of responses.
@@ -292,7 +297,7 @@ class ClientRequests:
         Parameters
         ----------
         record
-            What is recorded of it; one that the server keeps if None.
+            Record of the run; a new one, which the server keeps, if None.
 
         Raises
         ------
@@ -300,17 +305,21 @@ class ClientRequests:
             The request was refused.
         """
         __tracebackhide__ = True
-        message = self._message(request)
-        root = self._open_requests.open(request.deadline_ns, record)
+        message = self.message(request)
+        deadline = deadline_ns(request.client_timeout_s)
+        return self._stream(message, self._open_requests.open(deadline, record))
+
+    def _stream(self, message: RequestMessage, root: RootRequest) -> Stream:
+        __tracebackhide__ = True
         try:
             reader = self._reader(message, root)
         except (RequestError, InferenceError) as error:
-            run = self._failed_run(request, root.record, error.message)
+            run = self._failed_run(message, root, error.message)
             if isinstance(error, InferenceError):
                 error.run = run
                 raise
             raise InferenceError(error.message, error.code, run, error.advice) from None
-        return Stream(request.model_name, reader, self)
+        return Stream(message.model_name, reader, self)
 
     def async_stream(self, request: ClientRequest) -> AsyncIterator[Response]:
         """Start such a request, to be iterated over with ``async for``.

@@ -5,37 +5,36 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from blsnb.request_fields import Parameters
+from blsnb.request_fields import PLAIN, Parameters, RequestFields
 from blsnb.tensors.ref import TensorRef
 
 
 class RequestMessage:
-    """A request on its way to a model.
+    """A request to a model.
 
     Parameters
     ----------
-    model_name, model_version
-        The target; version -1 leaves the choice to the server.
+    model_name
+        The model.
     inputs
         Frozen tensors, in the order given.
     requested_outputs
-        Names in the order given; empty means all of them.
+        Names in the order given; empty for all outputs.
+    fields
+        What the request says besides.
+    trace
+        What ``InferenceTrace`` holds: the engine's own mark of the caller.
+    memory
+        Where the outputs are wanted, such as ``"cpu"``; None for where they are.
     """
 
     __slots__ = (
-        "correlation_id",
-        "flags",
+        "fields",
         "inputs",
         "memory",
         "model_name",
-        "model_version",
-        "parameters",
-        "plain",
-        "priority",
         "raw",
-        "request_id",
         "requested_outputs",
-        "timeout_us",
         "trace",
     )
 
@@ -44,60 +43,34 @@ class RequestMessage:
         model_name: str,
         inputs: tuple[TensorRef, ...],
         requested_outputs: tuple[str, ...] = (),
-        model_version: int = -1,
-        request_id: str = "",
-        correlation_id: int | str = 0,
-        flags: int = 0,
-        timeout_us: int = 0,
-        priority: int = 0,
-        parameters: Parameters | None = None,
+        fields: RequestFields = PLAIN,
         trace: Any = None,
         memory: str | None = None,
     ) -> None:
         self.model_name = model_name
         self.inputs = inputs
         self.requested_outputs = requested_outputs
-        self.model_version = model_version
-        self.request_id = request_id
-        self.correlation_id = correlation_id
-        self.flags = flags
-        self.timeout_us = timeout_us
-        self.priority = priority
-        self.parameters: Parameters = {} if parameters is None else parameters
+        self.fields = fields
         self.raw = False
-        """Whether the inputs' bytes came from outside, unchecked."""
+        """Whether the inputs' bytes are a network client's, and not checked yet."""
         self.trace = trace
-        """What ``InferenceTrace`` holds: the engine's own mark of the caller."""
         self.memory = memory
-        """Where the outputs are wanted, such as ``"cpu"``; None for where they are."""
-        self.plain = model_version == -1 and not (
-            parameters or flags or correlation_id or timeout_us or priority
-        )
-        """Whether it is sure to say nothing but its model, inputs, outputs and id."""
 
-    def passed_on(
+    def forwarded(
         self, inputs: tuple[TensorRef, ...], requested: tuple[str, ...]
     ) -> RequestMessage:
-        """Return what a receiver sends that sends the same request itself."""
-        return RequestMessage(
-            self.model_name,
-            inputs,
-            requested,
-            self.model_version,
-            self.request_id,
-            self.correlation_id,
-            self.flags,
-            self.timeout_us,
-            parameters=self.parameters,
-        )
+        """Return what a model sends that executes the request it received.
 
-    def in_sequence(self, correlation_id: int | str, flags: int) -> RequestMessage:
-        """Return the same request with other facts of its sequence."""
-        again = copy.copy(self)
-        again.correlation_id = correlation_id
-        again.flags = flags
-        again.plain = False
-        return again
+        As on Triton, the priority is not part of it.
+        """
+        fields = self.fields._replace(priority=0)
+        return RequestMessage(self.model_name, inputs, requested, fields)
+
+    def with_fields(self, **changed: Any) -> RequestMessage:
+        """Return the same request with some other fields."""
+        message = copy.copy(self)
+        message.fields = self.fields._replace(**changed)
+        return message
 
 
 class ResponseMessage:

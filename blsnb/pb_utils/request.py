@@ -42,6 +42,7 @@ from blsnb.pb_utils.response import InferenceResponse, receive_response
 from blsnb.pb_utils.response_iterator import ResponseIterator, over
 from blsnb.pb_utils.sender import InferenceResponseSender, sender_of
 from blsnb.pb_utils.tensor import Tensor, receive, receive_view, transmit
+from blsnb.request_fields import PLAIN, RequestFields
 from blsnb.tensors.ref import TensorRef
 
 RELEASE_ALL = 1
@@ -162,17 +163,22 @@ class InferenceRequest(Compiled):
         self._inputs: list[Tensor] = list_of(inputs, _ELEMENTS)
         requested = list_of(requested_output_names, _NAMES)
         self._requested = tuple(dict.fromkeys(map(string, requested)))
+        fields = PLAIN
+        if not usual:
+            fields = RequestFields(
+                model_version,
+                _correlation_id(correlation_id),
+                flags,
+                timeout,
+                0,
+                tuple(checked(parameters).items()),
+                request_id,
+            )
         self._message = RequestMessage(
             model_name,
             (),
             self._requested,
-            model_version,
-            request_id,
-            correlation_id if usual else _correlation_id(correlation_id),
-            flags,
-            timeout,
-            0,
-            None if usual else checked(parameters),
+            fields,
             trace._mark,
             None if usual else _place(preferred_memory),
         )
@@ -190,37 +196,34 @@ class InferenceRequest(Compiled):
     @compiled(_method("request_id", "str"))
     def request_id(self) -> str:
         """Return the identifier; empty if there is none."""
-        return self._message.request_id
+        return self._message.fields.request_id
 
     @compiled(_method("correlation_id", "object"))
     def correlation_id(self) -> int | str:
         """Return the sequence's identifier; 0 if there is none."""
-        return self._message.correlation_id
+        return self._message.fields.correlation_id
 
     @compiled(_method("flags", "int"))
     def flags(self) -> int:
         """Return the sequence flags."""
-        return self._message.flags
+        return self._message.fields.flags
 
     @compiled(_method("set_flags", "None", "arg0: int"))
     def set_flags(self, flags: int, /) -> None:
         """Set the sequence flags."""
-        message = self._message
-        # What was sent stays as it was.
-        self._message = message.in_sequence(
-            message.correlation_id, integer(flags, UINT32)
-        )
+        # A copy: what was sent stays as it was.
+        self._message = self._message.with_fields(flags=integer(flags, UINT32))
 
     @compiled(_method("timeout", "int"))
     def timeout(self) -> int:
         """Return the timeout in microseconds, as the caller gave it."""
-        return self._message.timeout_us
+        return self._message.fields.timeout_us
 
     @compiled(_method("parameters", "str"))
     def parameters(self) -> str:
         """Return the parameters as JSON text."""
         received = self._reply is not None
-        return as_text(self._message.parameters, received)
+        return as_text(dict(self._message.fields.parameters), received)
 
     @compiled(_method("requested_output_names", "Set[str]"))
     def requested_output_names(self) -> set[str]:
@@ -299,7 +302,7 @@ class InferenceRequest(Compiled):
             refs += (transmit(tensor),)
         message = self._message
         if self._reply is not None:
-            return message.passed_on(refs, self._requested)
+            return message.forwarded(refs, self._requested)
         message.inputs = refs
         return message
 
@@ -328,7 +331,7 @@ class InferenceRequest(Compiled):
 def _empty_element(message: RequestMessage, is_input: bool) -> TritonModelException:
     what = "Input tensor" if is_input else "Requested output name"
     return TritonModelException(
-        f"{what} for request with id '{message.request_id}' and model name "
+        f"{what} for request with id '{message.fields.request_id}' and model name "
         f"'{message.model_name}' should not be empty."
     )
 

@@ -112,7 +112,7 @@ def send(response: InferenceResponse, requested: tuple[str, ...]) -> ResponseMes
     response._tensors, refs = transmit_some(given, requested)
     message = ResponseMessage(refs)
     if response._parameters:
-        if not are_int64(response._parameters):
+        if not are_int64(response._parameters.items()):
             return ResponseMessage(error=UNSUPPORTED, code="INVALID_ARG")
         message.parameters = response._parameters
     if len(refs) != len(given):

@@ -85,7 +85,6 @@ def _span(
         parent=-1 if call.parent is None else rows.get(id(call.parent), -1),
         model=number[call.model],
         instance=call.instance,
-        request_id=call.request_id,
         request_fields=call.request_fields,
         requested_outputs=call.requested_outputs,
         flags=flags,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from blsnb.request_fields import PLAIN
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.facts import DeviceWork
 from blsnb.trace.responses import ResponseLog
@@ -58,24 +59,6 @@ class Origin(NamedTuple):
     """Such as ``"In[12]"``."""
     offset: int
     """Lines of the cell above the first of the source."""
-
-
-class RequestFields(NamedTuple):
-    """What a request says beside its inputs: enough to make it again."""
-
-    version: int = -1
-    """The version asked for; -1 leaves the choice to the server."""
-    correlation_id: int | str = 0
-    flags: int = 0
-    """1 for the start of a sequence, 2 for its end."""
-    timeout_us: int = 0
-    priority: int = 0
-    parameters: tuple[tuple[str, bool | int | float | str], ...] = ()
-    """Names and values."""
-
-
-PLAIN = RequestFields()
-"""What most requests say."""
 
 
 class ModelInfo(NamedTuple):
@@ -135,7 +118,6 @@ class Call:
         "queue_start_ns",
         "request_end_ns",
         "request_fields",
-        "request_id",
         "request_start_ns",
         "requested_outputs",
         "responses",
@@ -147,7 +129,6 @@ class Call:
         self.id = id
         """Number of the call in its run, in order of start; never reassigned."""
         self.instance = ""
-        self.request_id = ""
         self.request_fields = PLAIN
         self.requested_outputs: tuple[str, ...] = ()
         """Names of the outputs asked for; empty for all of them."""
@@ -182,6 +163,11 @@ class Call:
 
     def __repr__(self) -> str:
         return f"<Call {self.id} {self.model.name}>"
+
+    @property
+    def request_id(self) -> str:
+        """The identifier that its client or model gave the request."""
+        return self.request_fields.request_id
 
     def device_work(self) -> DeviceWork:
         """Return the record of the call's work on a device; create it if missing."""

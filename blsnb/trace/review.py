@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from blsnb.trace.events import PLAIN, ModelInfo
+from blsnb.request_fields import PLAIN
+from blsnb.trace.events import ModelInfo
 from blsnb.trace.spans import Span, Trace
 
 _IN_TURN = 3

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from blsnb.request_fields import RequestFields
 from blsnb.runtimes.runtime import DeviceUse
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.events import Activity, CallFlag, LogLine, ModelInfo, RequestFields
+from blsnb.trace.events import Activity, CallFlag, LogLine, ModelInfo
 from blsnb.trace.facts import (
     Batching,
     ClockReading,
@@ -42,7 +43,6 @@ class Span:
     model: int
     """Index in ``Trace.models``."""
     instance: str
-    request_id: str
     request_fields: RequestFields
     requested_outputs: tuple[str, ...]
     """Names of the outputs asked for; empty for all of them."""
@@ -83,6 +83,11 @@ class Span:
     def __repr__(self) -> str:
         place = f"on {self.instance}" if self.instance else f"of model {self.model}"
         return f"<Span {self.id} {place}: {self.duration_ns / 1e6:.3g} ms>"
+
+    @property
+    def request_id(self) -> str:
+        """The identifier that its client or model gave the request."""
+        return self.request_fields.request_id
 
     @property
     def events(self) -> tuple[tuple[Activity, int], ...]:

@@ -36,9 +36,9 @@ class EchoInstance:
 
     def execute(self, requests):
         stage.seen.append(f"executes {len(requests)}")
-        if any(request.request_id == "raise" for request in requests):
+        if any(request.fields.request_id == "raise" for request in requests):
             raise BackendError("echo fails", "UNAVAILABLE")
-        if any(request.request_id == "fault" for request in requests):
+        if any(request.fields.request_id == "fault" for request in requests):
             1 / 0
         return [self.answers(request) for request in requests]
 
@@ -46,7 +46,7 @@ class EchoInstance:
         [x] = request.inputs
         y = TensorRef("Y", x.dtype, x.shape, x.data)
         yield ResponseMessage((y,), parameters={"by": self.name})
-        if request.request_id == "late":
+        if request.fields.request_id == "late":
             raise BackendError("too much", "INTERNAL")
         if self.decoupled:
             yield ResponseMessage((y,))

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 from views import samples
 
+from blsnb.request_fields import RequestFields
 from blsnb.trace.comparison import compare
 from blsnb.trace.events import LogLine
 from blsnb.views.documents import document
@@ -58,7 +59,7 @@ def hostile_run(swapped=False):
         call.notes = [text]
         call.logs = [LogLine(call.request_start_ns, "INFO", text)]
         call.inputs = (samples.strings(text, text, *texts),)
-    root.request_id = texts[1]
+    root.request_fields = RequestFields(request_id=texts[1])
     root.notes = texts
     return script.trace(run_id=f"{texts[1]}{swapped}")
 

@@ -1,7 +1,6 @@
 """Specification of the kernel's default server."""
 
 import asyncio
-import dataclasses
 import inspect
 import subprocess
 import sys
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import blsnb
-from blsnb.engine.request.client_request import ClientRequest
 from blsnb.errors import ServerClosedError
 from blsnb.inference_server import Server
 from blsnb.magics import default_server as default
@@ -59,17 +57,13 @@ def test_a_model_runs_without_a_notebook(server):
     assert [2.0] == run["Y"].tolist()
 
 
-def test_infer_takes_what_a_servers_takes():
-    """Written out in each, so that an editor shows it: names, order and defaults."""
-    of_server = list(inspect.signature(Server.infer).parameters.values())[1:]
-    of_default = inspect.signature(default.infer).parameters.values()
-    fields = [(each.name, each.default) for each in dataclasses.fields(ClientRequest)]
+@pytest.mark.parametrize("name", ["infer", "async_infer", "stream"])
+def test_the_default_servers_functions_take_what_a_servers_take(name):
+    """Help and completion show each option, in both."""
+    of_server = list(inspect.signature(getattr(Server, name)).parameters.values())[1:]
+    of_default = list(inspect.signature(getattr(default, name)).parameters.values())
 
-    assert of_server == list(of_default)
-    assert [name for name, _ in fields] == [each.name for each in of_server]
-    assert [value for _, value in fields[2:]] == [
-        each.default for each in of_server[2:]
-    ]
+    assert of_server == of_default
 
 
 def test_a_stream_reads_from_its_models(server):

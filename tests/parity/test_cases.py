@@ -21,8 +21,8 @@ def test_inputs_are_the_first_case():
     )
 
     assert ["case 1", "two", "case 3"] == [each.name for each in requests]
-    assert [1, 3, 1] == [each.request.priority for each in requests]
-    assert {"r"} == {each.request.request_id for each in requests}
+    assert [1, 3, 1] == [each.request.fields.priority for each in requests]
+    assert {"r"} == {each.request.fields.request_id for each in requests}
     assert [{"X": 1}, {"X": 2}, {}] == [each.request.inputs for each in requests]
 
 

@@ -10,7 +10,7 @@ import pytest
 from peak_memory import measure
 from raising import CONFIG, EXECUTE, HEAD
 
-from blsnb.files.read_budget import MOST_BYTES, RATIO
+from blsnb.files.read_budget import MAX_BYTES, RATIO
 
 MB = 1 << 20
 CLIENTS = 6
@@ -88,7 +88,7 @@ def test_six_floods_at_once_take_six_times_the_limit(
         PREPARE, WORK, *(tmp_path / name for name in files)
     )
 
-    limit = min(RATIO * len(flood), MOST_BYTES)
+    limit = min(RATIO * len(flood), MAX_BYTES)
     assert [[400, True]] * CLIENTS == said
     assert 200 == usual
     assert grown <= CLIENTS * limit + NOISE

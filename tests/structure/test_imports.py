@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.structure.graph import circles, way
+from benchmarks.structure.graph import circles, shortest_path
 from benchmarks.structure.imports import Kind
 
 from .trees import imports
@@ -126,5 +126,5 @@ def test_the_shortest_way_is_found():
     """From a node to the first that fits; none is an empty list."""
     edges = {"a": {"b", "c"}, "b": {"d"}, "c": {"b"}}
 
-    assert ["a", "b", "d"] == way(edges, "a", lambda node: node == "d")
-    assert [] == way(edges, "d", lambda node: node == "a")
+    assert ["a", "b", "d"] == shortest_path(edges, "a", lambda node: node == "d")
+    assert [] == shortest_path(edges, "d", lambda node: node == "a")

@@ -11,7 +11,7 @@ from peak_memory import Measured, measure
 from views.samples import invoice_run
 
 from blsnb.errors import TraceFileError
-from blsnb.files.read_budget import LEAST_BYTES, RATIO
+from blsnb.files.read_budget import MIN_BYTES, RATIO
 from blsnb.options import options
 from blsnb.trace.files.run_file import SavedRun, read_run, write_run
 
@@ -66,7 +66,7 @@ def test_a_run_file_takes_at_most_64_times_its_size(tmp_path: Path, text: bytes)
     """One that would take more is refused, with the limit and the option."""
     path = packed(tmp_path / "flood.blsrun", text)
     size = path.stat().st_size
-    limit = max(LEAST_BYTES, RATIO * size)
+    limit = max(MIN_BYTES, RATIO * size)
 
     grown, error = read_in_a_process(tmp_path, "blsnb.load_run", path)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
+from blsnb.request_fields import RequestFields
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.capture import trace_of
-from blsnb.trace.events import Call, ModelInfo, RequestFields
+from blsnb.trace.events import Call, ModelInfo
 from blsnb.trace.review import review, reviewed
 from blsnb.trace.spans import Trace
 

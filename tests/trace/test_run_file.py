@@ -14,6 +14,7 @@ from run_files import chunks_of, facts
 from strategies import axes, dtypes, tensors
 from views.samples import hostile_run, invoice_run
 
+from blsnb.request_fields import RequestFields
 from blsnb.runtimes.runtime import DeviceUse
 from blsnb.tensors.dtypes import DType
 from blsnb.tensors.ref import TensorRef, freeze
@@ -22,7 +23,6 @@ from blsnb.trace.events import (
     LogLine,
     ModelInfo,
     Origin,
-    RequestFields,
 )
 from blsnb.trace.facts import (
     Batching,
@@ -115,6 +115,7 @@ def fields_of(given: list[TensorRef], count: int) -> dict[str, Any]:
             number,
             number,
             parameters,
+            TEXT,
         ),
         "flags": U2.map(CallFlag),
         "batching": st.lists(joined, max_size=2).map(tuple),
@@ -132,7 +133,7 @@ def fields_of(given: list[TensorRef], count: int) -> dict[str, Any]:
     made |= {"copies": st.lists(copy, max_size=2).map(tuple)}
     made |= {"device_use": st.none() | st.builds(DeviceUse, TEXT, NS, NS, NS)}
     made |= {"response_parameters": parameters, "origin": JSON}
-    texts_too = ("instance", "request_id", "error", "error_code")
+    texts_too = ("instance", "error", "error_code")
     return made | dict.fromkeys(texts_too, TEXT)
 
 

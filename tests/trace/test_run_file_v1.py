@@ -15,8 +15,8 @@ from run_files import facts
 
 from blsnb.errors import TraceFileError
 from blsnb.loaded_run import load_run
+from blsnb.request_fields import RequestFields
 from blsnb.runtimes.runtime import DeviceUse
-from blsnb.trace.events import RequestFields
 from blsnb.trace.files.run_file import read_run
 from blsnb.views.documents.wire import encode
 from blsnb.views.tree import tree
@@ -39,7 +39,7 @@ def test_a_plain_run_is_read_with_all_that_its_requests_said():
         run.trace.request_id,
         run["Y"].tolist(),
     )
-    client = RequestFields(1, "seven", 3, 70, 0, (("who", "client"),))
+    client = RequestFields(1, "seven", 3, 70, 0, (("who", "client"),), "r-1")
     parameters = (("k", 1), ("s", "text"), ("b", True))
     assert client == outer.request_fields
     assert RequestFields(timeout_us=5, parameters=parameters) == double.request_fields

@@ -21,8 +21,9 @@ from views.samples import invoice_run
 
 from blsnb.errors import TraceError, TraceFileError
 from blsnb.loaded_run import load_run
+from blsnb.request_fields import RequestFields
 from blsnb.trace.dropped import find_call, notices
-from blsnb.trace.events import CallFlag, RequestFields
+from blsnb.trace.events import CallFlag
 from blsnb.trace.facts import ClockReading, Drop, Pause, Profile, Recording
 from blsnb.trace.files.run_file import read_run, write_run
 from blsnb.trace.files.saved_run import SavedResponse, SavedRun

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from blsnb.request_fields import RequestFields
 from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, CallFlag, LogLine, ModelInfo
 from blsnb.trace.spans import Trace
@@ -30,7 +31,7 @@ def a_call(model: ModelInfo, parent: Call | None, start_ns: int, end_ns: int) ->
 def two_calls(end_ns: int = 40) -> Trace:
     """One model that calls another."""
     outer = a_call(OUTER, None, 10, end_ns)
-    outer.request_id = "mine"
+    outer.request_fields = RequestFields(request_id="mine")
     return trace_of("0001", [outer, a_call(INNER, outer, 20, 30)], 50)
 
 

@@ -10,6 +10,7 @@ import strategies
 from hypothesis import strategies as st
 
 from blsnb.files.read_budget import ReadBudget
+from blsnb.request_fields import RequestFields
 from blsnb.tensors.dtypes import DType
 from blsnb.tensors.ref import TensorRef, freeze
 from blsnb.trace.capture import trace_of
@@ -105,7 +106,7 @@ def _fill(draw: st.DrawFn, call: Call, start_ns: int) -> None:
     for place, name in enumerate(_TIMES):
         if place <= reached or place == len(_TIMES) - 1:
             setattr(call, name, times[place])
-    call.request_id = draw(st.text(max_size=4))
+    call.request_fields = RequestFields(request_id=draw(st.text(max_size=4)))
     call.inputs = tuple(draw(st.lists(refs(), max_size=2)))
     named = draw(st.lists(refs(), max_size=2, unique_by=lambda ref: ref.name))
     count = draw(st.integers(0, 3))

@@ -6,6 +6,7 @@ import functools
 
 import numpy as np
 
+from blsnb.request_fields import RequestFields
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef, freeze
 from blsnb.trace.capture import trace_of
@@ -126,7 +127,7 @@ def _invoice(edited: bool = False) -> Trace:
     script.model("llm_extract", "vllm", "gpu:1")
     script.model("schema_check")
     root = script.call(None, "invoice_pipeline", 0, 140, 60, 75900, 90)
-    root.request_id = "7f3a"
+    root.request_fields = RequestFields(request_id="7f3a")
     root.logs = [
         LogLine(BASE_NS + 250_000, "INFO", "page 1 of 1"),
         LogLine(BASE_NS + 71_000_000, "WARNING", "total_due failed, trying again"),
@@ -230,7 +231,7 @@ def hostile_run() -> Trace:
     script.model("lone \ud800 surrogate")
     script.model("w" * 400)
     root = script.call(None, "</script><img src=x onerror=alert(1)>", 0, 5, 5, 900, 5)
-    root.request_id = '"><svg onload=alert(2)>'
+    root.request_fields = RequestFields(request_id='"><svg onload=alert(2)>')
     fail(root, "</script><script>alert(3)</script> \ud800 ]]> & \x08")
     for k, name in enumerate(list(script.models)[1:]):
         call = script.call(root, name, 100 + 200 * k, 1, 1, 90, 1)

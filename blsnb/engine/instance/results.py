@@ -60,8 +60,8 @@ def fail_without_inputs(inflights: list[Inflight]) -> bool:
     for inflight in inflights:
         if inflight.message.inputs or inflight.extra:
             continue
-        request = inflight.message.request_id or "<id_unknown>"
-        text = f"[request id: {request}] out of bounds index 0: request has 0 inputs"
+        prefix = inflight.message.fields.prefix
+        text = f"{prefix}out of bounds index 0: request has 0 inputs"
         for each in inflights:
             # Triton counts no execution.
             each.execution_size = 0

@@ -10,10 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from blsnb.errors import InputError, TraceError
+from blsnb.errors import InputError
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import RequestMessage
-from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
+from blsnb.request_fields import (
+    PLAIN,
+    RequestFields,
+    RequestOptions,
+    expect,
+    fields_of,
+)
 from blsnb.runtimes.runtime import DeviceError, Runtime
 from blsnb.tensors.convert import to_ref
 from blsnb.tensors.device_ref import DeviceRef, on_host
@@ -22,8 +28,6 @@ from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.memory import HOST
 from blsnb.tensors.ref import TensorRef
 
-_SECONDS = int | float | None
-
 
 @dataclass(frozen=True, slots=True)
 class ClientRequest:
@@ -31,135 +35,90 @@ class ClientRequest:
 
     model_name: str
     inputs: Mapping[str, Any]
+    fields: RequestFields = PLAIN
     outputs: Sequence[str] | None = None
-    version: int | None = None
-    parameters: Mapping[str, bool | int | float | str] | None = None
-    request_id: str = ""
-    correlation_id: int | str = 0
-    sequence_start: bool = False
-    sequence_end: bool = False
-    priority: int = 0
-    timeout_us: int = 0
     client_timeout_s: float | None = None
 
-    def check(self) -> None:
-        """Refuse what no request can have.
-
-        Raises
-        ------
-        InputError
-            A field is of another type.
-        """
-        __tracebackhide__ = True
-        _expect("model_name", self.model_name, str, "a string")
-        _expect("inputs", self.inputs, Mapping, "a dict of names and values")
-        for name in self.inputs:
-            _expect("the name of an input", name, str, "a string")
-        _expect("request_id", self.request_id, str, "a string")
-        _expect("version", self.version, int | None, "a number")
-        self._check_deadline()
-        _expect("correlation_id", self.correlation_id, int | str, "a number or string")
-        for name in ("priority", "timeout_us", "correlation_id"):
-            value = getattr(self, name)
-            if value and not isinstance(value, str) and not 0 < value < 2**64:
-                raise InputError(f"{name} must be a number from 0 on, not {value}")
-        if isinstance(self.outputs, str):
-            raise InputError(
-                f"outputs must be a list of names, not the string {self.outputs!r}; "
-                f"write outputs=[{self.outputs!r}]"
-            )
-        for name, value in (self.parameters or {}).items():
-            wanted = "a bool, a number or a string"
-            _expect(f"parameter {name!r}", value, bool | int | float | str, wanted)
-
-    def _check_deadline(self) -> None:
-        __tracebackhide__ = True
-        seconds = self.client_timeout_s
-        _expect("client_timeout_s", seconds, _SECONDS, "seconds")
-        if seconds is not None and math.isnan(seconds):
-            raise InputError("client_timeout_s must be seconds, not nan")
-
-    def message(self, config: ModelConfig | None) -> RequestMessage:
+    def message(self, config: ModelConfig | None, runtime: Runtime) -> RequestMessage:
         """Return the request with its inputs frozen.
 
         Parameters
         ----------
         config
-            Of the model that is asked; None if it does not serve.
+            Configuration of the model; None if it does not serve.
+        runtime
+            Has the devices.
 
         Raises
         ------
         InputError
-            An input is of a type that Triton has not.
+            An input is of a type that Triton lacks, or on an unknown device.
         """
-        return RequestMessage(
-            self.model_name,
-            tuple(self._refs(config)),
-            tuple(self.outputs or ()),
-            -1 if self.version is None else self.version,
-            self.request_id,
-            self.correlation_id,
-            SEQUENCE_START * int(self.sequence_start)
-            | SEQUENCE_END * int(self.sequence_end),
-            self.timeout_us,
-            self.priority,
-            dict(self.parameters or {}),
-        )
-
-    def _refs(self, config: ModelConfig | None) -> list[TensorRef]:
+        __tracebackhide__ = True
         specs = {} if config is None else {spec.name: spec for spec in config.inputs}
         batch_axes = 1 if config is not None and config.max_batch_size else 0
         refs = []
-        for name, value in self.inputs.items():
+        for name, value in freeze_on_device(self.inputs, runtime).items():
             spec = specs.get(name)
             dtype = None if spec is None else BY_DATATYPE.get(spec.datatype)
             rank = 0 if spec is None else len(spec.dims) + batch_axes
             refs.append(to_ref(name, value, dtype, rank))
-        return refs
-
-    @property
-    def deadline_ns(self) -> int:
-        """When the caller stops waiting, if it starts now; 0 for never."""
-        if self.client_timeout_s in (None, math.inf):
-            return 0
-        return time.monotonic_ns() + round(self.client_timeout_s * 1e9)
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedRequest(ClientRequest):
-    """A request that was recorded, to be made again."""
-
-    recorded: RequestMessage | None = None
-
-    def check(self) -> None:
-        """Let it pass: it was made before. How long to wait for it now is new."""
-        __tracebackhide__ = True
-        self._check_deadline()
-
-    def message(self, config: ModelConfig | None) -> RequestMessage:
-        """Return the request as it was.
-
-        Raises
-        ------
-        TraceError
-            Its inputs were not recorded.
-        """
-        assert self.recorded is not None
-        wanted = () if config is None else config.inputs
-        if not self.recorded.inputs and not all(spec.optional for spec in wanted):
-            raise TraceError(
-                f"the inputs of this call of {self.model_name!r} were not recorded: "
-                "at trace_level='tensors' they are"
-            )
-        return self.recorded
-
-
-def _expect(what: str, value: Any, kind: Any, wanted: str) -> None:
-    __tracebackhide__ = True
-    if not isinstance(value, kind):
-        raise InputError(
-            f"{what} must be {wanted}, not {type(value).__name__} ({str(value)[:60]})"
+        return RequestMessage(
+            self.model_name,
+            reachable(tuple(refs), runtime),
+            tuple(self.outputs or ()),
+            self.fields,
         )
+
+
+def client_request(
+    model_name: str, inputs: Mapping[str, Any], options: RequestOptions
+) -> ClientRequest:
+    """Return a request of the arguments of ``infer`` and its siblings.
+
+    Raises
+    ------
+    InputError
+        An argument has another type or is out of range, or an option is unknown.
+    """
+    __tracebackhide__ = True
+    expect("model_name", model_name, str, "a string")
+    expect("inputs", inputs, Mapping, "a dict of names and values")
+    for name in inputs:
+        expect("the name of an input", name, str, "a string")
+    if not options:
+        return ClientRequest(model_name, inputs)
+    outputs = options.get("outputs")
+    if isinstance(outputs, str):
+        raise InputError(
+            f"outputs must be a list of names, not the string {outputs!r}; "
+            f"write outputs=[{outputs!r}]"
+        )
+    seconds = options.get("client_timeout_s")
+    _check_timeout(seconds)
+    return ClientRequest(model_name, inputs, fields_of(options), outputs, seconds)
+
+
+def deadline_ns(client_timeout_s: float | None) -> int:
+    """Return when a client leaves that begins to wait now; 0 for no deadline.
+
+    Raises
+    ------
+    InputError
+        The timeout is not a number.
+    """
+    __tracebackhide__ = True
+    if client_timeout_s is None or client_timeout_s == math.inf:
+        return 0
+    _check_timeout(client_timeout_s)
+    return time.monotonic_ns() + round(client_timeout_s * 1e9)
+
+
+def _check_timeout(seconds: float | None) -> None:
+    __tracebackhide__ = True
+    expect("client_timeout_s", seconds, int | float | None, "seconds")
+    if seconds is not None and math.isnan(seconds):
+        raise InputError("client_timeout_s must be seconds, not nan")
 
 
 def freeze_on_device(inputs: Mapping[str, Any], runtime: Runtime) -> Mapping[str, Any]:

@@ -74,7 +74,7 @@ def rescheduled(inflight: Inflight) -> WouldHang:
     """Return the error of a request that was to come back where it cannot."""
     name = inflight.message.model_name
     advice = "Raise max_sequence_idle_microseconds: a run took longer than that."
-    if inflight.message.flags & SEQUENCE_END:
+    if inflight.message.fields.flags & SEQUENCE_END:
         advice = "Send the request without the END flag (sequence_end)."
     if inflight.dropped == RESCHEDULED:
         advice = (

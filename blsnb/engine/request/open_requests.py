@@ -148,8 +148,6 @@ def stopping_refusal(message: RequestMessage, scheduling: str) -> RequestError:
     ----------
     core: src/dynamic_batch_scheduler.cc, src/sequence_batch_scheduler.cc, Enqueue
     """
-    prefix = f"[request id: {message.request_id or '<id_unknown>'}] "
-    if scheduling == "sequence_batching":
-        prefix = ""
+    prefix = "" if scheduling == "sequence_batching" else message.fields.prefix
     advice = "Send requests before server.close(), or make a new blsnb.Server()."
     return RequestError(f"{prefix}{_STOPPING}", "UNAVAILABLE", advice)

@@ -105,7 +105,7 @@ class RequestValidator:
         self._last = signature
 
     def _check(self, message: RequestMessage) -> None:
-        request = f"[request id: {message.request_id or '<id_unknown>'}] "
+        request = message.fields.prefix
         inputs = self._by_name(message, request)
         self._check_requested(message)
         self._check_count(list(inputs), request)

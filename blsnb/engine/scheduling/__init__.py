@@ -1,1 +1,1 @@
-"""Which requests leave together, and when: decided here, told the time."""
+"""Schedulers: which requests are executed together, when and where."""

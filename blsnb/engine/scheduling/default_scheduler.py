@@ -1,4 +1,4 @@
-"""DefaultScheduler: each request alone, first come, first served."""
+"""DefaultScheduler: executes each request alone, in order of arrival."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blsnb.pb_utils.message import ResponseMessage
 
 
 class Rejected(Exception):
-    """A request has its scheduler's error for an answer: it was never executed."""
+    """The scheduler answered a request with an error instead of executing it."""
 
     def __init__(self, response: ResponseMessage) -> None:
         super().__init__(response.error)
@@ -23,50 +23,50 @@ class Rejected(Exception):
 
 
 class Scheduler(Protocol):
-    """Decides when, where and with which others a request is executed."""
+    """Decides when, where and in which batch a request is executed."""
 
     def run(self, inflight: Inflight, certain: bool) -> ModelInstance:
-        """Have a request executed, waiting until it was; return by whom.
+        """Wait until a request was executed; return the instance that executed it.
 
         Parameters
         ----------
         certain
-            Whether this blocks the thread of an ``execute``.
+            Whether the caller blocks the thread of an ``execute``.
 
         Raises
         ------
         Rejected
-            It never was.
+            The request was answered with an error instead.
         RequestError
             The scheduler refuses the request.
         HookFailed
-            No instance could be made for it.
+            No instance could be created.
         Retired
-            Another version of the model serves now, or none.
+            The model was reloaded or unloaded.
         Unwind
-            The whole request has ended.
+            The whole client request has ended.
         """
 
     @property
     def waiting_count(self) -> int:
-        """Number of requests that wait."""
+        """Number of waiting requests."""
 
     def resized(self) -> None:
-        """Learn that its pool has other instances than before."""
+        """Adapt to a changed number of instances in the pool."""
 
     def retire(self) -> None:
-        """Finalize the instances when the last request is done."""
+        """Finalize the instances after the last request."""
 
 
 class DefaultScheduler:
-    """Executes each request alone, as Triton does where no batcher is configured."""
+    """Executes each request alone, as Triton does without a batcher."""
 
     def __init__(self, pool: InstancePool, executor: Executor) -> None:
         self._pool = pool
         self._executor = executor
 
     def run(self, inflight: Inflight, certain: bool) -> ModelInstance:
-        """Have a request executed as soon as an instance is free."""
+        """Execute a request as soon as an instance is free."""
         __tracebackhide__ = True
         try:
             instance = self._pool.take(inflight, certain)
@@ -81,17 +81,17 @@ class DefaultScheduler:
         return self._pool.waiting_count
 
     def resized(self) -> None:
-        """Do nothing: the pool itself has handed new instances over."""
+        """Do nothing: the pool itself hands out new instances."""
 
     def retire(self) -> None:
-        """Finalize the instances, each when it is free."""
+        """Finalize each instance when it is free."""
         self._pool.retire()
 
 
 def refuse_deadlock(
     pool: InstancePool, inflight: Inflight, deadlock: Deadlock
 ) -> NoReturn:
-    """End a request whose wait would never end, with all that it is part of."""
+    """End the whole client request of a request that would wait forever."""
     model = inflight.message.model_name
     reason = hang.deadlocked(deadlock.lines, model, len(pool.instances))
     if lacks_resources(pool):

@@ -1,4 +1,4 @@
-"""DynamicQueue: requests on their way, as the dynamic batcher sees them."""
+"""DynamicQueue: the dynamic batcher over requests in flight."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ from blsnb.engine.scheduling.batching.batch import (
     Reason,
 )
 from blsnb.engine.scheduling.batching.dynamic_batcher import DynamicBatcher
-from blsnb.engine.scheduling.queue_scheduler import Moves, Seat, Start
+from blsnb.engine.scheduling.queue_scheduler import (
+    PendingRequest,
+    QueueDecision,
+    ReadyBatch,
+)
 from blsnb.engine.scheduling.sequences.batcher import SequenceBatch
 from blsnb.model.config import ModelConfig
 
@@ -27,36 +31,36 @@ _TIMED_OUT = ("Request timeout expired", "UNAVAILABLE")
 _CANCELLED = ("", "CANCELLED")
 
 
-class Arrivals:
-    """Says of a request what a batcher must know."""
+class QueueEntries:
+    """Describes requests to a batcher."""
 
     def __init__(self, config: ModelConfig) -> None:
         self._reshapes = Reshapes(config)
         self._batch_axes = 1 if config.max_batch_size > 0 else 0
 
-    def of(self, seat: Seat) -> Queued[Seat]:
-        """Return what is known of a request, and let it know its place."""
-        message = seat.inflight.message
+    def new(self, pending: PendingRequest) -> Queued[PendingRequest]:
+        """Return the queue entry of a request, and store it there."""
+        message = pending.inflight.message
         inputs = self._reshapes.inward(message.inputs)
         axes = self._batch_axes
-        seat.queued = Queued(
-            seat,
+        pending.queued = Queued(
+            pending,
             inputs[0].shape[0] if axes and inputs else 1,
             {ref.name: ref.shape[axes:] for ref in inputs},
-            message.priority,
-            message.timeout_us,
-            seat.inflight.is_cancelled,
+            message.fields.priority,
+            message.fields.timeout_us,
+            pending.inflight.is_cancelled,
         )
-        return seat.queued
+        return pending.queued
 
 
 def count_batch(
     counts: BatchingCounts,
-    members: Iterable[Queued[Seat]],
-    batch: Batch[Seat] | SequenceBatch[Seat],
+    members: Iterable[Queued[PendingRequest]],
+    batch: Batch[PendingRequest] | SequenceBatch[PendingRequest],
     execution: int,
 ) -> None:
-    """Count a batch whose synthetic requests are left out of ``members``."""
+    """Count a batch; ``members`` are its requests without null requests."""
     counts.count(
         [_batched(queued) for queued in members],
         _because(batch.sent_because),
@@ -68,7 +72,7 @@ def count_batch(
     )
 
 
-def _batched(queued: Queued[Seat]) -> Batched:
+def _batched(queued: Queued[PendingRequest]) -> Batched:
     inflight = queued.request.inflight
     return Batched(inflight.call, inflight.root.record.id, queued.size)
 
@@ -88,67 +92,60 @@ class DynamicQueue:
     def __init__(
         self, config: ModelConfig, pool: InstancePool, statistics: ModelStatistics
     ) -> None:
-        self._batcher: DynamicBatcher[Seat] = DynamicBatcher(config)
-        self._arrivals = Arrivals(config)
+        self._batcher: DynamicBatcher[PendingRequest] = DynamicBatcher(config)
+        self._entries = QueueEntries(config)
         self._pool = pool
         self._counts = statistics.batching
         self.preserve_ordering = self._batcher.preserve_ordering
 
     def __len__(self) -> int:
-        """Return how many wait."""
+        """Return the number of waiting requests."""
         return len(self._batcher)
 
-    def add(self, seat: Seat, now_ns: int) -> None:
-        """Let a request wait.
-
-        Raises
-        ------
-        RequestError
-            The queue is full.
-        """
+    def add(self, pending: PendingRequest, now_ns: int) -> None:
+        """Append a request; raise RequestError if the queue is full."""
         try:
-            self._batcher.add(self._arrivals.of(seat), now_ns)
+            self._batcher.add(self._entries.new(pending), now_ns)
         except QueueFull:
-            request_id = seat.inflight.message.request_id or "<id_unknown>"
-            text = f"[request id: {request_id}] Exceeds maximum queue size"
+            prefix = pending.inflight.message.fields.prefix
+            text = f"{prefix}Exceeds maximum queue size"
             raise RequestError(text, "UNAVAILABLE") from None
 
-    def decide(self, now_ns: int) -> Moves:
-        """Say what to do now."""
-        return self._moves(self._batcher.decide(now_ns, self._pool.idle_count))
+    def decide(self, now_ns: int) -> QueueDecision:
+        """Return what to do now."""
+        return self._decision(self._batcher.decide(now_ns, self._pool.idle_count))
 
-    def _moves(self, decision: Decision[Seat]) -> Moves:
+    def _decision(self, decision: Decision[PendingRequest]) -> QueueDecision:
         refused = [(queued.request, *_TIMED_OUT) for queued in decision.rejected]
         refused += [(queued.request, *_CANCELLED) for queued in decision.cancelled]
-        starts = [self._start(batch, self._pool.claim()) for batch in decision.batches]
-        return Moves(starts, refused, decision.wake_ns)
+        batches = [self._ready(batch, self._pool.claim()) for batch in decision.batches]
+        return QueueDecision(batches, refused, decision.wake_ns)
 
-    def _start(self, batch: Batch[Seat], place: Place) -> Start:
-        members = list(batch.members)
+    def _ready(self, batch: Batch[PendingRequest], place: Place) -> ReadyBatch:
         number = number_execution()
-        count_batch(self._counts, members, batch, number)
-        seats = [queued.request for queued in members]
-        inflights = [seat.inflight for seat in seats]
-        return Start(inflights, seats, place, batch, number)
+        count_batch(self._counts, batch.members, batch, number)
+        members = [queued.request for queued in batch.members]
+        inflights = [pending.inflight for pending in members]
+        return ReadyBatch(inflights, members, place, batch, number)
 
-    def remove(self, seat: Seat) -> None:
-        """Forget a request whose caller has left."""
-        assert seat.queued is not None
-        self._batcher.remove(seat.queued)
+    def remove(self, pending: PendingRequest) -> None:
+        """Remove a request whose caller has given up."""
+        assert pending.queued is not None
+        self._batcher.remove(pending.queued)
 
-    def done(self, start: Start, now_ns: int) -> list[Seat]:
-        """Learn that requests were executed: nothing follows from it."""
+    def done(self, batch: ReadyBatch, now_ns: int) -> list[PendingRequest]:
+        """Return no requests: none is executed again."""
         return []
 
     def resized(self) -> None:
-        """Form so many batches ahead as there are instances now."""
+        """Adapt the number of batches that are formed ahead."""
         self._batcher.resize(len(self._pool.instances))
 
 
 class StagedDynamicQueue(DynamicQueue):
     """The same on a server that limits rates.
 
-    A batch may grow until it begins, so what waits for that is only its instance.
+    A batch may grow until it is admitted, so only its instance is staged.
     """
 
     def __init__(
@@ -156,27 +153,27 @@ class StagedDynamicQueue(DynamicQueue):
     ) -> None:
         super().__init__(config, pool, statistics)
         self._staged = 0
-        self._refused: list[tuple[Seat, str, str]] = []
+        self._refused: list[tuple[PendingRequest, str, str]] = []
 
-    def decide(self, now_ns: int) -> Moves:
-        """Say what to do now: of the starts only the instances are known."""
+    def decide(self, now_ns: int) -> QueueDecision:
+        """Return empty batches, to be filled when they are admitted."""
         idle = self._pool.idle_count + self._staged
-        moves = self._moves(self._batcher.decide(now_ns, idle, 0))
-        refused = [*self._refused, *moves.refused]
+        decision = self._decision(self._batcher.decide(now_ns, idle, 0))
+        refused = [*self._refused, *decision.refused]
         self._refused = []
-        starts = []
+        batches = []
         while self._batcher.formed_count > self._staged and self._pool.idle_count:
             self._staged += 1
-            starts.append(Start([], [], self._pool.claim(), None, 0))
-        return Moves(starts, refused, moves.wake_ns)
+            batches.append(ReadyBatch([], [], self._pool.claim(), None, 0))
+        return QueueDecision(batches, refused, decision.wake_ns)
 
-    def fill(self, staged: Start, now_ns: int) -> Start | None:
-        """Return what is executed in a place that may begin now."""
+    def fill(self, staged: ReadyBatch, now_ns: int) -> ReadyBatch | None:
+        """Return the batch to execute in an admitted place."""
         idle = self._pool.idle_count + self._staged
         self._staged -= 1
         decision = self._batcher.decide(now_ns, idle, 1)
-        # Told with what is decided next, which is at once.
-        self._refused += self._moves(decision._replace(batches=())).refused
+        # Part of the next decision, which follows at once.
+        self._refused += self._decision(decision._replace(batches=())).refused
         for batch in decision.batches:
-            return self._start(batch, staged.place)
+            return self._ready(batch, staged.place)
         return None

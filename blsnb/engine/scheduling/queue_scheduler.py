@@ -1,4 +1,4 @@
-"""QueueScheduler: requests wait until their queue lets some of them leave together."""
+"""QueueScheduler: requests wait in a queue that forms batches of them."""
 
 from __future__ import annotations
 
@@ -29,108 +29,104 @@ from blsnb.trace.recorder import RunRecord
 _now = time.monotonic_ns
 
 
-class Seat:
-    """The place of one request from its arrival until it was executed."""
+class PendingRequest:
+    """A request between its arrival and the end of its execution."""
 
     __slots__ = ("executed", "failure", "inflight", "lead", "left", "queued", "waiter")
 
     def __init__(self, inflight: Inflight) -> None:
         self.inflight = inflight
-        self.queued: Queued[Seat] | None = None
-        """What its queue knows of it."""
+        self.queued: Queued[PendingRequest] | None = None
+        """Its entry in the queue."""
         self.waiter = Waiter()
-        """Woken when it is to lead a batch, or when it was executed or refused."""
+        """Woken when the request is to lead a batch, was executed or was refused."""
         self.lead: Callable[[], None] | None = None
-        """Executes the batch of which it is the first."""
+        """Executes the batch that this request leads."""
         self.left = False
-        """Whether its caller has gone, and nobody waits here."""
+        """Whether the caller has given up."""
         self.executed: ModelInstance | ResponseMessage | None = None
         self.failure: BaseException | None = None
         """Why the batch was not executed."""
 
 
-class Start(NamedTuple):
-    """Requests for one ``execute``, which may have others among them that nobody sent.
+class ReadyBatch(NamedTuple):
+    """A batch for one ``execute``.
 
     Parameters
     ----------
-    batch
-        What the queue calls it.
+    inflights
+        The requests, including null requests, which no client sent.
+    members
+        The requests that clients sent.
+    source
+        The queue's own record of the batch.
     number
-        Of the execution.
+        Number of the execution.
     """
 
     inflights: list[Inflight]
-    seats: list[Seat]
+    members: list[PendingRequest]
     place: Place
-    batch: Any
+    source: Any
     number: int
 
 
-class Moves(NamedTuple):
-    """What a queue wants done now.
+class QueueDecision(NamedTuple):
+    """What to do now.
 
     Parameters
     ----------
     refused
-        Each with text and code of its error.
+        Requests, each with text and code of its error.
     wake_ns
-        When to ask again if nothing else happens.
+        When to decide again if nothing happens before.
     """
 
-    starts: Sequence[Start]
-    refused: Sequence[tuple[Seat, str, str]]
+    batches: Sequence[ReadyBatch]
+    refused: Sequence[tuple[PendingRequest, str, str]]
     wake_ns: int | None
 
 
 class Queue(Protocol):
-    """A batcher, fed with requests on their way."""
+    """A batcher of requests in flight."""
 
     preserve_ordering: bool
-    """Whether answers leave in the order of the requests."""
+    """Whether responses are delivered in the order of the requests."""
 
     def __len__(self) -> int:
-        """Return how many wait."""
+        """Return the number of waiting requests."""
 
-    def add(self, seat: Seat, now_ns: int) -> None:
-        """Let a request wait.
+    def add(self, pending: PendingRequest, now_ns: int) -> None:
+        """Append a request; raise RequestError to refuse it."""
 
-        Raises
-        ------
-        RequestError
-            It is refused.
-        """
+    def decide(self, now_ns: int) -> QueueDecision:
+        """Return what to do after any change."""
 
-    def decide(self, now_ns: int) -> Moves:
-        """Say what to do now, after whatever happened."""
+    def remove(self, pending: PendingRequest) -> None:
+        """Remove a request whose caller has given up."""
 
-    def remove(self, seat: Seat) -> None:
-        """Forget a request whose caller has left."""
-
-    def done(self, start: Start, now_ns: int) -> list[Seat]:
-        """Learn that requests were executed; return those that wait once more."""
+    def done(self, batch: ReadyBatch, now_ns: int) -> list[PendingRequest]:
+        """Note the end of an execution; return the requests to execute again."""
 
     def resized(self) -> None:
-        """Learn that its pool has other instances than before."""
+        """Adapt to a changed number of instances in the pool."""
 
 
 class QueueScheduler:
-    """Lets requests wait for others, and executes those that leave together.
+    """Executes the batches that a queue forms.
 
-    A batch runs on the thread of its first request, so that a debugger and Ctrl-C
-    work in it; only where its requests come from several clients does it have a
-    thread of its own, which no client's leaving ends.
+    A batch of one client's requests runs on the thread of its first request, so that
+    a debugger and Ctrl-C work in it. A batch of several clients runs on a worker
+    thread, which no client's cancellation ends.
 
     Parameters
     ----------
-    queue
-        Decides who leaves with whom, and when.
     alarm
-        Looks again when a delay or a time-out is over.
+        Wakes the scheduler at the end of a delay or timeout.
     workers
-        Run batches of several clients.
+        Run the batches of several clients.
     hang_notice_s
-        After so long a wait within such a batch is reported.
+        Time after which a wait within such a batch is reported.
     """
 
     def __init__(
@@ -150,81 +146,81 @@ class QueueScheduler:
         self._hang_notice_s = hang_notice_s
         self._lock = threading.Lock()
         self._wake_ns = 0
-        """When the alarm rings next for this model; 0 for never."""
+        """Next time of the alarm; 0 if it is not set."""
         self._retiring = False
         self._turns = Turns() if queue.preserve_ordering else None
         self._unstarted: list[Callable[[], None]] = []
-        """Executions for which no thread could start, and that no client waits for."""
-        pool.on_free = self._look
+        """Executions without a thread: no worker could start and no client waits."""
+        pool.on_free = self._wake
         pool.guard = self._lock
 
     def run(self, inflight: Inflight, certain: bool) -> ModelInstance:
-        """Have a request executed with others, waiting until it was.
+        """Wait until a request was executed in a batch.
 
         Raises
         ------
         Rejected
-            It left the queue with an error.
+            The request was answered with an error instead.
         RequestError
-            The queue does not take it.
+            The queue refuses it.
         """
         __tracebackhide__ = True
-        seat = Seat(inflight)
+        pending = PendingRequest(inflight)
         with self._advancing() as now_ns:
             if self._retiring:
                 raise Retired
-            self._queue.add(seat, now_ns)
+            self._queue.add(pending, now_ns)
             if self._turns is not None:
                 inflight.turn = self._turns.next()
         inflight.root.arrive()
-        while seat.executed is None:
-            if seat.lead is None:
-                self._wait(seat, certain)
-            lead, seat.lead = seat.lead, None
+        while pending.executed is None:
+            if pending.lead is None:
+                self._wait(pending, certain)
+            lead, pending.lead = pending.lead, None
             if lead is not None:
-                # Woken once; it may have to wait again.
-                seat.waiter = Waiter()
+                # A waiter wakes once; the request may have to wait again.
+                pending.waiter = Waiter()
                 lead()
-            if seat.failure is not None:
-                raise seat.failure
-        if isinstance(seat.executed, ResponseMessage):
-            raise Rejected(seat.executed)
-        return seat.executed
+            if pending.failure is not None:
+                raise pending.failure
+        if isinstance(pending.executed, ResponseMessage):
+            raise Rejected(pending.executed)
+        return pending.executed
 
-    def _wait(self, seat: Seat, certain: bool) -> None:
-        """Wait until it leads a batch, or was executed by another's thread."""
+    def _wait(self, pending: PendingRequest, certain: bool) -> None:
+        """Wait until the request leads a batch, or another thread executed it."""
         __tracebackhide__ = True
-        inflight = seat.inflight
+        inflight = pending.inflight
         try:
             self._pool.expect(inflight, certain)
-            inflight.root.wait(seat.waiter, lambda s: hang.notice(inflight, s))
+            inflight.root.wait(pending.waiter, lambda s: hang.notice(inflight, s))
         except Deadlock as deadlock:
-            self._leave(seat)
+            self._leave(pending)
             refuse_deadlock(self._pool, inflight, deadlock)
         except BaseException:
-            self._leave(seat)
+            self._leave(pending)
             raise
         finally:
             inflight.waiting_for = None
 
-    def _leave(self, seat: Seat) -> None:
-        """Take a request out whose caller goes."""
+    def _leave(self, pending: PendingRequest) -> None:
+        """Remove a request whose caller gives up."""
         with self._advancing():
-            seat.left = True
-            self._queue.remove(seat)
-            lead, seat.lead = seat.lead, None
+            pending.left = True
+            self._queue.remove(pending)
+            lead, pending.lead = pending.lead, None
         if lead is not None:
-            # All of it is for the caller that goes: this gives the instance back.
+            # The whole batch has one caller: executing it frees the instance.
             lead()
 
-    def _look(self) -> None:
-        """Let the queue decide again: time has passed, or an instance is free."""
+    def _wake(self) -> None:
+        """Decide again: time has passed, or an instance is free."""
         with self._advancing():
             self._wake_ns = 0
 
     @contextlib.contextmanager
     def _advancing(self) -> Iterator[int]:
-        """Let something change at one time, and do what the queue then decides."""
+        """Change the queue's state at one time, and apply its decision."""
         with self._lock:
             # Read once: a request must not expire between arrival and decision.
             now_ns = _now()
@@ -238,81 +234,81 @@ class QueueScheduler:
             self._pool.retire()
 
     def _advance(self, now_ns: int) -> None:
-        moves = self._queue.decide(now_ns)
-        for seat, error, code in moves.refused:
-            seat.executed = ResponseMessage(error=error, code=code)
-            seat.waiter.wake()
-        for start in moves.starts:
-            self._start(start)
-        wake_ns = moves.wake_ns
+        decision = self._queue.decide(now_ns)
+        for pending, error, code in decision.refused:
+            pending.executed = ResponseMessage(error=error, code=code)
+            pending.waiter.wake()
+        for batch in decision.batches:
+            self._start(batch)
+        wake_ns = decision.wake_ns
         if wake_ns is not None and (not self._wake_ns or wake_ns < self._wake_ns):
             self._wake_ns = wake_ns
-            self._alarm.call_at(wake_ns, self._look)
+            self._alarm.call_at(wake_ns, self._wake)
 
-    def _start(self, start: Start) -> None:
-        """Let a batch be executed: by its first request's thread, or by a worker."""
-        first = start.seats[0]
+    def _start(self, batch: ReadyBatch) -> None:
+        """Hand a batch to the thread of its first request, or to a worker."""
+        first = batch.members[0]
         waiter = first.waiter
-        roots = {seat.inflight.root for seat in start.seats}
+        roots = {pending.inflight.root for pending in batch.members}
         if len(roots) == 1 and not first.left:
-            first.lead = lambda: self._execute(start)
+            first.lead = lambda: self._execute(batch)
             waiter.wake()
             return
         root = RootRequest(RunRecord(""), self._hang_notice_s)
         try:
-            self._workers.submit(self._execute, start, root)
+            self._workers.submit(self._execute, batch, root)
         except OutOfResourcesError:
-            self._start_on_caller(start, root)
+            self._start_on_caller(batch, root)
 
-    def _start_on_caller(self, start: Start, root: RootRequest) -> None:
-        """Let the thread of a client execute the batch: there is no other."""
-        execute = partial(self._execute, start, root)
-        leader = next((seat for seat in start.seats if not seat.left), None)
+    def _start_on_caller(self, batch: ReadyBatch, root: RootRequest) -> None:
+        """Hand a batch to the thread of a client, since no worker can start."""
+        execute = partial(self._execute, batch, root)
+        leader = next((pending for pending in batch.members if not pending.left), None)
         if leader is None:
             self._unstarted.append(execute)
             return
         waiter, leader.lead = leader.waiter, execute
         waiter.wake()
 
-    def _execute(self, start: Start, root: RootRequest | None = None) -> None:
+    def _execute(self, batch: ReadyBatch, root: RootRequest | None = None) -> None:
         __tracebackhide__ = True
         failure: BaseException | None = None
         try:
-            instance = self._pool.fill(start.place)
-            self._executor.execute(instance, start.inflights, root, start.number)
+            instance = self._pool.fill(batch.place)
+            self._executor.execute(instance, batch.inflights, root, batch.number)
         except BaseException as error:
             failure = error
             if root is None:
                 raise
         else:
-            for seat in start.seats:
-                seat.executed = instance
+            for pending in batch.members:
+                pending.executed = instance
         finally:
-            self._finish(start, failure)
+            self._finish(batch, failure)
 
-    def _finish(self, start: Start, failure: BaseException | None) -> None:
-        """Let the requests' threads go on, but those of requests that come back."""
-        for seat in start.seats:
-            seat.failure = failure
+    def _finish(self, batch: ReadyBatch, failure: BaseException | None) -> None:
+        """Wake the threads of the requests, except of those to execute again."""
+        for pending in batch.members:
+            pending.failure = failure
         with self._advancing() as now_ns:
-            again = self._queue.done(start, now_ns)
-            for seat in again:
-                seat.executed = None
-        for seat in start.seats:
-            if seat not in again:
-                seat.waiter.wake()
+            again = self._queue.done(batch, now_ns)
+            for pending in again:
+                pending.executed = None
+        for pending in batch.members:
+            if pending not in again:
+                pending.waiter.wake()
 
     @property
     def waiting_count(self) -> int:
-        """Number of requests that wait, for others or for an instance."""
+        """Number of requests that wait for a batch or an instance."""
         return len(self._queue)
 
     def resized(self) -> None:
-        """Let the queue decide for the instances that there are now."""
+        """Adapt the queue to a changed number of instances."""
         with self._advancing():
             self._queue.resized()
 
     def retire(self) -> None:
-        """Finalize the instances when the last request that waits is done."""
+        """Finalize the instances after the last waiting request."""
         with self._advancing():
             self._retiring = True

@@ -1,4 +1,4 @@
-"""Which instance may execute next, by the resources that it needs and its turns."""
+"""RateLimiter: which instance executes next, by free resources and priority."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T", bound=Hashable)
 Given = Mapping[str, Mapping[int | None, int]]
-"""Counts by name and device; the device None stands for all of them."""
+"""Counts by name and device; device None means every device."""
 
 _AT_FIRST = 2
-"""Executions that an instance begins with: Triton counts its set-up and warm-up."""
+"""Initial execution count of an instance: Triton counts its set-up and warm-up."""
 
 
 class Resource(NamedTuple):
-    """What an instance needs while it executes; a global one has no device."""
+    """A resource of the server; the device of a global one is None."""
 
     name: str
     device: int | None
@@ -31,7 +31,7 @@ class Needs:
 
 
 class ResourceRefused(Exception):
-    """An instance could never execute, or the resources contradict each other."""
+    """An instance could never execute, or resources contradict each other."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ class ResourceRefused(Exception):
 
 
 class _Member:
-    """An instance: what it needs, and how often it executed."""
+    """An instance with its needs and number of executions."""
 
     __slots__ = ("executions", "gone", "needs")
 
@@ -49,23 +49,22 @@ class _Member:
         self.gone = False
 
     @property
-    def turn(self) -> int:
-        """The less, the sooner: priority 2 gets half the turns of 1."""
+    def rank(self) -> int:
+        """The lowest rank is next; priority 2 executes half as often as 1."""
         return self.executions * max(self.needs.priority, 1)
 
 
 class RateLimiter(Generic[T]):
-    """Decide which executions may begin; never wait, never start a thread.
+    """Decides which executions begin; it neither waits nor starts threads.
 
-    An execution that is ready is staged. Whenever one is staged or has ended, the
-    first in the order of turns begins, if its resources are free; one at a time, and
-    nobody overtakes it, whatever the others need. Both are Triton's.
+    A ready execution is staged. Whenever one is staged or ends, the staged execution
+    of lowest rank begins if its resources are free. As on Triton, only one begins at
+    a time, and none overtakes it, whatever it needs.
 
     Parameters
     ----------
     given
-        The counts that the server has; if empty, of each resource the most that an
-        instance needs.
+        The server's counts; if empty, the largest need of any instance applies.
 
     References
     ----------
@@ -78,7 +77,7 @@ class RateLimiter(Generic[T]):
         self._limits: dict[Resource, int] = {}
         self._used: Counter[Resource] = Counter()
         self._staged: dict[T, Hashable] = {}
-        """Executions that are ready, and their instances, in the order of staging."""
+        """Ready executions and their instances, in the order of staging."""
         self._running: dict[T, Hashable] = {}
 
     def __repr__(self) -> str:
@@ -87,13 +86,7 @@ class RateLimiter(Generic[T]):
         )
 
     def add(self, instances: Mapping[Any, Needs]) -> None:
-        """Take instances in, all of them or none.
-
-        Raises
-        ------
-        ResourceRefused
-            In Triton's words.
-        """
+        """Add all instances, or none and raise ResourceRefused in Triton's words."""
         before = dict(self._members)
         self._members.update((key, _Member(needs)) for key, needs in instances.items())
         try:
@@ -104,7 +97,7 @@ class RateLimiter(Generic[T]):
             raise
 
     def remove(self, instances: Iterable[Hashable]) -> None:
-        """Forget instances, each when its executions have ended."""
+        """Remove instances, each at the end of its executions."""
         for key in instances:
             self._members[key].gone = True
         self._forget()
@@ -119,23 +112,23 @@ class RateLimiter(Generic[T]):
             self._update_limits()
 
     def stage(self, execution: T, instance: Hashable) -> list[T]:
-        """Note that an execution is ready; return those that begin now."""
+        """Stage a ready execution; return those that begin now."""
         self._staged[execution] = instance
         return self._attempt()
 
     def release(self, execution: T) -> list[T]:
-        """Note that an execution has ended; return those that begin now."""
+        """Release an execution that ended; return those that begin now."""
         instance = self._running.pop(execution)
         self._used.subtract(self._members[instance].needs.resources)
         begun = self._attempt()
         if instance in self._staged.values():
-            # On Triton it is staged again only now, which counts for itself.
+            # Triton stages it again only now, which is another attempt.
             begun += self._attempt()
         self._forget()
         return begun
 
     def withdraw(self, execution: T) -> list[T]:
-        """Forget an execution that does not take place; return those that begin."""
+        """Remove an execution that is cancelled; return those that begin now."""
         if execution in self._running:
             return self.release(execution)
         del self._staged[execution]
@@ -144,7 +137,7 @@ class RateLimiter(Generic[T]):
 
     @property
     def held_up_by(self) -> list[T]:
-        """The running executions that have what the first in line lacks."""
+        """Running executions that hold resources which the next one lacks."""
         first = self._first()
         if first is None:
             return []
@@ -157,7 +150,7 @@ class RateLimiter(Generic[T]):
 
     def _first(self) -> T | None:
         staged = self._staged.items()
-        first = min(staged, key=lambda each: self._members[each[1]].turn, default=None)
+        first = min(staged, key=lambda each: self._members[each[1]].rank, default=None)
         return None if first is None else first[0]
 
     def _attempt(self) -> list[T]:
@@ -177,8 +170,6 @@ class RateLimiter(Generic[T]):
             if self._used[resource] + count > self._limits[resource]:
                 yield resource
 
-    # Limits ------------------------------------------------------------------
-
     def _update_limits(self) -> None:
         most: dict[Resource, int] = {}
         for member in self._members.values():
@@ -188,10 +179,10 @@ class RateLimiter(Generic[T]):
         if self._given:
             self._limits = {resource: self._limit(resource) for resource in most}
             self._check_counts(most)
-        _check_places(most)
+        _check_scopes(most)
 
     def _limit(self, resource: Resource) -> int:
-        """Return how much of a resource the server says that there is."""
+        """Return the server's count of a resource."""
         counts = self._given.get(resource.name, {})
         of_all = resource.device is None
         fitting = (
@@ -212,8 +203,8 @@ class RateLimiter(Generic[T]):
                 )
 
 
-def _check_places(resources: Iterable[Resource]) -> None:
-    """Refuse a name that stands for a global resource and for one of a device."""
+def _check_scopes(resources: Iterable[Resource]) -> None:
+    """Refuse a name of both a global and a device resource."""
     named = sorted(resources, key=_in_order)
     everywhere = {resource.name for resource in named if resource.device is None}
     for resource in named:

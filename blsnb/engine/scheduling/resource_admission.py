@@ -1,4 +1,4 @@
-"""Lets instances of all models execute when the resources they need are free."""
+"""Admits executions of all models when the resources of their instances are free."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig
 
 Counts: TypeAlias = Mapping[str, int | Mapping[int, int]]
-"""How much there is of each resource: everywhere, or by device."""
+"""Count of each resource, or its counts by device."""
 _OFF, _ON = "off", "execution_count"
 
 
 class Ticket:
-    """One execution that is to begin: of which instance, and what begins it."""
+    """An execution of an instance, and the function that begins it."""
 
     __slots__ = ("begin", "instance")
 
@@ -34,12 +34,12 @@ class Ticket:
 
 
 class ResourceAdmission:
-    """The rate limiter of a server, and the lock that it needs.
+    """The rate limiter of a server, with its lock.
 
     Parameters
     ----------
     given
-        What the server has of each resource.
+        Counts of the server's resources.
     """
 
     def __init__(self, given: Given) -> None:
@@ -48,12 +48,12 @@ class ResourceAdmission:
         self._lock = threading.Lock()
 
     def enter(self, config: ModelConfig, pool: InstancePool) -> PoolAdmission:
-        """Take the instances of a model version in.
+        """Add the instances of a model version.
 
         Raises
         ------
         ModelConfigError
-            At stage ``create``: there is not enough for them.
+            At stage ``create``: an instance needs more than there is.
         """
         needs = {
             (pool, number): each for number, each in enumerate(instance_needs(config))
@@ -72,7 +72,7 @@ class ResourceAdmission:
 
 
 class PoolAdmission:
-    """The same for the instances of one model version."""
+    """Admission for the instances of one model version."""
 
     def __init__(
         self,
@@ -86,14 +86,14 @@ class PoolAdmission:
         self._left = False
 
     def stage(self, number: int, begin: Callable[[Ticket], None]) -> None:
-        """Let an instance begin when it may; no lock may be held.
+        """Begin an execution when it is admitted; the caller must hold no lock.
 
         Parameters
         ----------
         number
-            Of the instance in its pool.
+            Number of the instance in its pool.
         begin
-            Called once, perhaps by another model's thread and perhaps at once.
+            Called once, possibly at once, possibly on another model's thread.
         """
         ticket = Ticket(self._pool.instances[number], begin)
         with self._lock:
@@ -101,18 +101,18 @@ class PoolAdmission:
         _begin(begun)
 
     def release(self, ticket: Ticket) -> None:
-        """Give the resources of an execution back; no lock may be held."""
+        """Release the resources of an execution; the caller must hold no lock."""
         with self._lock:
             begun = self._limiter.release(ticket)
         _begin(begun)
 
     def held_up_by(self) -> list[ModelInstance]:
-        """Return the instances that have what the first in line waits for."""
+        """Return the instances that hold resources which the next execution lacks."""
         with self._lock:
             return [ticket.instance for ticket in self._limiter.held_up_by]
 
     def leave(self) -> None:
-        """Take the instances out, each when it has ended; safe to repeat."""
+        """Remove the instances, each at the end of its execution; safe to repeat."""
         with self._lock:
             if not self._left:
                 self._left = True
@@ -126,11 +126,11 @@ def _begin(begun: list[Ticket]) -> None:
 
 
 def instance_needs(config: ModelConfig) -> list[Needs]:
-    """Return what each instance needs, in the order of their names.
+    """Return the needs of each instance, in the order of their names.
 
-    Of a resource that is named twice the larger count is needed.
+    The larger count of a resource that is listed twice applies.
     """
-    # First, since it refuses counts that are too large.
+    # First, because it refuses excessive counts.
     names = config.instance_names()
     limiters = [
         group.rate_limiter
@@ -146,7 +146,7 @@ def instance_needs(config: ModelConfig) -> list[Needs]:
 def _needs(limiter: object, device: int) -> Needs:
     counts: dict[Resource, int] = {}
     for each in limiter.resources:  # type: ignore[attr-defined]
-        # "global" is a word of Python's own.
+        # ``global`` is a keyword of Python.
         everywhere = getattr(each, "global")
         resource = Resource(each.name, None if everywhere else device)
         counts[resource] = max(each.count, counts.get(resource, 0))
@@ -154,15 +154,17 @@ def _needs(limiter: object, device: int) -> Needs:
 
 
 def parse_rate_limit(mode: str, resources: Counts) -> ResourceAdmission | None:
-    """Return the server's rate limiter; None if it has none.
+    """Return the server's rate limiter; None if rates are not limited.
 
     Raises
     ------
     ValueError
-        The mode is none, or a count is no count.
+        The mode or a count is not valid.
     """
     if mode not in (_OFF, _ON):
-        raise ValueError(f"rate_limit={mode!r} is none of {_OFF!r}, {_ON!r}")
+        raise ValueError(
+            f"rate_limit={mode!r} is not valid; expected {_OFF!r} or {_ON!r}"
+        )
     given = {name: _by_device(name, counts) for name, counts in resources.items()}
     return ResourceAdmission(given) if mode == _ON else None
 
@@ -176,7 +178,7 @@ def _by_device(name: str, counts: int | Mapping[int, int]) -> dict[int | None, i
     numbers = (*by_device.values(), *(key for key in by_device if key is not None))
     if not all(isinstance(each, int) and each >= 0 for each in numbers):
         raise ValueError(
-            f"rate_limit_resources[{name!r}] must be a number of 0 or more, or such "
-            f"numbers by device, not {counts!r}"
+            f"rate_limit_resources[{name!r}]={counts!r} is not valid; expected an "
+            "integer of at least 0, or such integers by device"
         )
     return by_device

@@ -1,4 +1,4 @@
-"""Schedulers: makes the scheduler that a configuration asks for."""
+"""Schedulers: makes the scheduler of a model configuration."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from blsnb.model.config import ModelConfig
 
 
 class Schedulers:
-    """What all schedulers of a server share.
+    """Makes schedulers that share the threads of a server.
 
     Parameters
     ----------
     alarm
-        Calls them when a delay is over.
+        Wakes them at the end of a delay.
     workers
-        Execute for several clients at once.
+        Execute batches of several clients.
     hang_notice_s
-        After this long a wait is reported.
+        Time after which a wait is reported.
     rate_limits
-        Where rates are limited: what executions wait for besides an instance.
+        The rate limiter of the server; None if rates are not limited.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class Schedulers:
         self._rate_limits = rate_limits
 
     def can_resize(self, config: ModelConfig) -> bool:
-        """Whether instances of a model can come and go while its scheduler works."""
+        """Whether the number of instances can change while the model serves."""
         limited = self._rate_limits is not None
         return not limited and config.scheduling != "sequence_batching"
 
     def _start_alarm(self) -> None:
-        # A request that waits for a delay would otherwise wait forever.
+        # Without it a request would wait forever for the end of a delay.
         try:
             self._alarm.start()
         except OutOfResourcesError as error:
@@ -78,8 +78,8 @@ class Schedulers:
         Raises
         ------
         ModelConfigError
-            At stage ``create``: a sequence's initial state cannot be read, there is
-            not enough of a resource, or no thread is left.
+            At stage ``create``: an initial state cannot be read, an instance needs
+            more resources than there are, or no thread can start.
         """
         if self._rate_limits is not None or config.scheduling:
             self._start_alarm()
@@ -98,7 +98,7 @@ class Schedulers:
                 pool,
                 executor,
                 *shared,
-                limits=self._rate_limits.enter(config, pool),
+                admission=self._rate_limits.enter(config, pool),
                 fill=as_staged if batcher is None else batcher.fill,
             )
         if config.scheduling == "dynamic_batching":
@@ -109,6 +109,6 @@ class Schedulers:
 
 
 def _initial_state(pool: InstancePool, name: str) -> bytes:
-    """Read a file of the model's folder that a sequence begins with."""
+    """Read a file with the initial state of sequences from the model's folder."""
     model_dir = Path(pool.instances[0].model_file).parents[1]
     return (model_dir / FOLDER / name).read_bytes()

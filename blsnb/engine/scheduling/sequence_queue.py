@@ -1,4 +1,4 @@
-"""SequenceQueue: requests on their way, as the sequence batcher sees them."""
+"""SequenceQueue: the sequence batcher over requests in flight."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from blsnb.engine.metrics.statistics import ModelStatistics
 from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.inflight import Inflight
 from blsnb.engine.request.validation import RequestError
-from blsnb.engine.scheduling.dynamic_queue import Arrivals, count_batch
-from blsnb.engine.scheduling.queue_scheduler import Moves, Seat, Start
+from blsnb.engine.scheduling.dynamic_queue import QueueEntries, count_batch
+from blsnb.engine.scheduling.queue_scheduler import (
+    PendingRequest,
+    QueueDecision,
+    ReadyBatch,
+)
 from blsnb.engine.scheduling.sequences.batcher import SequenceBatch, SequenceBatcher
 from blsnb.engine.scheduling.sequences.controls import Controls
 from blsnb.engine.scheduling.sequences.rules import (
@@ -35,7 +39,7 @@ _CANCELLED = ("", "CANCELLED")
 
 
 class NullInflight(Inflight):
-    """A request that nobody sent: it fills a slot below one that is ready."""
+    """A null request: it fills an empty slot below one with a request."""
 
     filler = True
 
@@ -48,7 +52,7 @@ class SequenceQueue:
     read
         Returns the bytes of a file with an initial state.
     log
-        Takes the level and the text of what Triton writes to its log.
+        Receives level and text of Triton's log lines.
 
     Raises
     ------
@@ -70,117 +74,119 @@ class SequenceQueue:
         read: Callable[[str], bytes],
         log: Callable[[str, str], None],
     ) -> None:
-        self._batcher: SequenceBatcher[Seat] = SequenceBatcher(
+        self._batcher: SequenceBatcher[PendingRequest] = SequenceBatcher(
             config, len(pool.instances)
         )
         self._controls = Controls(config)
         self._states = States(config, read)
-        self._arrivals = Arrivals(config)
+        self._entries = QueueEntries(config)
         self._numbers = SequenceNumbers() if config.iterative else None
         self._pool = pool
         self._statistics = statistics
         self._log = log
 
     def __len__(self) -> int:
-        """Return how many wait."""
+        """Return the number of waiting requests."""
         return len(self._batcher)
 
-    def add(self, seat: Seat, now_ns: int) -> None:
-        """Let a request wait for its turn.
+    def add(self, pending: PendingRequest, now_ns: int) -> None:
+        """Append a request.
 
         Raises
         ------
         RequestError
-            It is in no sequence, is a batch, or its sequence did not start.
+            It has no correlation id, is a batch, or its sequence did not start.
         """
-        inflight = seat.inflight
+        inflight = pending.inflight
         if self._numbers is not None:
             message = inflight.message
-            placed = self._numbers.place(message.correlation_id, message.flags)
-            inflight.message = message.in_sequence(*placed)
+            fields = message.fields
+            number, flags = self._numbers.of(fields.correlation_id, fields.flags)
+            inflight.message = message.with_fields(correlation_id=number, flags=flags)
         try:
-            self._put(seat, now_ns)
+            self._put(pending, now_ns)
         except SequenceRefused as refused:
             raise RequestError(refused.message, refused.code) from None
 
-    def _put(self, seat: Seat, now_ns: int) -> None:
-        message = seat.inflight.message
+    def _put(self, pending: PendingRequest, now_ns: int) -> None:
+        fields = pending.inflight.message.fields
         warning = self._batcher.add(
-            self._arrivals.of(seat), message.correlation_id, message.flags, now_ns
+            self._entries.new(pending), fields.correlation_id, fields.flags, now_ns
         )
         if warning:
             self._log("WARNING", warning)
 
-    def decide(self, now_ns: int) -> Moves:
-        """Say what to do now."""
+    def decide(self, now_ns: int) -> QueueDecision:
+        """Return what to do now."""
         decision = self._batcher.decide(now_ns, self._pool.idle)
         refused = [
             (queued.request, EXPIRED, EXPIRED_CODE) for queued in decision.rejected
         ]
         refused += [(queued.request, *_CANCELLED) for queued in decision.cancelled]
-        starts = [self._start(batch) for batch in decision.batches]
-        return Moves(starts, refused, decision.wake_ns)
+        batches = [self._ready(batch) for batch in decision.batches]
+        return QueueDecision(batches, refused, decision.wake_ns)
 
-    def _start(self, batch: SequenceBatch[Seat]) -> Start:
-        members = [queued for queued in batch.members if queued is not None]
+    def _ready(self, batch: SequenceBatch[PendingRequest]) -> ReadyBatch:
+        queued = [each for each in batch.members if each is not None]
         number = number_execution()
-        count_batch(self._statistics.batching, members, batch, number)
-        seats = [queued.request for queued in members]
-        for seat in seats:
-            self._extend(seat.inflight, ready=True)
-        first = seats[0].inflight
+        count_batch(self._statistics.batching, queued, batch, number)
+        members = [each.request for each in queued]
+        for pending in members:
+            self._extend(pending.inflight, ready=True)
+        first = members[0].inflight
         inflights = [
-            self._null(first) if queued is None else queued.request.inflight
-            for queued in batch.members
+            self._null(first) if each is None else each.request.inflight
+            for each in batch.members
         ]
         place = self._pool.claim(batch.instance)
-        return Start(inflights, seats, place, batch, number)
+        return ReadyBatch(inflights, members, place, batch, number)
 
     def _extend(self, inflight: Inflight, ready: bool) -> None:
-        """Add the control and state tensors that the model gets besides its inputs."""
-        message = inflight.message
-        extra = self._controls.of(message.flags, message.correlation_id, ready)
+        """Add control and state tensors to the inputs."""
+        fields = inflight.message.fields
+        extra = self._controls.of(fields.flags, fields.correlation_id, ready)
         inflight.extra = _refs({**extra, **self._states.of(ready)})
 
     def _null(self, like: Inflight) -> Inflight:
-        """Return a request of no one, with inputs of the same types and shapes."""
+        """Return a null request with inputs of the same types and shapes."""
         inputs = like.message.inputs
         message = RequestMessage(like.message.model_name, inputs)
         null = NullInflight(message, like.root, Call(like.call.model, None, 0))
         self._extend(null, ready=False)
         return null
 
-    def remove(self, seat: Seat) -> None:
-        """Let the batcher see that a caller has left: its sequence goes with it."""
+    def remove(self, pending: PendingRequest) -> None:
+        """Do nothing: the batcher itself notices a cancellation, with its sequence."""
 
-    def done(self, start: Start, now_ns: int) -> list[Seat]:
-        """Let the sequences go on; return the requests that come back."""
-        again = [seat for seat in start.seats if self._comes_back(seat, now_ns)]
+    def done(self, batch: ReadyBatch, now_ns: int) -> list[PendingRequest]:
+        """Continue the sequences; return the requests that are rescheduled."""
+        again = [each for each in batch.members if self._reschedule(each, now_ns)]
         if self._numbers is not None:
-            for seat in start.seats:
-                if seat not in again:
-                    self._batcher.end(seat.inflight.message.correlation_id, now_ns)
-        self._batcher.done(start.batch, now_ns)
+            for pending in batch.members:
+                if pending not in again:
+                    fields = pending.inflight.message.fields
+                    self._batcher.end(fields.correlation_id, now_ns)
+        self._batcher.done(batch.source, now_ns)
         return again
 
     def resized(self) -> None:
-        """Do nothing: a model with sequences is loaded anew instead."""
+        """Do nothing: a model with sequences is reloaded instead."""
 
-    def _comes_back(self, seat: Seat, now_ns: int) -> bool:
-        """Let a request wait once more, if its model asked for that and it may."""
-        inflight = seat.inflight
+    def _reschedule(self, pending: PendingRequest, now_ns: int) -> bool:
+        """Queue a request again if its model rescheduled it and the batcher agrees."""
+        inflight = pending.inflight
         if not inflight.again:
             return False
         message = inflight.message
-        inflight.message = message.in_sequence(message.correlation_id, 0)
+        inflight.message = message.with_fields(flags=0)
         try:
-            self._put(seat, now_ns)
+            self._put(pending, now_ns)
         except SequenceRefused as refused:
             inflight.drop(refused.message)
             inflight.message = message
             self._log("ERROR", hang.not_released(inflight))
             return False
-        # Each run counts as a request, as on Triton.
+        # Each execution counts as a request, as on Triton.
         inflight.release_flags = RELEASE_ALL
         inflight.call.request_end_ns = now_ns
         self._statistics.add(

@@ -1,4 +1,4 @@
-"""StagedScheduler: what may start waits for its turn among all models, too."""
+"""StagedScheduler: ready executions wait until the rate limiter admits them."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from blsnb.engine.instance.executor import Executor, number_execution
 from blsnb.engine.instance.pool import InstancePool
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.scheduling.queue_scheduler import (
-    Moves,
+    PendingRequest,
     Queue,
+    QueueDecision,
     QueueScheduler,
-    Seat,
-    Start,
+    ReadyBatch,
 )
 from blsnb.engine.scheduling.resource_admission import PoolAdmission, Ticket
 from blsnb.engine.threads.alarm import Alarm
 from blsnb.engine.threads.workers import Workers
 
-Fill = Callable[[Start, int], Start | None]
-"""Puts into a start what is to be executed, now that it may begin; None if nothing."""
+Fill = Callable[[ReadyBatch, int], ReadyBatch | None]
+"""Returns what to execute in place of a staged batch; None if nothing is left."""
 
 
-def as_staged(start: Start, now_ns: int) -> Start:
-    """Execute what was staged, as it was."""
-    return start
+def as_staged(batch: ReadyBatch, now_ns: int) -> ReadyBatch:
+    """Return the staged batch itself."""
+    return batch
 
 
 class StagedScheduler(QueueScheduler):
@@ -35,10 +35,10 @@ class StagedScheduler(QueueScheduler):
 
     Parameters
     ----------
-    limits
-        Lets the instances begin.
+    admission
+        Admits the executions of the pool's instances.
     fill
-        Of the queue; by default what it started is what is executed.
+        Called when a staged batch is admitted.
 
     References
     ----------
@@ -54,19 +54,19 @@ class StagedScheduler(QueueScheduler):
         workers: Workers,
         hang_notice_s: float,
         *,
-        limits: PoolAdmission,
+        admission: PoolAdmission,
         fill: Fill = as_staged,
     ) -> None:
         super().__init__(queue, pool, executor, alarm, workers, hang_notice_s)
-        self._limits = limits
+        self._admission = admission
         self._fill = fill
-        self._ready: list[Start] = []
-        """What is to be staged once the lock is free: others' locks may follow."""
+        self._ready: list[ReadyBatch] = []
+        """Batches to stage without the lock: staging takes the locks of others."""
         self._staged_count = 0
-        """Number of requests that are no longer in the queue, and do not run yet."""
+        """Number of requests in staged batches."""
         self._tickets: dict[int, Ticket] = {}
-        """Of what runs, by the number of its execution."""
-        pool.held_up_by = limits.held_up_by
+        """Tickets of running executions, by execution number."""
+        pool.held_up_by = admission.held_up_by
 
     @contextlib.contextmanager
     def _advancing(self) -> Iterator[int]:
@@ -75,84 +75,79 @@ class StagedScheduler(QueueScheduler):
         while self._ready:
             with self._lock:
                 ready, self._ready = self._ready, []
-            for start in ready:
-                number = self._pool.number_of(start.place)
-                self._limits.stage(number, partial(self._begin, start))
+            for batch in ready:
+                number = self._pool.number_of(batch.place)
+                self._admission.stage(number, partial(self._begin, batch))
         if self._pool.retired:
-            self._limits.leave()
+            self._admission.leave()
 
-    def _start(self, start: Start) -> None:
-        self._staged_count += len(start.seats)
-        self._ready.append(start)
+    def _start(self, batch: ReadyBatch) -> None:
+        self._staged_count += len(batch.members)
+        self._ready.append(batch)
 
-    def _begin(self, staged: Start, ticket: Ticket) -> None:
-        """Let an execution begin, now that it may."""
+    def _begin(self, staged: ReadyBatch, ticket: Ticket) -> None:
+        """Start an execution that was admitted."""
         with self._advancing() as now_ns:
-            self._staged_count -= len(staged.seats)
-            start = self._fill(staged, now_ns)
-            if start is not None:
-                self._tickets[start.number] = ticket
-                super()._start(start)
-        if start is None:
-            # Whoever was to be served has left.
+            self._staged_count -= len(staged.members)
+            batch = self._fill(staged, now_ns)
+            if batch is not None:
+                self._tickets[batch.number] = ticket
+                super()._start(batch)
+        if batch is None:
+            # All its callers have given up.
             self._pool.unclaim(staged.place)
-            self._limits.release(ticket)
+            self._admission.release(ticket)
 
     @property
     def waiting_count(self) -> int:
-        """Number of requests that wait: for others, an instance, or resources."""
+        """Number of requests that wait for a batch, an instance or resources."""
         return super().waiting_count + self._staged_count
 
-    def _execute(self, start: Start, root: RootRequest | None = None) -> None:
+    def _execute(self, batch: ReadyBatch, root: RootRequest | None = None) -> None:
         __tracebackhide__ = True
         try:
-            super()._execute(start, root)
+            super()._execute(batch, root)
         finally:
-            self._limits.release(self._tickets.pop(start.number))
+            self._admission.release(self._tickets.pop(batch.number))
 
 
 class FifoQueue:
-    """The queue of a model without a batcher.
-
-    Parameters
-    ----------
-    pool
-        Where the free instances are.
-    """
+    """The queue of a model without a batcher: one request per execution."""
 
     preserve_ordering = False
 
     def __init__(self, pool: InstancePool) -> None:
         self._pool = pool
-        self._seats: deque[Seat] = deque()
+        self._waiting: deque[PendingRequest] = deque()
 
     def __len__(self) -> int:
-        """Return how many wait."""
-        return len(self._seats)
+        """Return the number of waiting requests."""
+        return len(self._waiting)
 
-    def add(self, seat: Seat, now_ns: int) -> None:
-        """Let a request wait."""
-        self._seats.append(seat)
+    def add(self, pending: PendingRequest, now_ns: int) -> None:
+        """Append a request."""
+        self._waiting.append(pending)
 
-    def decide(self, now_ns: int) -> Moves:
+    def decide(self, now_ns: int) -> QueueDecision:
         """Give each free instance a request."""
-        starts = []
-        while self._seats and self._pool.idle_count:
-            seat = self._seats.popleft()
+        batches = []
+        while self._waiting and self._pool.idle_count:
+            pending = self._waiting.popleft()
             place = self._pool.claim()
-            starts.append(
-                Start([seat.inflight], [seat], place, None, number_execution())
+            number = number_execution()
+            batches.append(
+                ReadyBatch([pending.inflight], [pending], place, None, number)
             )
-        return Moves(starts, [], None)
+        return QueueDecision(batches, [], None)
 
-    def remove(self, seat: Seat) -> None:
-        """Forget a request whose caller has left."""
-        if seat in self._seats:
-            self._seats.remove(seat)
+    def remove(self, pending: PendingRequest) -> None:
+        """Remove a request whose caller has given up."""
+        if pending in self._waiting:
+            self._waiting.remove(pending)
 
-    def done(self, start: Start, now_ns: int) -> list[Seat]:
-        """Learn that requests were executed: nothing follows from it."""
+    def done(self, batch: ReadyBatch, now_ns: int) -> list[PendingRequest]:
+        """Return no requests: none is executed again."""
         return []
 
     def resized(self) -> None:
-        """Do nothing: a server that limits rates loads the model anew instead."""
+        """Do nothing: a server that limits rates reloads the model instead."""

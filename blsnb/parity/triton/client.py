@@ -145,8 +145,8 @@ class TritonClient:
 
 def _request(message: RequestMessage) -> Any:
     request = messages.request_of(message, message.model_name)
-    if message.model_version >= 0:
-        request.model_version = str(message.model_version)
+    if message.fields.version >= 0:
+        request.model_version = str(message.fields.version)
     return request
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.compiled.json_text import text_of
-from blsnb.request_fields import Parameters
+from blsnb.request_fields import Parameter, Parameters
 
 UNSUPPORTED = "Unsupported value type on parameters"
 _INT64 = 2**63
@@ -42,12 +43,10 @@ def checked(value: Any) -> Parameters:
     return dict(value)
 
 
-def are_int64(parameters: Parameters) -> bool:
+def are_int64(parameters: Iterable[tuple[str, Parameter]]) -> bool:
     """Whether every integer fits the server's 64 bits."""
     return all(
-        -_INT64 <= value < _INT64
-        for value in parameters.values()
-        if isinstance(value, int)
+        -_INT64 <= value < _INT64 for _, value in parameters if isinstance(value, int)
     )
 
 

@@ -1,14 +1,13 @@
-"""RequestParameters: what goes with a request beside its tensors."""
+"""Parameters of a network client's request."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from blsnb.engine.request.validation import RequestError
-from blsnb.serving.core.wire import WireInput, WireOutput, WireRequest
+from blsnb.request_fields import Parameter, RequestFields, received_fields
 
-Parameter = bool | int | float | str
-RESERVED = "triton_"
+RESERVED_PREFIX = "triton_"
 """Names of a model's own parameters do not begin so."""
 _LONGEST_ID = 128
 
@@ -47,44 +46,27 @@ def named_twice(request_id: str, name: str) -> RequestError:
 
 @dataclass(slots=True)
 class RequestParameters:
-    """What the parameters of a request say; each protocol reads them in its own way.
+    """The parameters of a request; each protocol reads them in its own way.
 
     Parameters
     ----------
     custom
-        Those that go to the model.
-    correlation_id
-        The ``sequence_id``.
-    timeout_us
-        The parameter ``timeout``.
+        Those that the model receives.
+    reserved
+        Those that are fields of the request, such as ``sequence_id``.
     """
 
     custom: dict[str, Parameter] = field(default_factory=dict)
-    correlation_id: int | str = 0
-    sequence_start: bool = False
-    sequence_end: bool = False
-    priority: int = 0
-    timeout_us: int = 0
+    reserved: dict[str, Parameter] = field(default_factory=dict)
 
-    def request(
-        self,
-        model_name: str,
-        model_version: int,
-        request_id: str,
-        inputs: tuple[WireInput, ...],
-        outputs: tuple[WireOutput, ...],
-    ) -> WireRequest:
-        """Return the request that they go with."""
-        return WireRequest(
-            model_name,
-            model_version,
-            request_id,
-            inputs,
-            outputs,
-            self.custom,
-            self.correlation_id,
-            self.sequence_start,
-            self.sequence_end,
-            self.priority,
-            self.timeout_us,
-        )
+    def fields(self, version: int, request_id: str) -> RequestFields:
+        """Return the fields of the request.
+
+        Raises
+        ------
+        RequestError
+            The correlation id is too long.
+        """
+        fields = received_fields(version, request_id, self.reserved, self.custom)
+        check_correlation_id(fields.correlation_id)
+        return fields

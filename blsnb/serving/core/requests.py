@@ -12,9 +12,7 @@ from blsnb.engine.served import Served
 from blsnb.errors import InferenceError, WouldHang
 from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
-from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
 from blsnb.serving.core.class_labels import ClassLabels
-from blsnb.serving.core.parameters import check_correlation_id
 from blsnb.serving.core.responses import Responses
 from blsnb.serving.core.wire import WireInput, WireRequest, WireResponse
 from blsnb.tensors.dtypes import BY_DATATYPE, DType
@@ -128,7 +126,7 @@ class Requests:
         return Answers(reader, responses)
 
     def _responses(self, request: WireRequest) -> Responses:
-        served = self.served(request.model_name, request.model_version)
+        served = self.served(request.model_name, request.fields.version)
         return Responses(self._labels, served, request)
 
 
@@ -181,25 +179,12 @@ def _told() -> Iterator[None]:
 
 
 def message_of(request: WireRequest) -> RequestMessage:
-    """Return a request as models see it; its bytes are checked against its shapes.
-
-    Raises
-    ------
-    RequestError
-        Its correlation id is too long.
-    """
-    check_correlation_id(request.correlation_id)
+    """Return a request as models see it; its bytes are checked against its shapes."""
     message = RequestMessage(
         request.model_name,
         tuple(map(_ref, request.inputs)),
         tuple(dict.fromkeys(output.name for output in request.outputs)),
-        request.model_version,
-        request.id,
-        request.correlation_id,
-        SEQUENCE_START * request.sequence_start | SEQUENCE_END * request.sequence_end,
-        request.timeout_us,
-        request.priority,
-        dict(request.parameters),
+        request.fields,
     )
     message.raw = True
     return message

@@ -63,7 +63,7 @@ class Responses:
         return WireResponse(
             self._request.model_name,
             str(self._served.info.version),
-            self._request.id,
+            self._request.fields.request_id,
             outputs,
             message.parameters,
             error,

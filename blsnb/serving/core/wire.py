@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from blsnb.request_fields import PLAIN, RequestFields
 from blsnb.serving.core.shared_memory import Window
 from blsnb.tensors.dtypes import Shape
 
@@ -51,33 +52,18 @@ class WireOutput:
 class WireRequest:
     """A request, whatever protocol it came by.
 
-    What has a place of its own here is not among the parameters.
-
     Parameters
     ----------
-    model_version
-        -1 leaves the choice to the server.
+    fields
+        What it says besides its tensors.
     outputs
-        Those that are asked for; all of the configuration if there is none.
-    parameters
-        What the model sees as ``request.parameters()``.
-    correlation_id
-        The ``sequence_id``.
-    timeout_us
-        The parameter ``timeout``.
+        Those that are requested; all of the configuration if empty.
     """
 
     model_name: str
-    model_version: int = -1
-    id: str = ""
+    fields: RequestFields = PLAIN
     inputs: tuple[WireInput, ...] = ()
     outputs: tuple[WireOutput, ...] = ()
-    parameters: Parameters = field(default_factory=dict)
-    correlation_id: int | str = 0
-    sequence_start: bool = False
-    sequence_end: bool = False
-    priority: int = 0
-    timeout_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)

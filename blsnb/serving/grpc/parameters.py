@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from blsnb.engine.request.validation import RequestError
-from blsnb.serving.core.parameters import RESERVED, RequestParameters, until_nul
+from blsnb.request_fields import Parameter
+from blsnb.serving.core.parameters import RESERVED_PREFIX, RequestParameters, until_nul
 
 _UNSIGNED = 2**64
 _EMPTY_FINAL = "triton_enable_empty_final_response"
@@ -33,19 +35,12 @@ class GrpcParameters(RequestParameters):
         RequestError
             It is of another type, or reserved; the text is Triton's.
         """
-        match name:
-            case "sequence_id":
-                self.correlation_id = _correlation_id(given)
-            case "sequence_start" | "sequence_end":
-                setattr(self, name, value_of(given, name, "bool_param"))
-            case "priority":
-                self.priority = _priority(given)
-            case "timeout":
-                self.timeout_us = value_of(given, name, "int64_param") % _UNSIGNED
-            case _ if name == _EMPTY_FINAL:
-                self.empty_final = value_of(given, name, "bool_param")
-            case _:
-                self.custom[until_nul(name)] = _custom(name, given)
+        if name in _READ:
+            self.reserved[name] = _READ[name](given, name)
+        elif name == _EMPTY_FINAL:
+            self.empty_final = value_of(given, name, "bool_param")
+        else:
+            self.custom[until_nul(name)] = _custom(name, given)
 
 
 def parameters_of(given: Any) -> GrpcParameters:
@@ -83,22 +78,40 @@ def value_of(given: Any, name: str, *kinds: str) -> Any:
     return getattr(given, kind)
 
 
-def _correlation_id(given: Any) -> int | str:
-    found = value_of(given, "sequence_id", "int64_param", "string_param")
+def _correlation_id(given: Any, name: str) -> int | str:
+    found = value_of(given, name, "int64_param", "string_param")
     return found % _UNSIGNED if isinstance(found, int) else until_nul(found)
 
 
-def _priority(given: Any) -> int:
-    found = int(value_of(given, "priority", "int64_param", "uint64_param"))
+def _flag(given: Any, name: str) -> bool:
+    return bool(value_of(given, name, "bool_param"))
+
+
+def _priority(given: Any, name: str) -> int:
+    found = int(value_of(given, name, "int64_param", "uint64_param"))
     if found < 0:
         raise RequestError("invalid value for 'priority', expected value >= 0.")
     return found
 
 
+def _timeout(given: Any, name: str) -> int:
+    return int(value_of(given, name, "int64_param")) % _UNSIGNED
+
+
+_READ: dict[str, Callable[[Any, str], Parameter]] = {
+    "sequence_id": _correlation_id,
+    "sequence_start": _flag,
+    "sequence_end": _flag,
+    "priority": _priority,
+    "timeout": _timeout,
+}
+"""How the parameters that are fields of the request are read."""
+
+
 def _custom(name: str, given: Any) -> Any:
-    if name.startswith(RESERVED):
+    if name.startswith(RESERVED_PREFIX):
         raise RequestError(
-            f"parameter keys starting with '{RESERVED}' are reserved for Triton "
+            f"parameter keys starting with '{RESERVED_PREFIX}' are reserved for Triton "
             "usage. Only the following keys starting with 'triton_' are allowed: "
             f"{_EMPTY_FINAL}"
         )

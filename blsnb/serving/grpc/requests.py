@@ -86,10 +86,9 @@ def request_of(message: Any, version: int, memory: SharedMemory) -> GrpcRequest:
     """
     parameters = parameters_of(message.parameters)
     _refuse_repeated(message)
-    request = parameters.request(
+    request = WireRequest(
         until_nul(message.model_name),
-        version,
-        until_nul(message.id),
+        parameters.fields(version, until_nul(message.id)),
         _inputs(message, memory),
         tuple(_output(each, memory) for each in message.outputs),
     )

@@ -146,7 +146,7 @@ class GrpcStream:
         try:
             self._workers.submit_for(request.model_name, work)
         except OutOfResourcesError as error:
-            self._send(ordered, stream_error_of(request.id, error))
+            self._send(ordered, stream_error_of(request.fields.request_id, error))
             self._done()
             return
         if not self._left:
@@ -182,7 +182,7 @@ class GrpcStream:
                 if empty_final or not response.bare:
                     self._send(ordered, stream_reply_of(response))
         except Exception as error:
-            self._send(ordered, stream_error_of(request.id, error))
+            self._send(ordered, stream_error_of(request.fields.request_id, error))
         finally:
             queued.set()
             with self._lock:

@@ -10,8 +10,9 @@ from blsnb.engine.served import Served
 from blsnb.errors import InferenceError, ServerClosedError
 from blsnb.model.config import TensorSpec
 from blsnb.pb_utils.compiled.json_text import bytes_of
+from blsnb.request_fields import Parameter, received_fields
 from blsnb.serving.core.metadata import parse_version
-from blsnb.serving.core.parameters import Parameter, named_twice, until_nul
+from blsnb.serving.core.parameters import named_twice, until_nul
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.wire import WireInput, WireRequest, WireResponse
 from blsnb.serving.http import json_values, tensors
@@ -175,10 +176,8 @@ def generate_request(served: Served, version: int, document: Json) -> WireReques
             found.add(name, members)
     return WireRequest(
         served.info.name,
-        version,
-        request_id,
+        received_fields(version, request_id, {}, found.parameters),
         tuple(found.inputs.values()),
-        parameters=found.parameters,
     )
 
 

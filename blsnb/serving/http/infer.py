@@ -9,6 +9,7 @@ from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.files.read_budget import ReadLimitError
+from blsnb.request_fields import RequestFields
 from blsnb.serving.core.metadata import parse_version
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.shared_memory import SharedMemory
@@ -107,7 +108,7 @@ class HttpInfer:
         name = served.info.name
         if not header_length:
             only = raw_input(served, body)
-            return WireRequest(name, version, inputs=(only,)), HttpOutputs(True)
+            return WireRequest(name, RequestFields(version), (only,)), HttpOutputs(True)
         document = parse(memoryview(body)[:header_length])
         request_id = identity(document)
         parameters = parameters_of(document)
@@ -115,10 +116,8 @@ class HttpInfer:
         tail = memoryview(body)[header_length:]
         inputs = HttpInputs(name, request_id, self._memory, tail).read(document)
         outputs.read(document, self._memory)
-        wire = parameters.request(
-            name, version, request_id, inputs, tuple(outputs.requested)
-        )
-        return wire, outputs
+        fields = parameters.fields(version, request_id)
+        return WireRequest(name, fields, inputs, tuple(outputs.requested)), outputs
 
 
 class _Run:

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from blsnb.engine.request.validation import RequestError
+from blsnb.request_fields import Parameter
 from blsnb.serving.core.parameters import (
-    RESERVED,
-    Parameter,
+    RESERVED_PREFIX,
     RequestParameters,
-    check_correlation_id,
     until_nul,
 )
 from blsnb.serving.http import json_values
 from blsnb.serving.http.json_body import Json
 
-_KNOWN = frozenset(
-    (
-        "sequence_id",
-        "sequence_start",
-        "sequence_end",
-        "priority",
-        "timeout",
-        "binary_data_output",
-    )
-)
+_BINARY = "binary_data_output"
 
 
 @dataclass(slots=True)
@@ -49,37 +40,36 @@ class HttpParameters(RequestParameters):
         """
         key = until_nul(key)
         name = json_values.valid_unicode(key)
-        if name.startswith(RESERVED):
+        if name.startswith(RESERVED_PREFIX):
             raise RequestError(
                 "parameter keys starting with 'triton_' are reserved for Triton usage "
                 "and should not be specified."
             )
-        if name not in _KNOWN:
+        if name not in (*_READ, _BINARY):
             self.custom[name] = custom(name, json_values.parameter(given, key))
             return
         with json_values.parsing(name):
-            self._take_known(name, json_values.member(given, key))
-
-    def _take_known(self, name: str, value: Json) -> None:
-        match name:
-            case "sequence_id":
-                self.correlation_id = _correlation_id(value)
-            case "sequence_start":
-                self.sequence_start = json_values.as_boolean(value)
-            case "sequence_end":
-                self.sequence_end = json_values.as_boolean(value)
-            case "priority":
-                self.priority = json_values.as_unsigned(value)
-            case "timeout":
-                self.timeout_us = json_values.as_unsigned(value)
-            case "binary_data_output":
+            value = json_values.member(given, key)
+            if name == _BINARY:
                 self.binary = json_values.as_boolean(value)
+            else:
+                self.reserved[name] = _READ[name](value)
 
 
 def _correlation_id(value: Json) -> int | str:
     if json_values.is_unsigned(value):
         return json_values.as_unsigned(value)
     return json_values.as_string(value)
+
+
+_READ: dict[str, Callable[[Json], Parameter]] = {
+    "sequence_id": _correlation_id,
+    "sequence_start": json_values.as_boolean,
+    "sequence_end": json_values.as_boolean,
+    "priority": json_values.as_unsigned,
+    "timeout": json_values.as_unsigned,
+}
+"""How the parameters that are fields of the request are read."""
 
 
 def custom(name: str, value: Json) -> Parameter:
@@ -139,5 +129,4 @@ def parameters_of(document: Json) -> HttpParameters:
             given = json_values.members(document["parameters"])
         for name in given:
             found.take(name, given)
-    check_correlation_id(found.correlation_id)
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
+from blsnb.request_fields import RequestFields
 from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Activity, Call, CallFlag, LogLine, ModelInfo
 from blsnb.trace.folding import FoldedCounts, fold
@@ -115,7 +116,7 @@ def _fill(call: Call, request: TritonRequest) -> None:
     if request.metadata is None:
         _note(call, NO_METADATA)
     else:
-        call.request_id = request.metadata.request_id
+        call.request_fields = RequestFields(request_id=request.metadata.request_id)
     _answer(call, request)
     if not call.request_end_ns:
         _note_end(call, request)

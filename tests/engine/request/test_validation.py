@@ -9,6 +9,7 @@ from blsnb.engine.request.validation import RequestError, RequestValidator
 from blsnb.model.config import parse_pbtxt
 from blsnb.model.normalization import normalise
 from blsnb.pb_utils.message import RequestMessage
+from blsnb.request_fields import RequestFields
 from blsnb.tensors.dtypes import of_array
 from blsnb.tensors.ref import TensorRef, freeze
 
@@ -28,9 +29,12 @@ def refuses(config: str, *arrays: tuple[str, np.ndarray], **fields) -> RequestEr
     return caught.value
 
 
-def message(*arrays: tuple[str, np.ndarray], **fields) -> RequestMessage:
+def message(
+    *arrays: tuple[str, np.ndarray], requested_outputs=(), **fields
+) -> RequestMessage:
     """A request with those inputs."""
-    return RequestMessage("m", tuple(ref(*array) for array in arrays), **fields)
+    inputs = tuple(ref(*array) for array in arrays)
+    return RequestMessage("m", inputs, requested_outputs, RequestFields(**fields))
 
 
 def ref(name: str, array: np.ndarray) -> TensorRef:

@@ -139,7 +139,7 @@ class Stage:
 
     def _arrive(self, played: Played) -> None:
         if self.iterative:
-            placed = self._numbers.place(played.sequence, played.flags)
+            placed = self._numbers.of(played.sequence, played.flags)
             played.sequence, played.flags = placed
         self._add(played)
 

@@ -338,9 +338,9 @@ def test_without_a_limit_such_settings_are_ignored(server):
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
-        ({"rate_limit": "nonsense"}, "rate_limit='nonsense' is none of 'off', 'exec"),
-        ({"rate_limit_resources": {"R": -1}}, r"rate_limit_resources\['R'\] must be"),
-        ({"rate_limit_resources": {"R": {0: "2"}}}, "numbers by device, not {0: '2'}"),
+        ({"rate_limit": "bogus"}, "rate_limit='bogus' is not valid; expected 'off' o"),
+        ({"rate_limit_resources": {"R": -1}}, r"_resources\['R'\]=-1 is not valid"),
+        ({"rate_limit_resources": {"R": {0: "2"}}}, r"={0: '2'} is not valid"),
     ],
 )
 def test_settings_that_make_no_sense_are_errors(settings, text):

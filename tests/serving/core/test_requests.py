@@ -14,6 +14,7 @@ from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
+from blsnb.request_fields import RequestFields
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.wire import WireInput, WireOutput, WireRequest
 from blsnb.tensors import byte_strings
@@ -25,6 +26,8 @@ for value in x_of(request):
     sender.send(reply(value[None]))
 sender.send(flags=1)
 """
+
+SEVEN = RequestFields(request_id="seven")
 
 
 def floats(*values: float) -> WireInput:
@@ -38,9 +41,8 @@ def test_bytes_of_a_client_reach_the_model_and_come_back(server: Server) -> None
     """The request's id and the version that answered come back, too."""
     server.define("double", DOUBLE, config=CONFIG)
 
-    response = Requests(parts_of(server)).infer(
-        WireRequest("double", id="seven", inputs=(floats(1, 2),))
-    )
+    requests = Requests(parts_of(server))
+    response = requests.infer(WireRequest("double", SEVEN, (floats(1, 2),)))
 
     (output,) = response.outputs
     assert ("double", "1", "seven") == (
@@ -61,9 +63,7 @@ def test_it_is_a_run_with_its_id(server: Server) -> None:
     """As any request from outside: what watches the server sees it."""
     server.define("double", DOUBLE, config=CONFIG)
 
-    Requests(parts_of(server)).infer(
-        WireRequest("double", id="seven", inputs=(floats(1),))
-    )
+    Requests(parts_of(server)).infer(WireRequest("double", SEVEN, (floats(1),)))
 
     (run,) = parts_of(server).recorder.runs
     assert "seven" == run.calls[0].request_id

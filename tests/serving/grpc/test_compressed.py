@@ -12,7 +12,7 @@ import pytest
 from cells import CONFIG, DOUBLE
 from tritonclient.grpc import service_pb2 as pb
 
-from blsnb.files.read_budget import LEAST_BYTES, RATIO, ReadLimitError
+from blsnb.files.read_budget import MIN_BYTES, RATIO, ReadLimitError
 from blsnb.inference_server import Server
 from blsnb.serving.grpc.compressed import decompressed
 
@@ -55,7 +55,7 @@ def zeros() -> pb.ModelInferRequest:
 
 def refusal(compressed: int) -> str:
     """What is said of a message of so many bytes."""
-    limit = max(LEAST_BYTES, RATIO * compressed)
+    limit = max(MIN_BYTES, RATIO * compressed)
     return f"would take more than {limit:,} bytes of memory; to allow more, set blsnb"
 
 
@@ -109,7 +109,7 @@ def test_what_a_compressed_message_becomes_is_limited(compress, flood) -> None:
     finally:
         tracemalloc.stop()
 
-    assert peak <= max(LEAST_BYTES, RATIO * len(data)) + (1 << 20)
+    assert peak <= max(MIN_BYTES, RATIO * len(data)) + (1 << 20)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import pytest
 import stage
 from cells import CONFIG, DOUBLE, cell
 
-from blsnb.files.read_budget import LEAST_BYTES, RATIO
+from blsnb.files.read_budget import MIN_BYTES, RATIO
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.shared_state import SharedState
@@ -147,7 +147,7 @@ def test_a_compressed_body_takes_at_most_64_times_its_size(
 ) -> None:
     """One that would take more, inflated or parsed, is refused with the option."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
-    limit = max(LEAST_BYTES, RATIO * len(body))
+    limit = max(MIN_BYTES, RATIO * len(body))
 
     found = http_served.ask("/v2/models/double/infer", body, Content_Encoding="deflate")
 

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 import pytest
 from asserting import every
 
+from blsnb.request_fields import RequestFields
 from blsnb.views.documents import document, host, wire
 from blsnb.views.summary import heading
 from blsnb.views.tree import tree
@@ -193,7 +194,7 @@ def test_names_of_a_million_characters_make_no_large_page():
     script.model(long)
     script.model(hidden, device=long)
     root = script.call(None, long, 0, 5, 5, 900, 5)
-    root.request_id, root.notes = hidden, [hidden]
+    root.request_fields, root.notes = RequestFields(request_id=hidden), [hidden]
     call = script.call(root, hidden, 10, 5, 5, 90, 5)
     samples.fail(call, long)
     call.instance, call.inputs = long, (samples.strings(long, long),)

@@ -1,4 +1,4 @@
-"""Requests that wait, batches of them, and the decisions of a batcher."""
+"""Queued requests, batches, and decisions of a batcher with their reasons."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ class QueueFull(Exception):
     """A queue holds as many requests as its policy allows."""
 
 
-def _always_wanted() -> bool:
+def _never() -> bool:
     return False
 
 
 @dataclass(eq=False, slots=True)
 class Queued(Generic[T]):
-    """One request and what decides its place.
+    """A request in a queue.
 
     Parameters
     ----------
     request
-        Whatever the caller wants back; never looked at.
+        The scheduler's own record; opaque here.
     batch_size
-        The first dimension; 1 for a model that does not batch.
+        First dimension of the inputs; 1 for a model that does not batch.
     shapes
-        The shape of every input by name: after reshape, without the batch dimension.
+        Shapes of the inputs by name, after reshape, without the batch axis.
     priority
-        As the request says; 0 is the model's default.
+        The request's; 0 means the model's default.
     timeout_us
-        As the request says; 0 is none.
+        The request's; 0 means no timeout.
     cancelled
-        Whether nobody wants the answer any more.
+        Returns whether the client has cancelled the request.
     enqueued_ns
-        Since when it waits; the scheduler writes it.
+        Time of arrival, set by the batcher.
     """
 
     request: T
@@ -45,17 +45,17 @@ class Queued(Generic[T]):
     shapes: Mapping[str, tuple[int, ...]]
     priority: int = 0
     timeout_us: int = 0
-    cancelled: Callable[[], bool] = _always_wanted
+    cancelled: Callable[[], bool] = _never
     enqueued_ns: int = 0
 
     @property
     def size(self) -> int:
-        """What it adds to the size of a batch."""
+        """Its part of the size of a batch, at least 1."""
         return max(1, self.batch_size)
 
 
 class Cause(StrEnum):
-    """The kinds of reasons, as a table of counts names them."""
+    """Kinds of reasons, as tables of counts name them."""
 
     LARGEST_SIZE = "largest size reached"
     PREFERRED_SIZE = "preferred size reached"
@@ -73,11 +73,11 @@ class Cause(StrEnum):
 
 
 class Reason(NamedTuple):
-    """Why a batch left when it did, or why a request did not leave with it."""
+    """Why a batch started when it did, or why a request was not part of it."""
 
     cause: Cause
     words: str
-    """The same with its numbers and names."""
+    """A sentence with numbers and names."""
 
 
 class Batch(NamedTuple, Generic[T]):
@@ -86,10 +86,9 @@ class Batch(NamedTuple, Generic[T]):
     Parameters
     ----------
     sent_because
-        Why it left now and with no more than these.
+        Why it starts now and with no more requests.
     left_out
-        Who stood behind it and was not taken, each with the reason; the
-        first few dozen where many wait.
+        The first waiting requests that are not part of it, each with the reason.
     """
 
     members: tuple[Queued[T], ...]
@@ -103,13 +102,13 @@ class Decision(NamedTuple, Generic[T]):
     Parameters
     ----------
     batches
-        To be started now, each on one idle instance.
+        Batches to start, each on one idle instance.
     rejected
-        To be answered with ``Request timeout expired``, status UNAVAILABLE.
+        Requests to answer with ``Request timeout expired``, status UNAVAILABLE.
     cancelled
-        Left the queue because nobody wants them.
+        Requests that were cancelled.
     wake_ns
-        When to ask again if nothing else happens; None for not before something does.
+        When to decide again if nothing happens before; None: never.
     """
 
     batches: tuple[Batch[T], ...] = ()

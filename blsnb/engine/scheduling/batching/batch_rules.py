@@ -1,4 +1,4 @@
-"""When a batch is large enough, and when it has waited for long enough."""
+"""Settings of batches: sizes, delay, and which requests may share a batch."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from blsnb.model.config import ModelConfig
 
 @dataclass(frozen=True, slots=True)
 class EqualInputs:
-    """What all requests of a batch have in common.
+    """Inputs in which all requests of a batch must agree.
 
     Parameters
     ----------
     names
-        Inputs of one shape in all of a batch: those that vary and are not ragged.
+        Inputs whose shapes must be equal: variable ones that are not ragged.
     same_set
-        Whether all of a batch have the same inputs: the model has optional ones.
+        Whether all requests must have the same inputs: some are optional.
 
     References
     ----------
@@ -34,7 +34,7 @@ class EqualInputs:
 
     @classmethod
     def of(cls, config: ModelConfig) -> EqualInputs:
-        """Return what a model requires."""
+        """Return the requirements of a model."""
         return cls(
             frozenset(
                 tensor.name
@@ -64,16 +64,16 @@ def _names(queued: Queued[Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BatchRules:
-    """The settings by which batches are formed.
+    """Settings of a batcher.
 
     Parameters
     ----------
     max_size
-        The most that one batch may hold; 1 where the model does not batch.
+        Maximum batch size; 1 if the model does not batch.
     preferred
-        The preferred sizes, in order.
+        Preferred sizes, ascending.
     delay_ns
-        How long a request may wait for a preferred size; 0 for not at all.
+        Maximum time that a request waits for a preferred size.
     """
 
     max_size: int
@@ -83,15 +83,8 @@ class BatchRules:
 
     @classmethod
     def of(cls, config: ModelConfig, settings: Any) -> BatchRules:
-        """Read them.
-
-        Parameters
-        ----------
-        settings
-            What has ``preferred_batch_size`` and ``max_queue_delay_microseconds``:
-            ``dynamic_batching``, or ``sequence_batching.oldest``.
-        """
-        # Triton's normalisation writes the largest size where none is preferred.
+        """Read ``dynamic_batching`` or ``sequence_batching.oldest`` of a model."""
+        # Without a preferred size Triton's normalisation writes the largest one.
         largest = (config.max_batch_size,) if config.max_batch_size else ()
         sizes: Iterable[int] = settings.preferred_batch_size or largest
         return cls(
@@ -103,25 +96,25 @@ class BatchRules:
 
     @property
     def largest_preferred(self) -> int:
-        """The largest preferred size; 0 where there is none."""
+        """The largest preferred size; 0 if there is none."""
         return self.preferred[-1] if self.preferred else 0
 
     def next_preferred(self, size: int) -> int:
-        """Return the preferred size above a size; above all, the smallest of all."""
+        """Return the next larger preferred size; above all of them, the smallest."""
         if not self.preferred:
             return 0
         above = bisect_right(self.preferred, size)
         return self.preferred[above % len(self.preferred)]
 
     def excess(self, size: int) -> Reason:
-        """Say that one more is too much."""
+        """Return the reason why one more request is too much."""
         most = f" of at most {self.max_size}"
         if size <= self.max_size:
             most = f", preferred are {self.largest_preferred}"
         return Reason(Cause.TOO_LARGE, f"the next would make {size}{most}")
 
     def reached(self, size: int) -> Reason:
-        """Say that a batch has a size that it is sent with."""
+        """Return the reason that a batch has reached a size."""
         if size == self.max_size:
             return Reason(Cause.LARGEST_SIZE, f"the largest size {size} was reached")
         words = f"the preferred size {size} was reached"

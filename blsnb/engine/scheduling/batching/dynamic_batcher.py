@@ -1,4 +1,4 @@
-"""Which requests leave together, and when, as Triton's dynamic batcher has it."""
+"""DynamicBatcher: which requests form a batch, and when, as on Triton."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from blsnb.engine.scheduling.batching.priority_queue import PriorityQueue
 from blsnb.model.config import ModelConfig
 
 POLL_NS = 500_000_000
-"""How long Triton's batcher sleeps where nothing tells it to wake."""
+"""Time that Triton's batcher thread sleeps unless it is woken."""
 PREFETCHED = 2
-"""How many batches per instance are formed ahead."""
+"""Number of batches per instance that are formed ahead."""
 
 
 class Asleep(Enum):
-    """What the batcher waits for."""
+    """What the batcher waits for: Triton's thread would sleep."""
 
     REQUESTS = auto()
     A_SLOT = auto()
@@ -31,13 +31,12 @@ class Asleep(Enum):
 
 
 class DynamicBatcher(Generic[T]):
-    """Decide which requests leave together; never wait, never start a thread.
+    """Forms batches of requests; it neither waits nor starts threads.
 
-    It does what the batcher's thread does on Triton, told the time: when it looks at
-    its queue, what it then forms, how long it sleeps. What it sees, it sees only at a
-    look: a timeout, a caller that left. With neither priorities nor a queue policy it
-    forms batches ahead while all instances are busy; the last may grow until it
-    starts.
+    It reproduces the batcher thread of Triton for a given time: when the thread looks
+    at its queue, which batch it forms, how long it sleeps. Timeouts and cancellations
+    are noticed only at a look. Without priorities and queue policy batches are formed
+    ahead while all instances are busy; the last one may grow until it starts.
 
     Parameters
     ----------
@@ -68,7 +67,7 @@ class DynamicBatcher(Generic[T]):
         self._batch = FormingBatch[T](self._rules)
         self._formed: list[FormingBatch[T]] = []
         self._frozen = False
-        # Triton's own sums, by which a new request wakes the batcher or does not.
+        # Triton's own sums: they decide whether a new request wakes the batcher.
         self._queued_size = 0
         self._next_preferred = 0
         self._asleep = Asleep.REQUESTS
@@ -82,20 +81,14 @@ class DynamicBatcher(Generic[T]):
         return f"<DynamicBatcher: {len(self)} waiting, {len(self._formed)} formed>"
 
     def __len__(self) -> int:
-        """How many wait, in the queue and in batches that have not started."""
+        """Return the number of requests in the queue and in formed batches."""
         formed = sum(len(batch.members) for batch in self._formed)
         return formed + len(self._queue)
 
     def add(self, queued: Queued[T], now_ns: int) -> None:
-        """Let a request wait.
-
-        Raises
-        ------
-        QueueFull
-            As many wait on its level as the queue policy allows.
-        """
+        """Append a request; raise QueueFull at the limit of the queue policy."""
         queued.enqueued_ns = now_ns
-        # Triton counts it before it may be refused, and never takes that back.
+        # Triton counts it before it may be refused, and never undoes that.
         self._queued_size += queued.size
         self._queue.add(queued, now_ns)
         if self._wakes():
@@ -104,26 +97,26 @@ class DynamicBatcher(Generic[T]):
             self._wake_ns = self._next_poll_ns(now_ns)
 
     def resize(self, instance_count: int) -> None:
-        """Learn that there are more instances than before, or fewer; then decide."""
+        """Set the number of instances; to be followed by `decide`."""
         self._instances = instance_count
         self._woken = True
 
     @property
     def formed_count(self) -> int:
-        """How many batches could start."""
+        """Number of batches that could start."""
         return len(self._formed)
 
     def decide(
         self, now_ns: int, idle: int, startable: int | None = None
     ) -> Decision[T]:
-        """Say what to do now, after whatever happened.
+        """Return what to do after any change.
 
         Parameters
         ----------
         idle
-            How many instances are free.
+            Number of free instances.
         startable
-            How many of them may start, where rates are limited.
+            Number of them that may start, if rates are limited.
         """
         # The end of an execution wakes the batcher.
         self._woken = self._woken or idle > self._idle
@@ -145,7 +138,7 @@ class DynamicBatcher(Generic[T]):
         )
 
     def remove(self, queued: Queued[T]) -> bool:
-        """Forget a request; False if it is not, or no longer, waiting here."""
+        """Remove a request; return False if it does not wait here."""
         if self._queue.remove(queued):
             self._queued_size -= queued.size
             return True
@@ -163,19 +156,17 @@ class DynamicBatcher(Generic[T]):
         batch.started = True
         self._woken = True
 
-    # Waking ------------------------------------------------------------------
-
     @property
     def _has_slot(self) -> bool:
         if self._queue.waits_for_all:
             return len(self._formed) < PREFETCHED * self._instances
-        # What is formed and may not start yet has its instance.
+        # A formed batch that may not start yet has its instance.
         return self._idle > len(self._formed)
 
     def _wakes(self) -> bool:
-        """Whether a new request wakes the batcher, by what Triton knows then."""
-        # Triton keeps the next size when all whom it expected have left, so that one
-        # may wait for up to half a second while an instance is idle.
+        """Whether a new request wakes the batcher, by Triton's sums."""
+        # Triton keeps the next size when the requests it expected were cancelled: the
+        # next one may wait up to half a second although an instance is idle.
         enough = self._queued_size >= self._next_preferred
         return self._has_slot and (bool(self._rules.equal.names) or enough)
 
@@ -186,9 +177,10 @@ class DynamicBatcher(Generic[T]):
         self._asleep, self._since_ns, self._wake_ns = until, now_ns, wake_ns
 
     def _next_poll_ns(self, now_ns: int) -> int | None:
-        """Return when Triton's thread looks although nothing wakes it.
+        """Return when Triton's thread looks unless it is woken.
 
-        The times do not depend on who asks; None where such a look changes nothing.
+        The times do not depend on when they are requested; None if such a look
+        changes nothing.
         """
         needed = {
             Asleep.REQUESTS: len(self._queue) > 0,
@@ -198,8 +190,6 @@ class DynamicBatcher(Generic[T]):
             return None
         periods = (now_ns - self._since_ns) // POLL_NS + 1
         return self._since_ns + periods * POLL_NS
-
-    # Looking -----------------------------------------------------------------
 
     def _look(self, now_ns: int) -> None:
         self._woken = False
@@ -216,7 +206,7 @@ class DynamicBatcher(Generic[T]):
             self._gather(now_ns)
 
     def _poll(self, now_ns: int) -> None:
-        """Wait for a slot; twice a second, refuse whom the policy refuses.
+        """Wait for a slot; twice a second, reject expired requests.
 
         References
         ----------
@@ -242,7 +232,7 @@ class DynamicBatcher(Generic[T]):
             self._next_preferred = gathered.next_size
         self._frozen = gathered.frozen
         if gathered.wait_ns is not None:
-            # Triton answers whom it has skipped only after this wait.
+            # Triton answers skipped requests only after this wait.
             self._sleep(Asleep.THE_DELAY, now_ns, gathered.wait_ns)
             return
         self._take(gathered)
@@ -251,7 +241,7 @@ class DynamicBatcher(Generic[T]):
             self._sleep(Asleep.REQUESTS, now_ns)
             self._woken = True
         else:
-            # The next in line fits only behind this batch; Triton's thread spins.
+            # The next request does not fit into this batch; Triton's thread spins.
             self._sleep(Asleep.A_START, now_ns)
 
     def _take(self, gathered: Gathered) -> None:
@@ -263,10 +253,8 @@ class DynamicBatcher(Generic[T]):
         self._batch.extend(members, gathered.because)
         self._queued_size -= sum(queued.size for queued in members)
 
-    # Leaving -----------------------------------------------------------------
-
     def _start(self, now_ns: int) -> Batch[T]:
-        """Give the first formed batch to an idle instance, which wakes the batcher."""
+        """Start the first formed batch, which wakes the batcher."""
         batch = self._formed.pop(0)
         batch.started = True
         while self._formed and batch.meets(self._formed[0], now_ns):

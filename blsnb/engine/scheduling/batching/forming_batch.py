@@ -1,4 +1,4 @@
-"""A batch that is formed and may grow until an instance starts it."""
+"""FormingBatch: a batch that may grow until an instance executes it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,13 @@ from blsnb.engine.scheduling.batching.batch import Batch, Cause, Queued, Reason,
 from blsnb.engine.scheduling.batching.batch_rules import BatchRules
 
 MOST_LEFT_OUT = 64
-"""How many of those behind a batch are named in it."""
-_UNTOLD = Reason(Cause.INSTANCE_FREE, "")
+"""Maximum number of waiting requests that a batch lists with a reason."""
+_NO_REASON = Reason(Cause.INSTANCE_FREE, "")
 _BEHIND = Reason(Cause.BEHIND_ANOTHER, "came behind one that did not fit")
 
 
 class FormingBatch(Generic[T]):
-    """What Triton calls a payload.
-
-    Parameters
-    ----------
-    rules
-        The model's.
+    """A batch before it is executed: Triton's payload.
 
     References
     ----------
@@ -31,11 +26,11 @@ class FormingBatch(Generic[T]):
     def __init__(self, rules: BatchRules) -> None:
         self._rules = rules
         self.members: list[Queued[T]] = []
-        self.because = _UNTOLD
-        # An instance has it, or has looked at it: it does not grow any more.
+        self.because = _NO_REASON
         self.started = False
-        # The next in line has other inputs: nothing is merged with this batch.
+        """Whether an instance has taken or considered it: it no longer grows."""
         self.mismatched = False
+        """Whether the next request has other inputs: it is not merged."""
 
     def __repr__(self) -> str:
         return f"<FormingBatch of {len(self.members)}: {self.because.words}>"
@@ -47,11 +42,11 @@ class FormingBatch(Generic[T]):
 
     @property
     def since_ns(self) -> int:
-        """When the first of its requests came."""
+        """Arrival of its oldest request."""
         return min(queued.enqueued_ns for queued in self.members)
 
     def extend(self, members: Iterable[Queued[T]], because: Reason) -> None:
-        """Let more requests in."""
+        """Append requests."""
         self.members += members
         self.because = because
 
@@ -66,7 +61,7 @@ class FormingBatch(Generic[T]):
     def meets(self, other: FormingBatch[T], now_ns: int) -> bool:
         """Whether the next batch may join this one, which starts now.
 
-        It has waited for longer than the delay, so it will not grow any more.
+        It may once it has waited longer than the delay: then it no longer grows.
 
         References
         ----------
@@ -76,12 +71,12 @@ class FormingBatch(Generic[T]):
         return late and not (self.mismatched or other.mismatched)
 
     def takes(self, other: FormingBatch[T]) -> bool:
-        """Whether the next batch fits into this one as a whole."""
+        """Whether the whole next batch fits into this one."""
         fits = self.size + other.size <= self._rules.max_size
         return fits and not self.misfit(other.members[0])
 
     def sent(self, behind: Iterable[Queued[T]]) -> Batch[T]:
-        """Return the batch as it leaves; behind it stand these, in order."""
+        """Return the batch to start; ``behind`` are the waiting requests in order."""
         had_left = Reason(
             Cause.BATCH_HAD_LEFT, f"the batch had left: {self.because.words}"
         )

@@ -1,4 +1,4 @@
-"""One look at a queue: who of those that wait completes a batch, or when to look."""
+"""Gathering: which requests at the head of a queue join a batch, and when."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _NO_BATCHES = Reason(Cause.NOT_BATCHING, "the model does not batch")
 
 
 class Gathered(NamedTuple):
-    """What a look came to.
+    """Result of a gathering.
 
     Parameters
     ----------
     joining
-        How many at the head of the queue join the batch now.
+        Number of requests at the head of the queue that join the batch now.
     frozen
-        Whether nobody may join it after them.
+        Whether the batch is complete.
     because
-        Why these and now; None where none joins.
+        Why they join now; None if none joins.
     wait_ns
-        When to look again where none joins yet; None for no such time.
+        When to gather again if none joins yet; None: no such time.
     next_size
-        How large the queue must be to look at it before that; None for as before.
+        Queue size from which to gather earlier; None: unchanged.
     """
 
     joining: int
@@ -39,21 +39,19 @@ class Gathered(NamedTuple):
 
 
 class _Prefix(NamedTuple):
-    """So many at the head of the queue, and their sizes together."""
+    """Number and total size of requests at the head of the queue."""
 
     requests: int = 0
     size: int = 0
 
 
 class Gathering(Generic[T]):
-    """Walk along a queue as far as a batch can take it.
+    """Walks along a queue up to the first request that a batch cannot take.
 
     Parameters
     ----------
-    rules
-        The model's.
     batch
-        What is formed already, and may grow.
+        The batch to extend, possibly empty.
 
     References
     ----------
@@ -74,7 +72,7 @@ class Gathering(Generic[T]):
         self._deadline_ns: int | None = None
 
     def look(self, queue: Iterable[Waiting[T]], now_ns: int) -> Gathered:
-        """Decide about those who wait, in order."""
+        """Walk along the waiting requests and decide."""
         for waiting in queue:
             if not self._admits(waiting.queued):
                 break
@@ -86,13 +84,13 @@ class Gathering(Generic[T]):
         return self._before + self._pending.size
 
     def _admits(self, queued: Queued[T]) -> bool:
-        """Whether the walk goes on; the first of an empty batch always fits."""
+        """Whether the walk continues; the first request of a batch always fits."""
         if self._first is None:
             self._first = queued
             return True
         rules, total = self._rules, self._total + queued.size
         if total > rules.largest_preferred and not self._best.size:
-            # Enough, unless the delay is over: then as many as the model takes.
+            # Enough, unless the delay is over: then up to the maximum size.
             self._best, self._best_because = self._pending, rules.excess(total)
             self._frozen = True
         if total > rules.max_size:
@@ -114,31 +112,31 @@ class Gathering(Generic[T]):
             self._best_because = self._rules.reached(self._total)
 
     def _outcome(self, now_ns: int) -> Gathered:
-        rules, everybody = self._rules, self._pending.requests
+        rules, count = self._rules, self._pending.requests
         late = rules.delay_ns > 0 and self._due_ns <= now_ns
         if self._best.size and not late:
             frozen = self._frozen or not rules.delay_ns
             return Gathered(self._best.requests, frozen, self._best_because)
-        if not everybody:
+        if not count:
             return Gathered(0, self._frozen)
         if self._stopped:
-            return Gathered(everybody, True, self._stopped)
+            return Gathered(count, True, self._stopped)
         enough = self._total >= rules.largest_preferred
         if late:
-            return Gathered(everybody, self._frozen or enough, _delay_over(rules))
+            return Gathered(count, self._frozen or enough, _delay_over(rules))
         if enough:
-            return Gathered(everybody, True, self._enough())
+            return Gathered(count, True, self._enough())
         if not rules.delay_ns:
-            return Gathered(everybody, self._frozen, _NO_DELAY)
+            return Gathered(count, self._frozen, _NO_DELAY)
         return self._waiting()
 
     @property
     def _due_ns(self) -> int:
-        """When the delay ends; where nobody is pending, Triton takes it for over."""
+        """End of the delay; without a pending request it is over, as on Triton."""
         return 0 if self._oldest_ns is None else self._oldest_ns + self._rules.delay_ns
 
     def _waiting(self) -> Gathered:
-        """Wait for more, or hand over what a batch that may still grow can take."""
+        """Wait for more requests, or extend a batch that may still grow."""
         rules = self._rules
         following = rules.next_preferred(self._total)
         next_size = following - self._before if following else 0

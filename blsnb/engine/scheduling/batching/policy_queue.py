@@ -1,4 +1,4 @@
-"""The queue of one priority level, under its queue policy."""
+"""PolicyQueue: the requests of one priority level, under its queue policy."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ US = 1000
 
 @dataclass(frozen=True, slots=True)
 class QueuePolicy:
-    """How long a request may wait, and how many at once.
+    """Limits of a queue.
 
     Parameters
     ----------
     delays
-        What is too late goes to the end instead of being refused.
+        Whether expired requests move to the end instead of being rejected.
     timeout_us
-        How long a request may wait; 0 for ever.
+        Maximum waiting time; 0 means no limit.
     overrides
-        Whether a request may ask for less.
+        Whether a request's own timeout may lower it.
     max_queue_size
-        How many may wait; 0 for any number.
+        Maximum number of waiting requests; 0 means no limit.
     """
 
     delays: bool = False
@@ -45,44 +45,44 @@ class QueuePolicy:
 
     @property
     def waits_for_all(self) -> bool:
-        """Whether nothing in it can refuse or delay a request."""
+        """Whether the policy neither rejects nor delays requests."""
         return not (self.timeout_us or self.overrides or self.max_queue_size)
 
     def deadline_ns(self, queued: Queued[Any], now_ns: int) -> int:
-        """Return when a request is too late; 0 for never.
+        """Return when a request expires; 0 means never.
 
         References
         ----------
         core: src/scheduler_utils.cc, PolicyQueue::Enqueue
         """
         timeout_us = self.timeout_us
-        # It can only lower, so where the policy has no timeout there is none.
+        # It only lowers the timeout of the policy: without one there is none.
         if self.overrides and 0 < queued.timeout_us < timeout_us:
             timeout_us = queued.timeout_us
         return now_ns + timeout_us * US if timeout_us else 0
 
 
 class Waiting(NamedTuple, Generic[T]):
-    """A request in a queue, and when it is too late; 0 for never."""
+    """A request in a queue, and when it expires; 0 means never."""
 
     queued: Queued[T]
     deadline_ns: int
 
     def expired(self, now_ns: int) -> bool:
-        """Whether it has waited for too long."""
+        """Whether the timeout is over."""
         return 0 < self.deadline_ns < now_ns
 
 
 @dataclass(slots=True)
 class Skipped(Generic[T]):
-    """Who left a queue without being executed."""
+    """Requests that left a queue without being executed."""
 
     rejected: list[Queued[T]] = field(default_factory=list)
     cancelled: list[Queued[T]] = field(default_factory=list)
 
 
 class PolicyQueue(Generic[T]):
-    """Requests of one level: those in time, then those that came too late.
+    """Requests of one level: those in time, then those that expired.
 
     References
     ----------
@@ -102,29 +102,23 @@ class PolicyQueue(Generic[T]):
         yield from self._late
 
     def add(self, queued: Queued[T], now_ns: int) -> None:
-        """Put a request at the end.
-
-        Raises
-        ------
-        QueueFull
-            As many wait as the policy allows.
-        """
+        """Append a request; raise QueueFull at the limit of the policy."""
         if 0 < self._policy.max_queue_size <= len(self):
             raise QueueFull
         deadline_ns = self._policy.deadline_ns(queued, now_ns)
         self._in_time.append(Waiting(queued, deadline_ns))
 
     def at(self, index: int, now_ns: int, skipped: Skipped[T]) -> Waiting[T] | None:
-        """Return who stands at a place once the policy was applied to that place.
+        """Return the request at an index after the policy was applied there.
 
-        Nobody further behind is looked at, and nobody who is already late.
+        Requests behind it, and those already expired, are not examined.
         """
         while index < len(self._in_time):
             waiting = self._in_time[index]
             if waiting.queued.cancelled():
                 skipped.cancelled.append(waiting.queued)
             elif waiting.expired(now_ns):
-                self._too_late(waiting, skipped)
+                self._expire(waiting, skipped)
             else:
                 return waiting
             del self._in_time[index]
@@ -132,7 +126,7 @@ class PolicyQueue(Generic[T]):
         return self._late[index] if index < len(self._late) else None
 
     def reject_expired(self, now_ns: int, skipped: Skipped[T]) -> None:
-        """Refuse all that are too late, wherever they stand; delay nobody."""
+        """Reject all expired requests; delay none."""
         if self._policy.delays:
             return
         for waiting in [each for each in self._in_time if each.expired(now_ns)]:
@@ -140,11 +134,11 @@ class PolicyQueue(Generic[T]):
             skipped.rejected.append(waiting.queued)
 
     def take(self) -> Queued[T]:
-        """Remove the first."""
+        """Remove and return the first request."""
         return (self._in_time or self._late).pop(0).queued
 
     def remove(self, queued: Queued[T]) -> bool:
-        """Remove one request; False if it is not here."""
+        """Remove a request; return False if it is not here."""
         for queue in (self._in_time, self._late):
             for waiting in queue:
                 if waiting.queued is queued:
@@ -152,7 +146,7 @@ class PolicyQueue(Generic[T]):
                     return True
         return False
 
-    def _too_late(self, waiting: Waiting[T], skipped: Skipped[T]) -> None:
+    def _expire(self, waiting: Waiting[T], skipped: Skipped[T]) -> None:
         if self._policy.delays:
             self._late.append(Waiting(waiting.queued, 0))
         else:

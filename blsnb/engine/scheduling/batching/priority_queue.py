@@ -1,4 +1,4 @@
-"""Requests in the order in which they are due: by level, then by arrival."""
+"""PriorityQueue: requests ordered by priority level, then by arrival."""
 
 from __future__ import annotations
 
@@ -15,12 +15,7 @@ from blsnb.engine.scheduling.batching.policy_queue import (
 
 
 class PriorityQueue(Generic[T]):
-    """One queue per priority level; level 1 comes first.
-
-    Parameters
-    ----------
-    batching
-        The ``dynamic_batching`` of a configuration.
+    """One queue per priority level of ``dynamic_batching``; level 1 comes first.
 
     References
     ----------
@@ -35,7 +30,7 @@ class PriorityQueue(Generic[T]):
         self._policies = {
             int(level): QueuePolicy.of(policy) for level, policy in policies
         }
-        # Only those on which somebody waits: there may be billions of levels.
+        # Only levels with requests: a configuration may have billions of levels.
         self._levels: dict[int, PolicyQueue[T]] = {}
 
     def __len__(self) -> int:
@@ -47,19 +42,19 @@ class PriorityQueue(Generic[T]):
 
     @property
     def waits_for_all(self) -> bool:
-        """Whether there are neither levels nor a policy: first come, first served."""
+        """Whether there are neither levels nor a policy: order of arrival."""
         return not self._most and self._default_policy.waits_for_all
 
     @property
     def has_timeouts(self) -> bool:
-        """Whether somebody who waits may be too late one day."""
+        """Whether a waiting request may expire."""
         return any(
             self._policy(level).timeout_us and len(queue)
             for level, queue in self._levels.items()
         )
 
     def level_of(self, priority: int) -> int:
-        """Return the level of a request's own priority.
+        """Return the level for the priority of a request.
 
         References
         ----------
@@ -70,22 +65,16 @@ class PriorityQueue(Generic[T]):
         return priority if 1 <= priority <= self._most else self._default
 
     def add(self, queued: Queued[T], now_ns: int) -> None:
-        """Put a request behind those of its level.
-
-        Raises
-        ------
-        QueueFull
-            As many wait on this level as its policy allows.
-        """
+        """Append a request to its level; raise QueueFull at the level's limit."""
         level = self.level_of(queued.priority)
         if level not in self._levels:
             self._levels[level] = PolicyQueue(self._policy(level))
         self._levels[level].add(queued, now_ns)
 
     def walk(self, now_ns: int, skipped: Skipped[T]) -> Iterator[Waiting[T]]:
-        """Yield who is due, in order; the policy meets each just before it is yielded.
+        """Yield requests in order, applying the policy to each just before.
 
-        So who stands behind the place where a caller stops is not looked at.
+        Requests behind the point where the caller stops are not examined.
         """
         for queue in self._in_order():
             index = 0
@@ -94,7 +83,7 @@ class PriorityQueue(Generic[T]):
                 index += 1
 
     def take(self, count: int) -> list[Queued[T]]:
-        """Remove the first so many, in order."""
+        """Remove and return the first ``count`` requests."""
         taken = [self._first().take() for _ in range(count)]
         self._levels = {
             level: queue for level, queue in self._levels.items() if len(queue)
@@ -102,14 +91,14 @@ class PriorityQueue(Generic[T]):
         return taken
 
     def reject_expired(self, now_ns: int) -> Skipped[T]:
-        """Remove all that may be refused and are too late."""
+        """Remove all requests that have expired and may be rejected."""
         skipped = Skipped[T]()
         for queue in self._in_order():
             queue.reject_expired(now_ns, skipped)
         return skipped
 
     def remove(self, queued: Queued[T]) -> bool:
-        """Remove one request; False if it is not here."""
+        """Remove a request; return False if it is not here."""
         return any(queue.remove(queued) for queue in self._levels.values())
 
     def _policy(self, level: int) -> QueuePolicy:

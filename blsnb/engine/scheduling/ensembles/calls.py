@@ -1,4 +1,4 @@
-"""What an ensemble asks for and answers while one request of it runs."""
+"""Values between an ensemble's run and its driver: step requests and responses."""
 
 from __future__ import annotations
 
@@ -11,20 +11,14 @@ V = TypeVar("V")
 
 
 class Held(NamedTuple, Generic[V]):
-    """A tensor that exists; nothing of it matters here but its shape.
-
-    Parameters
-    ----------
-    shape
-        Batch axis included.
-    """
+    """An opaque tensor value and its shape, including the batch axis."""
 
     value: V
     shape: Shape
 
 
 class Passed(NamedTuple, Generic[V]):
-    """A tensor on its way: its value is to be seen with this shape."""
+    """A tensor that is sent under another name and in another shape."""
 
     name: str
     value: V
@@ -32,7 +26,7 @@ class Passed(NamedTuple, Generic[V]):
 
 
 class Sequence(NamedTuple):
-    """The sequence fields of a request, or of a response that overwrites them."""
+    """Sequence fields of a request, or of a response that overrides them."""
 
     correlation_id: int | str = 0
     start: bool = False
@@ -40,17 +34,17 @@ class Sequence(NamedTuple):
 
 
 class StepCall(NamedTuple, Generic[V]):
-    """One request to the model of a step.
+    """A request to the model of a step.
 
-    Its id, priority, timeout and parameters are those of the ensemble's request, and
-    the outputs that it wants are those of the step's map.
+    Request id, priority, timeout and parameters are those of the ensemble's request;
+    the requested outputs are those of the step's ``output_map``.
 
     Parameters
     ----------
     iteration
-        Which response of a decoupled step before it this belongs to, from 0.
+        Number of the response of an earlier decoupled step that it processes.
     inputs
-        By the names that the model has, sorted.
+        Sorted by the model's names.
     """
 
     step: PlannedStep
@@ -65,9 +59,9 @@ class EnsembleResponse(NamedTuple, Generic[V]):
     Parameters
     ----------
     outputs
-        In Triton's order. The shape is the one after the output's ``reshape``.
+        In Triton's order, with shapes after ``reshape``.
     parameters
-        Names may come several times: three parameters for each output.
+        Three for each output, so that names repeat.
     """
 
     outputs: tuple[Passed[V], ...]
@@ -75,24 +69,24 @@ class EnsembleResponse(NamedTuple, Generic[V]):
 
 
 class EnsembleError(NamedTuple):
-    """An error: Triton's text, and its name of the code."""
+    """Triton's text and code of an error."""
 
     message: str
     code: str = "INVALID_ARG"
 
 
 class Progress(NamedTuple, Generic[V]):
-    """What follows from what happened.
+    """What to do next.
 
     Parameters
     ----------
     calls
-        To be started, in this order; each is to be reported by `EnsembleRun.take`,
-        or by `EnsembleRun.drop` if it is not started any more.
+        Requests to start in this order; each is reported by `EnsembleRun.take`, or
+        by `EnsembleRun.drop` if it is no longer started.
     response, error
-        To be answered now, one of them or none.
+        At most one of them, to send now.
     final
-        Whether this ends the answers; alone, it is the flag without a response.
+        Whether this is the last response; alone, a final flag without a response.
     """
 
     calls: tuple[StepCall[V], ...] = ()

@@ -1,4 +1,4 @@
-"""EnsemblePlan: which steps of an ensemble need what, and which are needed at all."""
+"""EnsemblePlan: the steps of an ensemble and the tensors between them."""
 
 from __future__ import annotations
 
@@ -12,21 +12,19 @@ from blsnb.model.rules.tensor_flow import dims_agree
 from blsnb.tensors.dtypes import Shape
 
 Consumers = dict[str, frozenset[int]]
-"""The steps that wait for a tensor, by its name."""
+"""Indices of the steps that consume a tensor, by its name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedStep:
-    """One step, as the configuration has it.
+    """One step of the configuration.
 
     Parameters
     ----------
-    index
-        Its place among the steps.
     version
         -1 for the latest.
     inputs, outputs
-        Tensors of the ensemble by the names that the model has for them.
+        The ensemble's tensors by the model's names.
     """
 
     index: int
@@ -37,18 +35,18 @@ class PlannedStep:
 
 
 def converted(shape: Shape, dims: Shape, *, batching: bool, batch_size: int) -> Shape:
-    """Return the shape with which a tensor enters a model, or leaves the ensemble.
+    """Return the shape of a tensor at its destination, a model or the client.
 
     Parameters
     ----------
     shape
-        As the tensor is, batch axis included.
+        Shape of the tensor, including the batch axis.
     dims
-        What is configured where it goes, without a batch axis.
+        Configured dimensions of the destination, without the batch axis.
     batching
-        Whether there are batches where it goes.
+        Whether the destination takes batches.
     batch_size
-        The batch that it comes from; 0 where there are none.
+        Batch size of the source; 0 if it does not batch.
 
     References
     ----------
@@ -70,8 +68,8 @@ class EnsemblePlan:
     config
         The ensemble's, with ``decoupled`` computed.
     composing
-        The configurations of the models, by name and version as the steps ask for
-        them: ``("preprocess", -1)``.
+        Configurations of the models by name and version of the steps, such as
+        ``("preprocess", -1)``.
 
     References
     ----------
@@ -99,7 +97,7 @@ class EnsemblePlan:
             each.name: each.dims if each.reshape is None else each.reshape
             for each in config.outputs
         }
-        # Outputs of an answer come in this order, whatever was ready first.
+        # The order of the outputs of a response.
         self.outputs = {name: outputs[name] for name in hash_order(outputs)}
         self._inputs = [each.name for each in config.inputs]
         self._configs = [composing[step.model, step.version] for step in self.steps]
@@ -123,7 +121,7 @@ class EnsemblePlan:
         return {name: frozenset(steps) for name, steps in found.items()}
 
     def prefixed(self, message: str) -> str:
-        """Return the text of an error as the ensemble tells it."""
+        """Return an error text with the ensemble's name in front."""
         return f"in ensemble '{self.name}', {message}"
 
     def batches(self, step: PlannedStep) -> bool:
@@ -131,12 +129,12 @@ class EnsemblePlan:
         return self._configs[step.index].max_batch_size > 0
 
     def dims(self, step: PlannedStep, name: str) -> Shape:
-        """Return what is configured for an input of a step's model."""
+        """Return the configured dimensions of an input of a step's model."""
         return self._dims[step.index][name]
 
     @property
     def endless(self) -> tuple[PlannedStep, ...]:
-        """Steps that start themselves again: one writes an input of the ensemble.
+        """Steps in a cycle: one of them writes an input of the ensemble.
 
         Triton loads such an ensemble, and a request to it never ends.
         """
@@ -149,16 +147,16 @@ class EnsemblePlan:
             going = kept
 
     def needed(self, outputs: AbstractSet[str]) -> frozenset[int]:
-        """Return the steps that are not left out when these outputs are wanted."""
+        """Return the steps that run when these outputs are requested."""
         return frozenset[int]().union(*self.consumers(outputs).values())
 
     def consumers(self, outputs: AbstractSet[str]) -> Consumers:
-        """Return who waits for what when these outputs are wanted.
+        """Return the consumers of each tensor when these outputs are requested.
 
-        A step is left out once none of its outputs is wanted. Triton does not want
-        an output of the ensemble that the client does not, even where a step needs
-        it, and takes an input for a tensor of the first step: both may leave out
-        too much, and the request then fails.
+        A step is left out if none of its outputs is needed. Triton discards an output
+        that the client does not request even if a step needs it, and treats inputs as
+        tensors of the first step: both may leave out too many steps, so that the
+        request fails.
         """
         unwanted = set(self.outputs) - outputs
         if not unwanted:

@@ -1,4 +1,4 @@
-"""EnsembleRun: one request of an ensemble, from its inputs to its last answer."""
+"""EnsembleRun: one request of an ensemble, from its inputs to its last response."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DEADLOCK = (
 
 @dataclass(slots=True)
 class _Entry(Generic[V]):
-    """A tensor of one iteration; None where a step or the client left it out."""
+    """A tensor of one iteration; None if a step or the client omitted it."""
 
     held: Held[V] | None
     users: int
@@ -35,7 +35,7 @@ class _Entry(Generic[V]):
 
 @dataclass(slots=True)
 class _Tensor(Generic[V]):
-    """A tensor of the ensemble: what there is of it, by iteration."""
+    """A tensor of the ensemble, by iteration."""
 
     users: int
     entries: dict[int, _Entry[V]] = field(default_factory=dict)
@@ -43,14 +43,14 @@ class _Tensor(Generic[V]):
     batch_size: int = 0
 
     def add(self, held: Held[V] | None, sequence: Sequence | None = None) -> int:
-        """Add what comes next; return its iteration."""
+        """Add the tensor of the next iteration; return its number."""
         if self.users:
             self.entries[self.made] = _Entry(held, self.users, sequence)
         self.made += 1
         return self.made - 1
 
     def release(self, iteration: int) -> None:
-        """Forget a tensor that one of its users has taken, if it was the last."""
+        """Release one use of a tensor; delete it after the last."""
         entry = self.entries[iteration]
         entry.users -= 1
         if entry.users == 0:
@@ -61,23 +61,22 @@ _Updated = Iterable[tuple[str, int]]
 
 
 class EnsembleRun(Generic[V]):
-    """State of one request; the caller sees to it that one thread at a time is here.
+    """State of one request of an ensemble. Not thread-safe.
 
     Parameters
     ----------
     outputs
-        Those that the client wants: all, if it names none.
+        The requested outputs.
     inputs
-        Those that came, shaped as after the input's ``reshape``.
+        The client's inputs, shaped as after ``reshape``.
     batch_size
-        The request's; 0 where the ensemble does not batch.
+        The request's; 0 if the ensemble does not batch.
     prefix
-        How texts about the request begin: ``[request id: …] ``.
+        Beginning of texts about the request: ``[request id: …] ``.
     refuse
-        Says what is wrong with a call before it is queued, or None: the check of
-        any request.
+        Validates a call before it is queued.
     waits_with_errors
-        Whether an error is answered when no step runs any more, or at once.
+        Whether an error is sent only when no step runs any more.
 
     References
     ----------
@@ -113,7 +112,7 @@ class EnsembleRun(Generic[V]):
         self._responded = False
         self._over = False
         self.in_flight = 0
-        """How many calls are neither done nor dropped."""
+        """Number of calls that are neither done nor dropped."""
 
     def _put(self, inputs: Mapping[str, Held[V]]) -> None:
         given: dict[str, Held[V] | None] = dict(inputs)
@@ -128,11 +127,11 @@ class EnsembleRun(Generic[V]):
 
     @property
     def failed(self) -> bool:
-        """Whether calls that are not started yet are to be dropped."""
+        """Whether calls that have not started are to be dropped."""
         return self._error is not None
 
     def start(self) -> Progress[V]:
-        """Return what to do with the inputs alone."""
+        """Return what to do first."""
         return self._advance(
             [(name, 0) for name, tensor in self._tensors.items() if tensor.entries]
         )
@@ -146,18 +145,17 @@ class EnsembleRun(Generic[V]):
         final: bool = True,
         sequence: Sequence | None = None,
     ) -> Progress[V]:
-        """Take a response of a step, or that there are no more.
+        """Take a response of a step.
 
         Parameters
         ----------
         outputs
-            By the names that the model has; those that the step does not map are
-            ignored, those that are not there count as left out. None where only the
-            final flag came.
+            By the model's names; unmapped ones are ignored, missing ones omitted.
+            None for a final flag without a response.
         error
-            Of the response, or of the queue that did not take the call.
+            Error of the response, or of the queue that refused the call.
         sequence
-            What the response's parameters say about it, if anything.
+            Sequence fields in the response's parameters, if any.
         """
         self.in_flight -= final
         if error is not None:
@@ -165,17 +163,17 @@ class EnsembleRun(Generic[V]):
         if outputs is None:
             return self._advance(())
         here = sequence or call.sequence
-        # Triton forgets start and end where an output was left out.
+        # Triton drops start and end for an omitted output.
         absent = sequence or Sequence(call.sequence.correlation_id)
         updated = []
         for name, tensor in call.step.outputs.items():
             held = outputs.get(name)
-            said = absent if held is None else here
-            updated.append((tensor, self._tensors[tensor].add(held, said)))
+            fields = absent if held is None else here
+            updated.append((tensor, self._tensors[tensor].add(held, fields)))
         return self._advance(updated)
 
     def drop(self, call: StepCall[V]) -> Progress[V]:
-        """Take back a call that was not started, since the run failed."""
+        """Drop a call that was not started because the run failed."""
         del call
         self.in_flight -= 1
         return self._finish()
@@ -193,7 +191,7 @@ class EnsembleRun(Generic[V]):
         for step, iteration in self._ready(updated):
             call = self._call(step, iteration)
             if (error := self._refuse(call)) is not None:
-                # The others that are ready are not started either.
+                # Other ready calls are not started either.
                 return self._fail(error)
             self._taken(call)
             calls.append(call)
@@ -228,7 +226,7 @@ class EnsembleRun(Generic[V]):
         return StepCall(step, iteration, tuple(inputs), sequence or self._sequence)
 
     def _taken(self, call: StepCall[V]) -> None:
-        """Forget what only this call needed, and note the batch of what it makes."""
+        """Release the call's inputs, and note the batch size of its outputs."""
         for source in set(call.step.inputs.values()):
             self._tensors[source].release(call.iteration)
         has_batch = self._plan.batches(call.step) and call.inputs
@@ -236,7 +234,7 @@ class EnsembleRun(Generic[V]):
             self._tensors[name].batch_size = call.inputs[0].shape[0] if has_batch else 0
 
     def _response(self, updated: _Updated) -> EnsembleResponse[V] | None:
-        """Return a response if the last of the new tensors completes one."""
+        """Return a response if the new tensors complete one."""
         wanted = [number for name, number in sorted(updated) if name in self._wanted]
         if not wanted or any(
             wanted[-1] not in self._tensors[name].entries for name in self._wanted

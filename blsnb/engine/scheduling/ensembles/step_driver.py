@@ -1,4 +1,4 @@
-"""StepDriver: drives one request of an ensemble through its steps, side by side."""
+"""StepDriver: executes the steps of one ensemble request concurrently."""
 
 from __future__ import annotations
 
@@ -21,90 +21,85 @@ Move = Callable[[], Progress[TensorRef]]
 
 
 class StepDriver:
-    """Runs the steps that are ready: one on this thread, the others on workers.
+    """Executes ready steps: one on this thread, all others on workers.
 
-    The responses of a decoupled step are taken one after the other, each with all
-    that follows from it, so that the answers keep their order.
+    Each response of a decoupled step is processed to its end before the next one, so
+    that responses keep their order.
 
     Parameters
     ----------
-    run
-        Says what follows from what.
-    ask
-        Makes the request of a step; yields a move of the run for each response.
-    answer
-        Takes what the ensemble answers; is called by one thread at a time.
-    root
-        The life of the request.
+    execute
+        Sends the request of a step; yields a move of the run for each response.
+    respond
+        Receives responses of the ensemble, from one thread at a time.
     """
 
     def __init__(
         self,
         run: EnsembleRun[TensorRef],
-        ask: Callable[[EnsembleRun[TensorRef], Call], Iterator[Move]],
-        answer: Callable[[Progress[TensorRef]], None],
+        execute: Callable[[EnsembleRun[TensorRef], Call], Iterator[Move]],
+        respond: Callable[[Progress[TensorRef]], None],
         root: RootRequest,
         workers: Workers,
     ) -> None:
         self._run = run
-        self._ask = ask
-        self._answer = answer
+        self._execute = execute
+        self._respond = respond
         self._root = root
         self._workers = workers
         self._lock = threading.Lock()
         self._over = Waiter()
 
     def drive(self) -> None:
-        """Run all steps; return when the ensemble has given its last answer.
+        """Run all steps; return after the ensemble's last response.
 
         Raises
         ------
         Unwind
-            The whole request has ended.
+            The whole client request has ended.
         """
         __tracebackhide__ = True
-        self._follow(self._moved(self._run.start))
+        self._run_calls(self._apply(self._run.start))
         self._root.wait(self._over)
 
-    def _follow(self, calls: Sequence[Call]) -> None:
-        """Run steps on this thread, and what follows from each before the next."""
+    def _run_calls(self, calls: Sequence[Call]) -> None:
+        """Run steps on this thread, each with the steps that follow from it."""
         __tracebackhide__ = True
         waiting = deque(calls)
         while waiting:
             call = waiting.popleft()
             if self._run.failed:
-                self._moved(partial(self._run.drop, call))
+                self._apply(partial(self._run.drop, call))
                 continue
             following: Sequence[Call] = ()
-            for move in self._ask(self._run, call):
-                # What follows from a response comes before the next one.
-                self._follow(following)
-                following = self._moved(move)
+            for move in self._execute(self._run, call):
+                # Steps that follow from a response run before the next response.
+                self._run_calls(following)
+                following = self._apply(move)
             waiting.extendleft(reversed(following))
 
-    def _moved(self, move: Move) -> Sequence[Call]:
-        """Make a move, answer, start steps that are ready; return those left to do."""
+    def _apply(self, move: Move) -> Sequence[Call]:
+        """Make a move, respond, start workers; return the steps for this thread."""
         with self._lock:
             progress = move()
-            self._answer(progress)
+            self._respond(progress)
         if progress.final:
             self._over.wake()
         left = progress.calls[:1]
         for call in progress.calls[1:]:
             context = contextvars.copy_context()
             try:
-                self._workers.submit(context.run, self._apart, call)
+                self._workers.submit(context.run, self._run_on_worker, call)
             except OutOfResourcesError:
-                # One after the other is slower, and right.
+                # Sequential execution is slower but correct.
                 left = (*left, call)
         return left
 
-    def _apart(self, call: Call) -> None:
-        """Run a step on a worker's thread."""
+    def _run_on_worker(self, call: Call) -> None:
         try:
-            self._follow([call])
+            self._run_calls([call])
         except Unwind:
-            # Who waits for the whole request learns it from there.
+            # The thread that waits for the whole request is notified by the root.
             return
         except BaseException as error:
             self._root.end(error)

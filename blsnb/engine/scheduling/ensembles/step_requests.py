@@ -1,4 +1,4 @@
-"""EnsembleRequest: one request of an ensemble, as the requests of its steps."""
+"""EnsembleRequest: sends the requests of the steps of one ensemble request."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from blsnb.tensors.ref import TensorRef
 
 
 class Steps:
-    """Which steps of an ensemble's request run, and how long those took that did."""
+    """Running steps of an ensemble request, and the times of those that ended."""
 
     def __init__(self) -> None:
         self.begun_ns = time.monotonic_ns()
         self.active: set[Inflight] = set()
         self.phases = (0, 0, 0)
-        """Nanoseconds of input, execution and output, of all steps together."""
+        """Total nanoseconds of input, execution and output of all steps."""
 
     def begin(self, step: Inflight) -> None:
-        """Note that a step is on its way."""
+        """Note that a step has started."""
         self.active.add(step)
 
     def end(self, step: Inflight) -> None:
-        """Note that a step is done, and what it took."""
+        """Note that a step has ended, and add its times."""
         self.active.discard(step)
         call = step.call
         if not call.compute_end_ns:
@@ -61,20 +61,20 @@ Call = StepCall[TensorRef]
 
 
 class StepRouter(Protocol):
-    """What an ensemble needs to ask other models."""
+    """Routing of requests to other models."""
 
     def route(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
-        """Run a request on the model that it names."""
+        """Run a request on its model."""
 
     def route_many(self, message: RequestMessage, caller: Caller) -> Readable:
-        """Start a request that may have any number of responses."""
+        """Start a request to a decoupled model."""
 
     def check(self, message: RequestMessage) -> bool:
-        """Refuse what its model would refuse; return whether that is decoupled."""
+        """Validate a request; return whether its model is decoupled."""
 
 
 class EnsembleRequest:
-    """Asks the models of the steps on behalf of one request."""
+    """Sends requests to the models of the steps on behalf of one request."""
 
     def __init__(self, router: StepRouter, inflight: Inflight, steps: Steps) -> None:
         self._router = router
@@ -82,15 +82,15 @@ class EnsembleRequest:
         self._steps = steps
 
     def refuse(self, call: Call) -> EnsembleError | None:
-        """Return why the model of a step would not take a call."""
+        """Return the error with which a step's model would refuse a call."""
         try:
             self._router.check(self._message(call))
         except RequestError as error:
             return EnsembleError(error.message, error.code)
         return None
 
-    def ask(self, run: EnsembleRun[TensorRef], call: Call) -> Iterator[Move]:
-        """Make the request of a step; yield what is to be done with each response."""
+    def execute(self, run: EnsembleRun[TensorRef], call: Call) -> Iterator[Move]:
+        """Send the request of a step; yield a move of the run for each response."""
         message = self._message(call)
         try:
             for response in self._responses(message):
@@ -113,31 +113,28 @@ class EnsembleRequest:
             number += 1
 
     def _message(self, call: Call) -> RequestMessage:
-        asked = self._inflight.message
+        request = self._inflight.message
         sequence = call.sequence
         return RequestMessage(
             call.step.model,
             tuple(map(alias, call.inputs)),
             tuple(call.step.outputs),
-            call.step.version,
-            asked.request_id,
-            sequence.correlation_id,
-            SEQUENCE_START * sequence.start | SEQUENCE_END * sequence.end,
-            asked.timeout_us,
-            asked.priority,
-            asked.parameters,
+            request.fields._replace(
+                version=call.step.version,
+                correlation_id=sequence.correlation_id,
+                flags=SEQUENCE_START * sequence.start | SEQUENCE_END * sequence.end,
+            ),
         )
 
 
 def alias(passed: Passed[TensorRef]) -> TensorRef:
-    """Return a tensor by another name, in another shape."""
+    """Return a tensor under another name and in another shape."""
     return passed.value.alias(passed.name, passed.shape)
 
 
 def _take(
     run: EnsembleRun[TensorRef], call: Call, response: ResponseMessage
 ) -> Progress[TensorRef]:
-    """Let a run take a response of a step."""
     if response.error is not None:
         error = EnsembleError(response.error, response.code)
         return run.take(call, error=error, final=response.final)

@@ -1,4 +1,4 @@
-"""Which sequence has which slot, for how long, and who waits for one."""
+"""SlotAssignment: which sequence has which slot, and for how long."""
 
 from __future__ import annotations
 
@@ -11,26 +11,25 @@ from blsnb.engine.scheduling.sequences.backlog import Backlog
 from blsnb.engine.scheduling.sequences.rules import SequenceId, conflict, no_start
 from blsnb.engine.scheduling.sequences.slots import (
     FreeSlots,
-    Line,
+    SequenceRequest,
     Slot,
-    Turn,
-    requests,
+    SlotQueue,
 )
 from blsnb.request_fields import SEQUENCE_START
 
-_LOOK_AGAIN_NS = 50_000_000
+_BACKLOG_CHECK_NS = 50_000_000
 
 
-class Places(Generic[T]):
-    """Gives slots to sequences as they start and takes them back.
+class SlotAssignment(Generic[T]):
+    """Assigns slots to sequences at their start, and releases them.
 
     Parameters
     ----------
     model
         The model's name, for texts.
     idle_ns
-        A sequence that sends nothing for so long loses its slot. Counted from a
-        request's arrival, however long it then waits or runs.
+        Time after the arrival of its last request at which a sequence loses its
+        slot, even if the request still waits or runs.
 
     References
     ----------
@@ -52,20 +51,22 @@ class Places(Generic[T]):
 
     @property
     def holders(self) -> Iterator[SequenceId]:
-        """The sequences that have a slot and go on."""
+        """The sequences that have a slot and have not ended."""
         return iter(self._slots)
 
-    def admit(self, turn: Turn[T], now_ns: int) -> tuple[Slot | None, str]:
-        """Return the slot in whose line a request waits, and what Triton logs.
+    def admit(
+        self, request: SequenceRequest[T], now_ns: int
+    ) -> tuple[Slot | None, str]:
+        """Return the slot for a request, and the warning that Triton logs.
 
-        Without a slot it was put into the backlog.
+        Without a free slot the request joins the backlog.
 
         Raises
         ------
         SequenceRefused
             The sequence did not start.
         """
-        sequence, starts = turn.sequence, bool(turn.flags & SEQUENCE_START)
+        sequence, starts = request.sequence, bool(request.flags & SEQUENCE_START)
         known = sequence in self._slots or sequence in self.backlog
         if not starts and not known:
             raise no_start(self._model, sequence)
@@ -73,62 +74,59 @@ class Places(Generic[T]):
         if self._reap_ns is None:
             self._reap_ns = now_ns + self._idle_ns
         warning = conflict(self._model, sequence) if starts and known else ""
-        return self._assign(turn, now_ns), warning
+        return self._assign(request, now_ns), warning
 
-    def _assign(self, turn: Turn[T], now_ns: int) -> Slot | None:
-        slot = self._slots.get(turn.sequence)
+    def _assign(self, request: SequenceRequest[T], now_ns: int) -> Slot | None:
+        slot = self._slots.get(request.sequence)
         if slot is None:
-            if turn.sequence in self.backlog or not self._free:
-                self.backlog.add(turn, now_ns)
+            if request.sequence in self.backlog or not self._free:
+                self.backlog.add(request, now_ns)
                 return None
-            slot = self._slots[turn.sequence] = self._free.take()
-        if turn.ends:
-            # A start of the same id from now on is another sequence.
-            del self._slots[turn.sequence]
+            slot = self._slots[request.sequence] = self._free.take()
+        if request.ends:
+            # A later start with the same id is another sequence.
+            del self._slots[request.sequence]
         return slot
 
     def end(self, sequence: SequenceId) -> Slot | None:
-        """Forget a sequence that has a slot, and return that slot."""
+        """Remove a sequence that has a slot; return the slot."""
         return self._slots.pop(sequence, None)
 
-    def release(self, slot: Slot, line: Line[T]) -> None:
-        """Take a slot back and give it to the sequence that waits longest.
+    def release(self, slot: Slot, queue: SlotQueue[T]) -> None:
+        """Release a slot, and assign it to the sequence that has waited longest.
 
-        Parameters
-        ----------
-        line
-            The slot's requests. What is left there is cancelled with its sequence;
-            afterwards it holds the requests of the next one.
+        Remaining requests of the slot's queue are cancelled with their sequence; the
+        queue then holds the requests of the next one.
         """
-        self._cancel(slot, requests(line))
-        line.clear()
+        self._cancel(slot, queue.requests)
+        queue.clear()
         while (waiting := self.backlog.pop()) is not None:
-            turns = list(waiting.turns)
+            requests = waiting.requests.requests
             if waiting.cancelled:
-                self._cancel(slot, turns)
+                self._cancel(slot, requests)
                 continue
-            if not turns[-1].ends:
-                self._slots[turns[-1].sequence] = slot
-            line.extend(turns)
+            if not requests[-1].ends:
+                self._slots[requests[-1].sequence] = slot
+            queue.extend(requests)
             return
-        self._free.give_back(slot)
+        self._free.add(slot)
 
-    def _cancel(self, slot: Slot, turns: list[Turn[T]]) -> None:
-        self._cancelled += [turn.queued for turn in turns]
-        if turns and self._slots.get(turns[0].sequence) == slot:
-            del self._slots[turns[0].sequence]
-            del self._last_ns[turns[0].sequence]
+    def _cancel(self, slot: Slot, requests: list[SequenceRequest[T]]) -> None:
+        self._cancelled += [request.queued for request in requests]
+        if requests and self._slots.get(requests[0].sequence) == slot:
+            del self._slots[requests[0].sequence]
+            del self._last_ns[requests[0].sequence]
 
     def cancelled(self) -> list[Queued[T]]:
-        """Return, once, the requests that went down with their sequence."""
+        """Return, once, the requests that were cancelled with their sequence."""
         cancelled, self._cancelled = self._cancelled, []
         return cancelled
 
     def idle(self, now_ns: int) -> list[Slot]:
-        """Forget the sequences that were idle too long, and return their slots.
+        """Remove sequences that were idle too long, and return their slots.
 
-        One in the backlog stays, and is looked at again soon: it loses its slot
-        shortly after it has one, unless it sends something.
+        A sequence in the backlog stays and is checked again soon: it loses its slot
+        shortly after it gets one, unless it sends another request.
         """
         if self._reap_ns is None or now_ns < self._reap_ns:
             return []
@@ -141,7 +139,7 @@ class Places(Generic[T]):
                 lost.append(self._slots.pop(sequence))
                 del self._last_ns[sequence]
             elif sequence in self.backlog:
-                wait_ns = min(wait_ns, _LOOK_AGAIN_NS)
+                wait_ns = min(wait_ns, _BACKLOG_CHECK_NS)
             else:
                 del self._last_ns[sequence]
         self._reap_ns = now_ns + wait_ns if self._last_ns else None
@@ -149,6 +147,6 @@ class Places(Generic[T]):
 
     @property
     def wake_ns(self) -> int | None:
-        """When to look at the clock again."""
+        """When to check the time again."""
         times = (self._reap_ns, self.backlog.expires_ns)
         return min((time for time in times if time is not None), default=None)

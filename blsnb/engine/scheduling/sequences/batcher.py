@@ -1,4 +1,4 @@
-"""Which requests of which sequences leave together, on which instance, and when."""
+"""SequenceBatcher: which requests of sequences form a batch, where and when."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from typing import Generic, NamedTuple
 from blsnb.engine.scheduling.batching.batch import Cause, Queued, Reason, T
 from blsnb.engine.scheduling.batching.forming_batch import MOST_LEFT_OUT
 from blsnb.engine.scheduling.batching.policy_queue import US
-from blsnb.engine.scheduling.sequences.assignment import Places
-from blsnb.engine.scheduling.sequences.direct import DirectInstance, DirectRules
-from blsnb.engine.scheduling.sequences.instance_slots import Instance, LeftOut, Look
-from blsnb.engine.scheduling.sequences.oldest import OldestInstance
+from blsnb.engine.scheduling.sequences.assignment import SlotAssignment
+from blsnb.engine.scheduling.sequences.direct import DirectRules, DirectSlots
+from blsnb.engine.scheduling.sequences.instance_slots import (
+    InstanceDecision,
+    InstanceSlots,
+    LeftOut,
+)
+from blsnb.engine.scheduling.sequences.oldest import OldestSlots
 from blsnb.engine.scheduling.sequences.rules import SequenceId, check_alone
-from blsnb.engine.scheduling.sequences.slots import Turn
+from blsnb.engine.scheduling.sequences.slots import SequenceRequest
 from blsnb.model.config import ModelConfig
 
 _MOST_NAMED = 8
@@ -26,15 +30,13 @@ class SequenceBatch(NamedTuple, Generic[T]):
     Parameters
     ----------
     instance
-        The index of the instance that must run it.
+        Index of the instance that must run it.
     members
-        By slot; None for a null request, which has the shapes of the first that is
-        none.
+        By slot; None for a null request, which has the shapes of the first request.
     sent_because
-        Why it leaves now.
+        Why it starts now.
     left_out
-        Who waits and was not taken, each with the reason; the first few
-        dozen where many wait.
+        The first waiting requests that are not part of it, each with the reason.
     """
 
     instance: int
@@ -48,15 +50,13 @@ class SequenceDecision(NamedTuple, Generic[T]):
 
     Parameters
     ----------
-    batches
-        To be started now.
     rejected
-        To be answered with ``EXPIRED``, status UNAVAILABLE.
+        Requests to answer with ``EXPIRED``, status UNAVAILABLE.
     cancelled
-        To be answered with status CANCELLED and no text: the client of this request,
-        or of another one of its sequence, gave up.
+        Requests to answer with status CANCELLED and no text: they or others of
+        their sequences were cancelled.
     wake_ns
-        When to ask again if nothing else happens; None for not before something does.
+        When to decide again if nothing happens before; None: never.
     """
 
     batches: tuple[SequenceBatch[T], ...] = ()
@@ -66,14 +66,14 @@ class SequenceDecision(NamedTuple, Generic[T]):
 
 
 class SequenceBatcher(Generic[T]):
-    """Decide which requests of sequences run next; never wait, never start a thread.
+    """Forms batches of sequences; it neither waits nor starts threads.
 
     Parameters
     ----------
     config
         A normalised configuration with ``sequence_batching``.
     instance_count
-        How many instances there are; they are numbered from 0.
+        Number of instances, which are numbered from 0.
 
     References
     ----------
@@ -85,12 +85,13 @@ class SequenceBatcher(Generic[T]):
         self._model = config.name
         slot_count = max(1, config.max_batch_size)
         if batching.HasField("oldest"):
-            # Without a number Triton takes that of `direct`.
+            # Without a number Triton uses the slot count of `direct`.
             slot_count = batching.oldest.max_candidate_sequences or slot_count
         idle_ns = batching.max_sequence_idle_microseconds * US
-        self._places: Places[T] = Places(
+        self._assignment: SlotAssignment[T] = SlotAssignment(
             config.name, idle_ns, instance_count, slot_count
         )
+        self._backlog = self._assignment.backlog
         self._instances = [
             self._instance(number, slot_count, config)
             for number in range(instance_count)
@@ -101,116 +102,109 @@ class SequenceBatcher(Generic[T]):
         return f"<SequenceBatcher: {len(self)} waiting for {instances} instances>"
 
     def __len__(self) -> int:
-        """How many wait; those that are executed do not count."""
-        return len(self._places.backlog) + sum(map(len, self._instances))
+        """Return the number of waiting requests."""
+        return len(self._backlog) + sum(map(len, self._instances))
 
     def add(
         self, queued: Queued[T], correlation_id: SequenceId, flags: int, now_ns: int
     ) -> str:
-        """Let a request wait for its turn.
+        """Append a request; return the warning that Triton logs, if any.
 
-        A request of an iterative sequence that runs again is added again, with no
-        flags, before `done` is told of its batch.
-
-        Returns
-        -------
-        str
-            What Triton logs as a warning; mostly nothing.
+        A rescheduled request of an iterative sequence is added again without flags
+        before `done` is called for its batch.
 
         Raises
         ------
         SequenceRefused
-            It is in no sequence, is a batch, or its sequence did not start.
+            It has no correlation id, is a batch, or its sequence did not start.
         """
         check_alone(self._model, correlation_id, queued.batch_size)
         self._end_idle(now_ns)
         queued.enqueued_ns = now_ns
-        turn = Turn(queued, correlation_id, flags)
-        slot, warning = self._places.admit(turn, now_ns)
+        request = SequenceRequest(queued, correlation_id, flags)
+        slot, warning = self._assignment.admit(request, now_ns)
         if slot is not None:
-            self._instances[slot.instance].put(slot.number, turn, now_ns)
+            self._instances[slot.instance].put(slot.number, request, now_ns)
         return warning
 
     def decide(self, now_ns: int, idle: Collection[int]) -> SequenceDecision[T]:
-        """Say what to do now, after whatever happened.
-
-        Parameters
-        ----------
-        idle
-            The instances that are free.
-        """
+        """Return what to do after any change; ``idle`` are the free instances."""
         self._end_idle(now_ns)
-        expired = [turn.queued for turn in self._places.backlog.expired(now_ns)]
-        looks = [
-            instance.look(now_ns, number in idle)
+        expired = [request.queued for request in self._backlog.expired(now_ns)]
+        decisions = [
+            instance.decide(now_ns, number in idle)
             for number, instance in enumerate(self._instances)
         ]
-        cancelled = [queued for look in looks for queued in look.cancelled]
-        wakes = [self._places.wake_ns, *(look.wake_ns for look in looks)]
+        cancelled = [queued for decision in decisions for queued in decision.cancelled]
+        wakes = [
+            self._assignment.wake_ns,
+            *(decision.wake_ns for decision in decisions),
+        ]
         return SequenceDecision(
-            tuple(self._batches(looks)),
+            tuple(self._batches(decisions)),
             tuple(expired),
-            (*self._places.cancelled(), *cancelled),
+            (*self._assignment.cancelled(), *cancelled),
             min((wake for wake in wakes if wake is not None), default=None),
         )
 
     def done(self, batch: SequenceBatch[T], now_ns: int) -> None:
-        """Learn that a batch was executed: its sequences go on."""
+        """Continue the sequences of a batch that was executed."""
         members = [member for member in batch.members if member is not None]
         self._instances[batch.instance].done(members, now_ns)
 
     def end(self, correlation_id: SequenceId, now_ns: int) -> None:
-        """Learn that an iterative request was answered: its sequence is over.
+        """End the sequence of an iterative request that was answered, before `done`.
 
-        Told before `done`. What else came for the sequence is cancelled with it.
+        Further requests of the sequence are cancelled.
 
         References
         ----------
         core: src/sequence_utils.cc, IterativeSequencer::RescheduleRequest
         """
-        slot = self._places.end(correlation_id)
+        slot = self._assignment.end(correlation_id)
         if slot is not None:
             self._instances[slot.instance].put(slot.number, None, now_ns)
 
     def remove(self, queued: Queued[T]) -> bool:
-        """Forget a request; False if it is not, or no longer, waiting here."""
-        return self._places.backlog.remove(queued) or any(
+        """Remove a request; return False if it does not wait here."""
+        return self._backlog.remove(queued) or any(
             instance.remove(queued) for instance in self._instances
         )
 
     def _instance(
         self, number: int, slot_count: int, config: ModelConfig
-    ) -> Instance[T]:
+    ) -> InstanceSlots[T]:
         if config.message.sequence_batching.HasField("oldest"):
-            return OldestInstance(number, slot_count, self._places, config)
+            return OldestSlots(number, slot_count, self._assignment, config)
         rules = DirectRules.of(config)
-        return DirectInstance(number, slot_count, self._places, rules)
+        return DirectSlots(number, slot_count, self._assignment, rules)
 
     def _end_idle(self, now_ns: int) -> None:
-        for slot in self._places.idle(now_ns):
+        for slot in self._assignment.idle(now_ns):
             self._instances[slot.instance].put(slot.number, None, now_ns)
 
-    def _batches(self, looks: list[Look[T]]) -> Iterator[SequenceBatch[T]]:
-        for number, look in enumerate(looks):
-            if look.batch is not None:
-                left_out = chain(look.batch.left_out, self._backlogged())
+    def _batches(
+        self, decisions: list[InstanceDecision[T]]
+    ) -> Iterator[SequenceBatch[T]]:
+        for number, decision in enumerate(decisions):
+            if decision.batch is not None:
+                left_out = chain(decision.batch.left_out, self._backlogged())
                 yield SequenceBatch(
                     number,
-                    look.batch.members,
-                    look.batch.sent_because,
+                    decision.batch.members,
+                    decision.batch.sent_because,
                     tuple(islice(left_out, MOST_LEFT_OUT)),
                 )
 
     def _backlogged(self) -> Iterator[LeftOut[T]]:
-        backlog = self._places.backlog
-        if len(backlog):
+        if len(self._backlog):
             words = f"its sequence waits in the backlog: {self._taken()}"
             reason = Reason(Cause.BACKLOG, words)
-            yield from ((turn.queued, reason) for turn in backlog)
+            yield from ((request.queued, reason) for request in self._backlog)
 
     def _taken(self) -> str:
-        """Return in words who has the slots."""
+        """Return a sentence that names the sequences with slots."""
         behind = chain.from_iterable(each.sequences() for each in self._instances)
-        names = list(dict.fromkeys(map(str, chain(self._places.holders, behind))))
+        names = list(dict.fromkeys(map(str, chain(self._assignment.holders, behind))))
         more = ", …" if len(names) > _MOST_NAMED else ""
         return f"slots are taken by sequences {', '.join(names[:_MOST_NAMED])}{more}"

@@ -1,4 +1,4 @@
-"""Control tensors: what the configuration tells a model about its sequence."""
+"""Control tensors: extra inputs that describe a request's sequence."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FALSE_TRUE = {
 
 
 class _Flag(NamedTuple):
-    """A control that is false or true: its tensor's name, its kind, both values."""
+    """A boolean control: name and kind, with its values for false and true."""
 
     name: str
     kind: str
@@ -37,7 +37,7 @@ class _Flag(NamedTuple):
 
 
 class Controls:
-    """Makes the extra inputs of each request from ``control_input``.
+    """Makes the control tensors of requests from ``control_input``.
 
     References
     ----------
@@ -63,15 +63,15 @@ class Controls:
         Parameters
         ----------
         ready
-            False for a null request, whose flags and correlation id do not count.
+            False for a null request, which has no flags and no correlation id.
         """
-        said = {
+        states = {
             "CONTROL_SEQUENCE_START": ready and bool(flags & SEQUENCE_START),
             "CONTROL_SEQUENCE_END": ready and bool(flags & SEQUENCE_END),
             "CONTROL_SEQUENCE_READY": ready,
         }
         tensors = {
-            flag.name: flag.values[[int(said[flag.kind])]].reshape(self._shape)
+            flag.name: flag.values[[int(states[flag.kind])]].reshape(self._shape)
             for flag in self._flags
         }
         if self._corrid is not None:
@@ -102,8 +102,8 @@ def _values(control: Any) -> NDArray[Any]:
 def _corrid(correlation_id: SequenceId, data_type: str) -> NDArray[Any]:
     """Return the id as a tensor of one element.
 
-    A text in an integer is what Triton's memory then holds: the text's length as
-    four bytes, and its first bytes. A number that is too large loses its upper ones.
+    A string in an integer tensor is what Triton's memory holds: its length in four
+    bytes and its first bytes. A number that is too large loses its upper bytes.
     """
     if data_type == "TYPE_STRING":
         text = str(correlation_id) if correlation_id else ""

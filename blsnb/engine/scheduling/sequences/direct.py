@@ -1,8 +1,7 @@
-"""The direct strategy: each sequence keeps one place in its instance's batches."""
+"""The direct strategy: each sequence keeps one slot in its instance's batches."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic
@@ -12,20 +11,18 @@ import numpy as np
 from blsnb.engine.scheduling.batching.batch import Cause, Queued, Reason, T
 from blsnb.engine.scheduling.batching.batch_rules import EqualInputs
 from blsnb.engine.scheduling.batching.policy_queue import US
-from blsnb.engine.scheduling.sequences.assignment import Places
+from blsnb.engine.scheduling.sequences.assignment import SlotAssignment
 from blsnb.engine.scheduling.sequences.instance_slots import (
     ONE_AT_A_TIME,
     InstanceBatch,
+    InstanceDecision,
     LeftOut,
-    Look,
 )
 from blsnb.engine.scheduling.sequences.rules import SequenceId
 from blsnb.engine.scheduling.sequences.slots import (
-    Line,
+    SequenceRequest,
     Slot,
-    Turn,
-    requests,
-    take_out,
+    SlotQueue,
 )
 from blsnb.model.config import ModelConfig
 
@@ -36,12 +33,12 @@ _AT_ONCE = Reason(
 
 @dataclass(frozen=True, slots=True)
 class DirectRules:
-    """The settings of the direct strategy.
+    """Settings of the direct strategy.
 
     Parameters
     ----------
     utilization
-        The share of slots that must have a request, unless one waited ``delay_ns``.
+        Share of slots that must have a request, unless one waited ``delay_ns``.
     """
 
     utilization: float
@@ -50,7 +47,7 @@ class DirectRules:
 
     @classmethod
     def of(cls, config: ModelConfig) -> DirectRules:
-        """Read them."""
+        """Read the settings of a model."""
         direct = config.message.sequence_batching.direct
         return cls(
             direct.minimum_slot_utilization,
@@ -59,11 +56,11 @@ class DirectRules:
         )
 
     def filled(self, ready: int, slots: int) -> bool:
-        """Whether enough slots have a request; Triton divides in single precision."""
+        """Whether enough slots have a request; in single precision, as on Triton."""
         return bool(np.float32(ready) / np.float32(slots) >= self.utilization)
 
 
-class DirectInstance(Generic[T]):
+class DirectSlots(Generic[T]):
     """The slots of one instance.
 
     References
@@ -75,63 +72,67 @@ class DirectInstance(Generic[T]):
         self,
         number: int,
         slot_count: int,
-        places: Places[T],
+        assignment: SlotAssignment[T],
         rules: DirectRules,
     ) -> None:
         self._number = number
-        self._places = places
-        self._lines: list[Line[T]] = [deque() for _ in range(slot_count)]
+        self._assignment = assignment
+        self._queues: list[SlotQueue[T]] = [SlotQueue() for _ in range(slot_count)]
         self._rules = rules
 
     def __len__(self) -> int:
-        return sum(len(requests(line)) for line in self._lines)
+        return sum(len(queue.requests) for queue in self._queues)
 
-    def put(self, slot: int, turn: Turn[T] | None, now_ns: int) -> None:
-        """Append a request to a slot's line, or the end of the slot's sequence."""
-        self._lines[slot].append(turn)
+    def put(self, slot: int, request: SequenceRequest[T] | None, now_ns: int) -> None:
+        """Append a request, or None for the end of the slot's sequence."""
+        self._queues[slot].append(request)
 
     def remove(self, queued: Queued[T]) -> bool:
-        """Forget a request; False if it does not wait here."""
-        return any(take_out(line, queued) for line in self._lines)
+        """Remove a request; return False if it does not wait here."""
+        return any(queue.discard(queued) for queue in self._queues)
 
     def done(self, members: Iterable[Queued[T]], now_ns: int) -> None:
-        """Nothing waits for it: the instance is asked again once it is idle."""
+        """Do nothing: the instance decides again once it is idle."""
 
     def sequences(self) -> Iterator[SequenceId]:
-        """Yield, by slot, whose requests wait."""
-        return (turn.sequence for line in self._lines for turn in requests(line)[:1])
+        """Yield the sequences with waiting requests, by slot."""
+        return (
+            request.sequence for queue in self._queues for request in queue.requests[:1]
+        )
 
-    def look(self, now_ns: int, idle: bool) -> Look[T]:
-        """Return what the instance runs now, if it is idle and there is something."""
+    def decide(self, now_ns: int, idle: bool) -> InstanceDecision[T]:
+        """Return the batch to run now, if the instance is idle."""
         if not idle:
-            return Look()
+            return InstanceDecision()
         self._clear()
-        ready = [slot for slot, line in enumerate(self._lines) if line]
+        ready = [slot for slot, queue in enumerate(self._queues) if queue]
         if not ready:
-            return Look()
+            return InstanceDecision()
         because, wake_ns = self._because(ready, now_ns)
         if because is None:
-            return Look(wake_ns=wake_ns)
+            return InstanceDecision(wake_ns=wake_ns)
         members = self._members(ready)
-        return Look(InstanceBatch(members, because, self._left_out(members)))
+        return InstanceDecision(
+            InstanceBatch(members, because, self._left_out(members))
+        )
 
     def _clear(self) -> None:
-        """Release slots whose sequence ended without a request, or was cancelled."""
-        for number, line in enumerate(self._lines):
-            if line and (line[0] is None or line[0].cancelled):
-                if line[0] is None:
-                    line.popleft()
-                self._places.release(Slot(self._number, number), line)
+        """Release slots whose sequence ended without a request or was cancelled."""
+        for number, queue in enumerate(self._queues):
+            if queue and (queue[0] is None or queue[0].cancelled):
+                if queue[0] is None:
+                    queue.popleft()
+                self._assignment.release(Slot(self._number, number), queue)
 
     def _because(
         self, ready: list[int], now_ns: int
     ) -> tuple[Reason | None, int | None]:
-        """Return why to run now; else None, and when to run at the latest."""
+        """Return the reason to run now; else None and the latest time to run."""
         rules = self._rules
         if not rules.delay_ns or not rules.utilization:
             return _AT_ONCE, None
-        said = f"{len(ready)} of {len(self._lines)} slots have a request"
-        if rules.filled(len(ready), len(self._lines)):
+        said = f"{len(ready)} of {len(self._queues)} slots have a request"
+        if rules.filled(len(ready), len(self._queues)):
             words = f"{said}: minimum_slot_utilization is {rules.utilization:g}"
             return Reason(Cause.SLOTS_FILLED, words), None
         oldest_ns = min(self._front(slot).queued.enqueued_ns for slot in ready)
@@ -146,29 +147,29 @@ class DirectInstance(Generic[T]):
         return tuple(self._take(slot, first) for slot in range(ready[-1] + 1))
 
     def _take(self, number: int, first: Queued[T]) -> Queued[T] | None:
-        line = self._lines[number]
-        if not line:
+        queue = self._queues[number]
+        if not queue:
             return None
-        turn = self._front(number)
-        if self._rules.equal.difference(first, turn.queued):
+        request = self._front(number)
+        if self._rules.equal.difference(first, request.queued):
             return None
-        line.popleft()
-        if turn.ends:
-            self._places.release(Slot(self._number, number), line)
-        return turn.queued
+        queue.popleft()
+        if request.ends:
+            self._assignment.release(Slot(self._number, number), queue)
+        return request.queued
 
     def _left_out(self, members: tuple[Queued[T] | None, ...]) -> Iterator[LeftOut[T]]:
         first = next(member for member in members if member is not None)
-        for slot, line in enumerate(self._lines):
+        for slot, queue in enumerate(self._queues):
             taken = slot < len(members) and members[slot] is not None
-            for place, turn in enumerate(requests(line)):
+            for place, request in enumerate(queue.requests):
                 if taken or place:
-                    yield turn.queued, ONE_AT_A_TIME
+                    yield request.queued, ONE_AT_A_TIME
                 else:
-                    difference = self._rules.equal.difference(first, turn.queued)
-                    yield turn.queued, difference or ONE_AT_A_TIME
+                    difference = self._rules.equal.difference(first, request.queued)
+                    yield request.queued, difference or ONE_AT_A_TIME
 
-    def _front(self, slot: int) -> Turn[T]:
-        turn = self._lines[slot][0]
-        assert turn is not None
-        return turn
+    def _front(self, slot: int) -> SequenceRequest[T]:
+        request = self._queues[slot][0]
+        assert request is not None
+        return request

@@ -1,4 +1,4 @@
-"""What the sequence batcher asks of one instance, and what it hears."""
+"""InstanceSlots: the interface of a strategy to the sequence batcher."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Generic, NamedTuple, Protocol
 
 from blsnb.engine.scheduling.batching.batch import Cause, Queued, Reason, T
 from blsnb.engine.scheduling.sequences.rules import SequenceId
-from blsnb.engine.scheduling.sequences.slots import Turn
+from blsnb.engine.scheduling.sequences.slots import SequenceRequest
 
 ONE_AT_A_TIME = Reason(
     Cause.ONE_AT_A_TIME, "stands behind another request of its slot: one at a time"
 )
 
 LeftOut = tuple[Queued[T], Reason]
-"""A request that stays, and why."""
+"""A request that stays, with the reason."""
 
 
 class InstanceBatch(NamedTuple, Generic[T]):
-    """What one instance runs now.
+    """Requests that one instance runs now.
 
     Parameters
     ----------
     members
-        Requests; None for a null request.
+        By slot; None for a null request.
     left_out
-        Who waits for the same instance, and why.
+        Requests that wait for the same instance.
     """
 
     members: tuple[Queued[T] | None, ...]
@@ -33,15 +33,15 @@ class InstanceBatch(NamedTuple, Generic[T]):
     left_out: Iterator[LeftOut[T]]
 
 
-class Look(NamedTuple, Generic[T]):
+class InstanceDecision(NamedTuple, Generic[T]):
     """What one instance does now.
 
     Parameters
     ----------
     cancelled
-        Requests that nobody wants any more.
+        Requests that were cancelled.
     wake_ns
-        When to look again if nothing happens; None for no such time.
+        When to decide again if nothing happens before; None: never.
     """
 
     batch: InstanceBatch[T] | None = None
@@ -49,23 +49,23 @@ class Look(NamedTuple, Generic[T]):
     wake_ns: int | None = None
 
 
-class Instance(Protocol[T]):
+class InstanceSlots(Protocol[T]):
     """The slots of one instance, under one strategy."""
 
     def __len__(self) -> int:
-        """How many requests wait."""
+        """Return the number of waiting requests."""
 
-    def put(self, slot: int, turn: Turn[T] | None, now_ns: int) -> None:
-        """Append a request to a slot's line, or the end of the slot's sequence."""
+    def put(self, slot: int, request: SequenceRequest[T] | None, now_ns: int) -> None:
+        """Append a request, or None for the end of the slot's sequence."""
 
-    def look(self, now_ns: int, idle: bool) -> Look[T]:
-        """Decide what to do now."""
+    def decide(self, now_ns: int, idle: bool) -> InstanceDecision[T]:
+        """Return what to do now."""
 
     def done(self, members: Iterable[Queued[T]], now_ns: int) -> None:
-        """Learn that these were executed."""
+        """Note that requests were executed."""
 
     def remove(self, queued: Queued[T]) -> bool:
-        """Forget a request; False if it does not wait here."""
+        """Remove a request; return False if it does not wait here."""
 
     def sequences(self) -> Iterator[SequenceId]:
-        """Yield, by slot, whose requests wait."""
+        """Yield the sequences with waiting requests, by slot."""

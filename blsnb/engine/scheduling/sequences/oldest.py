@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Generic
 
 from blsnb.engine.scheduling.batching.batch import Batch, Queued, T
 from blsnb.engine.scheduling.batching.dynamic_batcher import DynamicBatcher
-from blsnb.engine.scheduling.sequences.assignment import Places
+from blsnb.engine.scheduling.sequences.assignment import SlotAssignment
 from blsnb.engine.scheduling.sequences.instance_slots import (
     ONE_AT_A_TIME,
     InstanceBatch,
+    InstanceDecision,
     LeftOut,
-    Look,
 )
 from blsnb.engine.scheduling.sequences.rules import SequenceId
 from blsnb.engine.scheduling.sequences.slots import (
-    Line,
+    SequenceRequest,
     Slot,
-    Turn,
-    requests,
-    take_out,
+    SlotQueue,
 )
 from blsnb.model.config import ModelConfig
 
 
-class OldestInstance(Generic[T]):
-    """The candidates of one instance: one request of each is with its batcher.
-
-    Parameters
-    ----------
-    config
-        As the model has it; the batcher is one for a single instance.
+class OldestSlots(Generic[T]):
+    """Candidate sequences of one instance; its batcher has one request of each.
 
     References
     ----------
@@ -41,15 +33,19 @@ class OldestInstance(Generic[T]):
     """
 
     def __init__(
-        self, number: int, slot_count: int, places: Places[T], config: ModelConfig
+        self,
+        number: int,
+        slot_count: int,
+        assignment: SlotAssignment[T],
+        config: ModelConfig,
     ) -> None:
         self._number = number
-        self._places = places
-        self._lines: list[Line[T]] = [deque() for _ in range(slot_count)]
+        self._assignment = assignment
+        self._queues: list[SlotQueue[T]] = [SlotQueue() for _ in range(slot_count)]
         self._batcher: DynamicBatcher[T] = DynamicBatcher(
             _as_dynamic(config), self._cancel
         )
-        # A slot is busy while a request of it is with the batcher or executed.
+        # A slot is busy while the batcher has a request of it, or it is executed.
         self._slots: dict[Queued[T], int] = {}
         self._busy = [False] * slot_count
         self._removed: list[Queued[T]] = []
@@ -57,47 +53,49 @@ class OldestInstance(Generic[T]):
         self._wake_ns: int | None = None
 
     def __len__(self) -> int:
-        behind = sum(len(requests(line)) for line in self._lines)
+        behind = sum(len(queue.requests) for queue in self._queues)
         return behind + len(self._batcher)
 
-    def put(self, slot: int, turn: Turn[T] | None, now_ns: int) -> None:
-        """Append a request to a slot's line, or the end of the slot's sequence."""
-        self._lines[slot].append(turn)
+    def put(self, slot: int, request: SequenceRequest[T] | None, now_ns: int) -> None:
+        """Append a request, or None for the end of the slot's sequence."""
+        self._queues[slot].append(request)
         if not self._busy[slot]:
             self._next(slot, now_ns)
 
     def done(self, members: Iterable[Queued[T]], now_ns: int) -> None:
-        """Let the next request of each sequence go to the batcher.
+        """Hand the next request of each sequence to the batcher.
 
-        The batcher sees each as it comes, while the instance is still busy, so that it
-        can join what is formed ahead. On Triton two threads race for this.
+        The batcher gets them one by one while the instance is still busy, so that they
+        can join a batch formed ahead. On Triton two threads race for this.
         """
         for queued in members:
             self._next(self._slots.pop(queued), now_ns)
-            self._ask(now_ns, 0)
+            self._batch(now_ns, 0)
 
     def remove(self, queued: Queued[T]) -> bool:
-        """Forget a request; False if it does not wait here."""
+        """Remove a request; return False if it does not wait here."""
         if self._batcher.remove(queued):
             self._removed.append(queued)
             return True
-        return any(take_out(line, queued) for line in self._lines)
+        return any(queue.discard(queued) for queue in self._queues)
 
     def sequences(self) -> Iterator[SequenceId]:
-        """Yield, by slot, whose requests wait."""
-        return (turn.sequence for line in self._lines for turn in requests(line)[:1])
+        """Yield the sequences with waiting requests, by slot."""
+        return (
+            request.sequence for queue in self._queues for request in queue.requests[:1]
+        )
 
-    def look(self, now_ns: int, idle: bool) -> Look[T]:
-        """Ask the batcher what the instance runs now."""
+    def decide(self, now_ns: int, idle: bool) -> InstanceDecision[T]:
+        """Return what the batcher runs on the instance now."""
         removed, self._removed = self._removed, []
         self.done(removed, now_ns)
-        batch = self._ask(now_ns, int(idle))
+        batch = self._batch(now_ns, int(idle))
         cancelled, self._cancelled = self._cancelled, []
-        leaving = None if batch is None else self._leaving(batch)
-        return Look(leaving, tuple(cancelled), self._wake_ns)
+        found = None if batch is None else self._instance_batch(batch)
+        return InstanceDecision(found, tuple(cancelled), self._wake_ns)
 
-    def _ask(self, now_ns: int, idle: int) -> Batch[T] | None:
-        """Return the batch that starts now, if any."""
+    def _batch(self, now_ns: int, idle: int) -> Batch[T] | None:
+        """Return the batch to start, if any; advance slots of cancelled requests."""
         decision = self._batcher.decide(now_ns, idle)
         self._wake_ns = decision.wake_ns
         return next(iter(decision.batches), None)
@@ -108,41 +106,38 @@ class OldestInstance(Generic[T]):
         self._next(self._slots.pop(queued), now_ns)
 
     def _next(self, slot: int, now_ns: int) -> None:
-        """Give the batcher the next request of a slot, which has none there."""
-        line = self._lines[slot]
+        """Hand the next request of a free slot to the batcher."""
+        queue = self._queues[slot]
         self._busy[slot] = False
-        while line:
-            turn = line[0]
-            if turn is not None and not turn.cancelled:
-                line.popleft()
-                self._slots[turn.queued] = slot
+        while queue:
+            request = queue[0]
+            if request is not None and not request.cancelled:
+                queue.popleft()
+                self._slots[request.queued] = slot
                 self._busy[slot] = True
-                self._batcher.add(turn.queued, now_ns)
-                if turn.ends:
+                self._batcher.add(request.queued, now_ns)
+                if request.ends:
                     self._release(slot)
                 return
-            if turn is None:
-                line.popleft()
+            if request is None:
+                queue.popleft()
             self._release(slot)
 
     def _release(self, slot: int) -> None:
-        self._places.release(Slot(self._number, slot), self._lines[slot])
+        self._assignment.release(Slot(self._number, slot), self._queues[slot])
 
-    def _leaving(self, batch: Batch[T]) -> InstanceBatch[T]:
+    def _instance_batch(self, batch: Batch[T]) -> InstanceBatch[T]:
         left_out = chain(batch.left_out, self._behind())
         return InstanceBatch(batch.members, batch.sent_because, left_out)
 
     def _behind(self) -> Iterator[LeftOut[T]]:
-        for line in self._lines:
-            for turn in requests(line):
-                yield turn.queued, ONE_AT_A_TIME
+        for queue in self._queues:
+            for request in queue.requests:
+                yield request.queued, ONE_AT_A_TIME
 
 
 def _as_dynamic(config: ModelConfig) -> ModelConfig:
-    """Return the configuration with the settings of ``oldest`` as a dynamic batcher's.
-
-    Triton makes one for each instance.
-    """
+    """Return the configuration of an instance's dynamic batcher from ``oldest``."""
     message = config.message
     oldest = config.message.sequence_batching.oldest
     batcher = message.dynamic_batching

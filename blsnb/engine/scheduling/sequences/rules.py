@@ -1,4 +1,4 @@
-"""What a request of a sequence must say, in Triton's words."""
+"""Requirements of requests of sequences, with Triton's texts."""
 
 from __future__ import annotations
 
@@ -7,22 +7,14 @@ import itertools
 from blsnb.request_fields import SEQUENCE_START
 
 SequenceId = int | str
-"""A correlation id; 0 and ``""`` are none."""
+"""A correlation id; 0 and ``""`` mean that there is no sequence."""
 
 EXPIRED = "timeout of the corresponding sequence has been expired"
 EXPIRED_CODE = "UNAVAILABLE"
 
 
 class SequenceRefused(Exception):
-    """A request is no part of any sequence.
-
-    Parameters
-    ----------
-    message
-        Triton's text, to the letter.
-    code
-        Triton's name of the code.
-    """
+    """A request does not belong to a sequence; text and code are Triton's."""
 
     def __init__(self, message: str, code: str = "INVALID_ARG") -> None:
         super().__init__(message)
@@ -31,7 +23,7 @@ class SequenceRefused(Exception):
 
 
 class SequenceNumbers:
-    """Gives requests of an iterative model that are in no sequence one of their own.
+    """Numbers the requests of an iterative model that belong to no sequence.
 
     References
     ----------
@@ -41,10 +33,10 @@ class SequenceNumbers:
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
 
-    def place(self, sequence: SequenceId, flags: int) -> tuple[SequenceId, int]:
-        """Return the correlation id and the flags that a new request goes by.
+    def of(self, sequence: SequenceId, flags: int) -> tuple[SequenceId, int]:
+        """Return correlation id and flags for a new request.
 
-        One that names its sequence keeps both: it must say START itself.
+        A request with a correlation id keeps both: it must have START itself.
         """
         if sequence:
             return sequence, flags
@@ -52,12 +44,7 @@ class SequenceNumbers:
 
 
 def check_alone(model: str, sequence: SequenceId, batch_size: int) -> None:
-    """Refuse what no sequence can take, whatever runs.
-
-    Raises
-    ------
-    SequenceRefused
-        The request is a batch, or has no correlation id.
+    """Refuse a request that is a batch or has no correlation id.
 
     References
     ----------
@@ -76,7 +63,7 @@ def check_alone(model: str, sequence: SequenceId, batch_size: int) -> None:
 
 
 def no_start(model: str, sequence: SequenceId) -> SequenceRefused:
-    """Return the refusal of a request whose sequence is not there."""
+    """Return the refusal of a request whose sequence did not start."""
     return SequenceRefused(
         f"inference request for sequence {sequence} to model '{model}' must specify "
         "the START flag on the first request of the sequence"
@@ -84,7 +71,7 @@ def no_start(model: str, sequence: SequenceId) -> SequenceRefused:
 
 
 def conflict(model: str, sequence: SequenceId) -> str:
-    """Return what Triton logs of a START in the middle of a sequence."""
+    """Return Triton's log line for a START within a sequence."""
     return (
         f"sequence {sequence} for model '{model}' has a conflict. The previous "
         "sequence did not end before this sequence start. Previous sequence will be "

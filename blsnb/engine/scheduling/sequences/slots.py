@@ -1,4 +1,4 @@
-"""Slots of sequences, and the requests that wait in them."""
+"""Slots of sequences, and the requests that wait for them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from blsnb.request_fields import SEQUENCE_END
 
 
 class Slot(NamedTuple):
-    """A place for one sequence at a time."""
+    """A slot of an instance, which serves one sequence at a time."""
 
     instance: int
     number: int
 
 
 class FreeSlots:
-    """The slots that no sequence has; the lowest number is given first.
+    """Slots without a sequence; the lowest number is used first.
 
-    Which of the instances whose slot has the same number gets a sequence is what
-    the C++ library makes of equal elements: this is its binary heap, step for step.
+    Among instances with equal numbers the order is that of the binary heap of the
+    C++ library, which is reproduced here.
 
     References
     ----------
@@ -33,24 +33,18 @@ class FreeSlots:
         self._heap: list[Slot] = []
         for instance in range(instance_count):
             for number in range(slot_count):
-                self.give_back(Slot(instance, number))
+                self.add(Slot(instance, number))
 
     def __len__(self) -> int:
         return len(self._heap)
 
-    def give_back(self, slot: Slot) -> None:
+    def add(self, slot: Slot) -> None:
         """Add a slot."""
         self._heap.append(slot)
         self._rise(len(self._heap) - 1, slot)
 
     def take(self) -> Slot:
-        """Remove and return the next slot.
-
-        Raises
-        ------
-        IndexError
-            There is none.
-        """
+        """Remove and return the next slot; raise IndexError if there is none."""
         last = self._heap.pop()
         if not self._heap:
             return last
@@ -59,10 +53,10 @@ class FreeSlots:
         return first
 
     def _sink(self) -> int:
-        """Move the hole at the top down to a leaf, and return where it is."""
+        """Move the hole at the top down to a leaf, and return its index."""
         heap, hole = self._heap, 0
         while (right := 2 * hole + 2) <= len(heap):
-            # Of two equal children the right one rises; the last may be alone.
+            # Of two equal children the right one rises; the last may have no sibling.
             alone = right == len(heap)
             lower_left = alone or heap[right].number > heap[right - 1].number
             child = right - 1 if lower_left else right
@@ -81,8 +75,8 @@ class FreeSlots:
         heap[hole] = slot
 
 
-class Turn(NamedTuple, Generic[T]):
-    """A request and what it says of its sequence."""
+class SequenceRequest(NamedTuple, Generic[T]):
+    """A queued request with its sequence id and flags."""
 
     queued: Queued[T]
     sequence: SequenceId
@@ -90,28 +84,27 @@ class Turn(NamedTuple, Generic[T]):
 
     @property
     def ends(self) -> bool:
-        """Whether its sequence ends with it."""
+        """Whether it is the last request of its sequence."""
         return bool(self.flags & SEQUENCE_END)
 
     @property
     def cancelled(self) -> bool:
-        """Whether its client gave it up."""
+        """Whether its client has cancelled it."""
         return self.queued.cancelled()
 
 
-Line = deque[Turn[T] | None]
-"""A slot's requests in order; None where the sequence ends without a request."""
+class SlotQueue(deque[SequenceRequest[T] | None], Generic[T]):
+    """A slot's requests in order; None where a sequence ends without a request."""
 
+    @property
+    def requests(self) -> list[SequenceRequest[T]]:
+        """The requests without the end marks."""
+        return [request for request in self if request is not None]
 
-def requests(line: Line[T]) -> list[Turn[T]]:
-    """Return a line without its end marks."""
-    return [turn for turn in line if turn is not None]
-
-
-def take_out(line: Line[T] | deque[Turn[T]], queued: Queued[T]) -> bool:
-    """Remove a request from a line; False if it is not in it."""
-    for position, turn in enumerate(line):
-        if turn is not None and turn.queued is queued:
-            del line[position]
-            return True
-    return False
+    def discard(self, queued: Queued[T]) -> bool:
+        """Remove a request; return False if it is not here."""
+        for position, request in enumerate(self):
+            if request is not None and request.queued is queued:
+                del self[position]
+                return True
+        return False

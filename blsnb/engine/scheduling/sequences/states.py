@@ -1,4 +1,4 @@
-"""Implicit state: the extra inputs that ``state`` asks for."""
+"""Implicit state: extra inputs of models with ``state``."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from blsnb.tensors.byte_strings import unpack
 from blsnb.tensors.dtypes import BY_DATA_TYPE, DType
 
 FOLDER = "initial_state"
-"""Where a model's folder keeps the files that ``data_file`` names."""
+"""Folder of a model for the files that ``data_file`` names."""
 
 
 class States:
-    """The state inputs of a model, and the outputs that nobody gets.
+    """The state inputs of a model.
 
-    A Python model has no way to write its state back, so each of its requests sees
-    the initial state.
+    A Python model cannot write its state back, so every request gets the initial
+    state.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ class States:
     Raises
     ------
     ModelConfigError
-        At stage ``create``: an initial state does not fit its state, or its file
-        cannot be read, or is too short for its tensor.
+        At stage ``create``: an initial state does not match its state, or its file
+        cannot be read or is too short.
 
     References
     ----------
@@ -46,7 +46,7 @@ class States:
     def __init__(self, config: ModelConfig, read: Callable[[str], bytes]) -> None:
         check_states(config)
         batching = config.message.sequence_batching
-        # Triton keeps one state per output: the first.
+        # Triton keeps the first state of each output.
         states: dict[str, Any] = {}
         for state in batching.state:
             states.setdefault(state.output_name, state)
@@ -57,14 +57,7 @@ class States:
         }
 
     def of(self, ready: bool = True) -> dict[str, NDArray[Any]]:
-        """Return a request's state tensors by name, as arrays of the caller's own.
-
-        Parameters
-        ----------
-        ready
-            False for a null request, which has no state: empty texts, and numbers
-            that mean nothing.
-        """
+        """Return copies of the state tensors by name; empty ones for a null request."""
         if ready:
             return {name: array.copy() for name, array in self._initial.items()}
         return {name: _nothing(array) for name, array in self._initial.items()}
@@ -73,10 +66,7 @@ class States:
 def _initial(
     state: Any, max_batch_size: int, read: Callable[[str], bytes]
 ) -> NDArray[Any]:
-    """Return the tensor that a sequence starts with.
-
-    A dimension that varies is 1 until the model says otherwise, which it cannot.
-    """
+    """Return the tensor of an initial state; a variable dimension is 1."""
     dims = [1 if dim == -1 else int(dim) for dim in state.dims]
     shape = [1, *dims] if max_batch_size else dims
     dtype = BY_DATA_TYPE[data_type_name(state.data_type)]
@@ -92,7 +82,7 @@ def _initial(
 
 
 def _data(initial: Any, dtype: DType, read: Callable[[str], bytes]) -> bytes:
-    """Return what ``initial_state`` says: a file's bytes, or none for zeros."""
+    """Return the bytes of the file that ``initial_state`` names; none for zeros."""
     if initial.WhichOneof("state_data") != "data_file":
         return b""
     try:
@@ -117,7 +107,7 @@ def _data(initial: Any, dtype: DType, read: Callable[[str], bytes]) -> bytes:
 
 
 def _nothing(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a state of the same shape and type without content."""
+    """Return an empty state of the same shape and type."""
     return np.full_like(array, b"" if array.dtype == object else 0)
 
 
@@ -129,12 +119,7 @@ def _texts(data: bytes, shape: list[int]) -> NDArray[Any]:
 
 
 def check_states(config: ModelConfig) -> None:
-    """Refuse what cannot be an initial state.
-
-    Raises
-    ------
-    ModelConfigError
-        At stage ``create``: the first fault of the first state that has one.
+    """Refuse an invalid initial state with a ModelConfigError at stage ``create``.
 
     References
     ----------

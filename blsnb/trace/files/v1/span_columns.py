@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from blsnb.request_fields import RequestFields
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.events import CallFlag, RequestFields
+from blsnb.trace.events import CallFlag
 from blsnb.trace.files import checked
 from blsnb.trace.files.checked import NS, Malformed
 from blsnb.trace.files.v2 import call_values
@@ -46,19 +47,23 @@ def _read_responses(value: Any, tensors: Tensors) -> tuple[ResponseEvent, ...]:
     return checked.listed(value, one)
 
 
+_REQUEST: Sequence[Callable[[Any], Any]] = (
+    lambda value: checked.integer(value, -1, NS),
+    call_values.correlation_id,
+    lambda value: checked.integer(value, 0, U4),
+    lambda value: checked.integer(value, 0, NS * 4),
+    lambda value: checked.integer(value, 0, NS * 4),
+    lambda value: checked.listed(value, call_values.parameter),
+)
+"""Read the fields that version 1 has, in their order."""
+
+
 def _read_request(value: Any, _: Tensors) -> RequestFields:
     if value is None:
         return RequestFields()
-    version, correlation_id, flags, timeout_us, priority, parameters = checked.row(
-        value, 6
-    )
+    fields = checked.row(value, len(_REQUEST))
     return RequestFields(
-        checked.integer(version, -1, NS),
-        call_values.correlation_id(correlation_id),
-        checked.integer(flags, 0, U4),
-        checked.integer(timeout_us, 0, NS * 4),
-        checked.integer(priority, 0, NS * 4),
-        checked.listed(parameters, call_values.parameter),
+        *[read(each) for read, each in zip(_REQUEST, fields, strict=True)]
     )
 
 
@@ -138,4 +143,10 @@ def read_spans(value: Any, models: int, tensors: Tensors) -> tuple[Span, ...]:
         dict(zip(read, facts, strict=True))
         for facts in zip(*read.values(), strict=True)
     )
-    return tuple(Span(index=row, id=row, **facts) for row, facts in enumerate(named))
+    return tuple(_span(row, facts) for row, facts in enumerate(named))
+
+
+def _span(row: int, facts: dict[str, Any]) -> Span:
+    request_id = facts.pop("request_id")
+    facts["request_fields"] = facts["request_fields"]._replace(request_id=request_id)
+    return Span(index=row, id=row, **facts)

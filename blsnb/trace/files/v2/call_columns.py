@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from blsnb.request_fields import PLAIN, RequestFields
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.events import PLAIN, CallFlag, RequestFields
+from blsnb.trace.events import CallFlag
 from blsnb.trace.files import checked
 from blsnb.trace.files.checked import NS, Malformed
 from blsnb.trace.files.v2 import call_values
@@ -54,13 +55,13 @@ _REQUEST: dict[str, Column] = {
     "timeout_us": integers(0, NS * 4),
     "priority": integers(0, NS * 4),
     "parameters": lists(call_values.parameter),
+    "request_id": texts(),
 }
 """The fields of `RequestFields`, in their order."""
 _OWN: dict[str, Column] = {
     "parent": integers(-1, MOST_ID, -1),
     "model": integers(0, U2),
     "instance": texts(),
-    "request_id": texts(),
     "requested_outputs": lists(checked.text),
     "flags": Column(0, _call_flags),
     "line": integers(0, U4),

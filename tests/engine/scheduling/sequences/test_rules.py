@@ -113,7 +113,7 @@ def test_requests_of_an_iterative_model_get_numbers_and_start():
     """Whatever flags they had; those that name a sequence keep what they say."""
     numbers = SequenceNumbers()
 
-    assert (1, 1) == numbers.place(0, 0)
-    assert (2, 1) == numbers.place("", 2)
-    assert (77, 0) == numbers.place(77, 0)
-    assert (3, 1) == numbers.place(0, 3)
+    assert (1, 1) == numbers.of(0, 0)
+    assert (2, 1) == numbers.of("", 2)
+    assert (77, 0) == numbers.of(77, 0)
+    assert (3, 1) == numbers.of(0, 3)

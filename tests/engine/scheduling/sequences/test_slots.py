@@ -31,7 +31,7 @@ def test_slots_that_were_given_back_are_chosen_as_on_the_real_server():
     free = FreeSlots(2, 2)
     slots = {sequence: free.take() for sequence in (1, 2, 3, 4)}
     for sequence in (3, 2, 4, 1):
-        free.give_back(slots[sequence])
+        free.add(slots[sequence])
 
     assert [(1, 0), (0, 0), (0, 1), (1, 1)] == [free.take() for _ in range(4)]
 
@@ -60,6 +60,6 @@ def test_a_slot_is_never_given_twice_and_always_the_lowest(steps, instances, slo
             assert min(each.number for each in left) == slot.number
             taken.append(slot)
         elif taken:
-            free.give_back(taken.pop(step % len(taken)))
+            free.add(taken.pop(step % len(taken)))
 
     assert len(everything) - len(taken) == len(free)

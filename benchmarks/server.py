@@ -1,4 +1,4 @@
-"""Side: a server that runs the models of the benchmarks, ours or the real one."""
+"""Servers that run the models of the benchmarks: blsnb and Triton."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from blsnb.parity.triton.environment import TritonEnv
 from tests.conformance.targets import Request, Value
 from tests.conformance.triton_target import MORTAL, TritonTarget
 
-PATIENCE_S = 300.0
+TIMEOUT_S = 300.0
 
 
-class Side(Protocol):
-    """Asks models that measure something from the inside."""
+class BenchmarkedServer(Protocol):
+    """A server with models that measure something in their ``execute``."""
 
-    def ask(self, model: str, **inputs: int | str) -> dict[str, np.ndarray]:
-        """Return the answer of a model to numbers and names."""
+    def infer(self, model: str, **inputs: int | str) -> dict[str, np.ndarray]:
+        """Return the outputs of a model for numbers and names as inputs."""
 
     def close(self) -> None:
-        """Stop it."""
+        """Stop the server."""
 
 
-class Ours:
-    """A server of ours at a trace level."""
+class BlsnbServer:
+    """A blsnb server at a trace level."""
 
     def __init__(self, repository: Repository, trace_level: str) -> None:
         self.server = blsnb.Server(
@@ -35,35 +35,35 @@ class Ours:
             trace_level=trace_level,
         )
 
-    def ask(self, model: str, **inputs: int | str) -> dict[str, np.ndarray]:
-        """Return the answer of a model to numbers and names."""
+    def infer(self, model: str, **inputs: int | str) -> dict[str, np.ndarray]:
+        """Return the outputs of a model for numbers and names as inputs."""
         run = self.server.infer(model, {name: [it] for name, it in inputs.items()})
         return run.outputs
 
     def close(self) -> None:
-        """Stop it."""
+        """Stop the server."""
         self.server.close()
 
 
-class Real:
-    """A real server; its models are complete, and need no completion at load."""
+class TritonServer:
+    """A real server without completion of configurations."""
 
     def __init__(self, repository: Repository, env: TritonEnv) -> None:
         self._target = TritonTarget(env, MORTAL)
         self._repository = repository
         self.version = self._target.server.version()
 
-    def ask(self, model: str, **inputs: int | str) -> dict[str, np.ndarray]:
-        """Return the answer of a model to numbers and names."""
+    def infer(self, model: str, **inputs: int | str) -> dict[str, np.ndarray]:
+        """Return the outputs of a model for numbers and names as inputs."""
         for needed in self._repository.needed(model, inputs):
             self._load(needed)
         values = [(name, _value(it)) for name, it in inputs.items()]
-        answer = self._target.infer(Request(model, values, deadline_s=PATIENCE_S))
-        if answer.error is not None:
-            raise RuntimeError(f"the real server failed: {answer.error}")
+        outcome = self._target.infer(Request(model, values, deadline_s=TIMEOUT_S))
+        if outcome.error is not None:
+            raise RuntimeError(f"the real server failed: {outcome.error}")
         return {
             name: np.frombuffer(value.data, np.int64)
-            for name, value in answer.outputs.items()
+            for name, value in outcome.outputs.items()
         }
 
     def _load(self, model: str) -> None:
@@ -72,12 +72,12 @@ class Real:
             raise RuntimeError(f"the real server cannot load {model}: {failure}")
 
     def close(self) -> None:
-        """Stop it."""
+        """Stop the server."""
         self._target.close()
 
 
 def _value(given: int | str) -> Value:
-    """Return a number or a name as a tensor on the wire."""
+    """Return a number or a name as an input tensor."""
     if isinstance(given, int):
         return Value("INT64", (1,), np.int64(given).tobytes())
     text = given.encode()
