@@ -47,7 +47,7 @@ class Comparison:
         return f"<Comparison {heading(self._traces.this)}: {words}>"
 
     def __str__(self) -> str:
-        """Return the comparison as text: both times of each row, and the differences."""
+        """Return the comparison as text: times of both runs, and the differences."""
         from blsnb.views.tree import tree
 
         return tree(self._traces)
@@ -97,7 +97,7 @@ class Comparison:
         ]
 
     def widget(self) -> Any:
-        """Return the connected widget, which reads slices of tensors from the kernel."""
+        """Return the connected widget, which reads tensors from the kernel."""
         from blsnb.views.live.trace_view import TraceView
 
         return TraceView(lambda: self._traces.this, baseline=self.baseline)

@@ -330,7 +330,7 @@ class Server:
         InputError
             An argument or an input has a wrong type.
         """
-        request = client_request(model_name, inputs, options)
+        request = client_request(model_name, inputs, options, "async_infer")
         return await self._parts.requests.async_run(request)
 
     @takes_request_options
@@ -365,7 +365,7 @@ class Server:
             An argument or an input has a wrong type.
         """
         __tracebackhide__ = True
-        request = client_request(model_name, inputs, options)
+        request = client_request(model_name, inputs, options, "stream")
         return self._parts.requests.stream(request)
 
     @takes_request_options
@@ -397,7 +397,7 @@ class Server:
         InputError
             An argument or an input has a wrong type.
         """
-        request = client_request(model_name, inputs, options)
+        request = client_request(model_name, inputs, options, "async_stream")
         return self._parts.requests.async_stream(request)
 
     def define(
@@ -735,7 +735,16 @@ class Server:
             name, zeros=zeros, random=random, replay=replay, call=call, remote=remote
         )
 
-    def standing_in(self, name: str, **how: Any) -> AbstractContextManager[ModelStatus]:
+    def standing_in(
+        self,
+        name: str,
+        *,
+        zeros: bool = False,
+        random: int | None = None,
+        replay: Run | Sequence[Run] | None = None,
+        call: Callable[[dict[str, Any]], Any] | None = None,
+        remote: str | None = None,
+    ) -> AbstractContextManager[ModelStatus]:
         """Let a stand-in answer for a model while a ``with`` block runs.
 
         Afterwards the model of the folder, or an earlier stand-in, serves again;
@@ -745,9 +754,8 @@ class Server:
         ----------
         name
             Name of the model.
-        **how
-            One of ``zeros``, ``random``, ``replay``, ``call`` and ``remote``, as
-            `standin` takes them.
+        zeros, random, replay, call, remote
+            Exactly one of them, as `standin` takes them.
 
         Returns
         -------
@@ -761,7 +769,9 @@ class Server:
         ValueError
             None or several of the ways to answer were passed.
         """
-        return self._parts.stand_ins.loaded(name, **how)
+        return self._parts.stand_ins.loaded(
+            name, zeros=zeros, random=random, replay=replay, call=call, remote=remote
+        )
 
     @property
     def runtime(self) -> Runtime:
@@ -915,7 +925,7 @@ class Server:
 
         return bench(
             self._parts,
-            client_request(model_name, inputs, options),
+            client_request(model_name, inputs, options, "bench"),
             concurrency=concurrency,
             duration_s=duration_s,
             requests=requests,

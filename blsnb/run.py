@@ -219,7 +219,7 @@ class Run:
         return self
 
     def widget(self) -> Any:
-        """Return the connected widget, which reads slices of tensors from the kernel."""
+        """Return the connected widget, which reads tensors from the kernel."""
         from blsnb.views.live import trace_view
 
         return trace_view.TraceView(lambda: self.trace)

@@ -102,9 +102,7 @@ class Monitor:
 
         with self._lock:
             if self.closed:
-                raise RuntimeError(
-                    "the monitor is closed; get a new one: server.monitor()"
-                )
+                raise RuntimeError("the monitor is closed; make one: server.monitor()")
             if self._view is None:
                 self._view = MonitorView(self.overview(), self.keep_alive, self.close)
             self.keep_alive()
@@ -120,7 +118,7 @@ class Monitor:
                 self._watcher = watcher
 
     def poll(self) -> None:
-        """Show the state of the server; pause if no page has sent a message for long."""
+        """Show the state of the server; pause if no page has sent messages lately."""
         with self._lock:
             if self.closed:
                 return
