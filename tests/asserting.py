@@ -1,4 +1,4 @@
-"""Assertions that do not hold of nothing."""
+"""Checks of all elements that fail for an empty collection."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ T = TypeVar("T")
 
 
 def every(values: Iterable[object]) -> bool:
-    """Tell whether all values are true, as `all` does; fail where there is none."""
+    """Return whether all values are true, as `all` does; fail without values."""
     return all(some(values))
 
 
 def some(values: Iterable[T]) -> Sequence[T]:
-    """Return values as a sequence; fail where there is none."""
+    """Return values as a sequence; fail without values."""
     found = list(values)
     assert found, "there is nothing to check; expected at least one element"
     return found

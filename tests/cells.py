@@ -1,4 +1,4 @@
-"""Models for tests: a few words around the lines of an ``execute``."""
+"""Model sources for tests, made of the lines of an ``execute``."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ output { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] }
 
 
 def touch(server: Server, name: str) -> None:
-    """Make the files of a model's versions newer than they were when it was loaded."""
+    """Make the files of a model's versions newer than the loaded ones."""
     folder = parts_of(server).repository.directory(name)
     later_ns = folder.modified_ns() + 1_000_000_000
     for number in folder.versions:
@@ -69,12 +69,12 @@ def cell(execute: str, *, asynchronous: bool = False, methods: str = "") -> str:
 
 
 def calling(name: str) -> str:
-    """Return a model that asks another one and passes its answer on."""
+    """Return a model that calls another one and returns its response."""
     return cell(f'return [reply(answer_of(ask("{name}", request).exec()))]')
 
 
 def line_of(source: str, words: str) -> int:
-    """Return the number of the first line of a source that has these words."""
+    """Return the number of the first line of a source that contains a text."""
     lines = source.splitlines()
     return next(n for n, line in enumerate(lines, 1) if words in line)
 
@@ -90,7 +90,7 @@ OWN_THREAD = (
 )
 DOUBLE = cell("return [reply(x_of(request) * 2)]")
 TRIPLE = cell("return [reply(x_of(request) * 3)]")
-# Methods that tell `stage.seen` of their call, and of which copy it is.
+# Methods that append their name and the copy's to `stage.seen`.
 LIFE = """
 def initialize(self, args):
     stage.seen.append("initialize {0}")

@@ -1,4 +1,4 @@
-"""What every test gets: a server to use, and proof that nothing stays behind."""
+"""Fixtures of all tests: a server, and the check that nothing is left behind."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ os.environ["BLSNB_RUNTIME"] = "numpy"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take Ctrl-C as a terminal sends it, also where a script's `&` has it ignored."""
+    """Handle Ctrl-C as in a terminal, also where a script's `&` ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if os.environ.get(RECORD) == "1":
@@ -54,7 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give the long hunts, which `make test` leaves out, more time."""
+    """Give slow tests, which `make test` omits, more time."""
     for item in items:
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(_SLOW_S))
@@ -67,7 +67,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByServers
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    """A server without models, closed at the end."""
+    """A server without models, closed after the test."""
     with Server() as server:
         try:
             yield server
@@ -79,7 +79,7 @@ def server() -> Iterator[Server]:
 def ctrl_c() -> Iterator[Interrupt]:
     """Ctrl-C as a terminal or a notebook sends it."""
     interrupt = Interrupt()
-    # Python itself swallows what is raised in a weak reference's callback.
+    # Python suppresses exceptions raised in a weak reference's callback.
     gc.collect()
     gc.disable()
     yield interrupt
@@ -88,17 +88,17 @@ def ctrl_c() -> Iterator[Interrupt]:
 
 
 def _worlds() -> set[str]:
-    """Names of modules that belong to instances of models."""
+    """Return the names of modules of model instances."""
     return {name for name in sys.modules if name.startswith("_blsnb_")}
 
 
 def _finders() -> list[object]:
-    """Import hooks."""
+    """Return the import hooks."""
     return list(sys.meta_path)
 
 
 def _left_running(before: set[threading.Thread]) -> list[str]:
-    """Names of threads that a test started and that do not end."""
+    """Return the names of threads that a test has started and that do not end."""
     deadline = time.monotonic() + _JOIN_S
     started = [t for t in threading.enumerate() if t not in before]
     for thread in started:

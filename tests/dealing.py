@@ -1,4 +1,4 @@
-"""How tests are dealt out to the processes of pytest-xdist."""
+"""Distribute tests over the processes of pytest-xdist."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 from xdist.scheduler import LoadFileScheduling
 
 LONG_LIVED = ("browser", "conformance", "notebooks")
-"""Folders whose servers outlive a test."""
-WAITING = ("conformance", "parity", "remote")
-"""Folders whose tests spend most of their time waiting for a real server."""
+"""Folders with servers that several tests share."""
+WAITING = ("tests/conformance/", "tests/parity/", "tests/backends/test_remote_standin")
+"""Beginnings of the paths of tests that mostly wait for a real server."""
 TOGETHER = {
     **dict.fromkeys(
         (
@@ -31,7 +31,7 @@ TOGETHER = {
     "tests/browser": "browser",
     "tests/notebooks": "notebooks",
 }
-"""Files and folders that share a server which takes long to start."""
+"""Files and folders whose tests share a server that starts slowly."""
 DURATIONS = Path(__file__).with_name("durations.json")
 RECORD = "BLSNB_RECORD_DURATIONS"
 """Environment variable: 1 to rewrite the measured durations."""
@@ -39,17 +39,17 @@ _SHORT_S = 1
 
 
 def share_of(nodeid: str) -> str:
-    """Return the share that a test is dealt out with: its file, or several files."""
+    """Return the share of a test: its file, or a group of `TOGETHER`."""
     path = PurePosixPath(nodeid.split("::", 1)[0])
-    for place in (path, *path.parents):
-        if str(place) in TOGETHER:
-            return TOGETHER[str(place)]
+    for each in (path, *path.parents):
+        if str(each) in TOGETHER:
+            return TOGETHER[str(each)]
     return str(path)
 
 
 def waits(share: str) -> bool:
-    """Tell whether a share mostly waits, so that others can compute meanwhile."""
-    return share.startswith(tuple(f"tests/{folder}/" for folder in WAITING))
+    """Return whether a share mostly waits, and leaves the processor to others."""
+    return share.startswith(WAITING)
 
 
 def next_share(
@@ -63,10 +63,10 @@ def next_share(
 
 
 class ByServers(LoadFileScheduling):
-    """Deals out files and groups that share a server, the longest first.
+    """Assigns shares to processes, the longest first.
 
     Every second process prefers shares that wait, the others those that compute, so
-    that the processors are busy from the first minute to the last.
+    that the processors are busy throughout.
     """
 
     def __init__(self, config: pytest.Config, log: Any = None) -> None:
@@ -84,12 +84,12 @@ class ByServers(LoadFileScheduling):
 
 
 class Recorder:
-    """Rewrites the durations of shares at the end of a session."""
+    """Writes the durations of shares at the end of a session."""
 
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter
     ) -> None:
-        """Add up set-up, call and tear-down of the tests of each share."""
+        """Sum set-up, call and tear-down of the tests of each share."""
         seconds = Counter[str]()
         for reports in terminalreporter.stats.values():
             for each in reports:

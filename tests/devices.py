@@ -1,4 +1,4 @@
-"""The devices that tests may use: a simulated one, and CuPy's where one answers."""
+"""The devices of tests: a simulated one, and CuPy's where one responds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from blsnb.runtimes.choosing import choose
 
 MODULES = {"simulated": "blsnb.runtimes.simulated", "cupy": "cupy"}
-"""Where a model finds the arrays of a runtime."""
+"""Modules with the arrays of each runtime."""
 try:
     CUPY, WHY_NOT = choose("cupy").runtime, ""
 except ValueError as error:
@@ -20,7 +20,7 @@ RUNTIMES = [
     for name in MODULES
     if name != "cupy" or CUPY is not None
 ]
-"""Without a GPU one test says so, and why; the others are not there twice."""
+"""Without a GPU, a single test is skipped with the reason."""
 
 
 def library(runtime: str) -> ModuleType:

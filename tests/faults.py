@@ -1,4 +1,4 @@
-"""Faults: something happens at a chosen line of blsnb."""
+"""LineFault: run something at a chosen line of blsnb."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ import blsnb
 
 _PACKAGE = Path(blsnb.__file__).parent
 FILES = tuple(f"files/{name}.py" for name in ("owned", "swap", "whole"))
-"""Where files are changed; the handler of Ctrl-C beside them is never interrupted."""
+"""Files that change files; without the handler of Ctrl-C, which is not interrupted."""
 
 
 class LineFault:
-    """Lets something happen before one of the lines that a call runs through.
+    """Calls a function before one of the lines that a call executes.
 
     Parameters
     ----------
     number
-        Which of the lines, from 1 on.
+        Number of the line among those executed, from 1 on.
     rooms
         Files and folders of blsnb whose lines count.
     fault
-        What happens.
+        The function.
     """
 
     def __init__(
@@ -36,10 +36,10 @@ class LineFault:
         self._rooms = tuple(str(_PACKAGE / room) for room in rooms)
         self._fault = fault
         self.where = ""
-        """The line; empty if the call had fewer."""
+        """The line; empty if the call executed fewer."""
 
     def during(self, call: Callable[[], object]) -> None:
-        """Make the call."""
+        """Call a function with the fault."""
         before = sys.gettrace()
         sys.settrace(self._trace)
         try:
@@ -62,17 +62,17 @@ class LineFault:
 
 
 def raise_interrupt() -> None:
-    """Raise `KeyboardInterrupt` there, whatever a signal handler would do."""
+    """Raise `KeyboardInterrupt` at the line, without a signal."""
     raise KeyboardInterrupt
 
 
 def press_ctrl_c() -> None:
-    """Send the signal of Ctrl-C, to whatever handles it."""
+    """Send the signal of Ctrl-C to its handler."""
     signal.raise_signal(signal.SIGINT)
 
 
 def lines_of(call: Callable[[], object], rooms: Iterable[str]) -> int:
-    """Return how many lines of some rooms a call runs through."""
+    """Return the number of lines of some rooms that a call executes."""
     seen: list[int] = []
 
     class Counting(LineFault):

@@ -1,4 +1,4 @@
-"""Interrupt: Ctrl-C while a model is at work."""
+"""Interrupt: press Ctrl-C while a model is running."""
 
 from __future__ import annotations
 
@@ -17,16 +17,13 @@ from waiting import until
 import blsnb
 
 _TICK_S = 0.01
-_ROOMS = tuple(
-    str(Path(blsnb.__file__).with_name(room)) for room in ("engine", "loading")
-)
+_ENGINE = str(Path(blsnb.__file__).with_name("engine"))
 
 
-class Lived:
+class RunningTime:
     """Time in which this process was able to run.
 
-    A busy machine lets all of it stand still for seconds, which says nothing of what
-    is measured.
+    A busy machine may suspend the process for seconds, which do not count.
     """
 
     def __init__(self) -> None:
@@ -34,7 +31,7 @@ class Lived:
         self._over = threading.Event()
 
     def count(self) -> None:
-        """Count, on a thread that does nothing else, until it is over."""
+        """Count, on a thread of its own, until the end."""
         while not self._over.wait(_TICK_S):
             self.seconds += _TICK_S
 
@@ -44,15 +41,15 @@ class Lived:
 
     @property
     def is_over(self) -> bool:
-        """Whether it was ended."""
+        """Whether the time has ended."""
         return self._over.is_set()
 
 
 class Interrupt:
-    """Ctrl-C once a model is at work, and the time until the prompt is back."""
+    """Presses Ctrl-C once a model is running; measures the time until the prompt."""
 
     def __init__(self) -> None:
-        self._until_back = Lived()
+        self._until_prompt = RunningTime()
         self._threads: list[threading.Thread] = []
 
     def press(
@@ -63,23 +60,26 @@ class Interrupt:
     ) -> None:
         """Interrupt the main thread shortly after a model has set an event.
 
+        The main thread must be in the engine, so that the test is not interrupted.
+
         Parameters
         ----------
         when
-            What must hold besides; that the main thread is at work for a request, or
-            a load, is waited for in any case. Else the test itself might be hit.
+            A further condition to wait for.
         """
-        self._until_back = lived = Lived()
+        self._until_prompt = running = RunningTime()
         asleep = stage.events[event]
 
         def wait() -> None:
-            until(lambda: lived.is_over or (asleep.is_set() and _at_work() and when()))
+            until(
+                lambda: running.is_over or (asleep.is_set() and _in_engine() and when())
+            )
             time.sleep(delay_s)
-            if lived.is_over:
+            if running.is_over:
                 return
             os.kill(os.getpid(), signal.SIGINT)
             stage.events["pressed"].set()
-            lived.count()
+            running.count()
 
         self._threads.append(threading.Thread(target=wait))
         self._threads[-1].start()
@@ -90,25 +90,25 @@ class Interrupt:
         event: str = "asleep",
         when: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Press during a call, which must end with KeyboardInterrupt, and soon."""
+        """Interrupt a call; it must raise KeyboardInterrupt within a second."""
         self.press(event, when=when)
         with pytest.raises(KeyboardInterrupt):
             call()
-        self._until_back.end()
-        assert self._until_back.seconds < 1
+        self._until_prompt.end()
+        assert self._until_prompt.seconds < 1
 
     def join(self) -> None:
-        """Wait for what was pressed."""
-        self._until_back.end()
+        """End the measurements and their threads."""
+        self._until_prompt.end()
         for thread in self._threads:
             thread.join()
 
 
-def _at_work() -> bool:
-    """Whether the main thread is in the engine, or in a model below it."""
+def _in_engine() -> bool:
+    """Whether the main thread is running the engine, or a model called by it."""
     frame = sys._current_frames().get(threading.main_thread().ident or 0)
     while frame is not None:
-        if frame.f_code.co_filename.startswith(_ROOMS):
+        if frame.f_code.co_filename.startswith(_ENGINE):
             return True
         frame = frame.f_back
     return False

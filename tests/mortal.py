@@ -1,4 +1,4 @@
-"""Run a test again if a real server crashed in it; the real server does so at times."""
+"""Repeat a test during which a real server crashed, as it does at times."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ TRIES = 3
 CRASHES = {
     -number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE)
 }
-"""Exit statuses of a process that crashed; nobody sends it these signals."""
+"""Exit statuses of crashed processes; no test sends these signals."""
 
 
 class Crashes:
-    """Real servers that this process started, and which of them have crashed."""
+    """Real servers started by this process, and their crashes."""
 
     def __init__(self) -> None:
         self._started: list[subprocess.Popen[Any]] = []
         self._reported: set[int] = set()
 
     def watch(self) -> None:
-        """Note every real server that is started from now on."""
+        """Record every real server that starts from now on."""
         start = server_process._start
 
-        def noted(*arguments: Any) -> subprocess.Popen[Any]:
+        def recorded(*arguments: Any) -> subprocess.Popen[Any]:
             process = start(*arguments)
             self._started.append(process)
             return process
 
-        server_process._start = noted
+        server_process._start = recorded
 
     def new(self) -> bool:
-        """Tell whether a server has crashed since this was last asked.
+        """Return whether a server has crashed since the last call.
 
-        Also between two tests: the second one meets it.
+        A crash between two tests belongs to the second one.
         """
         crashed = {each.pid for each in self._started if each.poll() in CRASHES}
         found = crashed - self._reported
@@ -53,7 +53,7 @@ _crashes.watch()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> object:
-    """Run a test of the real server again if that crashed meanwhile, and only then."""
+    """Repeat a test of the real server if a server crashed during it, and only then."""
     if item.get_closest_marker("triton_server") is None:
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)

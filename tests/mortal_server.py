@@ -1,4 +1,4 @@
-"""Mortal: a real server for several tests, which may die in one of them."""
+"""Mortal: a real server for several tests, restarted after a crash."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ CALL_S = 60
 
 
 class Mortal:
-    """A real server, started again when it has died.
+    """A real server, restarted after a crash.
 
     Parameters
     ----------
     start
-        Starts one.
+        Returns a new server.
     models
-        What it serves.
+        Names of the models to load.
     """
 
     def __init__(self, start: Callable[[], TritonServer], *models: str) -> None:
@@ -31,8 +31,8 @@ class Mortal:
 
     @property
     def address(self) -> str:
-        """Where it can be reached now."""
-        if self._server is None or not _lives(self._server):
+        """The current gRPC address."""
+        if self._server is None or not _is_live(self._server):
             self.close()
             self._server = self._start()
             for name in self._models:
@@ -41,13 +41,13 @@ class Mortal:
         return f"grpc://127.0.0.1:{self._server.grpc_port}"
 
     def close(self) -> None:
-        """Stop it."""
+        """Stop the server."""
         if self._server is not None:
             self._server.close()
         self._server = None
 
 
-def _lives(server: TritonServer) -> bool:
+def _is_live(server: TritonServer) -> bool:
     with contextlib.suppress(grpc.RpcError):
         request = wire.ServerLiveRequest()
         return bool(server.stub.ServerLive(request, timeout=CALL_S).live)

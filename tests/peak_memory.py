@@ -1,4 +1,4 @@
-"""The memory that a piece of work takes, measured in a process of its own."""
+"""Measure the peak memory of a piece of code, in a process of its own."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ print(json.dumps([peak() - before, result]))
 
 
 class Measured(NamedTuple):
-    """What a piece of work took, and the value it left in ``result``."""
+    """The memory of a piece of code, and its value of ``result``."""
 
     grown: int
-    """Bytes by which it raised the peak of the process's resident memory."""
+    """Increase of the process's peak resident memory in bytes."""
     result: Any
 
 
 def measure(prepare: str, work: str, *arguments: str | Path) -> Measured:
-    """Run Python code in a new process, and measure its second part.
+    """Run Python code in a new process and measure its second part.
 
     Parameters
     ----------
     prepare
-        Imports, and whatever else is not measured.
+        Imports and other code that is not measured.
     work
-        Sets ``result``, a JSON value.
+        Code that sets ``result``, a JSON value.
     arguments
         ``sys.argv[1:]``.
     """

@@ -1,4 +1,4 @@
-"""Models that raise what is no `Exception`, wherever their code runs."""
+"""Models that raise a given exception at each of the points where their code runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXECUTE = """
     def execute(self, requests):
         return [out(request) for request in requests]
 """
-PLACES = {
+POINTS = {
     "import": "RAISE",
     "class body": "class TritonPythonModel:\n    RAISE",
     "class creation": (
@@ -79,6 +79,6 @@ PLACES = {
 }
 
 
-def raising(place: str, error: str) -> str:
-    """Return a model that raises an exception at a place."""
-    return HEAD + PLACES[place].replace("RAISE", f"raise {error}")
+def raising(point: str, error: str) -> str:
+    """Return a model that raises an exception at a point."""
+    return HEAD + POINTS[point].replace("RAISE", f"raise {error}")

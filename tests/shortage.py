@@ -1,4 +1,4 @@
-"""Threads that do not start, one or all, as where the system has none left."""
+"""Make one or all starts of threads fail, as on a system without free threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OF_CLIENTS = ("(_run)", "(channel_spin)", "test ")
 
 
 class Starts:
-    """Counts the threads that start, and lets one of them, or all, fail."""
+    """Counts starts of threads, and makes one or all of them fail."""
 
     def __init__(self, failing: int | None) -> None:
         self._failing = failing
@@ -21,7 +21,7 @@ class Starts:
         self.failed: list[str] = []
 
     def fails(self, name: str) -> bool:
-        """Whether the thread that starts now does not."""
+        """Count a start; return whether it fails."""
         if any(part in name for part in _OF_CLIENTS):
             return False
         self.count += 1
@@ -45,10 +45,10 @@ def _starts(failing: int | None) -> Iterator[Starts]:
 
 
 def no_thread_starts() -> contextlib.AbstractContextManager[Starts]:
-    """Let no thread start, but those of clients."""
+    """Make every start fail, except of clients' threads."""
     return _starts(None)
 
 
 def one_thread_fails(number: int) -> contextlib.AbstractContextManager[Starts]:
-    """Let one start of a thread fail, counted from 1."""
+    """Make one start of a thread fail, counted from 1."""
     return _starts(number)

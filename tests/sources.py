@@ -1,4 +1,4 @@
-"""What the sources of the tests say: functions, assertions on nothing, and pauses."""
+"""Find assertions over empty collections, and pauses, in the sources of the tests."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 REPOSITORIES = TESTS / "repositories"
-"""Models; they may do anything."""
+"""Sources of models, which are not checked."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 SHORT_S = 1
-"""A wait with a shorter limit is a pause: no machine is that punctual."""
+"""A wait with a shorter limit is a pause, since its event may come later."""
 SLEEPS = ("time.sleep", "asyncio.sleep", ".wait_for_timeout")
 HELPERS = ("sleep", "pause")
 """Names of functions that do nothing but pause."""
@@ -21,7 +21,7 @@ _VIEWS = ("items", "values", "keys", "split")
 
 
 def files() -> Iterator[Path]:
-    """Yield every source of the tests, helpers included."""
+    """Yield every source file of the tests, helpers included."""
     for path in sorted(TESTS.rglob("*.py")):
         if REPOSITORIES not in path.parents:
             yield path
@@ -29,15 +29,15 @@ def files() -> Iterator[Path]:
 
 @cache
 def functions(path: Path) -> list[Function]:
-    """Return all functions of a file, those in classes and functions included."""
+    """Return all functions of a file, nested ones included."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return [node for node in ast.walk(tree) if isinstance(node, Function)]
 
 
 def vacuous(test: Function) -> Iterator[ast.AST]:
-    """Yield assertions of a test that hold of an empty collection.
+    """Yield assertions of a test that hold for an empty collection.
 
-    An example that Hypothesis draws may be empty, and an inner loop may be.
+    Hypothesis may draw empty examples, and inner loops may be empty.
     """
     if any("given" in ast.unparse(each) for each in test.decorator_list):
         return
@@ -65,9 +65,9 @@ def _is_all(node: ast.AST) -> bool:
 
 
 def holds_elements(node: ast.expr, parameters: set[str]) -> bool:
-    """Tell whether a collection cannot be empty, as far as its source says.
+    """Return whether the source of a collection shows that it has elements.
 
-    It is written out, a constant, a parameter of the test, or goes through `some`.
+    It does for a display, a constant, a parameter of the test, and `some`.
     """
     match node:
         case ast.List() | ast.Tuple() | ast.Set():
@@ -96,7 +96,7 @@ def holds_elements(node: ast.expr, parameters: set[str]) -> bool:
 
 
 def pausing() -> Iterator[tuple[str, str]]:
-    """Yield file and text of every call that lets time pass, in helpers, too."""
+    """Yield file and text of every call that pauses, also in helpers."""
     for path in files():
         limits = _constants(path)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -105,7 +105,7 @@ def pausing() -> Iterator[tuple[str, str]]:
 
 
 def is_pause(call: ast.Call, limits: dict[str, float]) -> bool:
-    """Tell whether a call sleeps, or waits for so short that nothing can happen."""
+    """Return whether a call sleeps, or waits with too short a limit."""
     name, given = ast.unparse(call.func), [*call.args]
     if name.endswith(SLEEPS) or name in HELPERS:
         return [ast.unparse(each) for each in given] != ["0"]
@@ -126,7 +126,7 @@ def is_pause(call: ast.Call, limits: dict[str, float]) -> bool:
 
 @cache
 def _constants(path: Path) -> dict[str, float]:
-    """Return the numbers that a module gives names to."""
+    """Return a module's named numbers."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return {
         target.id: node.value.value

@@ -1,4 +1,4 @@
-"""What a test and the models it runs share; instances share nothing else."""
+"""State that a test shares with its models; instances share nothing else."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import Any
 
 seen: list[Any] = []
-"""What models noted down, in order."""
+"""Values that models have appended, in order."""
 events: defaultdict[str, threading.Event] = defaultdict(threading.Event)
 """Events by name; a model that would otherwise sleep waits for one."""
 barriers: dict[str, threading.Barrier] = {}
@@ -16,19 +16,19 @@ _over = threading.Event()
 
 
 def sleep(name: str = "end", seconds: float = 60) -> None:
-    """Say that a model sleeps, and sleep until the test is over."""
+    """Set the event ``asleep``, and wait for an event or the end of the test."""
     if not _over.is_set():
         events["asleep"].set()
         events[name].wait(seconds)
 
 
 def begin() -> None:
-    """Let a test begin: from now on models sleep."""
+    """Begin a test: models can sleep."""
     _over.clear()
 
 
 def clear() -> None:
-    """End a test: wake whatever still sleeps, and forget everything."""
+    """End a test: wake sleeping models and reset all state."""
     _over.set()
     for barrier in barriers.values():
         barrier.abort()

@@ -1,4 +1,4 @@
-"""Specification of how tests are dealt out to processes."""
+"""Specification of the distribution of tests over processes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SECONDS = {"tests/conformance/test_a.py": 30, "tests/engine/test_b.py": 9}
     ],
 )
 def test_tests_that_share_a_server_stay_together(test, share):
-    """All others stay with their file."""
+    """Each other file is a share of its own."""
     assert share == share_of(test)
 
 
@@ -39,8 +39,8 @@ def test_tests_that_share_a_server_stay_together(test, share):
         ("conformance/a conformance/c", False, "conformance/a"),
     ],
 )
-def test_the_longest_of_the_preferred_kind_is_dealt_first(shares, waiting_first, first):
-    """Where none of that kind is left, the longest of the other."""
+def test_the_longest_share_of_the_preferred_kind_is_first(shares, waiting_first, first):
+    """Without shares of that kind, the longest of the other kind is first."""
     room, letter = first.split("/")
     paths = [
         f"tests/{room}/test_{letter}.py"
@@ -52,13 +52,13 @@ def test_the_longest_of_the_preferred_kind_is_dealt_first(shares, waiting_first,
     assert f"tests/{room}/test_{letter}.py" == found
 
 
-def test_what_stays_together_exists():
-    """A file that was renamed would be dealt out without its server."""
+def test_files_that_share_a_server_exist():
+    """A renamed file would start a server of its own."""
     assert [] == [path for path in TOGETHER if not (TESTS.parent / path).exists()]
 
 
 def test_durations_are_seconds():
-    """Of shares that take longer than one."""
+    """Only shares that take longer than one second are recorded."""
     durations = json.loads(DURATIONS.read_text(encoding="utf-8"))
 
     assert durations

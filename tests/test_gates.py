@@ -1,4 +1,4 @@
-"""Every test specifies something, checks something, and never sleeps."""
+"""Every test has a docstring, checks something, and does not sleep."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from asserting import every, some
 from sources import TESTS, holds_elements
 
 PAUSES = {
-    "conformance/counting.py": "statistics change once more after they look right",
+    "conformance/counting.py": "statistics may change once more after they look right",
     "conformance/scripted.py": "the helper itself",
     "conformance/test_dynamic_batching.py": "a timeout is longer than a request's age",
     "conformance/test_instances.py": "the time that passes is what is counted",
@@ -23,18 +23,18 @@ PAUSES = {
     "properties/test_crowd.py": "models change at any time",
     "waiting.py": "between two looks at a condition",
 }
-"""Where time may pass, and why nothing can be waited for."""
+"""Files that may pause, and why there is no condition to wait for."""
 
 
 def parsed(text: str) -> sources.Function:
-    """The first function of a source."""
+    """Return the first function of a source."""
     (function,) = ast.parse(text).body
     assert isinstance(function, sources.Function)
     return function
 
 
 def all_tests() -> list[tuple[Path, sources.Function]]:
-    """Every test, with its file."""
+    """Return every test with its file."""
     return [
         (path.relative_to(TESTS), function)
         for path in sources.files()
@@ -43,8 +43,8 @@ def all_tests() -> list[tuple[Path, sources.Function]]:
     ]
 
 
-def test_every_test_says_what_it_specifies():
-    """A docstring of one sentence at least."""
+def test_every_test_has_a_docstring():
+    """It is the specification."""
     assert [] == [
         f"{path}: {test.name}"
         for path, test in some(all_tests())
@@ -52,8 +52,8 @@ def test_every_test_says_what_it_specifies():
     ]
 
 
-def test_no_test_checks_nothing():
-    """What must hold of every element is checked with `every`, or over `some`."""
+def test_no_test_asserts_over_an_empty_collection():
+    """A check of every element uses `every` or `some`."""
     assert [] == [
         f"{path}:{node.lineno}: {test.name}"
         for path, test in some(all_tests())
@@ -61,8 +61,8 @@ def test_no_test_checks_nothing():
     ]
 
 
-def test_no_test_waits_for_time_to_pass():
-    """Tests and their helpers wait for conditions, or say why they cannot."""
+def test_no_test_pauses():
+    """Tests and their helpers wait for conditions; `PAUSES` lists the exceptions."""
     found = dict(sources.pausing())
 
     assert {} == {file: call for file, call in found.items() if file not in PAUSES}
@@ -79,8 +79,8 @@ def test_no_test_waits_for_time_to_pass():
         "for x in found.items():\n  assert x",
     ],
 )
-def test_an_assertion_on_nothing_is_seen(line):
-    """A loop or `all` over what may be empty."""
+def test_an_assertion_over_a_possibly_empty_collection_is_found(line):
+    """In a loop or in `all`."""
     assert 1 == len(list(sources.vacuous(parsed(f"def test():\n {line}"))))
 
 
@@ -95,8 +95,8 @@ def test_an_assertion_on_nothing_is_seen(line):
         "for x in found:\n  x.close()",
     ],
 )
-def test_an_assertion_on_something_passes(line):
-    """Something is written out, a constant, a parameter, or counted."""
+def test_an_assertion_over_elements_is_accepted(line):
+    """The collection is a display, a constant, a parameter, or checked."""
     assert [] == list(sources.vacuous(parsed(f"def test(parameter):\n {line}")))
 
 
@@ -117,23 +117,23 @@ def test_an_assertion_on_something_passes(line):
         ("pause(1)", True),
     ],
 )
-def test_a_pause_is_seen_whatever_it_is_called(call, is_pause):
-    """A wait for an event is none, if it lasts long enough for the event to come."""
+def test_every_kind_of_pause_is_found(call, is_pause):
+    """A wait for an event is not a pause if its limit is long enough."""
     node = ast.parse(call, mode="eval").body
 
     assert is_pause == sources.is_pause(node, {"TICK_S": 0.01})
 
 
-def test_every_fails_on_nothing():
-    """As `some` does."""
+def test_every_fails_for_an_empty_collection():
+    """Like `some`."""
     assert every([1, True])
     assert not every([1, 0])
     with pytest.raises(AssertionError, match="nothing to check"):
         every([])
 
 
-def test_a_collection_may_be_empty_unless_its_source_says_otherwise():
-    """A list that is written out has elements; a variable may have none."""
+def test_a_collection_may_be_empty_unless_its_source_shows_elements():
+    """A list display has elements; a variable may have none."""
     assert holds_elements(ast.parse("[1]", mode="eval").body, set())
     assert not holds_elements(ast.parse("[]", mode="eval").body, set())
     assert not holds_elements(ast.parse("found", mode="eval").body, set())

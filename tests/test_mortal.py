@@ -1,4 +1,4 @@
-"""A test in which a real server crashed is run again; any other is not."""
+"""A test is repeated if a real server crashed during it, and only then."""
 
 import os
 import re
@@ -19,7 +19,7 @@ from blsnb.parity.triton import server_process
 from blsnb.parity.triton.environment import TritonEnv
 
 runs = []
-# It stands for the real server, which ends as it is told.
+# Stands for the real server; it ends as the test requires.
 SERVER = 'import os, signal; {end}'
 ENV = TritonEnv(sys.executable, "", sys.executable, "", "none")
 
@@ -37,7 +37,7 @@ CRASH = "os.abort()"
 
 
 def outcome(folder: Path, **test: object) -> str:
-    """Return what pytest says of a test."""
+    """Return pytest's summary of a test."""
     given = {"marks": REAL, "enough": 2, "end": CRASH, "words": ""}
     (folder / "test_it.py").write_text(TEST.format(**given | test))
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = triton_server\n")
@@ -49,8 +49,8 @@ def outcome(folder: Path, **test: object) -> str:
 
 
 @pytest.mark.parametrize(("enough", "said"), [(3, "1 passed"), (4, "1 failed")])
-def test_it_is_run_three_times(tmp_path, enough, said):
-    """One that fails again and again has failed."""
+def test_a_test_runs_at_most_three_times(tmp_path, enough, said):
+    """If it fails each time, it has failed."""
     assert said == outcome(tmp_path, enough=enough)
 
 
@@ -62,8 +62,8 @@ def test_it_is_run_three_times(tmp_path, enough, said):
         {"marks": ""},
         {"end": "pass", "words": "UNAVAILABLE: Socket closed, lock_exception"},
     ],
-    ids=["refused to start", "was stopped", "test of ours", "text of a crash"],
+    ids=["refused to start", "was stopped", "not a server's test", "text of a crash"],
 )
-def test_without_a_crash_a_failure_is_one(tmp_path, test):
-    """Whatever its text says, and however else a server ended."""
+def test_a_failure_without_a_crash_is_not_repeated(tmp_path, test):
+    """Neither its text nor another end of the server matters."""
     assert "1 failed" == outcome(tmp_path, **test)

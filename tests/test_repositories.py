@@ -82,7 +82,7 @@ def test_what_is_no_folder_cannot_be_imported(server, tmp_path, path):
     """The error names it."""
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(RepositoryError, match=f"{path}' is no folder of models"):
+    with pytest.raises(RepositoryError, match=f"{path}' is not a folder of models"):
         server.import_repository(tmp_path / path)
 
 

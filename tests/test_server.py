@@ -144,7 +144,7 @@ def test_a_startup_model_that_fails_leaves_no_server(tmp_path, private):
 
 def test_a_repository_that_is_not_there(tmp_path, private):
     """It is named, and no folder is left."""
-    with pytest.raises(RepositoryError, match="is no folder of models"):
+    with pytest.raises(RepositoryError, match="is not a folder of models"):
         Server(model_repository=tmp_path / "none")
 
     assert [] == list(private.iterdir())

@@ -1,4 +1,4 @@
-"""Waiting for conditions, with a deadline: the one place where tests let time pass."""
+"""Wait for conditions, with a deadline; other tests do not sleep."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 
 PATIENCE_S = 60.0
-"""Maximum time that a condition has to come true."""
+"""Maximum time until a condition holds."""
 TICK_S = 0.01
-"""Time between two looks at a condition."""
+"""Time between two evaluations of a condition."""
 
 
 def until(
@@ -16,14 +16,8 @@ def until(
     patience_s: float = PATIENCE_S,
     tick_s: float = TICK_S,
 ) -> bool:
-    """Wait until a condition holds, at most for `patience_s`; return whether it does.
-
-    Parameters
-    ----------
-    holds
-        The condition; it is looked at every `tick_s` seconds.
-    """
+    """Wait for a condition, at most for `patience_s`; return whether it holds."""
     deadline = time.monotonic() + patience_s
-    while not (found := bool(holds())) and time.monotonic() < deadline:
+    while not (result := bool(holds())) and time.monotonic() < deadline:
         time.sleep(tick_s)
-    return found
+    return result

@@ -1,4 +1,4 @@
-"""The command ``blsnb``: what ``%triton`` does in a notebook, in a terminal."""
+"""The command ``blsnb``: for the terminal what ``%triton`` is for notebooks."""
 
 from blsnb.command.program import main
 

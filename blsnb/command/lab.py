@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from blsnb.command.arguments import asks_for_help, first
 from blsnb.command.process import become, check_installed
-from blsnb.command.words import asks_for_help, first
 from blsnb.magics.commands.tutorial import FOLDER, copy_notebooks, notebooks
 
 _HELP = f"""\
@@ -16,18 +16,18 @@ usage: blsnb lab [FOLDER] [OPTION OF JUPYTERLAB ...]
 Copy the tutorial notebooks into a folder, unless they are there, and open the first
 one in JupyterLab. Notebooks that were changed stay as they are.
 
-  FOLDER  where to; it is made if need be ({FOLDER})
+  FOLDER  folder of the copies, created if missing ({FOLDER})
 
 Options after it are JupyterLab's, such as --no-browser or --port 8889.
 """
 
 
 def run(words: Sequence[str]) -> int:
-    """Become JupyterLab.
+    """Copy the notebooks and replace this process by JupyterLab.
 
     Raises
     ------
-    Mistake
+    CommandError
         JupyterLab is not installed.
     NotebookError
         The notebooks cannot be written.
@@ -40,7 +40,7 @@ def run(words: Sequence[str]) -> int:
     copied = copy_notebooks(Path(folder or FOLDER).expanduser())
     print("\n".join(copied.lines()))
     if os.geteuid() == 0 and "--allow-root" not in options:
-        # In a container one is often root, and JupyterLab asks whether that is meant.
+        # JupyterLab refuses to run as root, which is usual in containers.
         options = ["--allow-root", *options]
     opened = copied.folder / notebooks()[0].name
     become("jupyterlab", [str(opened), *options])

@@ -1,4 +1,4 @@
-"""Another program that takes the place of this one."""
+"""Replace this process by another program."""
 
 from __future__ import annotations
 
@@ -8,33 +8,19 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from blsnb.command.words import Mistake
+from blsnb.command.arguments import CommandError
 
 
 def check_installed(module: str, package: str) -> None:
-    """Refuse to go on without a module.
-
-    Parameters
-    ----------
-    package
-        What to install then.
-
-    Raises
-    ------
-    Mistake
-        It is not installed.
-    """
+    """Raise an error that names the package to install if a module is missing."""
     if importlib.util.find_spec(module) is None:
-        raise Mistake(
+        raise CommandError(
             f"{module} is not installed: {sys.executable} -m pip install {package!r}"
         )
 
 
 def become(module: str, words: Sequence[str]) -> NoReturn:
-    """Run a module in the place of this process, which ends with its status.
-
-    Signals, the terminal and Ctrl-C are the other program's alone.
-    """
+    """Replace this process by ``python -m module``, which receives all signals."""
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv(sys.executable, [sys.executable, "-m", module, *words])

@@ -1,7 +1,7 @@
-"""The program: finds the subcommand, runs it, and ends with a status.
+"""Find the subcommand, run it, and return its exit status.
 
-0: done. 1: done, and what was looked at is not as it should be. 2: it could not be
-done, and a line on stderr says why.
+0: success. 1: a test failed or an answer differs. 2: the command could not be run; a
+line on stderr says why.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import NamedTuple
 
-from blsnb.command.words import Mistake
+from blsnb.command.arguments import CommandError
 from blsnb.errors import BlsnbError
 
-MISTAKE = 2
+_FAILED = 2
 _INTERRUPTED = 130
 _PIPE_CLOSED = 141
-"""As a shell tells of a process that a signal has ended: SIGINT, SIGPIPE."""
+"""The shell's exit status of a process ended by SIGINT or SIGPIPE."""
 
 
 class Subcommand(NamedTuple):
-    """One subcommand: how it is written, and what it does."""
+    """The usage and the summary of a subcommand."""
 
     usage: str
     summary: str
 
 
-# Each is a module of this room with a function `run`, imported when it is asked for.
+# Each is a module of this package with a function `run`, imported when it is used.
 SUBCOMMANDS = {
     "lab": Subcommand(
         "[FOLDER] [OPTION ...]", "open the tutorial notebooks in JupyterLab"
@@ -53,48 +53,48 @@ SUBCOMMANDS = {
 
 
 def help_text() -> str:
-    """Return what ``blsnb --help`` prints: each subcommand, and what it does."""
+    """Return the text of ``blsnb --help``: each subcommand and its summary."""
     rows = [
         f"  blsnb {name} {each.usage}\n      {each.summary}"
         for name, each in SUBCOMMANDS.items()
     ]
     listed = "\n".join(rows)
     return (
-        "What %triton does in a notebook, in a terminal.\n\n"
+        "For the terminal what %triton is for notebooks.\n\n"
         f"usage: blsnb SUBCOMMAND ...\n\n{listed}\n\n"
-        "blsnb SUBCOMMAND --help tells more; blsnb --version, which one this is.\n"
-        "Exit status: 0 done; 1 done, but a test failed or an answer differs; 2 not "
-        "done.\n"
+        "blsnb SUBCOMMAND --help shows its options; blsnb --version the version.\n"
+        "Exit status: 0 success; 1 a test failed or an answer differs; 2 the command "
+        "could not be run.\n"
     )
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the command, and return its exit status.
+    """Run the command and return its exit status.
 
     Parameters
     ----------
     words
-        Those after ``blsnb``; of the process if None.
+        The words after ``blsnb``; those of the process if None.
     """
     name, *rest = [*(sys.argv[1:] if words is None else words)] or ["--help"]
     if name == "help" and rest:
         name, rest = rest[0], ["--help"]
     try:
         status = _run(name, rest)
-        # Else a reader that has gone is met when the process ends.
+        # A closed pipe must raise here, not when the process ends.
         sys.stdout.flush()
-    except SystemExit as asked:
-        # An option such as --help ends so.
-        return asked.code if isinstance(asked.code, int) else 0
+    except SystemExit as exit_:
+        # Raised by options such as --help.
+        return exit_.code if isinstance(exit_.code, int) else 0
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # What is still to be written goes nowhere.
+        # Discard the rest of the output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _PIPE_CLOSED
-    except (Mistake, BlsnbError, OSError) as error:
+    except (CommandError, BlsnbError, OSError) as error:
         print(f"blsnb {name}: {error}", file=sys.stderr)
-        return MISTAKE
+        return _FAILED
     return status
 
 
@@ -107,6 +107,6 @@ def _run(name: str, words: list[str]) -> int:
         return 0
     if name not in SUBCOMMANDS:
         known = ", ".join(SUBCOMMANDS)
-        raise Mistake(f"there is no such subcommand; there are {known}")
+        raise CommandError(f"there is no such subcommand; there are {known}")
     status: int = importlib.import_module(f"blsnb.command.{name}").run(words)
     return status

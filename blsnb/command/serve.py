@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from blsnb.command.words import Mistake, Parser
+from blsnb.command.arguments import CommandError, Parser
 from blsnb.errors import ModelLoadError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _ABOUT = """\
 Serve model repositories as a Triton server does, for clients of Triton, until Ctrl-C
-or SIGTERM ends it. It is no production server: that is Triton.
+or SIGTERM ends it. It is not a production server; Triton is.
 """
 MODES = ("none", "poll", "explicit")
 
@@ -42,7 +42,7 @@ def flags() -> Parser:
         "--model-control-mode",
         choices=MODES,
         default=MODES[0],
-        help="none: all models are loaded at the start; poll: and again when their "
+        help="none: all models are loaded at startup; poll: and again when their "
         "files change; explicit: those of --load-model, and what clients load (none)",
     )
     add(
@@ -50,7 +50,7 @@ def flags() -> Parser:
         action="append",
         default=[],
         metavar="NAME",
-        help="a model to load at the start; * for all; may be repeated",
+        help="a model to load at startup; * for all; may be repeated",
     )
     add(
         "--keep-going",
@@ -68,16 +68,16 @@ def run(words: Sequence[str]) -> int:
 
     Raises
     ------
-    Mistake
-        The words are wrong, or a port cannot be had.
+    CommandError
+        The words are wrong, or a port is taken.
     RepositoryError, ModelLoadError
-        There is no such repository, or a model does not load.
+        The repository does not exist, or a model does not load.
     """
     from blsnb.serving.endpoints import serve
 
     given = flags().parse_args(words)
     if given.load_model and given.model_control_mode != "explicit":
-        raise Mistake("--load-model needs --model-control-mode explicit")
+        raise CommandError("--load-model needs --model-control-mode explicit")
     with _sigterm_as_ctrl_c(), _server(given) as server:
         try:
             with warnings.catch_warnings(record=True) as warned:
@@ -87,10 +87,10 @@ def run(words: Sequence[str]) -> int:
                     server, **ports, metrics=given.metrics, host=given.host
                 )
         except OSError as error:
-            raise Mistake(error.strerror or str(error)) from error
+            raise CommandError(error.strerror or str(error)) from error
         for warning in warned:
             print(f"blsnb serve: {warning.message}", file=sys.stderr)
-        with endpoints, _told_to_end() as end:
+        with endpoints, _end_signal() as end:
             print("\n".join(_lines(server, endpoints)), flush=True)
             end.wait()
     return 0
@@ -108,7 +108,7 @@ def _server(given: argparse.Namespace) -> Server:
             triton_release=given.triton_release,
         )
     except ValueError as error:
-        raise Mistake(str(error)) from error
+        raise CommandError(str(error)) from error
     except ModelLoadError as error:
         # In the words of this command.
         error.advice = error.advice.replace("exit_on_error=False", "--keep-going")
@@ -131,33 +131,33 @@ def _lines(server: Server, endpoints: Endpoints) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _sigterm_as_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM, too, end a load in order, and the process with its own status."""
-    told = threading.Event()
+    """Handle SIGTERM like Ctrl-C, but exit with SIGTERM's status."""
+    terminated = threading.Event()
 
     def end(*_: object) -> None:
-        told.set()
+        terminated.set()
         signal.raise_signal(signal.SIGINT)
 
-    deaf = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    if deaf:
-        # So a script's shell has it for what it starts with &; SIGTERM needs it.
+    is_ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if is_ignored:
+        # Shells ignore SIGINT in background processes; SIGTERM is handled by it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     before = signal.signal(signal.SIGTERM, end)
     try:
         yield
     except KeyboardInterrupt:
-        if told.is_set():
+        if terminated.is_set():
             raise SystemExit(128 + signal.SIGTERM) from None
         raise
     finally:
         signal.signal(signal.SIGTERM, before)
-        if deaf:
+        if is_ignored:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextlib.contextmanager
-def _told_to_end() -> Iterator[threading.Event]:
-    """Give an event that Ctrl-C and SIGTERM set while the block runs."""
+def _end_signal() -> Iterator[threading.Event]:
+    """Yield an event that Ctrl-C and SIGTERM set."""
     end = threading.Event()
     signals = (signal.SIGINT, signal.SIGTERM)
     before = {each: signal.signal(each, lambda *_: end.set()) for each in signals}

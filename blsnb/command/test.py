@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from blsnb.command.arguments import CommandError, asks_for_help, first
 from blsnb.command.process import become, check_installed
-from blsnb.command.words import Mistake, asks_for_help, first
 
 _HELP = """\
 usage: blsnb test REPOSITORY [OPTION OF PYTEST ...]
@@ -17,7 +17,7 @@ what the fixture triton_server serves; each test has a server of its own, unless
 
 Options after the repository are pytest's, such as -k, -x or
 
-  --triton-artefacts FOLDER  where to keep the pages of failed tests' runs
+  --triton-artefacts FOLDER  folder of the pages of failed tests' runs
 
 Tests elsewhere: pytest --triton-repository REPOSITORY FOLDER
 
@@ -27,25 +27,25 @@ _TESTS = "tests"
 
 
 def run(words: Sequence[str]) -> int:
-    """Become pytest.
+    """Replace this process by pytest.
 
     Raises
     ------
-    Mistake
-        There is no such repository, or it has no tests; or pytest is missing.
+    CommandError
+        The repository does not exist, has no tests, or pytest is missing.
     """
     if asks_for_help(words):
         print(_HELP, end="")
         return 0
     repository, options = first(words)
     if repository is None:
-        raise Mistake("name a model repository (see blsnb test --help)")
+        raise CommandError("name a model repository (see blsnb test --help)")
     folder = Path(repository)
     if not folder.is_dir():
-        raise Mistake(f"{repository!r} is no folder of models")
+        raise CommandError(f"{repository!r} is not a folder of models")
     tests = folder / _TESTS
     if not tests.is_dir():
-        raise Mistake(
+        raise CommandError(
             f"{repository!r} has no folder {_TESTS!r}. Tests elsewhere: "
             f"pytest --triton-repository {repository} FOLDER"
         )

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blsnb.command.words import Mistake, Parser
+from blsnb.command.arguments import CommandError, Parser
 from blsnb.magics.commands import trace_files
 
 _ABOUT = """\
 Show a file as a tree of calls: a .blsrun that run.save() wrote, or a trace that a
-Triton server wrote with --trace-config. With one of the options that name a FILE it is
-written there instead.
+Triton server wrote with --trace-config. An option that names a FILE writes it there
+instead.
 """
-_MOST = 12
+_MAX_SHOWN = 12
+"""Maximum number of runs printed."""
 
 
 def flags() -> Parser:
@@ -29,10 +30,10 @@ def run(words: Sequence[str]) -> int:
 
     Raises
     ------
-    Mistake
-        There is no such file or no such run, or it cannot be written.
+    CommandError
+        The file or the run does not exist, or the output cannot be written.
     TraceFileError
-        The file is neither.
+        The file is neither a run nor a trace.
     """
     from blsnb.views.tree import tree
 
@@ -43,15 +44,15 @@ def run(words: Sequence[str]) -> int:
         lines = trace_files.write(traces, given)
     except OSError as error:
         why = error.strerror or str(error)
-        raise Mistake(f"{given.file!r} is no file that can be read: {why}") from error
+        raise CommandError(f"{given.file!r} cannot be read: {why}") from error
     except trace_files.TraceFilesError as error:
-        raise Mistake(str(error)) from error
+        raise CommandError(str(error)) from error
     if lines:
         print("\n".join(lines))
         return 0
-    for trace in traces[:_MOST]:
+    for trace in traces[:_MAX_SHOWN]:
         print(f"{tree(trace)}\n")
-    left_out = len(traces) - _MOST
+    left_out = len(traces) - _MAX_SHOWN
     if left_out > 0:
         print(f"… {left_out:,} more; --run N shows the N-th.")
     return 0

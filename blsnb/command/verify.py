@@ -1,4 +1,4 @@
-"""``blsnb verify``: the same requests here and on a real Triton server, compared."""
+"""``blsnb verify``: compare the answers of a real Triton server with ours."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blsnb.command.words import Mistake, Parser
+from blsnb.command.arguments import CommandError, Parser
 from blsnb.parts.server_parts import parts_of
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ def flags() -> Parser:
     parser = Parser("verify", _ABOUT, verify.NOTES)
     add = parser.add_argument
     add("repository", metavar="REPOSITORY", help="a folder of models")
-    add("name", metavar="NAME", help="the model that is asked")
+    add("name", metavar="NAME", help="the model")
     add(
         "inputs",
         nargs="*",
         metavar="INPUT=EXPRESSION",
-        help="of one request: Python expressions, such as X=[1,2] or "
+        help="inputs of a request: Python expressions, such as X=[1,2] or "
         "'X=np.ones(3, np.float32)'",
     )
     verify.add_options(parser)
@@ -43,25 +43,25 @@ def flags() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Compare, say what differs, and return whether anything does.
+    """Compare, print the differences, and return 1 if there are any.
 
     Raises
     ------
-    Mistake
+    CommandError
         The words are wrong, or a file cannot be read or written.
     BlsnbError
-        There is nothing to compare with, or nothing to compare.
+        There is no real server, or no request to compare.
     """
     given = flags().parse_intermixed_args(words)
     inputs = dict(map(_input, given.inputs))
-    # Without inputs there may still be a request: of a model that has none.
+    # A model without inputs can be compared, too, unless cases are given.
     first = None if given.cases and not inputs else inputs
     try:
         with _server(given) as server:
             _check_serves(server, given.name)
             parity = _compared(server, first, given)
     except ValueError as error:
-        raise Mistake(str(error)) from error
+        raise CommandError(str(error)) from error
     print(parity)
     if given.html is not None:
         parity.save(given.html)
@@ -81,7 +81,7 @@ def _server(given: argparse.Namespace) -> Server:
 
 
 def _check_serves(server: Server, name: str) -> None:
-    """Say why a model does not load, if it does not: the others need not matter."""
+    """Raise the load error of the model; other models may fail to load."""
     directory = parts_of(server).repository.directory(name)
     if directory is not None and server.model(name).state != "READY":
         server.load(name)
@@ -103,7 +103,7 @@ def _compared(
             progress=_print,
         )
     except OSError as error:
-        raise Mistake(f"{given.cases}: {error.strerror}") from error
+        raise CommandError(f"{given.cases}: {error.strerror}") from error
 
 
 def _print(share: float, words: str) -> None:
@@ -111,19 +111,13 @@ def _print(share: float, words: str) -> None:
 
 
 def _input(word: str) -> tuple[str, Any]:
-    """Return the name and the value of an input.
-
-    Raises
-    ------
-    Mistake
-        It has another form, or its expression fails.
-    """
+    """Return the name and the value of an input."""
     import numpy as np
 
     name, equals, expression = word.partition("=")
     if not (name and equals):
-        raise Mistake(f"expected INPUT=expression, not {word!r}")
+        raise CommandError(f"expected INPUT=expression, not {word!r}")
     try:
         return name, eval(expression, {"np": np, "numpy": np})
     except Exception as error:
-        raise Mistake(f"{word}: {type(error).__name__}: {error}") from error
+        raise CommandError(f"{word}: {type(error).__name__}: {error}") from error

@@ -1,4 +1,4 @@
-"""Change: a model's folder is staged whole and becomes visible in one step."""
+"""Change a model's folder in one step: stage the new state, then swap."""
 
 from __future__ import annotations
 
@@ -25,43 +25,33 @@ _HIDDEN = ".blsnb-"
 class Change:
     """A new state of a model's folder in the private repository.
 
-    A single file is exchanged by itself; else the folder is staged anew, and shares
-    the files that stay with the present one.
+    A single file is swapped by itself; else a new folder is staged, which shares
+    unchanged files with the present one.
 
     Parameters
     ----------
-    place
+    folder
         The model's folder.
     files
-        What to write and remove.
+        Files to write and remove.
     original
-        A folder of the user's to start from, if the model has none of its own.
+        The user's folder to start from, if the private folder does not exist.
     """
 
-    def __init__(self, place: Path, files: Files, original: Path | None = None) -> None:
-        self._place = place
+    def __init__(
+        self, folder: Path, files: Files, original: Path | None = None
+    ) -> None:
+        self._folder = folder
         self._files = files
         self._original = original
-        self._staged = unique(place.parent, _HIDDEN)
-        self._swap = Swap(self._staged, place)
+        self._staged = unique(folder.parent, _HIDDEN)
+        self._swap = Swap(self._staged, folder)
 
     @contextlib.contextmanager
     def made(self, is_kept: Callable[[], bool]) -> Iterator[None]:
-        """Make the change; undo it if the block raises.
-
-        Parameters
-        ----------
-        is_kept
-            Whether the change stays although the block raised.
-
-        Raises
-        ------
-        RepositoryError
-            A path leads out of the folder, a file to copy is missing, or the disk
-            refuses.
-        """
+        """Make the change; undo it if the block raises and `is_kept` returns False."""
         done = False
-        # Settled twice: an interrupt may come in the midst of the first time.
+        # Settled twice: the first time may be interrupted.
         try:
             try:
                 self._apply()
@@ -79,11 +69,11 @@ class Change:
         self._swap.discard()
 
     def _follow(self) -> None:
-        """Keep the working directory: a model may have chosen its own folder."""
+        """Keep the working directory, which a model may have set to its folder."""
         with contextlib.suppress(OSError):
             here = Path.cwd()
             if here.is_relative_to(self._staged):
-                os.chdir(self._place / here.relative_to(self._staged))
+                os.chdir(self._folder / here.relative_to(self._staged))
 
     def _apply(self) -> None:
         try:
@@ -94,9 +84,9 @@ class Change:
             raise RepositoryError(f"{what}; the model is as it was") from error
 
     def _stage(self) -> bool:
-        """Write what is new beside the model's folder; False if nothing is."""
-        if self._place.is_dir():
-            new = {p: c for p, c in self._files.items() if _is_new(self._place, p, c)}
+        """Stage what differs from the folder; return whether anything does."""
+        if self._folder.is_dir():
+            new = {p: c for p, c in self._files.items() if _is_new(self._folder, p, c)}
             if not new:
                 return False
             if len(new) == 1 and self._stage_file(*next(iter(new.items()))):
@@ -105,11 +95,11 @@ class Change:
         return True
 
     def _stage_file(self, relative: str, content: FileContent | None) -> bool:
-        """Write a file anew that can be exchanged by itself."""
-        path = inside(self._place, relative)
+        """Stage a single file if it can be swapped by itself."""
+        path = inside(self._folder, relative)
         is_file = path.parent.is_dir() and not path.is_dir()
-        # Without a version the change may need a folder, too.
-        versions = ModelDirectory(self._place).versions
+        # Without a version folder the change may have to make one.
+        versions = ModelDirectory(self._folder).versions
         if content is None or not is_file or not versions:
             return False
         self._swap = Swap(self._staged, path)
@@ -117,42 +107,36 @@ class Change:
         return True
 
     def _stage_folder(self) -> None:
-        if self._place.is_dir():
-            link_tree(self._place, self._staged)
+        if self._folder.is_dir():
+            link_tree(self._folder, self._staged)
         else:
             self._staged.mkdir()
             self._copy_original()
         for relative, content in self._files.items():
             if _is_new(self._staged, relative, content):
                 _write(inside(self._staged, relative), content)
-        staged = ModelDirectory(self._staged, self._place.name)
+        staged = ModelDirectory(self._staged, self._folder.name)
         if staged.is_ensemble() and not staged.versions:
-            # It has no model file, and needs a version all the same.
+            # An ensemble has no model file, but needs a version folder.
             staged.version_dir(1).mkdir()
 
     def _copy_original(self) -> None:
-        """Copy the user's files, which are never written."""
+        """Copy the user's files, which are never changed."""
         found = {} if self._original is None else contents(self._original)
         for inner, source in found.items():
             copy = self._staged / inner
             copy.mkdir() if source.is_dir() else shutil.copy2(source, copy)
 
     def _named(self, error: OSError) -> str:
-        """Return the file that an error is about, where it was to be."""
+        """Return the final path of the file that an error names."""
         found = Path(os.fsdecode(error.filename or self._staged))
         if found.is_relative_to(self._staged):
-            return str(self._place / found.relative_to(self._staged))
+            return str(self._folder / found.relative_to(self._staged))
         return str(found)
 
 
 def _is_new(folder: Path, relative: str, content: FileContent | None) -> bool:
-    """Whether a file of a model differs from what it shall hold.
-
-    Raises
-    ------
-    RepositoryError
-        The path leads out of the folder, or the file to copy is missing.
-    """
+    """Whether a file of a model differs from its new content."""
     path = inside(folder, relative)
     if content is None:
         return os.path.lexists(path)
@@ -166,7 +150,7 @@ def _is_new(folder: Path, relative: str, content: FileContent | None) -> bool:
 
 
 def _write(path: Path, content: FileContent | None) -> None:
-    # A link would lead elsewhere, and a file is shared with the present folder.
+    # Never write in place: a link leads elsewhere, a file is shared.
     remove(path)
     if os.path.lexists(path):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
@@ -176,13 +160,7 @@ def _write(path: Path, content: FileContent | None) -> None:
 
 
 def inside(folder: Path, relative: str) -> Path:
-    """Return the path of a file in a model's folder.
-
-    Raises
-    ------
-    RepositoryError
-        It leads out of it.
-    """
+    """Return the path of a file in a model's folder; refuse paths outside of it."""
     parts = PurePosixPath(relative).parts
     if not parts or PurePosixPath(relative).is_absolute() or ".." in parts:
         raise RepositoryError(
@@ -197,14 +175,9 @@ def inside(folder: Path, relative: str) -> Path:
 
 
 def link_tree(folder: Path, copy: Path) -> None:
-    """Make a copy of a folder that shares its files; links in it stay links.
+    """Copy a folder with hard links to its files; symbolic links stay links.
 
-    A model may remove files of its folder meanwhile: what is gone is left out.
-
-    Raises
-    ------
-    OSError
-        The copy cannot be written, or the folder cannot be read.
+    A file that a model removes meanwhile is left out.
     """
     copy.mkdir()
     for entry in list(os.scandir(folder)):
@@ -213,7 +186,7 @@ def link_tree(folder: Path, copy: Path) -> None:
                 link_tree(Path(entry.path), copy / entry.name)
             else:
                 _link(Path(entry.path), copy / entry.name)
-    # Whether a version is loaded anew depends on the times of its folders.
+    # Whether a version is reloaded depends on the times of its folders.
     shutil.copystat(folder, copy)
 
 
@@ -239,7 +212,7 @@ def _encoded(content: str | bytes) -> bytes:
 
 
 def _same_file(source: Path, copy: Path) -> bool:
-    """Whether a copy made before still is one: large weights are copied once."""
+    """Whether an earlier copy is up to date: large weights are copied once."""
     if not copy.is_file():
         return False
     old, new = copy.stat(), source.stat()

@@ -1,4 +1,4 @@
-"""Copies of models: read through links, written whole or not at all."""
+"""Copies of models, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from blsnb.errors import ModelConfigError, RepositoryError
+from blsnb.errors import RepositoryError
 from blsnb.files.owned import locked, matching, remove, unique
 from blsnb.files.swap import OLD, Swap, put_back
 from blsnb.repository.directory import ModelDirectory
@@ -21,17 +21,17 @@ _PROBE = "-probe"
 
 
 class ModelCopy:
-    """A copy of a model that takes the place of what is in a folder, in one step.
+    """A copy of a model that replaces an earlier one in a single step.
 
-    It is staged on the folder's file system, beside the folder where that is possible:
-    Triton takes every folder in a repository for a model, hidden ones too.
+    It is staged beside the target if both are on one file system: Triton takes every
+    folder in a repository for a model, hidden ones included.
 
     Parameters
     ----------
     directory
         The model.
     target
-        The folder that the copy is put into; its path has no links.
+        The folder that receives the copy; its path has no links.
     """
 
     def __init__(self, directory: ModelDirectory, target: Path) -> None:
@@ -45,7 +45,7 @@ class ModelCopy:
         self._probe = self._target / f"{staged.name}{_PROBE}"
 
     def write(self, announce: Callable[[dict[str, str]], None]) -> dict[str, str]:
-        """Copy the model and put the copy in its place.
+        """Copy the model, then replace the earlier copy.
 
         Parameters
         ----------
@@ -60,11 +60,11 @@ class ModelCopy:
         Raises
         ------
         OSError
-            A file cannot be read or written; what is there is as it was.
+            A file cannot be read or written; the earlier copy is unchanged.
         RepositoryError
-            A link of the model leads nowhere.
+            A link of the model is broken.
         """
-        # Settled twice: an interrupt may come in the midst of the first time.
+        # Settled twice: the first time may be interrupted.
         try:
             try:
                 if not self._can_move():
@@ -79,7 +79,7 @@ class ModelCopy:
         return written
 
     def _can_move(self) -> bool:
-        """Whether a folder can be moved from where it is staged to the target."""
+        """Whether the staged folder can be moved to the target."""
         probe = self._swap.staged
         try:
             probe.touch(exist_ok=False)
@@ -99,24 +99,18 @@ class ModelCopy:
 
 
 def complete_exports(target: Path) -> None:
-    """Put right what exports to a folder left when they were killed.
+    """Complete exports to a folder that were killed.
 
-    An export that is running keeps the folder locked, and is left alone.
+    A running export keeps the folder locked and is left alone.
     """
-    # A folder that may not be written holds nothing of ours.
+    # An export never wrote to a folder that is not writable.
     with contextlib.suppress(OSError), locked(target, 0) as is_locked:
         if is_locked:
             complete_locked(target.resolve())
 
 
 def complete_locked(target: Path) -> None:
-    """Do the same in a folder that the caller has locked.
-
-    Raises
-    ------
-    OSError
-        A model cannot be moved back.
-    """
+    """Complete killed exports to a folder that the caller has locked."""
     prefix, suffixes = _prefix(target), f"({re.escape(OLD)}|{_PROBE})?"
     for folder in (target.parent, target):
         for path in matching(folder, prefix, suffixes):
@@ -126,7 +120,7 @@ def complete_locked(target: Path) -> None:
 
 
 def _prefix(target: Path) -> str:
-    """Return how the names of staged folders begin that belong to a target."""
+    """Return the prefix of the names of a target's staged folders."""
     digest = hashlib.sha256(os.fsencode(target.name)).hexdigest()
     return f".blsnb-export-{digest[:_DIGITS]}-"
 
@@ -137,7 +131,7 @@ def contents(folder: Path) -> dict[str, Path]:
     Raises
     ------
     RepositoryError
-        A link leads nowhere, or to a folder that it lies in.
+        A link is broken, or leads to a folder above it.
     """
     found: dict[str, Path] = {}
     _collect(folder, "", frozenset(), found)
@@ -149,12 +143,12 @@ def _collect(
 ) -> None:
     real = folder.resolve()
     if real in above:
-        raise RepositoryError(f"{folder} is a link to a folder that it lies in")
+        raise RepositoryError(f"{folder} is a link to a folder above it")
     for entry in sorted(folder.iterdir()):
         if entry.name in LEFT_OUT:
             continue
         if not entry.is_dir() and not entry.is_file():
-            raise RepositoryError(f"{entry} is no file, and no link to one")
+            raise RepositoryError(f"{entry} is neither a file nor a link to one")
         found[prefix + entry.name] = entry
         if entry.is_dir():
             _collect(entry, f"{prefix}{entry.name}/", above | {real}, found)
@@ -164,8 +158,8 @@ def _copied(directory: ModelDirectory, to: Path) -> dict[str, str]:
     """Copy a model and return the digests of its files, by path in it."""
     written: dict[str, str] = {}
     to.mkdir()
-    if _is_ensemble(directory) and not directory.versions:
-        # It has nothing to put there, and Triton wants the folder all the same.
+    if directory.is_ensemble() and not directory.versions:
+        # An ensemble has no files, but Triton requires a version folder.
         (to / "1").mkdir()
     for inner, source in contents(directory.path).items():
         copy = to / inner
@@ -176,10 +170,3 @@ def _copied(directory: ModelDirectory, to: Path) -> dict[str, str]:
         shutil.copymode(source, copy)
         written[inner] = digest_of(copy)
     return written
-
-
-def _is_ensemble(directory: ModelDirectory) -> bool:
-    try:
-        return directory.config().scheduling == "ensemble_scheduling"
-    except ModelConfigError:
-        return False

@@ -1,4 +1,4 @@
-"""ModelDirectory: one model's folder, read as Triton reads it."""
+"""One model's folder, read as Triton reads it."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from blsnb.model.config import ModelConfig, parse_pbtxt
 
 CONFIG_FILE = "config.pbtxt"
 _NUMBER = re.compile(r"[ \t]*\+?(?P<number>\d+)")
-"""What C reads as a number: whatever follows it is not looked at."""
-_LARGEST = (1 << 63) - 1
+"""A number as C reads it; the text after it is ignored."""
+_MAX_VERSION = (1 << 63) - 1
 _SOURCES = (".py", ".pbtxt")
 
 
 class Stamp(NamedTuple):
-    """What tells that a file was changed."""
+    """Time and size of a file, which change with it."""
 
     modified_ns: int
     byte_size: int
 
 
 Files = Mapping[str, Stamp]
-"""Of a model's folder: by path in it, folders with a slash behind."""
+"""The files of a model's folder by path; the paths of folders end with a slash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,11 @@ class ModelDirectory:
     path
         ``<repository>/<model>``.
     model
-        The model's name, where it is not the last part of the path.
+        The model's name, if it is not the last part of the path.
     override
-        The configuration that takes the place of the one in the folder.
+        The configuration that replaces the folder's.
     config_name
-        Of the file in ``configs`` that takes the place of ``config.pbtxt``, if it is
-        there.
+        Name of the file in ``configs`` that replaces ``config.pbtxt``, if it exists.
 
     References
     ----------
@@ -65,7 +64,7 @@ class ModelDirectory:
 
     @property
     def config_file(self) -> Path:
-        """Where the configuration is, if there is one."""
+        """Path of the configuration, which may not exist."""
         if self.config_name:
             other = self.path / "configs" / f"{self.config_name}.pbtxt"
             if os.path.exists(other):
@@ -76,8 +75,8 @@ class ModelDirectory:
     def versions(self) -> list[int]:
         """Numbers of the version folders, ascending.
 
-        A name is read as C reads a number: ``3abc`` is 3. Names that begin with
-        none, have a leading zero, or are below 0, are ignored.
+        Names are read as C reads a number: ``3abc`` is 3. Names that do not begin with
+        a digit, or have a leading zero, are ignored.
         """
         found = (version_number(entry.name) for entry in folders_in(self.path))
         return sorted({number for number in found if number is not None})
@@ -88,7 +87,7 @@ class ModelDirectory:
 
     @property
     def is_configured(self) -> bool:
-        """Whether there is a configuration, however little it says."""
+        """Whether there is a configuration, even an empty one."""
         return self.override is not None or self.config_file.exists()
 
     def check_config_file(self) -> None:
@@ -108,12 +107,12 @@ class ModelDirectory:
             )
 
     def config(self) -> ModelConfig:
-        """Return the configuration as written; an empty one if there is none.
+        """Return the configuration as written; an empty one if there is no file.
 
         Raises
         ------
         ModelConfigError
-            The text is no configuration, or no UTF-8.
+            The text is not a configuration, or not UTF-8.
         """
         if self.override is not None:
             return self.override
@@ -122,7 +121,7 @@ class ModelDirectory:
             if not file.exists():
                 return ModelConfig()
             if not file.is_file() and not file.is_dir():
-                # To open a pipe could take for ever.
+                # Opening a pipe could block forever.
                 raise OSError(errno.EINVAL, "Not a file")
             text = file.read_text(encoding="utf-8")
         except OSError as error:
@@ -131,45 +130,42 @@ class ModelDirectory:
             raise ModelConfigError(
                 f"failed to read text proto from {file}",
                 code="INTERNAL",
-                advice=f"The file is no UTF-8 text: {error}.",
+                advice=f"The file is not UTF-8 text: {error}.",
             ) from error
         return parse_pbtxt(text, path=str(file))
 
     def files(self) -> Files:
-        """Return time and size of the folder and of all that is in it, by path.
+        """Return time and size of the folder and of everything in it, by path.
 
-        Links are followed; one that leads nowhere is left out.
+        Links are followed; broken ones are left out.
         """
         return dict(_stamps(self.path, "", frozenset()))
 
     def modified_ns(self) -> int:
-        """Return when the folder, or anything in it, was changed last."""
+        """Return the time of the last change to the folder or its contents."""
         return newest_ns(self.files())
 
     def is_ensemble(self) -> bool:
-        """Whether the configuration, as far as it can be read, is an ensemble's."""
+        """Whether there is a valid configuration of an ensemble."""
         try:
             return self.config().is_ensemble
         except ModelConfigError:
             return False
 
     def has_model_file(self) -> bool:
-        """Whether a version holds a file that tells the backend, as model.py does."""
+        """Whether a version has a file that implies a backend, such as model.py."""
         return any(
             identifies_backend(_entries(self.version_dir(number)))
             for number in self.versions
         )
 
     def first_entries(self) -> Entries:
-        """Return what is in the folder that Triton takes for the first version's.
-
-        That is the one whose name sorts first, whatever it is.
-        """
+        """Return the entries of the first folder, which Triton takes for a version."""
         folders = sorted(entry.path for entry in folders_in(self.path))
         return _entries(Path(folders[0])) if folders else {}
 
     def chosen_versions(self, config: ModelConfig) -> list[int]:
-        """Return the versions that the configuration's policy asks for, ascending."""
+        """Return the versions that the configuration's policy selects, ascending."""
         present = self.versions
         policy = config.version_policy
         match policy.WhichOneof("policy_choice"):
@@ -184,7 +180,7 @@ class ModelDirectory:
 
 
 def version_number(name: str) -> int | None:
-    """Return the version that a folder's name stands for; None if it is none.
+    """Return the version of a folder's name; None if the name is not a version.
 
     References
     ----------
@@ -194,12 +190,12 @@ def version_number(name: str) -> int | None:
     if match is None or (name[0] == "0" and len(name) > 1):
         return None
     number = int(match["number"])
-    # On a larger one Triton ends.
-    return number if number <= _LARGEST else None
+    # Triton crashes on a larger one.
+    return number if number <= _MAX_VERSION else None
 
 
 def folders_in(path: Path) -> list[os.DirEntry[str]]:
-    """Return the folders in a folder, and links to such; none if it cannot be read."""
+    """Return the folders in a folder, links included; none if it is unreadable."""
     try:
         with os.scandir(path) as entries:
             return [entry for entry in entries if _is_folder(entry)]
@@ -208,7 +204,7 @@ def folders_in(path: Path) -> list[os.DirEntry[str]]:
 
 
 def _entries(path: Path) -> Entries:
-    """Return what is in a folder, links followed; nothing if it cannot be read."""
+    """Return the entries of a folder, links followed; none if it is unreadable."""
     try:
         with os.scandir(path) as found:
             return {entry.name: _is_folder(entry) for entry in found}
@@ -220,24 +216,24 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
     except OSError:
-        # Links in a circle.
+        # A circle of links.
         return False
 
 
 def _stamps(
     path: Path, inner: str, above: frozenset[tuple[int, int]]
 ) -> Iterator[tuple[str, Stamp]]:
-    """Yield the stamps of a folder and of all that is below it."""
+    """Yield the stamps of a folder and of everything below it."""
     try:
         found = path.stat()
         with os.scandir(path) as entries:
             listed = list(entries)
     except OSError:
-        # It may go, or be forbidden, while we look.
+        # It was removed meanwhile, or may not be read.
         return
     here = (found.st_dev, found.st_ino)
     if here in above:
-        # A link to a folder that it lies in.
+        # A link to a folder above it.
         return
     yield inner, Stamp(found.st_mtime_ns, 0)
     for entry in listed:
@@ -254,20 +250,20 @@ def _stamps(
 
 
 def newest_ns(files: Files) -> int:
-    """Return the time of what was changed last; 0 for nothing."""
+    """Return the time of the last change; 0 without files."""
     return max((stamp.modified_ns for stamp in files.values()), default=0)
 
 
 def is_version_changed(
     number: int, before: Files, now: Files, config_entry: str
 ) -> bool:
-    """Whether a version's files, or some that all versions share, are newer.
+    """Whether a version's files, or files shared by all versions, are newer.
 
     Parameters
     ----------
     config_entry
-        What in the model's folder is, or holds, its configuration, which is judged
-        by what it says.
+        The entry of the model's folder that is, or contains, its configuration; it is
+        ignored, since configurations are compared by content.
 
     References
     ----------
@@ -288,14 +284,14 @@ def is_version_changed(
 
 
 def sources(files: Files) -> dict[str, Stamp]:
-    """Return those that a person writes: Python files and configurations."""
+    """Return the files that people write: Python files and configurations."""
     return {path: files[path] for path in files if path.endswith(_SOURCES)}
 
 
 def _unreadable(file: Path, error: OSError) -> ModelConfigError:
-    """Return the error of a configuration that is there and cannot be read."""
+    """Return the error of a configuration that exists and cannot be read."""
     return ModelConfigError(
         f"failed to open text file for read {file}: {error.strerror}",
         code="INTERNAL",
-        advice="It must be a file, and one that may be read.",
+        advice="It must be a readable file.",
     )

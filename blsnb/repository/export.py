@@ -1,4 +1,4 @@
-"""Export: models leave as a repository that the real server loads."""
+"""Export models as a repository that a real server loads."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from blsnb.repository.repository import ModelRepository
 from blsnb.repository.requirements import REQUIREMENTS, requirements_text
 from blsnb.repository.serving_readme import README, readme_text, release_notes
 
-_MOST_NAMED = 5
-_BUSY_S = 30.0
-"""Seconds to wait for another export to the same folder."""
-_OURS_ALONE = {
+_MAX_NAMED = 5
+"""Maximum number of files that an error names."""
+_LOCK_TIMEOUT_S = 30.0
+"""Maximum wait for another export to the same folder."""
+_BLSNB_PARAMETERS = {
     "BLSNB_ZERO_COPY": "on Triton every input is a copy that may be written",
     "BLSNB_THREAD": "on Triton every instance has a process, and so a thread, of its "
     "own anyway",
@@ -34,16 +35,16 @@ _OURS_ALONE = {
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What an export wrote.
+    """The result of an export.
 
     Parameters
     ----------
     path
         The folder.
     models
-        Names of the models, sorted.
+        Names of the exported models, sorted.
     notes
-        What the reader should know of them.
+        What to know before the models are served.
     """
 
     path: Path
@@ -56,20 +57,20 @@ class Exported:
 
 
 class Export:
-    """Writes models into a folder, each of them whole or not at all.
+    """Writes models into a folder, each completely or not at all.
 
-    A file there that no export wrote, or that was changed since, is foreign: it is
-    never overwritten unless that is asked for. A model that an export wrote is
-    replaced as a whole. Nothing is written through a link.
+    A file in the folder that no export wrote, or that was changed since, is foreign:
+    it is overwritten only with `force`. A model that an export wrote is replaced as a
+    whole. Nothing is written through a link.
 
     Parameters
     ----------
     target
-        The folder; it is made if it is missing.
+        The folder; created if missing.
     release
-        Triton's release that will serve it.
+        The Triton release that will serve it.
     force
-        Whether foreign files may be overwritten.
+        Whether to overwrite foreign files.
     """
 
     def __init__(
@@ -87,13 +88,13 @@ class Export:
         Parameters
         ----------
         notes
-            What is to be said beside what is found here.
+            Further notes for the result.
 
         Raises
         ------
         RepositoryError
-            A foreign file is in the way, so that nothing was written; or a file
-            cannot be read or written, so that its model is as it was.
+            A foreign file is in the way, and nothing was written; or a file cannot be
+            read or written, and its model is unchanged.
         """
         return uninterrupted(lambda: self._exported(directories, notes))
 
@@ -104,21 +105,21 @@ class Export:
         done: list[str] = []
         try:
             self._target.mkdir(parents=True, exist_ok=True)
-            with locked(self._target, _BUSY_S) as is_locked:
+            with locked(self._target, _LOCK_TIMEOUT_S) as is_locked:
                 if is_locked:
                     complete_locked(self._target.resolve())
                 manifest = self._write_all(directories, done)
         except OSError as error:
             raise self._failed(error, done, directories) from error
-        said = [*notes, *(note for each in directories for note in export_notes(each))]
-        said += release_notes(self._target / REQUIREMENTS, self._release)
-        said += self._other_folders(manifest)
-        return Exported(self._target, tuple(done), tuple(said))
+        found = [*notes, *(note for each in directories for note in export_notes(each))]
+        found += release_notes(self._target / REQUIREMENTS, self._release)
+        found += self._other_folders(manifest)
+        return Exported(self._target, tuple(done), tuple(found))
 
     def _write_all(
         self, directories: Sequence[ModelDirectory], done: list[str]
     ) -> Manifest:
-        """Write models and texts; ``done`` receives the names of complete models."""
+        """Write models and texts; add the names of complete models to ``done``."""
         manifest = Manifest.read(self._target)
         if not self._force:
             self._refuse_foreign(manifest, directories)
@@ -151,14 +152,14 @@ class Export:
     def _foreign_files(
         self, manifest: Manifest, directory: ModelDirectory
     ) -> list[str]:
-        """Return the files of a model's place that would be lost."""
-        place = self._target / directory.name
-        if place.is_symlink() or (place.exists() and not place.is_dir()):
+        """Return the files that a model would overwrite."""
+        folder = self._target / directory.name
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
             return [directory.name]
         ours = contents(directory.path)
         foreign = []
-        for file in files_below(place):
-            inner = file.relative_to(place).as_posix()
+        for file in files_below(folder):
+            inner = file.relative_to(folder).as_posix()
             source = ours.get(inner)
             path = f"{directory.name}/{inner}"
             if not _same(source, file) and not manifest.is_ours(self._target, path):
@@ -180,7 +181,7 @@ class Export:
         manifest.save(self._target)
 
     def _write_texts(self, manifest: Manifest) -> None:
-        """Write what concerns all models that are there from this export and others."""
+        """Write the texts on the models of this export and of earlier ones."""
         known = sorted(manifest.models())
         folders = [self._target / name for name in known]
         folders = [folder for folder in folders if folder.is_dir()]
@@ -201,7 +202,7 @@ class Export:
         manifest.replace(name, written)
 
     def _other_folders(self, manifest: Manifest) -> list[str]:
-        """Return a note on each folder that no export wrote: also hidden ones count."""
+        """Return a note on each folder that no export wrote, hidden ones included."""
         there = {entry.name for entry in self._target.iterdir() if entry.is_dir()}
         return [
             f"{name}: this folder is there too, and Triton takes it for a model"
@@ -223,17 +224,11 @@ class Export:
 
 
 def _refuse_in_itself(target: Path, directories: Sequence[ModelDirectory]) -> None:
-    """Refuse a target in the midst of what is exported.
-
-    Raises
-    ------
-    RepositoryError
-        It would be copied into itself, or replaced by its own copy.
-    """
-    place = target.resolve()
+    """Refuse a target that would be copied into itself, or replaced by its copy."""
+    folder = target.resolve()
     for directory in directories:
         source = directory.path.resolve()
-        if place == source.parent or place.is_relative_to(source):
+        if folder == source.parent or folder.is_relative_to(source):
             raise RepositoryError(
                 f"{target} is where model {directory.name!r} comes from; export it to "
                 "another folder"
@@ -243,7 +238,7 @@ def _refuse_in_itself(target: Path, directories: Sequence[ModelDirectory]) -> No
 def _same(source: Path | None, file: Path) -> bool:
     if source is None or not source.is_file():
         return False
-    # Of the model, links are followed; one in the target is foreign.
+    # Links in the model are followed; a link in the target is foreign.
     return digest_of(source.resolve()) == digest_of(file)
 
 
@@ -252,25 +247,25 @@ def exportable(
     names: Sequence[str] | None = None,
     standins: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[list[ModelDirectory], list[str]]:
-    """Return the models to export, and why others of the repository are left out.
+    """Return the models to export, and notes on the models that are left out.
 
     Parameters
     ----------
     names
-        Which; all that can be, if None.
+        Names of the models; all that can be exported if None.
     standins
-        How stand-ins answer, by the models for which they do.
+        Descriptions of stand-ins, by the models that they replace.
 
     Raises
     ------
     RepositoryError
-        One that was named cannot be exported.
+        A named model cannot be exported.
     """
     chosen: list[ModelDirectory] = []
     reasons: list[str] = []
     for name in repository.names() if names is None else dict.fromkeys(names):
         directory = repository.directory(name)
-        reason = _why_not(repository, name) or _stood_in(standins.get(name))
+        reason = _why_not(repository, name) or _why_standin(standins.get(name))
         if directory is not None and not reason:
             chosen.append(directory)
         else:
@@ -292,7 +287,7 @@ def _why_not(repository: ModelRepository, name: str) -> str:
     return ""
 
 
-def _stood_in(how: str | None) -> str:
+def _why_standin(how: str | None) -> str:
     if how is None:
         return ""
     return (
@@ -302,19 +297,19 @@ def _stood_in(how: str | None) -> str:
 
 
 def export_notes(directory: ModelDirectory) -> list[str]:
-    """Return what a model's reader should know before it is served elsewhere."""
+    """Return what to know before a model is served elsewhere."""
     name = directory.name
     try:
         config = directory.config()
     except ModelConfigError as error:
         return [f"{name}: {error.message}; Triton will not load it"]
-    return [*_parameters_of_ours(name, config.parameters), *_unconfigured(directory)]
+    return [*_blsnb_parameters(name, config.parameters), *_unconfigured(directory)]
 
 
-def _parameters_of_ours(name: str, parameters: Mapping[str, str]) -> list[str]:
+def _blsnb_parameters(name: str, parameters: Mapping[str, str]) -> list[str]:
     return [
         f"{name}: the parameter {key} means nothing to Triton: {meaning}"
-        for key, meaning in _OURS_ALONE.items()
+        for key, meaning in _BLSNB_PARAMETERS.items()
         if key in parameters
     ]
 
@@ -330,6 +325,6 @@ def _unconfigured(directory: ModelDirectory) -> list[str]:
 
 
 def _listed(paths: Sequence[str]) -> str:
-    shown = ", ".join(paths[:_MOST_NAMED])
-    more = len(paths) - _MOST_NAMED
+    shown = ", ".join(paths[:_MAX_NAMED])
+    more = len(paths) - _MAX_NAMED
     return f"{shown} and {more} more" if more > 0 else shown

@@ -1,4 +1,4 @@
-"""ModelRepository: the folders of the models, some of them our own."""
+"""The folders of the models: a private one, and the user's."""
 
 from __future__ import annotations
 
@@ -19,34 +19,33 @@ from blsnb.repository.directory import ModelDirectory, folders_in
 Roots = str | Path | Sequence[str | Path] | None
 _PRIVATE = "blsnb-models-"
 _NAME = re.compile(r"[^./\\\0][^/\\\0]*")
-"""A folder's name; hidden folders are no models."""
+"""The name of a folder that is not hidden."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
-"""What Python makes of bytes that are no UTF-8."""
+"""How Python represents bytes that are not UTF-8."""
 
 
 class ModelRepository:
-    """A private folder for models defined in a notebook, and folders of the user's.
+    """A private folder for models defined in a notebook, and the user's folders.
 
-    The private one is temporary and is removed by `close`, or after a process that was
-    killed by the next one. The user's are read, never written, except that an export
-    to them that was killed is completed.
+    The private folder is temporary: `close` removes it, or the next process if this
+    one is killed. The user's folders are only read, but an export to them that was
+    killed is completed.
 
     Parameters
     ----------
     roots
         A model repository on disk, several, or none.
     config_name
-        Of the file in a model's ``configs`` that takes the place of its
-        ``config.pbtxt``, if it is there.
+        Name of the file in a model's ``configs`` folder that replaces its
+        ``config.pbtxt``, if it exists.
 
     Raises
     ------
     RepositoryError
-        One of them is no folder.
+        A root is not a folder.
     """
 
     def __init__(self, roots: Roots = None, config_name: str = "") -> None:
-        # A folder that is given twice is one.
         self.roots = tuple(dict.fromkeys(map(_folder, _listed(roots))))
         self._config_name = config_name
         place = Path(tempfile.gettempdir()).resolve()
@@ -59,16 +58,16 @@ class ModelRepository:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """The folders that models lie in, the private one first."""
+        """The folders that contain models, the private one first."""
         return (self.private_root, *self.roots)
 
     def add(self, root: str | Path) -> Path:
-        """Read the models of one more folder, and return its path.
+        """Add a folder of models and return its path.
 
         Raises
         ------
         RepositoryError
-            It is no folder, or it is our own.
+            It is not a folder, or it is the private one.
         """
         folder = _folder(root)
         if folder.is_relative_to(self.private_root):
@@ -79,36 +78,35 @@ class ModelRepository:
 
     def names(self) -> list[str]:
         """Return the names of all models, sorted."""
-        return sorted(self._places())
+        return sorted(self._roots_by_name())
 
     def ambiguous(self) -> set[str]:
-        """Return the names that two of the user's folders have: none is served.
+        """Return the names that two of the user's folders have: they do not serve.
 
         References
         ----------
         core: src/model_repository_manager.cc, ModelRepositoryManager::Poll
         """
-        places = self._places()
-        return {name for name, roots in places.items() if self._are_rivals(roots)}
+        found = self._roots_by_name()
+        return {name for name, roots in found.items() if self._is_ambiguous(roots)}
 
-    def _are_rivals(self, roots: Sequence[Path]) -> bool:
+    def _is_ambiguous(self, roots: Sequence[Path]) -> bool:
         return len(roots) > 1 and self.private_root not in roots
 
-    def _places(self) -> dict[str, list[Path]]:
-        """Return the folders that have a model, by its name."""
-        places: dict[str, list[Path]] = {}
+    def _roots_by_name(self) -> dict[str, list[Path]]:
+        found: dict[str, list[Path]] = {}
         for root in self.folders:
             for name in models_in(root):
-                places.setdefault(name, []).append(root)
-        return places
+                found.setdefault(name, []).append(root)
+        return found
 
     def directory(self, name: str) -> ModelDirectory | None:
         """Return a model's folder, the private one first.
 
-        None if there is none, or if two of the user's folders have it.
+        None if there is no such model, or if two of the user's folders have it.
         """
         roots = self._roots_of(name)
-        if not roots or self._are_rivals(roots):
+        if not roots or self._is_ambiguous(roots):
             return None
         return ModelDirectory(roots[0] / name, config_name=self._config_name)
 
@@ -118,10 +116,10 @@ class ModelRepository:
         return [root for root in self.folders if os.path.isdir(root / name)]
 
     def why_none(self, name: str) -> tuple[str, str]:
-        """Return what Triton logs about a model that has no folder, and advice."""
+        """Return what Triton logs about a model without folder, and advice."""
         failed = f"failed to poll model '{name}'"
         roots = self._roots_of(name)
-        if self._are_rivals(roots):
+        if self._is_ambiguous(roots):
             found = " and ".join(str(root / name) for root in roots)
             advice = f"It is in {found}: remove or rename all but one."
             return f"{failed}: not unique across all model repositories", advice
@@ -137,17 +135,17 @@ class ModelRepository:
             if not os.path.isdir(root):
                 return f"The model repository {root} is gone."
             if os.path.islink(root / name):
-                return f"{root / name} is a link that leads to no folder."
+                return f"{root / name} is a link that does not lead to a folder."
         known = difflib.get_close_matches(name, self.names(), n=3)
         return f"Is it one of these? {', '.join(known)}" if known else ""
 
     def private(self, name: str) -> ModelDirectory:
-        """Return the folder of a model of our own, whether it exists or not.
+        """Return the private folder of a model, whether it exists or not.
 
         Raises
         ------
         RepositoryError
-            The name cannot be a folder's.
+            The name cannot be the name of a folder.
         """
         if not _is_name(name):
             raise RepositoryError(
@@ -162,21 +160,21 @@ class ModelRepository:
         files: Files,
         is_kept: Callable[[], bool] = lambda: False,
     ) -> Iterator[ModelDirectory]:
-        """Change files of a model in one step; put everything back if the block raises.
+        """Change files of a private model in one step; undo it if the block raises.
 
         Parameters
         ----------
         files
-            Path relative to the model's folder, and the text, bytes or file that
-            it shall hold; None removes it.
+            New contents (text, bytes, or a file to copy) by path relative to the
+            model's folder; None removes a file.
         is_kept
-            Whether the change stays although the block raised.
+            Whether to keep the change although the block raised.
 
         Raises
         ------
         RepositoryError
-            A path leads out of the folder, a file to copy is missing, or the disk
-            refuses.
+            A path leads out of the folder, a file to copy is missing, or writing
+            fails.
         """
         directory = self.private(name)
         original = self.directory(name)
@@ -197,23 +195,17 @@ def _listed(roots: Roots) -> Sequence[str | Path]:
 
 def _folder(root: str | Path) -> Path:
     if not isinstance(root, str | Path) or not os.path.isdir(Path(root).expanduser()):
-        raise RepositoryError(f"{str(root)!r} is no folder of models")
+        raise RepositoryError(f"{str(root)!r} is not a folder of models")
     folder = Path(root).expanduser().resolve()
     complete_exports(folder)
     return folder
 
 
 def models_in(root: Path) -> list[str]:
-    """Return the names of a folder's models: of its folders that are not hidden.
-
-    A root that is gone has none; what was loaded from it serves on.
-    """
+    """Return the names of a folder's models; none if the folder is gone."""
     return [entry.name for entry in folders_in(root) if _is_name(entry.name)]
 
 
 def _is_name(name: str) -> bool:
-    """Whether a folder of this name is a model: hidden ones are none.
-
-    Nor is one whose name is no text, which no configuration could hold.
-    """
+    """Whether a folder of this name is a model: not hidden, and valid UTF-8."""
     return bool(_NAME.fullmatch(name)) and not _SURROGATES.search(name)

@@ -1,15 +1,18 @@
-"""The requirements.txt of models: what they import, in the versions in use."""
+"""The requirements.txt of models: the packages they import, in installed versions."""
 
 from __future__ import annotations
 
+import ast
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
-from blsnb.repository.imports import imported_modules
-
 REQUIREMENTS = "requirements.txt"
+_PROVIDED = frozenset({"triton_python_backend_utils", "c_python_backend_utils"})
+"""Modules that Triton provides."""
+_IMPORTERS = frozenset({"import_module", "__import__"})
 _HEAD = """\
 # What the models of this folder import, in the versions that were in use when it was
 # exported (Python {python}). Triton's own Python may be another release: where a pin
@@ -22,7 +25,7 @@ _UNKNOWN = """
 
 
 def requirements_text(models: Iterable[Path]) -> str:
-    """Return a text for pip, which also says what no package is known for.
+    """Return a text for pip; comments list modules whose package is unknown.
 
     Parameters
     ----------
@@ -34,7 +37,7 @@ def requirements_text(models: Iterable[Path]) -> str:
         for module, files in imported_modules(folder).items():
             names = users.setdefault(module, set())
             names.update(f"{folder.name}/{file.as_posix()}" for file in files)
-    # It looks at every package that is installed.
+    # Slow: it reads every installed package.
     providers = metadata.packages_distributions() if users else {}
     pins: set[str] = set()
     unknown: dict[str, set[str]] = {}
@@ -58,9 +61,9 @@ def _text(pins: Sequence[str], unknown: Mapping[str, set[str]]) -> str:
 def _distributions(
     module: str, providers: Mapping[str, Sequence[str]]
 ) -> frozenset[str]:
-    """Return the packages that a module comes from; more than one if it cannot be told.
+    """Return the packages of a module; several if they cannot be told apart.
 
-    A name such as ``google`` belongs to many, so the files of each are looked at.
+    A name such as ``google`` belongs to several, whose files are compared.
     """
     candidates = frozenset(providers.get(module.partition(".")[0], ()))
     if len(candidates) < 2:
@@ -79,3 +82,71 @@ def _holds(distribution: str, path: str) -> bool:
     files = metadata.files(distribution) or ()
     heads = (f"{path}.", f"{path}/")
     return any(file.as_posix().startswith(heads) for file in files)
+
+
+def imported_modules(folder: Path) -> dict[str, set[Path]]:
+    """Return the modules that a model imports, with the files that import them.
+
+    The files are parsed, never run. Modules of Python, of Triton and of the model
+    itself are left out; an import by a computed name cannot be seen.
+    """
+    found: dict[str, set[Path]] = {}
+    sources = sorted(path for path in folder.rglob("*.py") if path.is_file())
+    own = frozenset(_own_names(folder, sources))
+    for path in sources:
+        for name in _imported_names(path):
+            top = name.partition(".")[0]
+            if top not in own and not _is_provided(top):
+                found.setdefault(name, set()).add(path.relative_to(folder))
+    return found
+
+
+def _is_provided(name: str) -> bool:
+    return name in sys.stdlib_module_names or name in _PROVIDED
+
+
+def _own_names(folder: Path, sources: Iterable[Path]) -> Iterator[str]:
+    """Yield the modules and packages beside ``model.py`` and in the model's folder."""
+    for path in sources:
+        inner = path.relative_to(folder).parts
+        # NAME/helper.py, NAME/1/helper.py, NAME/1/package/part.py
+        for part in inner[:2]:
+            yield part.removesuffix(".py")
+
+
+def _imported_names(path: Path) -> Iterator[str]:
+    """Yield the dotted names that a file imports, also in functions."""
+    try:
+        tree = ast.parse(path.read_bytes(), str(path))
+    except (SyntaxError, ValueError):
+        # A file beside the model need not be valid for this Python.
+        return
+    for node in _executed(tree):
+        match node:
+            case ast.Import():
+                yield from (alias.name for alias in node.names)
+            case ast.ImportFrom(module=str(module), level=0):
+                # The name may be a submodule, or a member of the module.
+                yield from (f"{module}.{alias.name}" for alias in node.names)
+            case ast.Call(args=[ast.Constant(value=str(name)), *_]) if _imports(node):
+                if name and not name.startswith("."):
+                    yield name
+
+
+def _imports(call: ast.Call) -> bool:
+    """Whether a call is ``importlib.import_module(...)`` or ``__import__(...)``."""
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name in _IMPORTERS
+    return False
+
+
+def _executed(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield all nodes except those that only type checkers read."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+            for other in child.orelse:
+                yield from _executed(other)
+        else:
+            yield from _executed(child)

@@ -10,8 +10,8 @@ from blsnb.errors import ModelConfigError
 from blsnb.repository.directory import ModelDirectory
 
 README = "README.md"
-_LAST_WITH_OLD_NUMPY = (24, 10)
-_NEW_NUMPY = re.compile(r"^numpy==([2-9]|\d\d)", re.MULTILINE)
+_LAST_NUMPY_1_RELEASE = (24, 10)
+_NUMPY_2 = re.compile(r"^numpy==([2-9]|\d\d)", re.MULTILINE)
 _TEXT = """\
 # A model repository for Triton Inference Server
 
@@ -39,13 +39,7 @@ The server is ready when `curl -sf localhost:8000/v2/health/ready` succeeds.
 
 
 def readme_text(models: Sequence[Path], release: tuple[int, int]) -> str:
-    """Return the text for a folder with these models.
-
-    Parameters
-    ----------
-    release
-        Triton's, such as ``(24, 10)``.
-    """
+    """Return the README of a folder with these models, for a release of Triton."""
     directories = [ModelDirectory(path) for path in models]
     gpus = " --gpus=all" if any(map(_wants_gpu, directories)) else ""
     return _TEXT.format(
@@ -71,9 +65,9 @@ def _wants_gpu(directory: ModelDirectory) -> bool:
 
 
 def release_notes(requirements: Path, release: tuple[int, int]) -> list[str]:
-    """Return what the release that will serve does not take."""
+    """Return notes on pins that a release of Triton cannot use."""
     text = requirements.read_text(encoding="utf-8")
-    if release > _LAST_WITH_OLD_NUMPY or not _NEW_NUMPY.search(text):
+    if release > _LAST_NUMPY_1_RELEASE or not _NUMPY_2.search(text):
         return []
     return [
         f"requirements.txt pins numpy 2 or later, with which the model processes of "

@@ -1,4 +1,4 @@
-"""ModelStatus: one line about a model, for a card, a table or a log."""
+"""The status of a model, shown in cards, tables and logs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from blsnb.model.rules.lint import findings
 from blsnb.model.tensor_spec import format_tensor_spec
 
 AMBIGUOUS = "model appears in two or more repositories"
-"""Triton's reason why a model is served from neither."""
+"""Triton's reason for not serving a model of this kind."""
 
 
 def ambiguous_row(name: str) -> dict[str, str]:
-    """Return the row of Triton's index for a model that two repositories have."""
+    """Return the index row of a model that two repositories have."""
     return {"name": name, "state": "UNAVAILABLE", "reason": AMBIGUOUS}
 
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
-    """State of a model, as a user sees it.
+    """State of a model.
 
     Parameters
     ----------
@@ -29,21 +29,21 @@ class ModelStatus:
     state, reason
         In the words of Triton's repository index.
     inputs, outputs
-        As in ``--input``: ``"IMAGE:UINT8[224,224,3]"``.
+        Tensors as in ``--input``: ``"IMAGE:UINT8[224,224,3]"``.
     max_batch_size
         0 for a model that does not batch.
     instance_count
         Number of instances of each version.
     load_s
-        Seconds that the last load took; 0 if it was not loaded.
+        Duration of the last load in seconds; 0 if it was not loaded.
     findings
-        What a reviewer would ask about the configuration.
+        Oddities of the configuration.
     standin
-        How a stand-in answers in its place; empty if the model itself does.
+        Description of the stand-in that answers; empty without one.
     steps
-        Of an ensemble: ``"double: EX -> MIDDLE"``.
+        Steps of an ensemble: ``"double: EX -> MIDDLE"``.
     advice
-        What to do about the reason, where a load just failed.
+        What to do about the reason, after a failed load.
     """
 
     name: str
@@ -76,7 +76,7 @@ def status_of(
     config: ModelConfig | None,
     load_s: float,
     standin: str = "",
-    told: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
     gpu_count: int = 0,
 ) -> ModelStatus:
     """Return the status of a model.
@@ -86,15 +86,13 @@ def status_of(
     states
         State and reason of each version, in the words of Triton's index.
     config
-        The configuration it serves with; None if it does not serve.
-    load_s
-        Seconds that the last load took.
-    standin
-        How a stand-in answers in its place, if one does.
-    told
-        What else its user should know, of ensembles that went down with it.
+        The configuration with which it serves; None if it does not serve.
+    load_s, standin
+        As in `ModelStatus`.
+    notes
+        Further findings, such as ensembles that went down with the model.
     gpu_count
-        How many GPUs can be used.
+        Number of usable GPUs.
     """
     ready = tuple(n for n, (state, _) in sorted(states.items()) if state == "READY")
     others = [known for known in states.values() if known[0] != "READY"]
@@ -109,14 +107,14 @@ def status_of(
         config.max_batch_size if config else 0,
         len(config.instance_names()) if config else 0,
         load_s,
-        (*(findings(config, gpu_count=gpu_count) if config else ()), *told),
+        (*(findings(config, gpu_count=gpu_count) if config else ()), *notes),
         standin if ready else "",
         tuple(_steps(config)) if config else (),
     )
 
 
 def _steps(config: ModelConfig) -> Iterator[str]:
-    """Yield what each step of an ensemble makes of what."""
+    """Yield the inputs and outputs of each step of an ensemble."""
     for step in config.message.ensemble_scheduling.step:
         taken, made = (
             ", ".join(names[key] for key in sorted(names))

@@ -148,7 +148,7 @@ def test_a_model_that_does_not_load_can_be_left_out(models):
             [],
             "the following arguments are required: REPOSITORY (see blsnb serve --help)",
         ),
-        (["nowhere"], "'nowhere' is no folder of models"),
+        (["nowhere"], "'nowhere' is not a folder of models"),
         (
             ["models", "--http", "x"],
             "--http: 'x' is not a port: expected a number",

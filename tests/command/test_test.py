@@ -56,7 +56,7 @@ def test_pytest_gets_the_words_as_they_are(models, process, tmp_path):
     [
         ([], "name a model repository (see blsnb test --help)"),
         (["-x"], "name a model repository (see blsnb test --help)"),
-        (["nowhere"], "'nowhere' is no folder of models"),
+        (["nowhere"], "'nowhere' is not a folder of models"),
         (["."], "'.' has no folder 'tests'. Tests elsewhere: pytest --triton-repo"),
     ],
 )

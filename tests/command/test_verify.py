@@ -105,7 +105,7 @@ def test_a_real_server_is_started_with_the_models(tmp_path, blsnb):
     ("words", "said"),
     [
         ([], "the following arguments are required: REPOSITORY, NAME"),
-        (["nowhere", "m", "X=1"], "'nowhere' is no folder of models"),
+        (["nowhere", "m", "X=1"], "'nowhere' is not a folder of models"),
         (["models", "m", "X=1"], "there is no model 'm'; there are: inner, outer"),
         (["models", "outer", "X"], "expected INPUT=expression, not 'X'"),
         (["models", "outer", "X=[1"], "X=[1: SyntaxError: '[' was never closed"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from raising import CONFIG, PLACES, raising
+from raising import CONFIG, POINTS, raising
 
 from .asking import ask, tensor
 from .scripted import write
@@ -14,7 +14,7 @@ from .targets import Failure
 QUICK = ("look-up in the object", "SystemExit(3)")
 CASES = [
     pytest.param(*case, marks=() if case == QUICK else pytest.mark.slow)
-    for case in itertools.product(PLACES, ("SystemExit(3)", "KeyboardInterrupt('k')"))
+    for case in itertools.product(POINTS, ("SystemExit(3)", "KeyboardInterrupt('k')"))
 ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from raising import CONFIG, EXECUTE, HEAD, PLACES, raising
+from raising import CONFIG, EXECUTE, HEAD, POINTS, raising
 
 from blsnb.errors import InferenceError, ModelLoadError
 
@@ -28,10 +28,10 @@ ERRORS = {
 }
 
 
-def outcome(server, place: str, error: str) -> str:
+def outcome(server, point: str, error: str) -> str:
     """Load a model, ask it, unload it; return where it failed."""
     try:
-        server.define("raising", raising(place, error), config=CONFIG)
+        server.define("raising", raising(point, error), config=CONFIG)
     except ModelLoadError as failure:
         return failure.message
     try:
@@ -43,19 +43,19 @@ def outcome(server, place: str, error: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ERRORS)
-@pytest.mark.parametrize("place", PLACES)
-def test_what_a_model_raises_anywhere_is_its_own_error(server, place, kind):
+@pytest.mark.parametrize("point", POINTS)
+def test_what_a_model_raises_anywhere_is_its_own_error(server, point, kind):
     """Of the load or of the request, in the exception's own words."""
-    said = outcome(server, place, ERRORS[kind])
+    said = outcome(server, point, ERRORS[kind])
 
-    if place in MISSING:
+    if point in MISSING:
         assert "answered [1.0, 2.0]" == said
-    elif place == "property execute":
+    elif point == "property execute":
         assert NO_EXECUTE in said
     else:
-        start = "Failed to process" if place in OF_REQUESTS else "load failed"
+        start = "Failed to process" if point in OF_REQUESTS else "load failed"
         assert said.startswith(start)
-        assert f"{kind}: " in said or place == "generator"
+        assert f"{kind}: " in said or point == "generator"
 
 
 def test_a_look_up_that_raises_leaves_a_note(server):

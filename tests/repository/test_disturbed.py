@@ -144,9 +144,9 @@ def test_links_in_circles_are_no_reason_not_to_load(circles):
 def test_a_model_with_a_circle_cannot_be_copied(circles):
     """Neither exported nor changed; the error names the link, and nothing is left."""
     with Server(model_repository=circles) as server:
-        with pytest.raises(RepositoryError, match="1/self is no file"):
+        with pytest.raises(RepositoryError, match="1/self is neither a file"):
             server.define("m", times(3))
-        with pytest.raises(RepositoryError, match="1/self is no file"):
+        with pytest.raises(RepositoryError, match="1/self is neither a file"):
             server.export_repository(circles / "out", ["m"])
         (circles / "m" / "1" / "self").unlink()
         with pytest.raises(RepositoryError, match="up is a link to a folder that it"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from blsnb.repository.imports import imported_modules
+from blsnb.repository.requirements import imported_modules
 
 
 def found(tmp_path, source, *others):

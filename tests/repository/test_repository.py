@@ -281,7 +281,7 @@ def test_an_unchanged_file_is_not_copied_again(repository, tmp_path):
 
 def test_a_root_must_be_a_folder(tmp_path):
     """The error names it."""
-    with pytest.raises(RepositoryError, match="is no folder of models"):
+    with pytest.raises(RepositoryError, match="is not a folder of models"):
         ModelRepository([tmp_path / "none"])
 
 
@@ -403,7 +403,9 @@ def test_a_link_to_a_folder_is_a_model(two, tmp_path):
     assert two.directory("linked") is not None
     for name in ("dangling", "circle"):
         assert two.directory(name) is None
-        assert f"{name} is a link that leads to no folder." in two.why_none(name)[1]
+        assert (
+            f"{name} is a link that does not lead to a folder." in two.why_none(name)[1]
+        )
 
 
 @pytest.mark.parametrize(

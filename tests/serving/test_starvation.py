@@ -279,7 +279,7 @@ def test_a_request_that_stays_incomplete_makes_room_after_a_while(
             client = socket.create_connection(("127.0.0.1", end.port), timeout=60)
             found.append(stack.enter_context(client))
             client.sendall(half)
-            assert settled(lambda: len(found) == len(end._reading))
+            assert settled(lambda: len(found) == len(end.state.reading))
         with pytest.raises((http.client.HTTPException, OSError)):
             asked(end.port, "/v2/health/live")
 

@@ -83,16 +83,15 @@ def test_responses_come_one_by_one(server: Server) -> None:
     """The last is the final flag alone."""
     server.define("each", cell(EACH), config=DECOUPLED)
 
-    responses = list(
-        Requests(parts_of(server)).stream(WireRequest("each", inputs=(floats(1, 2),)))
-    )
+    request = WireRequest("each", inputs=(floats(1, 2),))
+    responses = list(iter(Requests(parts_of(server)).open(request).read, None))
 
     assert [False, False, True] == [each.final for each in responses]
-    assert [False, False, True] == [each.bare for each in responses]
+    assert [False, False, True] == [each.final_only for each in responses]
 
 
-def test_closing_the_iterator_cancels(server: Server) -> None:
-    """The model may ask."""
+def test_a_reader_can_cancel_its_request(server: Server) -> None:
+    """The model can check that."""
     lines = """
     sender = request.get_response_sender()
     sender.send(reply(x_of(request)))
@@ -103,12 +102,12 @@ def test_closing_the_iterator_cancels(server: Server) -> None:
     """
     stage.tick, stage.told = threading.Event(), threading.Event()
     server.define("patient", cell(lines), config=DECOUPLED)
-    stream = Requests(parts_of(server)).stream(
+    reader = Requests(parts_of(server)).open(
         WireRequest("patient", inputs=(floats(1),))
     )
 
-    next(stream)
-    stream.close()
+    reader.read()
+    reader.cancel()
 
     assert stage.told.wait(60)
 

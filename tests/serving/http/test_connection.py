@@ -239,7 +239,7 @@ def test_a_stream_that_finds_no_thread_for_long_ends_with_an_error(
     """Its client is told why, and the model that nobody wants more."""
     monkeypatch.setattr("blsnb.serving.http.exchange._GIVE_UP_S", 0.2)
     with streaming(http_served) as client:
-        threads = http_served.end.threads
+        threads = http_served.end.state.threads
 
         def refused(*given: object, continued: bool = False) -> None:
             raise OutOfResourcesError("no thread can be started")

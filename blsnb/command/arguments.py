@@ -1,4 +1,4 @@
-"""Words of the command line: parsed, or found to be a mistake."""
+"""Parse the arguments of the command line."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import NoReturn
 from blsnb.options import options
 
 
-class Mistake(Exception):
-    """What the user asked for cannot be done; the text says why, in one line."""
+class CommandError(Exception):
+    """The command cannot be run as written; the text says why in one line."""
 
 
 class Parser(argparse.ArgumentParser):
-    """The parser of a subcommand, which says in one line what is wrong."""
+    """The parser of a subcommand; it raises errors of one line."""
 
     def __init__(self, name: str, description: str, epilog: str = "") -> None:
         super().__init__(
@@ -24,19 +24,19 @@ class Parser(argparse.ArgumentParser):
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        # From Python 3.14 on, help is coloured unless told otherwise.
+        # Python 3.14 and later colour the help by default.
         self.color = False
 
     def add_release(self) -> None:
-        """Add the release to agree with."""
+        """Add the option for the release of Triton."""
         self.add_argument(
             "--triton-release",
             metavar="RELEASE",
-            help="release of Triton to agree with, such as 24.10 (the newest known)",
+            help="release of Triton to follow, such as 24.10 (the newest known)",
         )
 
     def add_read_limit(self) -> None:
-        """Add the limit of memory for reading files and compressed bodies."""
+        """Add the option for the memory limit of reading."""
         self.add_argument(
             "--read-limit-bytes",
             metavar="N",
@@ -46,8 +46,8 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        """Raise what is wrong, and where to read more."""
-        raise Mistake(f"{message} (see {self.prog} --help)")
+        """Raise the message, and where to read more."""
+        raise CommandError(f"{message} (see {self.prog} --help)")
 
 
 def _set_read_limit(text: str) -> int:
@@ -59,12 +59,12 @@ def _set_read_limit(text: str) -> int:
 
 
 def first(words: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Return the first word, if it is no option, and the words after it."""
+    """Return the first word, if it is not an option, and the other words."""
     if not words or words[0].startswith("-"):
         return None, list(words)
     return words[0], list(words[1:])
 
 
 def asks_for_help(words: Sequence[str]) -> bool:
-    """Whether the first word does."""
+    """Whether the first word requests help."""
     return words[:1] in (["--help"], ["-h"])
