@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -64,8 +64,8 @@ class Run:
     record
         What was recorded of it.
     responses
-        The responses of the client request, in order; None to take them, and the
-        error, from what was recorded.
+        The responses of the client request, in order, or a function that returns
+        them when they are read; None to take them, and the error, from the record.
     error
         The failure's text; None if it succeeded.
     replayer
@@ -76,7 +76,7 @@ class Run:
         self,
         model_name: str,
         record: RunRecord,
-        responses: list[Response] | None = None,
+        responses: list[Response] | Callable[[], list[Response]] | None = None,
         error: str | None = None,
         replayer: Replayer | None = None,
     ) -> None:
@@ -110,6 +110,8 @@ class Run:
         return self._answer()[1]
 
     def _answer(self) -> tuple[list[Response], str | None]:
+        if callable(self._responses):
+            self._responses = self._responses()
         if self._responses is not None:
             return self._responses, self._error
         answer = _recorded_answer(self.trace)
@@ -390,7 +392,7 @@ class ImportedRun(Run):
     def __init__(
         self,
         trace: Trace,
-        responses: list[Response] | None = None,
+        responses: list[Response] | Callable[[], list[Response]] | None = None,
         error: str | None = None,
         replayer: Replayer | None = None,
     ) -> None:
