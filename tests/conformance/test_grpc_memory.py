@@ -1,4 +1,4 @@
-"""Shared memory of gRPC's clients: what is registered, and what a request may name."""
+"""Shared memory of gRPC clients: registrations, and their use in requests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ IN_MEMORY = {
 
 
 def test_inputs_and_outputs_in_shared_memory(agree, beside):
-    """Each part must be there, and be described by parameters of the right types."""
+    """Each region must exist, and its parameters must have the right types."""
 
     def case(target):
         key = f"/blsnb_texts_{os.getpid()}_{target.name}"
@@ -71,7 +71,7 @@ def parts(change: dict[str, Any]) -> list[pb.ModelInferRequest]:
 
 
 def test_shared_memory_goes_with_little_else(agree, beside):
-    """Neither with contents nor with classes; a part alone is none."""
+    """Contents and classification are refused; a part alone is ignored."""
 
     def case(target):
         part = {REGION: "unknown", SIZE: 8}

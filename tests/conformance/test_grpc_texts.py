@@ -1,4 +1,4 @@
-"""What gRPC's end point itself checks, says and keeps, to the letter."""
+"""Checks, texts and limits of the gRPC end point itself."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CONTENTS = {
 
 @pytest.mark.parametrize("name", CONTENTS)
 def test_explicit_contents(agree, beside, name):
-    """They are taken in place of raw ones, if they are of the input's type."""
+    """They replace raw contents if they have the type of the input."""
     contents, more = CONTENTS[name]
 
     def case(target):
@@ -75,7 +75,7 @@ def test_explicit_contents_of_every_type(agree, beside):
 
 
 def test_raw_contents_must_be_there(agree, beside):
-    """One for each input, of the size that its shape says; more are ignored."""
+    """One for each input, with the size of its shape; further ones are ignored."""
 
     def case(target):
         more = request("net_same", **TWO)
@@ -111,7 +111,7 @@ def test_raw_contents_must_be_there(agree, beside):
     ],
 )
 def test_parameters_have_types(agree, beside, name):
-    """Those with a place of their own; of the others the model is told."""
+    """Reserved parameters are checked; the model receives the others."""
 
     def case(target):
         with line(beside(target), "told") as wire:
@@ -152,7 +152,7 @@ def test_classes_are_counted(agree, beside):
 
 
 def test_classes_are_of_numbers(agree, beside):
-    """Which of equal ones comes first is said by their index."""
+    """Equal ones are ordered by their index."""
 
     def case(target):
         values = {
@@ -203,7 +203,7 @@ STREAMED = {
 
 @pytest.mark.parametrize("name", STREAMED)
 def test_messages_of_a_stream(agree, beside, name):
-    """What is in them, and what is left out."""
+    """Their fields, and those that are omitted."""
 
     def case(target):
         with line(beside(target), "same", "each", "sum") as wire:
@@ -213,7 +213,7 @@ def test_messages_of_a_stream(agree, beside, name):
 
 
 def test_what_is_no_request(agree, beside):
-    """Bytes that cannot be read, methods that are not there; and gRPC's own health."""
+    """Invalid bytes, unknown methods, and gRPC's own health service."""
 
     def case(target):
         service = "/inference.GRPCInferenceService/"
@@ -255,7 +255,7 @@ LOADS = {
 @rows({"an unknown parameter": "r1.4/any-other-key"})
 @pytest.mark.parametrize("name", LOADS)
 def test_a_load_has_parameters(agree, beside, name):
-    """A configuration, and files; nothing else."""
+    """A configuration and files; others are refused."""
     model, parameters = LOADS[name]
 
     def case(target):

@@ -1,4 +1,4 @@
-"""What HTTP tells and changes of a server, beside the real one."""
+"""Information and control over HTTP."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_statistics(agree: Agree, served: Served) -> None:
 
 @rows("r6.2/get-8002-metrics")
 def test_the_metrics_page(agree: Agree, served: Served) -> None:
-    """It has a port of its own; whatever else is asked there is an empty page."""
+    """It has a port of its own; other paths there are empty pages."""
 
     def case(target: Target) -> list[Any]:
         end = served(target).have("add")

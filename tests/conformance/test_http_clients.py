@@ -82,7 +82,7 @@ def values(result: Any, *names: str) -> list[Any]:
 
 
 def trial(call: Callable[[], Any]) -> Any:
-    """Return what a call gives, or what is wrong."""
+    """Return the result of a call, or its error."""
     try:
         return call()
     except InferenceServerException as error:
@@ -137,7 +137,7 @@ def test_what_goes_with_a_request(agree: Agree, served: Served) -> None:
 
 
 def test_strings(agree: Agree, served: Served) -> None:
-    """Any bytes, by way of JSON only texts."""
+    """Any bytes in binary form, only text in JSON."""
 
     def case(target: Target) -> list[Any]:
         with connected(served(target).have("texts")) as client:
@@ -168,7 +168,7 @@ def test_classes(agree: Agree, served: Served) -> None:
 
 
 def test_async_infer(agree: Agree, served: Served) -> None:
-    """Several requests at once, each with its own answer."""
+    """Concurrent requests receive their own responses."""
 
     def case(target: Target) -> list[Any]:
         with connected(served(target).have("add")) as client:
@@ -187,7 +187,7 @@ def test_async_infer(agree: Agree, served: Served) -> None:
 def test_the_client_for_asyncio(agree: Agree, served: Served) -> None:
     """The same with coroutines."""
 
-    async def asked(end: End) -> list[Any]:
+    async def concurrent(end: End) -> list[Any]:
         address = f"127.0.0.1:{end.port}"
         async with aio_client_of.InferenceServerClient(address) as client:
             given = inputs(module=aio_client_of)
@@ -199,7 +199,7 @@ def test_the_client_for_asyncio(agree: Agree, served: Served) -> None:
             about = await client.get_server_metadata()
             return [*said, ready, await client.is_server_live(), about]
 
-    agree(lambda target: asyncio.run(asked(served(target).have("add"))))
+    agree(lambda target: asyncio.run(concurrent(served(target).have("add"))))
 
 
 def test_sequences(agree: Agree, served: Served) -> None:
@@ -335,7 +335,7 @@ def test_what_is_wrong(agree: Agree, served: Served) -> None:
 
 @pytest.mark.parametrize("algorithm", ["gzip", "deflate"])
 def test_large_tensors(agree: Agree, served: Served, algorithm: str) -> None:
-    """Half a megabyte, as it is and packed."""
+    """Half a megabyte, plain and compressed."""
     array = np.arange(1 << 16, dtype=np.float64).reshape(1, -1)
 
     def case(target: Target) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Packed bodies over HTTP, beside the real server."""
+"""Compressed bodies over HTTP."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PACKED = {
 def test_a_packed_body(
     agree: Agree, served: Served, encoding: str, body: bytes
 ) -> None:
-    """It is unpacked, as far as that can be."""
+    """It is decompressed as far as possible."""
     ask = Ask(ADD, body, headers={"Content-Encoding": encoding})
 
     agree(lambda target: served(target).have("add").ask(ask))
