@@ -1,18 +1,19 @@
-"""InstanceBackend: what model code asks of the engine, for one instance."""
+"""InstanceBackend: the engine as the code of one instance sees it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
 import sys
-import time
 import types
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol
 
-from blsnb.engine.request.failure import is_ours
+from blsnb.engine.bls_responses import BlsResponses
+from blsnb.engine.model_log import keep_line, log_position
+from blsnb.engine.refusals import not_submitted
 from blsnb.engine.request.inflight import (
     Caller,
     Execution,
@@ -23,8 +24,6 @@ from blsnb.engine.request.inflight import (
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.request.streaming import Readable, Single
 from blsnb.engine.request.validation import RequestError
-from blsnb.engine.routing import not_submitted
-from blsnb.engine.source_lines import SourceLines
 from blsnb.errors import (
     OUT_OF_RESOURCES,
     InferenceError,
@@ -41,7 +40,7 @@ from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.compiled.parameters import UNSUPPORTED, are_int64
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.response import InferenceResponse
-from blsnb.trace.events import Call, CallFlag, LogLine
+from blsnb.trace.events import CallFlag
 
 if TYPE_CHECKING:
     from blsnb.engine.engine import Engine
@@ -49,14 +48,12 @@ if TYPE_CHECKING:
     from blsnb.runtimes.runtime import Runtime
 
 _BELOW_CALLER = 5
-"""So many frames are between the model and the question for its line: ours, and what
-checks the arguments of its call."""
-_MOST_LINES = 1000
-"""So many lines of one call are kept in the trace."""
+"""Number of stack frames between the model's call and the line lookup: those here, and
+those that check the arguments."""
 
 
 class Control(Protocol):
-    """What loads and unloads models because a model asks for it."""
+    """Loads and unloads models for a model."""
 
     def load(
         self,
@@ -77,14 +74,8 @@ class InstanceBackend:
 
     Parameters
     ----------
-    engine
-        Runs the requests of the instance's models.
-    control
-        Loads and unloads models.
-    instance
-        Whose requests and log lines these are.
     log
-        Takes level, text, file and line for the model's log.
+        Receives level, text, file and line of each line of the model's log.
     """
 
     def __init__(
@@ -102,10 +93,10 @@ class InstanceBackend:
         self._lines = SourceLines(instance.model_file)
         self._noted_root: RootRequest | None = None
         self.runtime: Runtime = engine.placements.runtime
-        """What takes memory of a device, for as long as the instance lives."""
+        """Allocates memory of devices; the same as long as the instance lives."""
 
     def exec(self, message: RequestMessage) -> ResponseMessage:
-        """Run a request on its model and wait for the answer.
+        """Run a request on its model and wait for the response.
 
         Raises
         ------
@@ -136,7 +127,7 @@ class InstanceBackend:
     ) -> asyncio.Future[Any]:
         """Run a request on a thread of the instance's fan-out pool.
 
-        Where no thread can start the answer is an error, as of any refused request.
+        If no thread can start, the response is an error, as of any refused request.
         """
         loop = asyncio.get_running_loop()
         if not self._instance.ready:
@@ -155,7 +146,7 @@ class InstanceBackend:
         except OutOfResourcesError as error:
             refused = self._not_started(message, caller, error)
         done = loop.create_future()
-        single = BlsResponses(Single(refused), self) if decoupled else refused
+        single = self._responses(Single(refused)) if decoupled else refused
         done.set_result(answer(single))
         return done
 
@@ -170,7 +161,7 @@ class InstanceBackend:
         return self._refusal(message, refusal)
 
     def _caller(self, message: RequestMessage) -> Caller:
-        """Find out for whom a request is made."""
+        """Return the caller of a request: an execution, or work in the background."""
         execution = self.current_execution()
         mark = message.trace
         line = self._lines.innermost(_BELOW_CALLER)
@@ -184,7 +175,7 @@ class InstanceBackend:
                 raise Unwind
             waits = execution if own else None
             if parent.root.ended is not None and parent.root is not execution.root:
-                # Of several clients this one left; the batch goes on.
+                # The client of this request left; others of the batch did not.
                 return Caller(
                     self._engine.open_requests.open_background(), None, waits, line
                 )
@@ -194,14 +185,14 @@ class InstanceBackend:
         return Caller(self._engine.open_requests.open_background(), None, None, line)
 
     def current_execution(self) -> Execution | None:
-        """Return what this instance executes: this coroutine's, or its only one."""
+        """Return the execution of this coroutine, or the instance's only one."""
         execution = current_execution.get()
         if execution is None or execution.instance is not self._instance:
             return self._instance.execution
         return execution
 
     def _note_untraced(self, parent: Inflight, model_name: str, line: int) -> None:
-        """Note, once in a run, a call that Triton's trace would not show."""
+        """Note, once per run, a call that Triton's trace would not show."""
         self._noted_root = parent.root
         parent.note(
             f"{call_in(model_name, line)} is made without "
@@ -209,10 +200,13 @@ class InstanceBackend:
         )
 
     def _run_many(self, message: RequestMessage, caller: Caller) -> Responses:
-        responses = BlsResponses(self._started(message, caller), self)
-        # The call returns when there is something to read.
+        responses = self._responses(self._started(message, caller))
+        # The call returns when the first response can be read.
         responses.get(0)
         return responses
+
+    def _responses(self, responses: Readable) -> BlsResponses:
+        return BlsResponses(responses, self.current_execution, self.as_released)
 
     def _started(self, message: RequestMessage, caller: Caller) -> Readable:
         try:
@@ -223,11 +217,11 @@ class InstanceBackend:
             return Single(self._refusal(message, error))
 
     def _refusal(self, message: RequestMessage, error: RequestError) -> ResponseMessage:
-        name = message.model_name
-        return not_submitted(name, self._router.unready_text(name, error.message))
+        keeps_codes = self._router.keeps_codes
+        return not_submitted(message.model_name, error.message, keeps_codes)
 
     def as_released(self, response: ResponseMessage) -> ResponseMessage:
-        """Return a response of BLS as the imitated release gives it back."""
+        """Return a BLS response as the imitated release does."""
         if not self._router.keeps_codes:
             response.code = "INTERNAL"
         elif response.code == OUT_OF_RESOURCES:
@@ -249,7 +243,7 @@ class InstanceBackend:
                 execution.root.check()
             elif caller.flags & CallFlag.ASYNC:
                 raise
-            # A thread of the model's own goes on after a request that has ended.
+            # A thread of the model's own outlives the request.
             reason = caller.root.ended
             text = "The request was cancelled."
             if isinstance(reason, InferenceError):
@@ -260,7 +254,7 @@ class InstanceBackend:
                 self._engine.open_requests.end(caller.root)
 
     def note_error(self, response: InferenceResponse, model_name: str) -> None:
-        """See whether the model asks if a response is an error: this one is."""
+        """Record an error response, to note it if the model never checks it."""
         execution = self.current_execution()
         if execution is None:
             return
@@ -270,14 +264,14 @@ class InstanceBackend:
         execution.watched.append((response, model_name, line))
 
     def log(self, level: str, text: str) -> None:
-        """Write a line of the model's log, and of the call that it belongs to."""
+        """Write a line to the model's log and to the record of its call."""
         execution = self.current_execution()
         if execution is not None:
             if execution.thread_id == get_ident():
                 execution.root.check()
-            _keep_line(execution.call, level, text)
+            keep_line(execution.call, level, text)
         if level != "PRINT":
-            filename, line = _user_frame()
+            filename, line = log_position(1)
             self._log(level, text, filename, line)
 
     def is_model_ready(self, name: str, version: str) -> bool:
@@ -285,7 +279,7 @@ class InstanceBackend:
         return self._engine.catalog.is_ready(name, version)
 
     def load_model(self, name: str, config: str, files: dict[str, bytes]) -> None:
-        """Load a model, or load it anew, as part of what this instance does."""
+        """Load or reload a model, as part of the current execution."""
         execution = self.current_execution()
         root = self._instance.load_root
         if execution is not None and execution.thread_id == get_ident():
@@ -296,18 +290,18 @@ class InstanceBackend:
             raise Refusal(error.message) from error
 
     def unload_model(self, name: str, unload_dependents: bool) -> None:
-        """Stop serving a model, and what was loaded only for it if that is asked."""
+        """Unload a model; on request with the models that only it needed."""
         try:
             self._control.unload(name, unload_dependents=unload_dependents)
         except ModelLoadError as error:
             raise Refusal(error.message) from error
 
     def metric_family(self, name: str, description: str, kind: str) -> SampleFamily:
-        """Return the server's family of metrics of a name."""
+        """Return the server's metric family of a name."""
         return self._engine.metrics.family(name, description, kind)
 
     def refusal_text(self, text: str) -> str:
-        """Return a refusal of the server in the words that reach the model."""
+        """Return an error of the server in the words that reach the model."""
         name = self._instance.name
         return f"Failed to process the request for model '{name}', message: {text}"
 
@@ -316,54 +310,51 @@ class InstanceBackend:
         return str(Path(self._instance.model_file).parent)
 
 
-class BlsResponses:
-    """The responses of a decoupled BLS request, for the model that made it.
+class SourceLines:
+    """Looks up which line of a file makes a call, and remembers the lines.
 
-    While the thread of an ``execute`` waits for one, that is seen: the wait could
-    be part of a circle. Dropping them cancels nothing, and keeps nothing.
+    Python computes a frame's line from the start of its function each time.
+
+    Parameters
+    ----------
+    filename
+        As in the code objects of the file.
     """
 
-    def __init__(self, responses: Readable, backend: InstanceBackend) -> None:
-        self._responses = responses
-        self._backend = backend
+    __slots__ = ("_filename", "_known")
 
-    def __del__(self) -> None:
-        self._responses.leave()
+    def __init__(self, filename: str) -> None:
+        self._filename = filename
+        self._known: tuple[types.CodeType | None, dict[int, int]] = (None, {})
+        """The latest function, and its known lines by the offset of the instruction."""
 
-    def get(self, number: int) -> ResponseMessage | None:
-        """Return a response, waiting for it; None if there are not so many."""
-        execution = self._backend.current_execution()
-        own = execution is not None and execution.thread_id == get_ident()
-        if own and execution is not None and isinstance(self._responses, Inflight):
-            execution.blocked_on = self._responses
+    def innermost(self, depth: int) -> int:
+        """Return the line of the innermost frame of the file; 0 if there is none.
+
+        Parameters
+        ----------
+        depth
+            Number of frames of blsnb to skip: no frame object is made for them.
+        """
         try:
-            response = self._responses.get(number)
-        except Unwind:
-            if own:
-                raise
-            return None
-        finally:
-            if execution is not None and own:
-                execution.blocked_on = None
-        return None if response is None else self._backend.as_released(response)
+            frame: types.FrameType | None = sys._getframe(depth)
+        except ValueError:
+            return 0
+        # One tuple: another thread may look up another function meanwhile.
+        known, lines = self._known
+        while frame is not None:
+            code = frame.f_code
+            if code is known:
+                return lines.get(frame.f_lasti) or self._count(frame)
+            if code.co_filename == self._filename:
+                self._known = (code, {})
+                return self._count(frame)
+            frame = frame.f_back
+        return 0
 
-    def cancel(self) -> None:
-        """Say that no more are wanted."""
-        self._responses.cancel()
-
-
-def _keep_line(call: Call, level: str, text: str) -> None:
-    if call.logs is None:
-        call.logs = []
-    if len(call.logs) == _MOST_LINES:
-        level, text = "INFO", f"only the first {_MOST_LINES} lines are kept\n"
-    if len(call.logs) <= _MOST_LINES:
-        call.logs.append(LogLine(time.monotonic_ns(), level, text))
-
-
-def _user_frame() -> tuple[str, int]:
-    """File and line of the innermost frame that is not ours."""
-    frame: types.FrameType | None = sys._getframe(2)
-    while frame is not None and is_ours(frame.f_code.co_filename):
-        frame = frame.f_back
-    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    def _count(self, frame: types.FrameType) -> int:
+        code, lines = self._known
+        line = frame.f_lineno
+        if code is frame.f_code:
+            lines[frame.f_lasti] = line
+        return line

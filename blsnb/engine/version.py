@@ -9,16 +9,15 @@ from collections.abc import Sequence
 
 from blsnb.engine.instance.executor import Executor
 from blsnb.engine.instance.instance import HookFailed, ModelInstance
-from blsnb.engine.instance.outputs import OutputNotes
 from blsnb.engine.instance.placement import Placement
 from blsnb.engine.instance.pool import InstancePool
-from blsnb.engine.instance.results import failed
+from blsnb.engine.instance.results import OutputNotes, failed
 from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.inflight import Inflight
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.request.streaming import StreamInflight
 from blsnb.engine.response_cache import ResponseCache
-from blsnb.engine.scheduling.default_scheduler import Rejected
+from blsnb.engine.scheduling.scheduler import Rejected
 from blsnb.engine.scheduling.scheduler_choice import Schedulers
 from blsnb.engine.served import Served
 from blsnb.model.config import ModelConfig

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -67,7 +68,7 @@ def plot(parity: Agreement) -> Figure:
     sheet = _Sheet(figure, height)
     sheet.title(parity, len(parity.cases) - len(cases))
     for number, line in enumerate(lines):
-        line.draw(sheet, _TOP + _ROW * number)
+        line(sheet, _TOP + _ROW * number)
     return figure
 
 
@@ -120,74 +121,8 @@ class _Sheet:
             self.write(column, 42, name, "fg2", weight="bold")
 
 
-class _Head:
-    """The title line of a case."""
-
-    def __init__(self, case: Case) -> None:
-        self._case = case
-
-    def draw(self, sheet: _Sheet, y: float) -> None:
-        agree = self._case.agree
-        mark = "✓ agrees" if agree else "✗ differs"
-        middle = y + _ROW / 2
-        sheet.write(_Column(_PART.x, 320), middle, self._case.name, weight="bold")
-        colour = "output" if agree else "error"
-        sheet.write(_VERDICT, middle, mark, colour, weight="bold")
-
-
-class _Part:
-    """The line of one check."""
-
-    def __init__(self, check: Check) -> None:
-        self._check = check
-
-    def draw(self, sheet: _Sheet, y: float) -> None:
-        check, middle = self._check, y + _ROW / 2
-        colour = "fg" if check.agrees else "error"
-        sheet.write(_PART, middle, f"{'=' if check.agrees else '≠'} {check.what}")
-        sheet.write(_ACTUAL, middle, check.actual or "nothing", colour)
-        sheet.write(_EXPECTED, middle, check.expected or "nothing", colour)
-        sheet.write(_VERDICT, middle, check.verdict, colour)
-        pair = _numbers(check)
-        if pair is not None:
-            _draw_values(sheet.axes(y), *pair, _deviating(check))
-
-
-class _More:
-    """The line with the number of checks that are not drawn."""
-
-    def __init__(self, hidden: Sequence[Check]) -> None:
-        self._hidden = hidden
-
-    def draw(self, sheet: _Sheet, y: float) -> None:
-        differing = sum(not check.agrees for check in self._hidden)
-        tail = f", {differing:,} of them differ" if differing else ", no difference"
-        text = f"… {counted(len(self._hidden), 'further part')}{tail}"
-        sheet.write(_Column(_PART.x, 480), y + _ROW / 2, text, "fg2")
-
-
-class _Times:
-    """The line of durations, with a mark for each response."""
-
-    def __init__(self, case: Case) -> None:
-        self._case = case
-
-    def draw(self, sheet: _Sheet, y: float) -> None:
-        middle = y + _ROW / 2
-        ours, theirs = self._case.actual, self._case.expected
-        sheet.write(_PART, middle, "time", "fg2")
-        sheet.write(_ACTUAL, middle, time(ours.duration_ns / 1e3), "fg2")
-        sheet.write(
-            _EXPECTED, middle, f"{time(theirs.duration_ns / 1e3)}, by gRPC", "fg2"
-        )
-        count = max(len(ours.responses), len(theirs.responses))
-        if count > 1:
-            text = f"{len(ours.responses):,} and {len(theirs.responses):,} responses"
-            sheet.write(_VERDICT, middle, text, "fg2")
-        _draw_times(sheet.axes(y), ours, theirs)
-
-
-_Line = _Head | _Part | _More | _Times
+_Line = Callable[[_Sheet, float], None]
+"""Draws one line of a case at a distance from the upper edge, in pixels."""
 
 
 def _lines(case: Case) -> list[_Line]:
@@ -196,9 +131,47 @@ def _lines(case: Case) -> list[_Line]:
     shown = sorted(range(len(checks)), key=lambda n: (checks[n].agrees, n))
     shown = sorted(shown[:_MAX_CHECKS])
     hidden = [check for n, check in enumerate(checks) if n not in shown]
-    parts: list[_Line] = [_Part(checks[n]) for n in shown]
-    more: list[_Line] = [_More(hidden)] if hidden else []
-    return [_Head(case), *parts, *more, _Times(case)]
+    parts = [partial(_draw_check, checks[n]) for n in shown]
+    more = [partial(_draw_hidden, hidden)] if hidden else []
+    return [partial(_draw_title, case), *parts, *more, partial(_draw_times, case)]
+
+
+def _draw_title(case: Case, sheet: _Sheet, y: float) -> None:
+    mark = "✓ agrees" if case.agree else "✗ differs"
+    middle = y + _ROW / 2
+    sheet.write(_Column(_PART.x, 320), middle, case.name, weight="bold")
+    colour = "output" if case.agree else "error"
+    sheet.write(_VERDICT, middle, mark, colour, weight="bold")
+
+
+def _draw_check(check: Check, sheet: _Sheet, y: float) -> None:
+    middle, colour = y + _ROW / 2, "fg" if check.agrees else "error"
+    sheet.write(_PART, middle, f"{'=' if check.agrees else '≠'} {check.what}")
+    sheet.write(_ACTUAL, middle, check.actual or "nothing", colour)
+    sheet.write(_EXPECTED, middle, check.expected or "nothing", colour)
+    sheet.write(_VERDICT, middle, check.verdict, colour)
+    pair = _numbers(check)
+    if pair is not None:
+        _plot_values(sheet.axes(y), *pair, _deviating(check))
+
+
+def _draw_hidden(hidden: Sequence[Check], sheet: _Sheet, y: float) -> None:
+    differing = sum(not check.agrees for check in hidden)
+    tail = f", {differing:,} of them differ" if differing else ", no difference"
+    text = f"… {counted(len(hidden), 'further part')}{tail}"
+    sheet.write(_Column(_PART.x, 480), y + _ROW / 2, text, "fg2")
+
+
+def _draw_times(case: Case, sheet: _Sheet, y: float) -> None:
+    middle = y + _ROW / 2
+    ours, theirs = case.actual, case.expected
+    sheet.write(_PART, middle, "time", "fg2")
+    sheet.write(_ACTUAL, middle, time(ours.duration_ns / 1e3), "fg2")
+    sheet.write(_EXPECTED, middle, f"{time(theirs.duration_ns / 1e3)}, by gRPC", "fg2")
+    if max(len(ours.responses), len(theirs.responses)) > 1:
+        text = f"{len(ours.responses):,} and {len(theirs.responses):,} responses"
+        sheet.write(_VERDICT, middle, text, "fg2")
+    _plot_times(sheet.axes(y), ours, theirs)
 
 
 def _numbers(check: Check) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:
@@ -227,7 +200,7 @@ def _deviating(check: Check) -> int:
     return int(np.ravel_multi_index(tensor.index, tensor.this.shape or (1,)))
 
 
-def _draw_values(
+def _plot_values(
     axes: Axes, ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any], marked: int
 ) -> None:
     chosen = np.unique(np.linspace(0, ours.size - 1, _MAX_POINTS).astype(int))
@@ -242,7 +215,7 @@ def _draw_values(
     axes.margins(x=0.04, y=0.2)
 
 
-def _draw_times(axes: Axes, ours: ClientOutcome, theirs: ClientOutcome) -> None:
+def _plot_times(axes: Axes, ours: ClientOutcome, theirs: ClientOutcome) -> None:
     for y, outcome, colour in ((1, ours, "infer"), (0, theirs, "fg3")):
         axes.barh(y, outcome.duration_ns, height=0.5, color=COLOURS[colour], alpha=0.35)
         at = [each.at_ns for each in outcome.responses[:_MAX_POINTS]]

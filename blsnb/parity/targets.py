@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
 
 import grpc
 from tritonclient.grpc import service_pb2_grpc
@@ -29,47 +28,6 @@ _MAX_TEXT_BYTES = 1 << 20
 
 Report = Callable[[str], None]
 """Receives a short description of each step."""
-
-
-class Target(Protocol):
-    """A real server that serves for the time of a ``with`` block."""
-
-    notes: list[str]
-    """Circumstances to report with the results, complete after the block."""
-
-    def serving(
-        self, model_name: str, called: Iterable[str]
-    ) -> AbstractContextManager[TritonClient]:
-        """Serve a model, and the models that it called on blsnb.
-
-        Raises
-        ------
-        TritonServerError
-            The server cannot be reached or started, or the model is not ready there.
-        """
-
-    def folders(self) -> tuple[Path, ...]:
-        """Return the folders of the models, as far as they are known."""
-
-    def traces(self) -> Sequence[Trace]:
-        """Return the server's own traces, complete after the block."""
-
-
-def target_of(
-    address: str,
-    client: BlsnbClient,
-    folder: Path,
-    *,
-    may_install: bool,
-    timeout_s: float,
-    report: Report,
-) -> Target:
-    """Return the target with an address: ``"local"``, or ``"grpc://host:port"``."""
-    if address != LOCAL:
-        return Remote(address)
-    return Local(
-        client, folder, may_install=may_install, timeout_s=timeout_s, report=report
-    )
 
 
 class Remote:
@@ -207,6 +165,27 @@ class Local:
                 f"models ran on Python {self._env.python_version} on the real server, "
                 f"and on Python {python} here"
             )
+
+
+Target = Remote | Local
+"""A real server that serves for the time of a ``with`` block."""
+
+
+def target_of(
+    address: str,
+    client: BlsnbClient,
+    folder: Path,
+    *,
+    may_install: bool,
+    timeout_s: float,
+    report: Report,
+) -> Target:
+    """Return the target with an address: ``"local"``, or ``"grpc://host:port"``."""
+    if address != LOCAL:
+        return Remote(address)
+    return Local(
+        client, folder, may_install=may_install, timeout_s=timeout_s, report=report
+    )
 
 
 def _advice(reason: str, env: TritonEnv) -> str:

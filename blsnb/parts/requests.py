@@ -78,7 +78,8 @@ class ClientRequests:
         """
         __tracebackhide__ = True
         message = self.message(request)
-        deadline = deadline_ns(request.client_timeout_s)
+        timeout_s = request.client_timeout_s
+        deadline = 0 if timeout_s is None else deadline_ns(timeout_s)
         return self._run(message, self._open_requests.open(deadline, record, begun))
 
     def _run(self, message: RequestMessage, root: RootRequest) -> Run:
@@ -96,8 +97,8 @@ class ClientRequests:
             raise InferenceError(
                 response.error, response.code, run, advice
             ) from response.cause
-        final = Response(response.outputs, None, True, response.parameters)
-        return Run(message.model_name, root.record, [final], None, self)
+        responses = functools.partial(_responses_of, response)
+        return Run(message.model_name, root.record, responses, None, self)
 
     def answer(
         self,
@@ -158,7 +159,7 @@ class ClientRequests:
     ) -> ResponseMessage:
         __tracebackhide__ = True
         root = caller.root
-        deferred = self._router.route_apart(message, caller)
+        deferred = self._router.defer(message, caller)
         try:
             response = deferred.get(0, root.deadline_ns)
         except TooLate:
@@ -227,8 +228,9 @@ class ClientRequests:
 
     def _check_open(self) -> None:
         """Refuse a request to a closed server; one that is stopping answers it."""
-        if not self._open_requests.is_stopping:
-            self._lifetime.check_open()
+        requests = self._open_requests
+        if self._lifetime.closed and (requests.is_closed or not requests.is_stopping):
+            raise ServerClosedError
 
     def message(self, request: ClientRequest) -> RequestMessage:
         """Return a request as its model sees it, with frozen inputs.
@@ -360,3 +362,7 @@ class ClientRequests:
         """Start no more requests."""
         if self._callers is not None:
             self._callers.shutdown(cancel_futures=True)
+
+
+def _responses_of(final: ResponseMessage) -> list[Response]:
+    return [Response(final.outputs, None, True, final.parameters)]

@@ -55,12 +55,10 @@ def _memory(size: int) -> _Memory:
 
 
 def frozen(array: _Array) -> bytes | memoryview:
-    """Return an array's elements in C order, in memory that nothing can write.
+    """Return the elements of a `LARGE` array in C order, in memory that is read-only.
 
     They are copied, unless the array is all of a buffer that is frozen already.
     """
-    if array.nbytes < LARGE:
-        return array.tobytes()
     return _frozen_already(array) or _copied(array)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from blsnb.tensors import byte_strings
-from blsnb.tensors.buffers import frozen
+from blsnb.tensors.buffers import LARGE, frozen
 from blsnb.tensors.dtypes import BYTES, DType, Shape
 
 
@@ -123,6 +123,9 @@ def freeze(name: str, array: np.ndarray[Any, Any], dtype: DType) -> TensorRef:
     array
         Elements of the row's NumPy type, in any layout.
     """
-    packed = dtype is BYTES
-    data = byte_strings.pack_array(array) if packed else frozen(array)
+    data: bytes | memoryview
+    if dtype is BYTES:
+        data = byte_strings.pack_array(array)
+    else:
+        data = array.tobytes() if array.nbytes < LARGE else frozen(array)
     return TensorRef(name, dtype, array.shape, data)

@@ -25,22 +25,19 @@ def trace_of(
     keep_calls: tuple[int, int] | None = None,
     budget_bytes: int | None = None,
 ) -> Trace:
-    """Take a trace of the calls recorded so far.
+    """Return a trace of the calls recorded so far.
 
     Parameters
     ----------
     notes
-        Whether the spans carry their notes; what the record itself lacks, they say
-        in any case.
-    folded
-        What is known of calls that are not among them.
-    gaps
-        Where those were.
+        Whether spans include their notes; those about incomplete records always are.
+    folded, gaps
+        The calls that are only counted, and where they were.
     keep_calls, budget_bytes
-        The limits that dropped calls and values, as `drops_of` takes them.
+        The limits that dropped calls and values; see `drops_of`.
     """
-    # Recorded a moment before it starts, a call has no place in time until then.
-    # Threads that start calls at once may record them in another order.
+    # A call is recorded a moment before its start, when it has no time yet. Threads
+    # that start calls at once may record them in another order.
     calls = sorted((call for call in calls if call.request_start_ns), key=_ID)
     models = tuple(dict.fromkeys(call.model for call in calls))
     number = {model: index for index, model in enumerate(models)}

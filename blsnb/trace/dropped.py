@@ -1,4 +1,4 @@
-"""What is no longer kept of a run, which limit dropped it, and the words for it."""
+"""Sentences about dropped calls and values, with the limits that dropped them."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ _REASONS = {
 
 
 def because(limit: str, setting: int) -> str:
-    """Return why something is no longer kept, and how to keep it next time."""
+    """Return which limit dropped something, and how to keep it next time."""
     reason = _REASONS.get(limit, "limits what is kept")
     return f"{limit}={setting} {reason}. {PIN}"
 
 
 def drop_of(trace: Trace, what: Literal["calls", "values"]) -> Drop | None:
-    """Return what a limit has dropped of a trace's calls, or of their values."""
+    """Return the first drop of a trace's calls or values, if any."""
     return next((drop for drop in trace.drops if drop.what == what), None)
 
 
 def notice(drop: Drop) -> str:
-    """Return what was dropped of a run, in a few words."""
+    """Return a short text about a drop."""
     calls = f"{drop.calls:,} call{'' if drop.calls == 1 else 's'}"
     return f"{calls} dropped" if drop.what == "calls" else f"values of {calls} dropped"
 
 
 def notices(trace: Trace) -> list[str]:
-    """Return a sentence for calls that were dropped, and one for lost values."""
+    """Return a sentence about each drop."""
     return [
         f"{notice(drop)}: {because(drop.limit, drop.setting)}." for drop in trace.drops
     ]
 
 
 def was_dropped(trace: Trace, call: int) -> bool:
-    """Return whether a trace once had a call that it no longer keeps."""
+    """Return whether a call was dropped."""
     drop = drop_of(trace, "calls")
     if drop is not None and 0 <= call <= drop.last:
         return True
@@ -65,7 +65,7 @@ def find_call(trace: Trace, call: int) -> Span:
 
 
 def missing_call(trace: Trace, call: int) -> str:
-    """Return why a trace has no call of an id: it was dropped, or there was none."""
+    """Return why a trace has no call of an id: dropped, or never made."""
     if was_dropped(trace, call):
         drop = drop_of(trace, "calls")
         if drop is not None:
@@ -75,21 +75,21 @@ def missing_call(trace: Trace, call: int) -> str:
         return f"call {call} is only counted: {held}{_of_file(trace, 'keep_calls')}"
     if not trace.spans:
         return (
-            f"the run has no call {call}: none was recorded. At trace_level='tensors' "
-            "calls are, with their inputs"
+            f"the run has no call {call}: no calls were recorded. At "
+            "trace_level='tensors' calls are recorded, with their inputs"
         )
     first, last = trace.spans[0].id, trace.spans[-1].id
-    hint = "; -1 is what a view has when no call is selected" if call == -1 else ""
+    hint = "; a view without a selected call has -1" if call == -1 else ""
     return f"the run has no call {call}; its calls are {first} to {last}{hint}"
 
 
 def missing_values(trace: Trace, names: Sequence[str] = ()) -> str:
-    """Return why values are not there, as the end of a sentence.
+    """Return why values are missing, as the end of a sentence.
 
     Parameters
     ----------
     names
-        What they are values of, such as ``["input 'X'"]``; empty for a whole call.
+        The tensors, such as ``["input 'X'"]``; empty for a whole call.
     """
     one = len(names) == 1
     subject = f"the value{'' if one else 's'} of {' and '.join(names)}"
@@ -105,14 +105,14 @@ def missing_values(trace: Trace, names: Sequence[str] = ()) -> str:
 
 
 def _of_file(trace: Trace, limits: str) -> str:
-    """Return what may have limited a file that `Run.save` wrote."""
+    """Return which limits may apply to a file that `Run.save` wrote."""
     if not trace.file.lower().endswith(".blsrun"):
         return ""
     return f": {limits} of the server limits what it holds. {PIN}"
 
 
 def lost(span: Span) -> bool:
-    """Return whether a call has tensors whose values are no longer kept."""
+    """Return whether a call has lost values of tensors."""
     return any(ref.evicted for ref in span.tensors)
 
 
@@ -127,13 +127,13 @@ def drops_of(
     Parameters
     ----------
     spans
-        The calls that are kept.
+        The kept calls.
     folded
-        Number of the others.
+        Number of dropped calls.
     keep_calls
-        The limit that may have dropped those, and the highest id at that time.
+        The limit that dropped them, and the highest id at that time.
     budget_bytes
-        The limit that may have dropped values.
+        The limit that dropped values.
     """
     found = []
     if keep_calls is not None and folded:

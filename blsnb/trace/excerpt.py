@@ -1,4 +1,4 @@
-"""Excerpts of a trace: what a page can hold, and one call with all calls below it."""
+"""Excerpts of a trace: the part for a page, and one call with all calls below it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from blsnb.trace.spans import Span, Trace
 MOST = 50_000
 """Maximum number of calls in a page."""
 _KNOWN: dict[int, Trace] = {}
-"""The excerpts of living traces, by identity: a trace is looked at many times."""
+"""Excerpts of traces in memory, by identity: a page needs one many times."""
 _FAILED = 10
-"""One part in so many of the room is for failed calls, wherever they happened."""
+"""A tenth of the calls may be failed ones from the middle."""
 
 
 def page_excerpt(trace: Trace) -> Trace:
-    """Return the part of a trace that a page can hold: all of it unless very long."""
+    """Return the part of a trace that fits in a page: all of it, unless very long."""
     if len(trace.spans) <= MOST:
         return trace
     key = id(trace)
@@ -30,11 +30,11 @@ def page_excerpt(trace: Trace) -> Trace:
 
 
 def shortened(trace: Trace, most: int | None = None) -> Trace:
-    """Return a trace with at most about so many calls one by one.
+    """Return a trace with about ``most`` calls; the others are counted.
 
-    The same calls stay as in a long run that is recorded: the first and the last
-    ones, failed ones while there is room, the slowest one of each model and caller,
-    what has not ended, and whoever called what stays.
+    The same calls are kept as by the recorder (see `fold`): the first and last ones,
+    failed ones while there is room, the slowest one of each model and caller,
+    running ones, and all callers of those.
     """
     most = MOST if most is None else most
     if len(trace.spans) <= most:
@@ -68,7 +68,7 @@ def _moved(span: Span, index: int, parent: int) -> Span:
 
 
 def _gaps(trace: Trace, caller: int, place: Mapping[int, int]) -> Iterator[Gap]:
-    """Yield what is left out of the calls of a caller that stays."""
+    """Yield the gaps between the kept calls of a caller."""
     models = first_of_name(trace.models)
     for name, (rows, total) in trace.calls_by(caller).items():
         staying = [number for number, row in rows.items() if row in place]
@@ -107,10 +107,10 @@ def _pair(trace: Trace, span: Span) -> Pair:
 
 
 def part_of(trace: Trace, row: int) -> Trace:
-    """Return a call and all calls below it, as if it had been asked from outside."""
+    """Return a call and all calls below it, as the trace of a client request."""
     numbers = {row: 0}
     spans = [_moved(trace.spans[row], 0, -1)]
-    # Callers stand before their calls.
+    # Callers precede their calls.
     for span in trace.spans[row + 1 :]:
         if span.parent in numbers:
             numbers[span.index] = len(spans)

@@ -14,23 +14,23 @@ _MOST = 16
 
 
 class Batching(NamedTuple):
-    """Why a call was part of an ``execute``, or why it was not.
+    """Why a call was part of an execution, or why not.
 
     Parameters
     ----------
     execution
-        Number of that ``execute``; calls that it ran have it as `Span.execution`.
+        Number of the execution; see `Span.execution`.
     joined
         Whether the call was part of it.
     cause
-        The kind of the reason, by which it is counted.
+        Kind of the reason, as counts name it.
     words
-        The reason with its numbers and names: of a call that joined, why the batch
-        left when it did.
+        The reason with numbers and names; of a call that joined, why the batch
+        started when it did.
     runs
-        The runs whose requests joined, where they are several.
+        Runs of the batch, if there are several.
     times
-        For how many executions one after the other that was so; this is the last.
+        Number of successive executions with this reason, of which this is the last.
     """
 
     execution: int
@@ -47,12 +47,12 @@ class Batching(NamedTuple):
         return f"not with execution {self.execution}{before}: {self.words}"
 
     def is_like(self, other: Batching) -> bool:
-        """Whether the same happened for the same reason."""
+        """Whether the reason is the same."""
         return self[1:4] == other[1:4]
 
 
 def added(known: list[Batching] | None, new: Batching) -> list[Batching]:
-    """Add to what is known of a call; what happens again and again is counted."""
+    """Append a batching fact of a call; count it if it repeats the last one."""
     if known is None:
         return [new]
     if known[-1].is_like(new):
@@ -65,7 +65,7 @@ def added(known: list[Batching] | None, new: Batching) -> list[Batching]:
 
 
 class Copy(NamedTuple):
-    """A tensor that was copied between the host and a device, at the time it was."""
+    """A copy of a tensor between the host and a device."""
 
     ns: int
     duration_ns: int
@@ -76,27 +76,27 @@ class Copy(NamedTuple):
     """``"cpu"`` or ``"gpu:0"``."""
     target: str
     hostile: bool = False
-    """Whether nothing asked for it but hostile placement."""
+    """Whether it was made only because of hostile placement."""
 
 
 class DeviceWork:
-    """Filled in as it happens; read-only afterwards."""
+    """Copies and device use of one call, filled in while it runs."""
 
     __slots__ = ("copies", "use")
 
     def __init__(self) -> None:
         self.copies: list[Copy] = []
         self.use: DeviceUse | None = None
-        """Of the ``execute``; None if it ran on the host."""
+        """Device use of the execution; None if it ran on the host."""
 
 
 def copied_bytes(copies: Iterable[Copy]) -> int:
-    """Return how many bytes were copied."""
+    """Return the number of copied bytes."""
     return sum(copy.byte_size for copy in copies)
 
 
 def copied_ns(copies: Iterable[Copy]) -> int:
-    """Return how long that took."""
+    """Return the time that copies took, in nanoseconds."""
     return sum(copy.duration_ns for copy in copies)
 
 
@@ -108,26 +108,26 @@ class ClockReading(NamedTuple):
 
 
 class Pause(NamedTuple):
-    """A time in which a debugger held the process."""
+    """A period in which a debugger stopped the process."""
 
     start_ns: int
     duration_ns: int
 
 
 class Profile(NamedTuple):
-    """A profile as it stands in a run file."""
+    """A profile as stored in a run file."""
 
     kind: str
     """``"samples"`` or ``"lines"``."""
     call: int | None
-    """Id of the call that it is about; None for the whole run."""
+    """Id of the profiled call; None for the whole run."""
     data: dict[str, Any]
-    """What its chunk says in JSON; not checked."""
+    """JSON of its chunk; not checked."""
     body: bytes
 
 
 class Recording(NamedTuple):
-    """What the head of a recording says of it, as JSON; not checked."""
+    """Process and settings of a recording, as JSON; not checked."""
 
     process: Any
     settings: Any
@@ -144,14 +144,14 @@ class UnreadChunk(NamedTuple):
 
 
 class Drop(NamedTuple):
-    """Calls of a run, or their values, that a limit has dropped."""
+    """Calls or tensor values of a run that a limit has dropped."""
 
     what: Literal["calls", "values"]
     limit: str
     """Name of the setting, such as ``"keep_calls"``."""
     setting: int
-    """Its value when it dropped them."""
+    """Value of the setting at that time."""
     calls: int
-    """Number of calls that are dropped, or that have lost values."""
+    """Number of calls that were dropped, or that have lost values."""
     last: int = -1
     """Highest id of a dropped call; -1 for values."""

@@ -1,4 +1,4 @@
-"""Folding: which calls of a long run are kept one by one, and which are counted."""
+"""Folding: which calls of a long run are kept, and which are only counted."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from blsnb.trace.events import Call, ModelInfo
 Pair = tuple[ModelInfo | None, ModelInfo]
 
 _FAILED = 10
-"""One part in so many of the room is for failed calls, wherever they happened."""
+"""A tenth of the calls may be failed ones from the middle."""
 
 
 class FoldedCalls(NamedTuple):
-    """Calls of one model by another that are counted, but no longer kept."""
+    """Counts of calls of one model by another that are no longer kept."""
 
     caller: ModelInfo | None
-    """None for requests from outside."""
+    """None for client requests."""
     model: ModelInfo
     calls: int
     errors: int
     duration_ns: int
-    """Of all of them together."""
+    """Total duration."""
     first_ns: int = 0
-    """When the first of them started."""
+    """Start of the first call."""
     last_ns: int = 0
-    """When the last of them ended."""
+    """End of the last call."""
     latencies: tuple[tuple[int, int], ...] = ()
-    """How many took how long, by `latency_class`."""
+    """Number of calls for each `latency_class`."""
 
 
 _CLASSES = 8
-"""So many classes of latency for each doubling: they are 9 % wide."""
+"""Number of latency classes for each doubling; each is 9 % wide."""
 
 
 def latency_class(duration_ns: int) -> int:
@@ -43,16 +43,15 @@ def latency_class(duration_ns: int) -> int:
 
 
 def fold(calls: list[Call], room: int) -> list[Call]:
-    """Take calls out of a list until about so many remain; return those taken.
+    """Remove calls from a list until about ``room`` remain; return the removed ones.
 
-    The first and the last calls stay. Of those between, failed ones stay while
-    there is room, the slowest one of each model and caller, what has not ended,
-    and whoever called what stays.
+    The first and last calls stay. Between them failed calls stay while there is room,
+    the slowest call of each model and caller, running calls, and all callers of those.
 
     Parameters
     ----------
     calls
-        In the order in which they started; other threads may be adding some.
+        In the order of their starts; other threads may append calls meanwhile.
     """
     head = max(1, room // 2)
     tail = max(head, len(calls) - room // 2)
@@ -84,17 +83,17 @@ def _slowest(calls: Iterable[Call]) -> Iterable[Call]:
 
 
 def pair_of(call: Call) -> Pair:
-    """Return the model that called, and the one that was called."""
+    """Return the models of the caller and of the call."""
     return (None if call.parent is None else call.parent.model), call.model
 
 
 def duration_ns(call: Call) -> int:
-    """Return how long an ended call took."""
+    """Return the duration of an ended call."""
     return max(0, call.request_end_ns - call.request_start_ns)
 
 
 class FoldedCounts:
-    """How many calls of a run are no longer kept one by one."""
+    """Counts of the calls of a run that are no longer kept."""
 
     __slots__ = ("_counts",)
 
@@ -102,7 +101,7 @@ class FoldedCounts:
         self._counts = {(each.caller, each.model): _Sum(each) for each in known}
 
     def add(self, calls: Iterable[Call]) -> None:
-        """Count calls that leave."""
+        """Count removed calls."""
         for call in calls:
             self.count(
                 pair_of(call),
@@ -119,13 +118,13 @@ class FoldedCounts:
         known.add(start_ns, end_ns, failed)
 
     def listed(self) -> tuple[FoldedCalls, ...]:
-        """Return the counts by caller and model, in order of their first fold."""
+        """Return the counts by caller and model, in order of first appearance."""
         # A copy: another thread may fold calls meanwhile.
         return tuple(known.listed() for known in list(self._counts.values()))
 
 
 class _Sum:
-    """Counts of one caller and model, while they grow."""
+    """Mutable counts of one caller and model."""
 
     __slots__ = ("_calls", "_duration", "_errors", "_first", "_last", "_pair", "_took")
 

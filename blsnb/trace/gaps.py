@@ -1,4 +1,4 @@
-"""Gaps: where between the calls that are kept are those that are only counted."""
+"""Gaps: where calls that are only counted were between the kept ones."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import NamedTuple
 from blsnb.trace.events import Call, ModelInfo
 
 Name = tuple[bool, str]
-"""Whether it is a user's span, and its name: versions and stand-ins come and go."""
+"""Whether it is a user's span, and the model name without version or stand-in."""
 _Place = tuple[Call | None, Name]
 
 
 class Gap(NamedTuple):
-    """Calls of one model by one caller that are only counted, and stood together."""
+    """Successive calls of one model by one caller that are only counted."""
 
     caller: int
-    """The caller's row; -1 for requests from outside."""
+    """The caller's row; -1 for client requests."""
     model: int
-    """Index in ``Trace.models``; of several versions the first one's."""
+    """Index in ``Trace.models``; the first one of several versions."""
     after: int
-    """How many calls of that model by that caller are kept before them."""
+    """Number of kept calls of that model by that caller before them."""
     calls: int
 
 
@@ -30,13 +30,13 @@ class Numbered(NamedTuple):
     """The calls of one model by one caller, kept or only counted."""
 
     rows: Mapping[int, int]
-    """The row of each call that is kept, by its number among all, from 0."""
+    """Rows of the kept calls, by their numbers among all calls, from 0."""
     total: int
-    """How many calls there were."""
+    """Number of all calls."""
 
 
 def name_of(model: ModelInfo) -> Name:
-    """Return by what calls of a model are told apart from those of another."""
+    """Return the name that identifies a model in alignments and gaps."""
     return model.kind == "span", model.name
 
 
@@ -49,14 +49,14 @@ def first_of_name(models: Iterable[ModelInfo]) -> dict[Name, int]:
 
 
 def numbered(rows: Sequence[int], gaps: Mapping[int, int]) -> Numbered:
-    """Return the calls of one model by one caller by their numbers.
+    """Return the calls of one model by one caller, numbered.
 
     Parameters
     ----------
     rows
-        Those that are kept, in order.
+        The kept calls in order.
     gaps
-        How many are only counted behind so many of them.
+        Numbers of counted calls, by the number of kept calls before them.
     """
     if not gaps:
         return Numbered(dict(enumerate(rows)), len(rows))
@@ -69,14 +69,14 @@ def numbered(rows: Sequence[int], gaps: Mapping[int, int]) -> Numbered:
 
 
 def between(numbers: Sequence[int], total: int) -> Iterator[tuple[int, int]]:
-    """Yield behind how many calls of a model how many are left out.
+    """Yield gaps as numbers of kept calls before them and of calls within them.
 
     Parameters
     ----------
     numbers
-        Those of the calls that are kept, in order.
+        Numbers of the kept calls, in order.
     total
-        How many calls there were.
+        Number of all calls.
     """
     last = -1
     for place, number in enumerate([*numbers, total]):
@@ -86,10 +86,10 @@ def between(numbers: Sequence[int], total: int) -> Iterator[tuple[int, int]]:
 
 
 class Gaps:
-    """The gaps of a run that is recorded.
+    """The gaps of a run that is being recorded.
 
-    Each is known by the call that stands before it, so that it stays true whatever
-    is recorded, and whatever leaves, later.
+    Each gap is stored by the call before it, so that it stays valid when further
+    calls are recorded or removed.
     """
 
     __slots__ = ("_behind",)
@@ -98,13 +98,7 @@ class Gaps:
         self._behind: dict[Call | _Place, int] = {}
 
     def open(self, calls: Iterable[Call], leaving: AbstractSet[Call]) -> None:
-        """Note where calls leave.
-
-        Parameters
-        ----------
-        calls
-            In the order in which they started, those that leave among them.
-        """
+        """Note removals from all calls, which are in order of their starts."""
         behind = self._behind
         kept: dict[_Place, Call] = {}
         for call in calls:
@@ -113,7 +107,7 @@ class Gaps:
                 kept[place] = call
                 continue
             gone = 1 + behind.pop(call, 0)
-            # Below a caller that leaves nothing has a place any more.
+            # Gaps below a removed caller have no place in the trace.
             if call.parent not in leaving:
                 before = kept.get(place, place)
                 behind[before] = behind.get(before, 0) + gone
@@ -126,16 +120,16 @@ class Gaps:
         rows: Mapping[int, int],
         models: Sequence[ModelInfo],
     ) -> tuple[Gap, ...]:
-        """Return the gaps between calls, which are kept, in order.
+        """Return the gaps between the kept calls of a trace.
 
         Parameters
         ----------
         rows
-            The row of each call, by its ``id``.
+            Row of each call, by its ``id()``.
         models
-            Of the calls, as a trace numbers them.
+            The models of the trace.
         """
-        # A copy: another thread may take out calls meanwhile.
+        # A copy: another thread may remove calls meanwhile.
         behind = dict(self._behind)
         if not behind:
             return ()

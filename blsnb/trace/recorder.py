@@ -69,12 +69,12 @@ class RunRecord:
     """The calls of one request from outside and of all that it caused."""
 
     __slots__ = (
+        "_folded",
         "budget_bytes",
         "call_ids",
         "calls",
         "ended",
         "fold_at",
-        "folded",
         "gaps",
         "held",
         "held_bytes",
@@ -98,8 +98,7 @@ class RunRecord:
         """Source of the ids of its calls."""
         self.calls: list[Call] = []
         """Those that are kept one by one, in the order in which they started."""
-        self.folded = FoldedCounts()
-        """The others."""
+        self._folded: FoldedCounts | None = None
         self.gaps: Gaps | None = None
         """Where the others were; None as long as there are none."""
         self.fold_at = sys.maxsize
@@ -119,6 +118,13 @@ class RunRecord:
         self.ended = False
         self.taken: Trace | None = None
         """The trace of the ended run, once taken; forgotten when values are evicted."""
+
+    @property
+    def folded(self) -> FoldedCounts:
+        """The counts of the calls that are not kept one by one."""
+        if self._folded is None:
+            self._folded = FoldedCounts()
+        return self._folded
 
     def hold(self, call: Call) -> None:
         """Count the values of a call that is over; takes no lock."""
@@ -377,13 +383,12 @@ def _count_responses(run: RunRecord, responses: ResponseLog) -> None:
     run.held_bytes += responses.held_bytes
 
 
-def _sizes(refs: tuple[TensorRef, ...]) -> int:
-    return sum([ref.byte_size for ref in refs if not ref.evicted])
-
-
 def _held(call: Call) -> int:
-    streamed = 0 if call.responses is None else call.responses.held_bytes
-    return _sizes(call.inputs) + _sizes(call.outputs) + streamed
+    held = 0 if call.responses is None else call.responses.held_bytes
+    for ref in call.inputs + call.outputs:
+        if not ref.evicted:
+            held += ref.byte_size
+    return held
 
 
 def _drop_values(call: Call) -> None:

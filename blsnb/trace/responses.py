@@ -1,4 +1,4 @@
-"""ResponseLog: the responses of one call, in memory that has a bound."""
+"""ResponseLog: the responses of one call, in bounded memory."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ T = TypeVar("T")
 
 
 class Ends(Generic[T]):
-    """The first and the latest of many items; those between are only counted.
+    """The first and latest of many items; those between are only counted.
 
-    One thread adds; others may look meanwhile.
+    One thread adds items; other threads may read meanwhile.
 
     Parameters
     ----------
     most
-        Number of items kept at most.
+        Maximum number of kept items.
     most_bytes
-        Bytes kept at most; the latest item stays, however large it is.
+        Maximum number of kept bytes; the latest item is kept in any case.
     """
 
     __slots__ = (
@@ -37,7 +37,7 @@ class Ends(Generic[T]):
 
     def __init__(self, most: int, most_bytes: int) -> None:
         self.count = 0
-        """How many items there were."""
+        """Number of all items."""
         self._most = most
         self._most_bytes = most_bytes
         self._first: list[tuple[T, int]] = []
@@ -45,31 +45,31 @@ class Ends(Generic[T]):
         self._first_bytes = self._last_bytes = 0
 
     def __len__(self) -> int:
-        """Return the number of items kept."""
+        """Return the number of kept items."""
         return len(self._first) + len(self._last)
 
     @property
     def items(self) -> list[T]:
-        """The items kept, in order."""
+        """The kept items in order."""
         return [item for item, _ in (*self._first, *tuple(self._last))]
 
     @property
     def first_count(self) -> int:
-        """How many items are kept before those that are only counted."""
+        """Number of kept items before the counted ones."""
         return len(self._first)
 
     @property
     def left_out(self) -> int:
-        """How many items are only counted."""
+        """Number of items that are only counted."""
         return max(0, self.count - len(self))
 
     @property
     def byte_size(self) -> int:
-        """Bytes of the items kept."""
+        """Bytes of the kept items."""
         return self._first_bytes + self._last_bytes
 
     def add(self, item: T, byte_size: int = 0) -> None:
-        """Add an item; one from the middle may have to leave."""
+        """Add an item; one from the middle may be dropped."""
         fits = self._first_bytes + byte_size <= self._most_bytes // 2
         if self.count < self._most // 2 and fits and not self._last:
             self._first.append((item, byte_size))
@@ -81,7 +81,7 @@ class Ends(Generic[T]):
         self.count += 1
 
     def shrink(self, most: int) -> None:
-        """Keep no more than so many items from now on."""
+        """Lower the maximum number of kept items."""
         self._most = min(self._most, most)
         for item in reversed(self._first[self._most // 2 :]):
             self._last.appendleft(item)
@@ -97,47 +97,47 @@ class Ends(Generic[T]):
 
 
 class ResponseEvent(NamedTuple):
-    """One response of a call, at the time it was sent."""
+    """A response of a call, at the time it was sent."""
 
     ns: int
     outputs: tuple[TensorRef, ...]
     error: str
     number: int
-    """How many were sent before it."""
+    """Number of responses before it."""
     parameters: ParameterPairs = ()
     """Of a file that another program wrote; blsnb does not record them."""
 
 
 class ResponseLog:
-    """The first and the latest responses of a call; those between are counted.
+    """The first and latest responses of a call; those between are only counted.
 
-    The values have a bound of their own, in bytes: of a response without its
-    values the time, the error and the tensors' types and shapes remain.
+    Values are bounded separately: a response without its values keeps its time, its
+    error, and data types and shapes of its tensors.
 
     Parameters
     ----------
     most
-        Number of responses kept at most.
+        Maximum number of kept responses.
     most_bytes
-        Bytes of values kept at most; None if not even descriptions are kept.
+        Maximum number of bytes of values; None: not even descriptions are kept.
     """
 
     __slots__ = ("_events", "_values", "errors")
 
     def __init__(self, most: int, most_bytes: int | None) -> None:
         self.errors = 0
-        """How many responses were errors."""
+        """Number of responses with an error."""
         self._events: Ends[ResponseEvent] = Ends(most, 0)
         self._values: Ends[tuple[int, tuple[TensorRef, ...]]] | None = None
         if most_bytes is not None:
             self._values = Ends(most, most_bytes)
 
     def __len__(self) -> int:
-        """Return the number of responses kept."""
+        """Return the number of kept responses."""
         return len(self._events)
 
     def __iter__(self) -> Iterator[ResponseEvent]:
-        """Iterate over the responses kept, with the values that are."""
+        """Iterate over the kept responses, with their kept values."""
         values = {} if self._values is None else dict(self._values.items)
         for event in self._events.items:
             outputs = values.get(event.number)
@@ -145,16 +145,16 @@ class ResponseLog:
 
     @property
     def count(self) -> int:
-        """How many responses were sent."""
+        """Number of sent responses."""
         return self._events.count
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of the values kept."""
+        """Bytes of the kept values."""
         return 0 if self._values is None else self._values.byte_size
 
     def add(self, ns: int, outputs: tuple[TensorRef, ...], error: str) -> None:
-        """Add a response that was sent at a time."""
+        """Add a response."""
         number = self._events.count
         self.errors += bool(error)
         described: tuple[TensorRef, ...] = ()
@@ -164,7 +164,7 @@ class ResponseLog:
         self._events.add(ResponseEvent(ns, described, error, number))
 
     def shrink(self, most: int) -> None:
-        """Keep no more than so many responses."""
+        """Lower the maximum number of kept responses."""
         self._events.shrink(most)
         if self._values is not None:
             self._values.shrink(most)
@@ -175,7 +175,7 @@ class ResponseLog:
             self._values = Ends(0, 0)
 
     def gap(self) -> str:
-        """Say in words what is not kept; nothing if all is."""
+        """Return a sentence about responses that are not kept, if any."""
         left_out = self._events.left_out
         if not left_out:
             return ""

@@ -1,4 +1,4 @@
-"""What Triton lets pass in a run and a reviewer would not: notes, from spans alone."""
+"""Notes on a run, from its spans: what Triton allows and a reviewer would not."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from blsnb.request_fields import PLAIN
 from blsnb.trace.events import ModelInfo
 from blsnb.trace.spans import Span, Trace
 
-_IN_TURN = 3
-"""So many calls one after the other are worth a word."""
+_SEQUENTIAL = 3
+"""Minimum number of sequential calls for a note."""
 _SHARE = 0.2
-"""If they take at least this part of their caller's time."""
+"""Minimum share of the caller's time that they take."""
 _WAITING = 8
-"""So many calls that wait at once for the only instance are worth a word."""
+"""Minimum number of calls waiting for the only instance for a note."""
 
 Notes = dict[int, list[str]]
 
 
 def reviewed(trace: Trace) -> Trace:
-    """Return a trace whose spans carry the notes of a review, after their own."""
+    """Return a trace whose spans have the notes of a review after their own."""
     notes = {} if trace.running else review(trace.spans, trace.models)
     if not notes:
         return trace
@@ -36,7 +36,7 @@ def reviewed(trace: Trace) -> Trace:
 
 
 def review(spans: Sequence[Span], models: Sequence[ModelInfo]) -> Notes:
-    """Return notes by the row of the span that they belong to."""
+    """Return notes by the row of their span."""
     notes: Notes = defaultdict(list)
     for caller, calls in _loops(spans).items():
         text = _missed_gather(spans[caller[0]], calls, models)
@@ -53,32 +53,29 @@ def _loops(spans: Sequence[Span]) -> dict[tuple[int, int, int], list[Span]]:
     for span in spans:
         if span.parent >= 0 and span.line and span.request_end_ns:
             loops[span.parent, span.line, span.model].append(span)
-    return {key: calls for key, calls in loops.items() if len(calls) >= _IN_TURN}
+    return {key: calls for key, calls in loops.items() if len(calls) >= _SEQUENTIAL}
 
 
 def _missed_gather(caller: Span, calls: list[Span], models: Sequence[ModelInfo]) -> str:
     calls = sorted(calls, key=lambda span: span.request_start_ns)
-    in_turn = all(
+    sequential = all(
         later.request_start_ns >= earlier.request_end_ns
         for earlier, later in itertools.pairwise(calls)
     )
     took_ns = sum(call.duration_ns for call in calls)
-    if not in_turn or took_ns < _SHARE * caller.duration_ns or _is_chain(calls):
+    if not sequential or took_ns < _SHARE * caller.duration_ns or _is_chain(calls):
         return ""
     name = models[calls[0].model].name
     return (
         f"{len(calls)} calls of {name} (line {calls[0].line}) were made one after the "
-        f"other and took {took_ns / 1e6:.3g} ms in all. If none needs the answer of "
-        "another, ask them together: await asyncio.gather(*(r.async_exec() for r in "
-        "requests))."
+        f"other and took {took_ns / 1e6:.3g} ms in all. If they are "
+        "independent, run them concurrently: "
+        "await asyncio.gather(*(r.async_exec() for r in requests))."
     )
 
 
 def _is_chain(calls: list[Span]) -> bool:
-    """Whether a later call was given what an earlier one had answered.
-
-    Those of one sequence are one, too: their model answers them in their order.
-    """
+    """Whether a later call uses outputs of an earlier one, or all are one sequence."""
     sequences = {call.request_fields.correlation_id for call in calls}
     if len(sequences) < len(calls) and sequences != {PLAIN.correlation_id}:
         return True
@@ -113,7 +110,7 @@ def _crowds(
 
 
 def _unbatched(model: ModelInfo) -> str:
-    """Say of a model that takes batches and has no batcher what one would do."""
+    """Return advice for a model that takes batches and has no batcher."""
     if model.unbatched < 2:
         return ""
     return (
@@ -124,7 +121,7 @@ def _unbatched(model: ModelInfo) -> str:
 
 
 def _most_waiting(calls: list[Span]) -> int:
-    """Return how many calls were in the queue at once: exactly, by a sweep."""
+    """Return the maximum number of calls in the queue at one time."""
     changes = [(span.queue_start_ns, 1) for span in calls]
     changes += [(span.compute_start_ns, -1) for span in calls]
     most = waiting = 0

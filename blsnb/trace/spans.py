@@ -29,7 +29,7 @@ from blsnb.trace.responses import ResponseEvent
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One call of a finished or running trace, as a value.
+    """One call of a trace, as a value.
 
     Times are nanoseconds of the monotonic clock; 0 means "not reached".
     """
@@ -37,23 +37,23 @@ class Span:
     index: int
     """Position in ``Trace.spans``."""
     id: int
-    """Number of the call in its run, in order of start; the same in every trace."""
+    """Number of the call in its run, in order of start; never reassigned."""
     parent: int
-    """Position of the caller; -1 for a request from outside."""
+    """Position of the caller; -1 for a client request."""
     model: int
     """Index in ``Trace.models``."""
     instance: str
     request_fields: RequestFields
     requested_outputs: tuple[str, ...]
-    """Names of the outputs asked for; empty for all of them."""
+    """Names of the requested outputs; empty for all."""
     flags: CallFlag
     line: int
     execution: int
-    """Number of the ``execute`` that ran it; see `Trace.batch_mates`."""
+    """Number of the execution that ran it; see `Trace.batch_mates`."""
     batch: int
-    """How many requests that was for, of all runs; 0 if it came to none."""
+    """Number of requests of the execution, of all runs; 0 without an execution."""
     batching: tuple[Batching, ...]
-    """Of a batching model: why it left with whom, and not with those before it."""
+    """Why it was executed in its batch, and not in those before."""
     request_start_ns: int
     queue_start_ns: int
     compute_start_ns: int
@@ -64,21 +64,21 @@ class Span:
     inputs: tuple[TensorRef, ...]
     outputs: tuple[TensorRef, ...]
     responses: tuple[ResponseEvent, ...]
-    """Those that are kept one by one."""
+    """The kept responses."""
     response_count: int
-    """Of those sent, kept or not; 0 for a call that is not decoupled."""
+    """Number of sent responses, kept or not; 0 for a call that is not decoupled."""
     error: str
     error_code: str
     logs: tuple[LogLine, ...]
     notes: tuple[str, ...]
     copies: tuple[Copy, ...] = ()
-    """Tensors copied for it between the host and a device."""
+    """Copies of its tensors between the host and a device."""
     device_use: DeviceUse | None = None
-    """What its ``execute`` did on a device; None if it ran on the host."""
+    """Device use of its execution; None if it ran on the host."""
     response_parameters: ParameterPairs = ()
-    """Of a file that another program wrote; blsnb does not record them."""
+    """From files of other programs; blsnb does not record them."""
     origin: Any = None
-    """What a recording knows of where the call came from, as JSON; not checked."""
+    """Origin of the call in a recording, as JSON; not checked."""
 
     def __repr__(self) -> str:
         place = f"on {self.instance}" if self.instance else f"of model {self.model}"
@@ -91,7 +91,7 @@ class Span:
 
     @property
     def events(self) -> tuple[tuple[Activity, int], ...]:
-        """The activities that were reached, in Triton's order, with their times."""
+        """The activities that the call reached, in Triton's order, with times."""
         times = (
             self.request_start_ns,
             self.queue_start_ns,
@@ -105,7 +105,7 @@ class Span:
 
     @property
     def duration_ns(self) -> int:
-        """From REQUEST_START to REQUEST_END; 0 while it runs."""
+        """Time from REQUEST_START to REQUEST_END; 0 while the call runs."""
         return max(0, self.request_end_ns - self.request_start_ns)
 
     @property
@@ -115,7 +115,7 @@ class Span:
 
     @property
     def has_tensors(self) -> bool:
-        """Whether any tensor of it is recorded, with its value or without."""
+        """Whether any tensor is recorded, with or without its value."""
         sent = (response.outputs for response in self.responses)
         return bool(self.inputs or self.outputs) or any(sent)
 
@@ -134,39 +134,39 @@ class Trace:
 
     run_id: str
     title: str
-    """Name of the model that was asked from outside."""
+    """Name of the model of the client request."""
     request_id: str
     models: tuple[ModelInfo, ...]
     spans: tuple[Span, ...]
     taken_ns: int
-    """When this trace was taken: the end of what still runs."""
+    """Time at which the trace was taken: the end of running calls."""
     folded: tuple[FoldedCalls, ...] = ()
-    """Further calls of a long run, which are only counted."""
+    """Calls of a long run that are only counted."""
     file: str = ""
-    """Name of the file it was read from; empty for a run of this process."""
+    """Name of the file that it was read from; empty for a run of this process."""
     remarks: tuple[str, ...] = ()
-    """What there is to say about that file."""
+    """Remarks about the file."""
     gaps: tuple[Gap, ...] = ()
-    """Where those are that are only counted, as far as it is known."""
+    """Where counted calls were, as far as known."""
     drops: tuple[Drop, ...] = ()
-    """What is no longer kept of the run, and which limit dropped it."""
+    """Dropped calls and values, with the limits that dropped them."""
     clock: ClockReading | None = None
-    """Ties the times of a file to the time of day; None if the file does not."""
+    """Relates the times of a file to the time of day; None if not known."""
     pauses: tuple[Pause, ...] = ()
-    """When a debugger held the process, as far as a file says."""
+    """Periods of a file in which a debugger stopped the process."""
     profiles: tuple[Profile, ...] = ()
-    """Profiles of a file, as they were written."""
+    """Profiles of a file."""
     recording: Recording | None = None
-    """Of a file that is part of a recording; else None."""
+    """The recording that a file is part of; else None."""
     unread: tuple[UnreadChunk, ...] = ()
-    """Optional chunks of a file that blsnb does not know."""
+    """Optional chunks of unknown types in a file."""
 
     def __repr__(self) -> str:
         counts = f"{len(self.spans)} calls, {len(self.models)} models"
         return f"<Trace {self.run_id} {self.title}: {counts}>"
 
     def row_of(self, call: int) -> int:
-        """Return the position of a call in `spans` by its id; -1 if it has none."""
+        """Return the row of a call by its id; -1 if it is not in the trace."""
         spans = self.spans
         if 0 <= call < len(spans) and spans[call].id == call:
             return call
@@ -178,7 +178,7 @@ class Trace:
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
-        """Of each span, the rows of the calls that it made, in order."""
+        """Rows of the calls that each span made, in order."""
         rows: list[list[int]] = [[] for _ in self.spans]
         for span in self.spans:
             if span.parent >= 0:
@@ -186,13 +186,7 @@ class Trace:
         return tuple(map(tuple, rows))
 
     def calls_by(self, caller: int) -> dict[Name, Numbered]:
-        """Return the calls that a call made, or those from outside, model by model.
-
-        Parameters
-        ----------
-        caller
-            Its row; -1 for requests from outside.
-        """
+        """Return the calls of a caller by model; row -1 means client requests."""
         rows = self.roots if caller < 0 else self.children[caller]
         gaps = self._gaps_by.get(caller, {})
         if not rows and not gaps:
@@ -215,7 +209,7 @@ class Trace:
         return found
 
     def batch_mates(self, row: int) -> tuple[int, ...]:
-        """Return the other calls of this run that the same ``execute`` answered."""
+        """Return the other calls of this run in the same execution."""
         span = self.spans[row]
         together = self._executions.get((span.model, span.execution), ())
         return tuple(mate for mate in together if mate != row)
@@ -230,7 +224,7 @@ class Trace:
 
     @cached_property
     def roots(self) -> tuple[int, ...]:
-        """Rows of the requests from outside."""
+        """Rows of client requests."""
         return tuple(span.index for span in self.spans if span.parent < 0)
 
     @cached_property
@@ -240,7 +234,7 @@ class Trace:
 
     @cached_property
     def end_ns(self) -> int:
-        """End of the last call, or the time the trace was taken if one still runs."""
+        """End of the last call; if a call still runs, the time of the trace."""
         if any(span.running for span in self.spans):
             return self.taken_ns
         return max((span.request_end_ns for span in self.spans), default=0)
@@ -257,7 +251,7 @@ class Trace:
 
     @property
     def call_count(self) -> int:
-        """Number of calls, whether kept or only counted."""
+        """Number of all calls, kept or counted."""
         return len(self.spans) + self.folded_count
 
     @cached_property

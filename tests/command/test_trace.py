@@ -97,7 +97,7 @@ def test_a_run_is_written_instead(saved, tmp_path, blsnb):
         (["no.json"], "'no.json' cannot be read: No such file or direc"),
         (["no.blsrun"], "'no.blsrun' cannot be read: No such file or "),
         (["/"], "'/' cannot be read: Is a directory"),
-        ([__file__], f"{Path(__file__).name} is no trace of a Triton server"),
+        ([__file__], f"{Path(__file__).name} is not a trace file of a Triton server"),
         ([SEVERAL, "--run", "19"], "--run 19: there are runs 1 to 18"),
         ([SEVERAL, "--svg", "x.svg"], "x.svg can show one run, and there are 18: "),
         ([EXAMPLE, "--svg", "/no/x.svg"], "/no/x.svg cannot be written: "),

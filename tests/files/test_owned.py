@@ -1,4 +1,4 @@
-"""Temporary folders that belong to one process: a child leaves them, a sweep not."""
+"""Specification of temporary folders that belong to one process."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ assert os.waitpid(child, 0)[1] == 0, "the child failed"
 """
 
 
-def holder(place: Path) -> tuple[subprocess.Popen[str], Path]:
-    """Start a process that holds a folder until it ends, and return both."""
+def holder(parent: Path) -> tuple[subprocess.Popen[str], Path]:
+    """Start a process with a folder, and return both."""
     process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(place)],
+        [sys.executable, "-c", HOLD, str(parent)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -45,12 +45,12 @@ def holder(place: Path) -> tuple[subprocess.Popen[str], Path]:
 
 
 def end(process: subprocess.Popen[str]) -> None:
-    """Let a process end, and wait for it."""
+    """End a process, and wait for it."""
     process.communicate(timeout=60)
 
 
-def test_a_folder_of_a_living_process_is_not_swept(tmp_path):
-    """Not even by a process that sees other numbers of processes."""
+def test_a_folder_of_a_running_process_is_not_swept(tmp_path):
+    """Not even by a process in another namespace of process ids."""
     process, folder = holder(tmp_path)
     sweep(tmp_path, PREFIX)
     assert folder.is_dir()
@@ -59,8 +59,8 @@ def test_a_folder_of_a_living_process_is_not_swept(tmp_path):
     assert not folder.exists()
 
 
-def test_what_a_killed_process_left_is_swept(tmp_path):
-    """With all that is in it, also what was made read-only; nothing else goes."""
+def test_a_folder_of_a_killed_process_is_swept(tmp_path):
+    """With its contents, also read-only ones, and nothing else."""
     process, folder = holder(tmp_path)
     (folder / "locked" / "inner").mkdir(parents=True)
     (folder / "locked" / "inner" / "file").touch()
@@ -76,7 +76,7 @@ def test_what_a_killed_process_left_is_swept(tmp_path):
 
 
 def test_a_link_of_such_a_name_is_not_followed(tmp_path):
-    """Anybody may put one into a folder for temporary files."""
+    """Any user may put one into a folder for temporary files."""
     (tmp_path / "theirs").mkdir()
     link = tmp_path / f"{PREFIX}{'0' * 16}"
     link.symlink_to(tmp_path / "theirs")
@@ -86,8 +86,8 @@ def test_a_link_of_such_a_name_is_not_followed(tmp_path):
     assert (tmp_path / "theirs").is_dir()
 
 
-def test_a_folder_goes_with_its_owner(tmp_path):
-    """Whether it is closed, twice too, or forgotten."""
+def test_a_folder_is_removed_with_its_owner(tmp_path):
+    """When it is closed, also twice, or collected."""
     folder = OwnedFolder(tmp_path, PREFIX)
     folder.create()
     folder.close()
@@ -100,8 +100,8 @@ def test_a_folder_goes_with_its_owner(tmp_path):
     assert [] == list(tmp_path.iterdir())
 
 
-def test_a_folder_that_is_swept_while_it_is_made_is_made_again(tmp_path, monkeypatch):
-    """Between the making and the lock it looks like one that was left."""
+def test_a_folder_that_is_swept_during_creation_is_created_again(tmp_path, monkeypatch):
+    """Before it is locked it looks like one of a killed process."""
     opened = owned._opened
     names = []
 
@@ -119,8 +119,8 @@ def test_a_folder_that_is_swept_while_it_is_made_is_made_again(tmp_path, monkeyp
     folder.close()
 
 
-def test_two_writers_wait_for_each_other(tmp_path):
-    """Threads of one process, too; not for ever."""
+def test_a_folder_is_locked_by_one_writer_at_a_time(tmp_path):
+    """Also among threads of one process; the wait has a limit."""
     with (
         locked(tmp_path, 0) as is_locked,
         pytest.raises(TimeoutError, match=r"has been writing to .* for 0\.05 s"),
@@ -132,8 +132,8 @@ def test_two_writers_wait_for_each_other(tmp_path):
         assert is_locked
 
 
-def test_where_there_are_no_locks_nothing_is_swept(tmp_path, monkeypatch):
-    """Nobody could say whether its owner lives; all else works."""
+def test_without_locks_nothing_is_swept(tmp_path, monkeypatch):
+    """Whether the owner is running is unknown; all else works."""
 
     def flock(descriptor, how):
         raise OSError("no locks")
@@ -164,18 +164,18 @@ server.define("m", source, config=CONFIG)
 files = {{"file:1/model.py": source}}
 server.load("given", config={{"backend": "python"}}, files=files)
 parts = server._parts
-folders = [parts.repository.private_root, *parts.control._folders.folders]
+folders = [parts.repository.private_root, *parts.control._sources._folders.folders]
 """
 ENDS = {
     "blsnb.server()": "sys.exit(0)",
     "blsnb.Server()": "exec('with server: sys.exit(0)')",
 }
-"""How a child ends, by the server that it has a copy of."""
+"""The ends of a child, by the server that it has a copy of."""
 
 
 @pytest.mark.parametrize("server", ENDS)
-def test_a_forked_child_takes_nothing_away(tmp_path, server):
-    """Models are finalized, and folders removed, by the process that made them."""
+def test_a_forked_child_removes_nothing(tmp_path, server):
+    """The process that created them finalizes models and removes folders."""
     tests = Path(__file__).parents[1]
     finalized = str(tmp_path / "finalized")
     make = SERVER.format(tests=tests, server=server, finalized=finalized)
@@ -199,7 +199,7 @@ assert not any(folder.exists() for folder in folders)
 
 
 def test_a_child_that_ends_leaves_the_ports_open(tmp_path):
-    """The sockets are the parent's; a client of it is answered on."""
+    """The sockets are the parent's, which still serves its clients."""
     make = """
 import blsnb, urllib.request
 from blsnb.serving.endpoints import serve

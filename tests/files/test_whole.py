@@ -1,4 +1,4 @@
-"""Files that are there only once they are whole."""
+"""Specification of files that appear only once they are complete."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 from blsnb.files.whole import whole_file
 
 
-def test_two_writers_of_one_file_are_not_in_each_others_way(tmp_path):
-    """Threads of one process, too: the last one's file stands there in the end."""
+def test_two_writers_of_one_file_do_not_disturb_each_other(tmp_path):
+    """Also threads of one process: the last to finish wins."""
     path = tmp_path / "run.html"
     with whole_file(path) as first:
         first.write_text("first")
@@ -21,8 +21,8 @@ def test_two_writers_of_one_file_are_not_in_each_others_way(tmp_path):
     assert [path] == list(tmp_path.iterdir())
 
 
-def test_an_error_of_whoever_writes_is_theirs(tmp_path):
-    """It names what it named, and nothing is left behind."""
+def test_an_error_of_the_writer_is_raised_unchanged(tmp_path):
+    """Nothing is left behind."""
     path = tmp_path / "run.html"
     path.write_text("what was there")
 

@@ -1,4 +1,4 @@
-"""Sources for type checkers: models that are right, and lines that are wrong."""
+"""Sources for type checkers: correct models, and wrong lines."""
 
 from pathlib import Path
 
@@ -79,7 +79,7 @@ WRONG = [
 
 
 def sample_models():
-    """Sources of all models that are meant to be right, by name."""
+    """Return the sources of all correct models, by name."""
     files = (ROOT / "tests" / "repositories").glob("*/1/model.py")
     named = {file.parents[1].name: file for file in sorted(files)}
     samples = {
@@ -97,6 +97,6 @@ def sample_models():
 
 
 def planted():
-    """A source with all that is right, and then all that is wrong, line by line."""
+    """Return a source with correct lines, followed by wrong ones."""
     lines = [*RIGHT, *(statement for statement, _ in WRONG)]
     return PLANTED + "".join(f"    {line}\n" for line in lines)

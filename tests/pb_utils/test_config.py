@@ -1,4 +1,4 @@
-"""pb_utils.ModelConfig says what Triton's says, to the letter."""
+"""Specification of pb_utils.ModelConfig, with Triton's texts."""
 
 import json
 from typing import Any
@@ -19,8 +19,8 @@ def declared(**fields: Any) -> dict[str, Any]:
     return {"name": "X", "data_type": "TYPE_FP32", "dims": [1]} | fields
 
 
-def test_as_dict_is_live() -> None:
-    """What is written into the dict is in the configuration."""
+def test_as_dict_returns_the_configuration_itself() -> None:
+    """A change of the dict changes the configuration."""
     edited = config()
     edited.as_dict()["max_batch_size"] = 4
 
@@ -54,7 +54,7 @@ def test_dynamic_batching_is_added_once() -> None:
 
 @pytest.mark.parametrize("scheduler", ["sequence_batching", "ensemble_scheduling"])
 def test_another_scheduler_excludes_dynamic_batching(scheduler: str) -> None:
-    """The text names the scheduler that is configured."""
+    """The error names the configured scheduler."""
     with pytest.raises(ValueError, match="model 'M'") as caught:
         config(**{scheduler: {}}).set_dynamic_batching()
 
@@ -66,7 +66,7 @@ def test_another_scheduler_excludes_dynamic_batching(scheduler: str) -> None:
 
 
 def test_new_tensors_are_appended_as_given() -> None:
-    """The dict itself is taken in, without further keys."""
+    """The dict itself is appended, without further keys."""
     edited = config()
     edited.add_input(declared(optional=True))
     edited.add_output(declared(name="Y"))
@@ -75,8 +75,8 @@ def test_new_tensors_are_appended_as_given() -> None:
     assert [declared(name="Y")] == edited.as_dict()["output"]
 
 
-def test_incomplete_declarations_are_filled_in() -> None:
-    """A missing type and empty dims come from the model, other keys stay."""
+def test_incomplete_declarations_are_completed() -> None:
+    """Missing type and dims come from the model; other keys stay."""
     edited = config(
         input=[{"name": "X", "data_type": "TYPE_INVALID", "dims": [], "format": "F"}]
     )
@@ -147,13 +147,13 @@ def test_wrong_tensors_are_refused(
 
 
 def test_an_unknown_property_without_name_is_a_key_error() -> None:
-    """Triton looks the name up to complain, and fails on that."""
+    """Triton looks up the name for its error text."""
     with pytest.raises(KeyError, match="name"):
         config().add_input({"shape": [1]})
 
 
 def test_transaction_policy_is_created_and_kept() -> None:
-    """An empty dict makes an empty block; the same value twice is no error."""
+    """An empty dict adds an empty block; the same value may be set twice."""
     edited = config()
     edited.set_model_transaction_policy({})
     created = dict(edited.as_dict()["model_transaction_policy"])

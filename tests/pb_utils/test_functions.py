@@ -1,4 +1,4 @@
-"""The free functions answer as Triton's do, oddities included."""
+"""Specification of the free functions, with Triton's oddities."""
 
 import struct
 from typing import Any
@@ -20,7 +20,7 @@ class Named:
 
 
 class Carrier:
-    """Both a request and a response, as far as these functions ask."""
+    """A request and a response, as far as these functions need."""
 
     def __init__(self, *tensors: Named) -> None:
         self._tensors = tensors
@@ -59,8 +59,8 @@ def test_tensors_are_found_by_name(find: Any) -> None:
     assert find(Carrier(), "X") is None
 
 
-def test_a_subclass_of_a_model_s_is_asked_by_its_own_methods() -> None:
-    """What it does not override is read where it lies, which must not show."""
+def test_methods_of_a_models_subclass_are_called() -> None:
+    """Although methods that it does not override are bypassed."""
 
     class Renamed(Tensor):
         def name(self) -> str:
@@ -126,8 +126,8 @@ def test_an_unknown_number_gives_none(code: Any) -> None:
 @pytest.mark.parametrize(
     "wanted", [bool, int, float, object, str, "float32", np.dtype("S4"), np.str_]
 )
-def test_types_that_only_resemble_give_none(wanted: Any) -> None:
-    """Python's types, strings and sized byte strings are no NumPy scalar types."""
+def test_similar_types_give_none(wanted: Any) -> None:
+    """Python's types, strings and sized byte strings are not NumPy scalar types."""
     assert pb_utils.numpy_to_triton_type(wanted) is None
 
 
@@ -147,7 +147,7 @@ def test_elements_are_serialised_in_c_order() -> None:
     assert b"\x02\0\0\0ab" == pb_utils.serialize_byte_tensor(np.array([b"ab"]))
 
 
-def test_what_is_not_serialised() -> None:
+def test_values_that_cannot_be_serialised() -> None:
     """An empty array gives an empty tuple, another type None, a list an error."""
     assert () == pb_utils.serialize_byte_tensor(np.empty(0, np.object_))
     assert pb_utils.serialize_byte_tensor(np.ones(2)) is None
@@ -156,7 +156,7 @@ def test_what_is_not_serialised() -> None:
 
 
 def test_deserialised_elements_are_bytes_in_a_flat_array() -> None:
-    """What was serialised comes back, from any buffer."""
+    """From any buffer."""
     buffer = pb_utils.serialize_byte_tensor(np.array(["a", ""], np.object_))
     array = pb_utils.deserialize_bytes_tensor(memoryview(buffer))
 
@@ -166,6 +166,6 @@ def test_deserialised_elements_are_bytes_in_a_flat_array() -> None:
 
 @pytest.mark.parametrize("buffer", [b"\x01\0", b"\x02\0\0\0a"])
 def test_a_truncated_buffer_is_a_struct_error(buffer: bytes) -> None:
-    """A cut length and a cut element fail alike."""
+    """For a truncated length and a truncated element."""
     with pytest.raises(struct.error):
         pb_utils.deserialize_bytes_tensor(buffer)

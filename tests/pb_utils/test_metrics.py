@@ -1,4 +1,4 @@
-"""MetricFamily and Metric, as a model meets them."""
+"""Specification of MetricFamily and Metric."""
 
 import gc
 
@@ -12,7 +12,7 @@ from blsnb.pb_utils.metrics import MetricFamily, bound_metric_family
 
 
 class Backend(UnboundBackend):
-    """A backend with a registry, and nothing else."""
+    """A backend with a registry of metrics only."""
 
     def __init__(self):
         self.registry = MetricRegistry({"nv_count": "COUNTER"})
@@ -35,14 +35,14 @@ def family_class(backend):
 
 
 def text_of(action, *args, kind=TritonModelException):
-    """The text of what an action raises."""
+    """Return the text of the error that an action raises."""
     with pytest.raises(kind) as caught:
         action(*args)
     return str(caught.value)
 
 
 def metric(family_class, kind):
-    """A family, which must be held, and a metric of it."""
+    """Return a family, which must be referenced, and one of its metrics."""
     family = family_class(f"a_{kind.lower()}", "", getattr(family_class, kind))
     buckets = [1, 2] if kind == "HISTOGRAM" else None
     return family, family.Metric({"a": "b"}, buckets)
@@ -60,7 +60,7 @@ OPERATIONS = [
 
 @pytest.mark.parametrize(("kind", "method", "verb", "operation"), OPERATIONS)
 def test_a_kind_has_its_operations(family_class, kind, method, verb, operation):
-    """Each other one is refused, with the kind's name in Triton's C interface."""
+    """The others are refused, with the kind's name in Triton's C interface."""
     family, made = metric(family_class, kind)
     arguments = () if method == "value" else (1,)
 
@@ -72,7 +72,7 @@ def test_a_kind_has_its_operations(family_class, kind, method, verb, operation):
 
 
 def test_a_counter_only_rises(family_class):
-    """By nothing or by something."""
+    """By zero or more."""
     _family, counter = metric(family_class, "COUNTER")
     counter.increment(2)
     counter.increment(np.float32(0.5))
@@ -84,8 +84,8 @@ def test_a_counter_only_rises(family_class):
     assert 2.5 == counter.value()
 
 
-def test_a_gauge_goes_anywhere(family_class):
-    """Up, down, and where it is set."""
+def test_a_gauge_takes_any_value(family_class):
+    """It is incremented, decremented and set."""
     _family, gauge = metric(family_class, "GAUGE")
     gauge.set(5)
     gauge.increment(-7)
@@ -94,7 +94,7 @@ def test_a_gauge_goes_anywhere(family_class):
 
 
 def test_same_name_and_labels_are_one_metric(family_class):
-    """Whoever made it, in any order of labels."""
+    """In any family object, with labels in any order."""
     one = family_class("one", "", family_class.COUNTER)
     two = family_class("one", "other words", family_class.COUNTER)
     one.Metric({"a": "1", "b": "2"}).increment(3)
@@ -103,8 +103,8 @@ def test_same_name_and_labels_are_one_metric(family_class):
     assert 0 == two.Metric().value()
 
 
-def test_metrics_die_with_their_family(family_class):
-    """A metric object outlives them and says so."""
+def test_metrics_end_with_their_family(family_class):
+    """Operations of a remaining metric object raise an error."""
     made = family_class("gone", "", family_class.COUNTER).Metric()
     gc.collect()
 
@@ -115,8 +115,8 @@ def test_metrics_die_with_their_family(family_class):
     ) == text_of(made.value)
 
 
-def test_a_metric_lives_while_one_family_holds_it(backend, family_class):
-    """The last of several takes it along."""
+def test_a_metric_exists_while_one_of_its_families_does(backend, family_class):
+    """It ends with the last of several family objects."""
     one, two = (family_class("both", "", family_class.GAUGE) for _ in "12")
     one.Metric().set(1)
     held = two.Metric()
@@ -132,7 +132,7 @@ def test_a_metric_lives_while_one_family_holds_it(backend, family_class):
 
 @pytest.mark.parametrize("name", ["nv_count", "taken"])
 def test_a_name_keeps_its_kind(family_class, name):
-    """Also when its families are gone; the right kind is welcome as before."""
+    """Also after its families were deleted."""
     family_class("taken", "", family_class.COUNTER)
     text = "Family name already exists with different type"
 
@@ -143,7 +143,7 @@ def test_a_name_keeps_its_kind(family_class, name):
 
 
 @pytest.mark.parametrize("name", ["", "a-b", "1a", "__a", "é", "a b"])
-def test_a_name_is_one_of_prometheus(family_class, name):
+def test_names_are_those_of_prometheus(family_class, name):
     """Letters, digits, underscores and colons; two underscores are reserved."""
     assert "Error when creating MetricFamily: <said> Invalid metric name" == text_of(
         family_class, name, "", family_class.GAUGE
@@ -161,8 +161,8 @@ def test_a_name_is_one_of_prometheus(family_class, name):
         ({1: 2}, "attempt to access JSON non-string as string"),
     ],
 )
-def test_a_label_is_one_of_prometheus(family_class, labels, text):
-    """The server refuses others, values before names."""
+def test_labels_are_those_of_prometheus(family_class, labels, text):
+    """Others are refused, values before names."""
     family = family_class("labelled", "", family_class.COUNTER)
 
     assert f"Error when creating Metric: <said> {text}" == text_of(
@@ -182,7 +182,7 @@ def test_a_label_is_one_of_prometheus(family_class, labels, text):
     ],
 )
 def test_labels_and_buckets_are_checked(family_class, kind, labels, buckets, text):
-    """Labels first; only a histogram has buckets, and it must."""
+    """Labels first; a histogram requires buckets, other kinds refuse them."""
     family = family_class("checked", "", getattr(family_class, kind))
 
     assert f"Failed to create metric. {text}" == text_of(family.Metric, labels, buckets)
@@ -190,7 +190,7 @@ def test_labels_and_buckets_are_checked(family_class, kind, labels, buckets, tex
 
 @pytest.mark.parametrize("bounds", [[1, 1], [2, 1]])
 def test_buckets_ascend(family_class, bounds):
-    """Else the server refuses."""
+    """Others are refused."""
     family = family_class("spread", "", family_class.HISTOGRAM)
     text = "Bucket Boundaries must be strictly sorted"
 
@@ -210,8 +210,8 @@ def test_a_value_is_a_number(family_class, value):
     )
 
 
-def test_a_metric_is_not_constructed(family_class):
-    """Only a family makes one."""
+def test_a_metric_has_no_constructor(family_class):
+    """Only a family creates one."""
     _family, gauge = metric(family_class, "GAUGE")
 
     assert "c_python_backend_utils.Metric: No constructor defined!" == text_of(
@@ -220,7 +220,7 @@ def test_a_metric_is_not_constructed(family_class):
 
 
 def test_outside_of_a_model_there_is_no_server():
-    """The class is there, and says what it needs."""
+    """The error says that the class is for models."""
     assert "MetricFamily() is for models only" == text_of(
         MetricFamily, "a", "", MetricFamily.GAUGE
     )

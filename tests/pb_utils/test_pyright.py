@@ -1,4 +1,4 @@
-"""The type stubs tell pyright, and editors that are built on it, the same truth."""
+"""The type stubs are correct for pyright and editors based on it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FOREIGN = ("import onnxruntime", "import boxes", "import cupy", "lines import")
 
 
 def own_models():
-    """Sources of right models that import nothing that has stubs of its own."""
+    """Return sources of correct models whose other imports have no stubs."""
     return {
         name: source
         for name, source in sample_models().items()
@@ -37,7 +37,7 @@ def own_models():
 
 
 def pyright(folder: Path) -> list[dict]:
-    """Return what pyright says of the files in a folder."""
+    """Return pyright's findings in the files of a folder."""
     command = [sys.executable, "-m", "pyright", "--outputjson"]
     done = subprocess.run(
         [*command, "--pythonpath", sys.executable, "."],
@@ -51,7 +51,7 @@ def pyright(folder: Path) -> list[dict]:
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    """Errors by file and line; lines are counted from 1."""
+    """Errors by file and line, from 1 on."""
     folder = tmp_path_factory.mktemp("models")
     (folder / "stubs").mkdir()
     for name in NAMES:
@@ -68,13 +68,13 @@ def found(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", own_models())
-def test_a_right_model_is_right(found, name):
-    """No model that uses only pb_utils and NumPy gives an error."""
+def test_a_correct_model_has_no_errors(found, name):
+    """For models that use only pb_utils and NumPy."""
     assert {} == found.get(name, {})
 
 
-def test_what_triton_takes_is_taken_and_each_mistake_is_found(found):
-    """The lines that are wrong, all of them, and no other."""
+def test_correct_calls_are_accepted_and_each_mistake_is_found(found):
+    """Exactly the wrong lines are reported."""
     wrong = range(FIRST + len(RIGHT), FIRST + len(RIGHT) + len(WRONG))
 
     assert sorted(wrong) == sorted(found["planted"])

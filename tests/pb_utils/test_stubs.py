@@ -1,4 +1,4 @@
-"""The type stubs tell editors and type checkers the truth about a model."""
+"""The type stubs are correct for mypy."""
 
 import ast
 import importlib.machinery
@@ -54,7 +54,7 @@ DELIBERATE = {
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """Where a checker finds the stubs, whether blsnb is installed or not."""
+    """The environment in which a checker finds the stubs."""
     folder = tmp_path_factory.mktemp("path")
     for name in NAMES:
         (folder / name).symlink_to(STUBS / f"{name}-stubs")
@@ -63,7 +63,7 @@ def environment(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(environment, tmp_path_factory):
-    """What mypy says of all sources: by name, line and message."""
+    """Mypy's findings in all sources: name, line and message."""
     folder = tmp_path_factory.mktemp("models")
     failing = ROOT / "tests" / "repositories" / "failing" / "1" / "model.py"
     sources = sample_models() | {
@@ -86,14 +86,14 @@ def found(environment, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", sample_models())
-def test_a_right_model_is_right(found, name):
-    """No model of the tests, and none of the notebooks, gives an error."""
+def test_a_correct_model_has_no_errors(found, name):
+    """For models of the tests and of the notebooks."""
     assert [] == found[name]
 
 
 @pytest.mark.parametrize("number", range(len(RIGHT)), ids=RIGHT)
-def test_what_triton_takes_is_taken(found, number):
-    """Each way of calling that the real module accepts."""
+def test_correct_calls_are_accepted(found, number):
+    """Every form of call that the real module accepts."""
     line = PLANTED.count("\n") + 1 + number
 
     assert [] == [text for at, text in found["planted"] if at == line]
@@ -101,7 +101,7 @@ def test_what_triton_takes_is_taken(found, number):
 
 @pytest.mark.parametrize("number", range(len(WRONG)), ids=[row[0] for row in WRONG])
 def test_a_mistake_is_found(found, number):
-    """A name that is not there, an argument that the real module refuses."""
+    """An unknown name, or an argument that the real module refuses."""
     line = PLANTED.count("\n") + 1 + len(RIGHT) + number
     texts = [text for at, text in found["planted"] if at == line]
 
@@ -110,7 +110,7 @@ def test_a_mistake_is_found(found, number):
 
 
 def test_mistakes_of_a_model_are_found(found):
-    """Two of those that one sample model makes on purpose."""
+    """Two of those in a sample model."""
     texts = " ".join(text for _, text in found["failing"])
 
     assert "Exception must be derived from BaseException" in texts
@@ -118,7 +118,7 @@ def test_mistakes_of_a_model_are_found(found):
 
 
 def test_the_stubs_and_the_module_agree(environment):
-    """Every name and every signature, both ways; the newest release of it."""
+    """Every name and signature of the newest release, in both directions."""
     command = [sys.executable, "-c", STUBTEST, *NAMES]
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True
@@ -134,8 +134,8 @@ def test_the_stubs_and_the_module_agree(environment):
     assert sorted(DELIBERATE) == sorted(lines)
 
 
-def test_a_request_has_no_more_than_its_stub():
-    """Its class is bound to an instance, and stubtest sees no inherited names."""
+def test_the_stub_has_all_names_of_a_request():
+    """Stubtest ignores inherited names, and the class is bound to an instance."""
     stub = ast.parse((STUBS / f"{NAMES[0]}-stubs" / "__init__.pyi").read_text())
     (request,) = (
         node
@@ -149,7 +149,7 @@ def test_a_request_has_no_more_than_its_stub():
 
 
 def test_no_stub_can_be_imported():
-    """They never stand in the way of the real modules."""
+    """They never hide the real modules."""
     finders = importlib.machinery.PathFinder
 
     assert [None, None] == [finders.find_spec(name, [str(STUBS)]) for name in NAMES]
@@ -170,7 +170,7 @@ def test_the_wheel_carries_the_stubs(tmp_path):
 
 @pytest.mark.wheel
 def test_an_editable_install_reads_the_stubs_where_they_are(tmp_path):
-    """What is edited is what checkers see."""
+    """Checkers see edits."""
     (wheel,) = WheelBuilder(str(ROOT)).build(
         directory=str(tmp_path), versions=["editable"]
     )

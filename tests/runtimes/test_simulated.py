@@ -11,7 +11,7 @@ from blsnb.tensors import dlpack
 ONES = np.ones(4, np.float32)
 
 
-def test_work_is_not_done_before_somebody_waits():
+def test_work_is_done_when_something_waits():
     """Until then the memory holds rubbish, as a GPU's may."""
     made = asarray(ONES) + 1
     rubbish = made.raw().tobytes()
@@ -21,7 +21,7 @@ def test_work_is_not_done_before_somebody_waits():
 
 
 def test_a_consumer_that_does_not_wait_is_found():
-    """It says so to the producer, and reads what is not computed yet."""
+    """It reads memory that is not computed yet."""
     made = asarray(ONES) + 1
     hasty = simulated.adopted(made.__dlpack__(stream=NO_WAIT), 0)
 
@@ -30,7 +30,7 @@ def test_a_consumer_that_does_not_wait_is_found():
 
 
 def test_copies_are_counted():
-    """How many, in which direction, and with how many bytes."""
+    """Number and bytes, by direction."""
     counts = DEVICES[0].counts
     before = counts.to_device, counts.to_host, counts.to_host_bytes
     asarray(ONES).get()
@@ -50,7 +50,7 @@ def test_numpy_does_not_read_it():
         np.from_dlpack(array)
 
 
-def test_memory_is_given_back_with_the_last_array_that_looks_into_it():
+def test_memory_is_freed_with_its_last_view():
     """A view or a capsule keeps it."""
     device = DEVICES[1]
     array = empty((1000,), np.uint8, device)
@@ -64,14 +64,14 @@ def test_memory_is_given_back_with_the_last_array_that_looks_into_it():
     assert device.in_use == 0
 
 
-def test_it_takes_no_memory_of_the_host():
-    """What is on the host has no business there."""
+def test_memory_of_the_host_is_refused():
+    """It is on no simulated device."""
     with pytest.raises(BufferError):
         from_dlpack(ONES)
 
 
-def test_a_value_is_written_in_its_turn():
-    """After the work that was given before."""
+def test_values_are_written_in_the_order_of_submission():
+    """After the work that was submitted before."""
     array = asarray(ONES)
     doubled = array * 2
     array[...] = asarray(ONES * 9)
@@ -80,14 +80,14 @@ def test_a_value_is_written_in_its_turn():
     assert [9.0] * 4 == array.get().tolist()
 
 
-def test_a_second_device_is_another_one():
-    """Its arrays say so, and a runtime may have more than one."""
+def test_devices_are_distinct():
+    """Arrays name their device, and a runtime may have several."""
     memory = SimulatedRuntime(2).to_device(ONES.tobytes(), ONES.dtype, (4,), 1)
 
     assert "gpu:1" == memory.device
     assert (dlpack.CUDA, 1) == memory.array.__dlpack_device__()
 
 
-def test_an_array_shows_what_and_where_it_is():
-    """Not its elements: they would have to be waited for."""
+def test_the_repr_of_an_array_names_type_shape_and_device():
+    """Not its elements, which may not be computed."""
     assert "<DeviceArray float32[4] on gpu:0>" == repr(asarray(ONES))

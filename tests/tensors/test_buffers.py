@@ -1,4 +1,4 @@
-"""Specification of the memory that large tensors lie in."""
+"""Specification of the memory of large tensors."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ SHAPE = (4, LARGE // 4)
 
 @pytest.fixture(autouse=True)
 def nothing_idle():
-    """Each test begins without memory that could be used again."""
+    """Each test begins without memory for reuse."""
     buffers._idle.clear()
 
 
@@ -20,8 +20,8 @@ def large() -> np.ndarray:
     return np.arange(LARGE, dtype=np.int32).reshape(SHAPE)
 
 
-def test_what_is_frozen_does_not_follow_its_array():
-    """It is a copy of the present contents, which nobody can write."""
+def test_later_writes_do_not_change_frozen_elements():
+    """They are a read-only copy of the present contents."""
     array = large()
     data = frozen(array)
     before = bytes(data)
@@ -38,8 +38,8 @@ def test_a_strided_array_is_frozen_in_its_logical_order():
     assert array.tobytes() == bytes(frozen(array))
 
 
-def test_bytes_are_frozen_already():
-    """Whatever shape and type they are looked at in, they are not copied."""
+def test_bytes_are_not_copied():
+    """Neither are views of them in another shape or type."""
     data = bytes(LARGE)
 
     assert data is frozen(np.frombuffer(data, np.uint8))
@@ -47,22 +47,22 @@ def test_bytes_are_frozen_already():
 
 
 def test_a_part_of_bytes_is_copied():
-    """A few rows must not keep alive all that they were cut from."""
+    """A few rows must not keep the whole buffer alive."""
     rows = np.frombuffer(bytes(4 * LARGE), np.uint8).reshape(4, LARGE)[1:3]
 
     assert isinstance(frozen(rows), memoryview)
 
 
-def test_a_view_of_what_was_frozen_is_not_copied_again():
-    """What a model passes on as it came lies where it was."""
+def test_a_view_of_frozen_elements_is_not_copied():
+    """A model that forwards a tensor copies nothing."""
     data = frozen(large())
     again = frozen(np.frombuffer(data, np.float32).reshape(8, -1))
 
     assert data.obj is again.obj
 
 
-def test_what_only_claims_to_be_read_only_is_copied():
-    """Its owner can still write: the flag of a view says nothing of others."""
+def test_a_read_only_view_of_writable_memory_is_copied():
+    """The owner of the memory can still write."""
     array = large()
     array.flags.writeable = False
     wrapped = np.frombuffer(memoryview(bytearray(LARGE)).toreadonly(), np.uint8)
@@ -76,8 +76,8 @@ def test_what_only_claims_to_be_read_only_is_copied():
         )
 
 
-def test_a_private_copy_is_written_without_the_frozen_one():
-    """It is like a small one: writable, in memory that the array does not own."""
+def test_a_private_copy_is_writable():
+    """It does not own its memory, and the frozen elements do not change."""
     data = frozen(large())
     array = private(data, SHAPE, INT32)
     array[:] = 7
@@ -86,8 +86,8 @@ def test_a_private_copy_is_written_without_the_frozen_one():
     assert (False, True) == (array.flags.owndata, array.flags.writeable)
 
 
-def test_memory_is_used_again_once_nothing_looks_into_it():
-    """Not before: a view of a view keeps it, and so does a memoryview."""
+def test_memory_is_reused_after_its_last_view():
+    """A view of a view keeps it, and so does a memoryview."""
     array = private(frozen(large()), SHAPE, INT32)
     place = array.ctypes.data
     view = memoryview(array[1:].view(np.uint8)[:, 5:])
@@ -100,8 +100,8 @@ def test_memory_is_used_again_once_nothing_looks_into_it():
     assert place == private(bytes(4 * LARGE), SHAPE, INT32).ctypes.data
 
 
-def test_a_view_of_a_block_gives_nothing_back():
-    """Its memory is still that of the block."""
+def test_a_view_of_a_block_returns_no_memory():
+    """The memory belongs to the block."""
     array = private(frozen(large()), SHAPE, INT32)
     buffers._idle.clear()
     part = array.base[5:][:3]
@@ -111,8 +111,8 @@ def test_a_view_of_a_block_gives_nothing_back():
     assert not buffers._idle
 
 
-def test_little_memory_is_kept_for_later(monkeypatch):
-    """What is over goes back to the system, the oldest first."""
+def test_the_memory_kept_for_reuse_is_limited(monkeypatch):
+    """The oldest is returned to the system first."""
     monkeypatch.setattr(buffers, "IDLE_BYTES", 3 * LARGE)
     held = [frozen(np.zeros(size * LARGE, np.uint8)) for size in (1, 2, 1, 1)]
     while held:

@@ -11,13 +11,13 @@ from blsnb.tensors import byte_strings
 
 
 @given(st.lists(st.binary(max_size=40), max_size=12))
-def test_what_is_packed_is_unpacked_unchanged(elements):
-    """Any bytes survive, empty ones and ones that look like lengths included."""
+def test_packed_elements_are_unpacked_unchanged(elements):
+    """Also empty ones and ones that look like lengths."""
     assert elements == byte_strings.unpack(byte_strings.pack(elements))
 
 
 @given(st.text(max_size=30))
-def test_text_travels_as_utf_8(text):
+def test_text_is_packed_as_utf_8(text):
     """A str element is sent as its UTF-8."""
     try:
         expected = text.encode("utf-8")
@@ -34,8 +34,8 @@ def test_an_element_is_its_length_in_four_little_endian_bytes_and_its_bytes():
     assert b"\x02\x00\x00\x00hi\x00\x00\x00\x00" == byte_strings.pack([b"hi", b""])
 
 
-def test_other_objects_are_sent_as_their_text():
-    """A number in an object array is sent as Python prints it."""
+def test_other_objects_are_packed_as_their_text():
+    """A number in an object array is packed as Python prints it."""
     assert [b"3", b"None"] == byte_strings.unpack(byte_strings.pack([3, None]))
 
 
@@ -51,7 +51,7 @@ def test_an_array_keeps_its_shape_and_logical_order(elements):
     assert transposed.tolist() == found.tolist()
 
 
-def test_a_cut_length_is_refused():
+def test_a_truncated_length_is_refused():
     """Data that end inside a length are not BYTES data."""
     with pytest.raises(struct.error):
         byte_strings.unpack(b"\x01\x00")

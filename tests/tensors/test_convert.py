@@ -1,4 +1,4 @@
-"""What infer() makes of the values it is given."""
+"""Specification of the conversion of infer()'s inputs."""
 
 import ml_dtypes
 import numpy as np
@@ -13,7 +13,7 @@ BF16, BYTES = BY_DATATYPE["BF16"], BY_DATATYPE["BYTES"]
 
 
 def test_an_array_keeps_its_own_type():
-    """Arrays are never cast: a wrong type is for the server to refuse."""
+    """Arrays are never cast; the server refuses a wrong type."""
     ref = to_ref("X", np.arange(3), FP32, 1)
 
     assert "INT64" == ref.dtype.datatype
@@ -31,7 +31,7 @@ def test_an_array_keeps_its_own_type():
     ],
 )
 def test_lists_numbers_and_strings_take_the_configured_type(value, dtype, expected):
-    """What Python writes without a type gets the model's; a scalar gets its axes."""
+    """A value without a type gets the model's; a scalar gets its axes."""
     assert expected == to_ref("X", value, dtype, 1).view().tolist()
 
 
@@ -39,19 +39,19 @@ def test_lists_numbers_and_strings_take_the_configured_type(value, dtype, expect
     ("value", "dtype"),
     [([1.7], INT8), ([300], INT8), ([1e40], FP32), ("text", FP32), ([None], FP32)],
 )
-def test_what_would_be_lost_is_refused(value, dtype):
+def test_a_lossy_conversion_is_refused(value, dtype):
     """A value that the type cannot hold is an error that names both."""
     with pytest.raises(InputError, match=f"input 'X' is {dtype.datatype}"):
         to_ref("X", value, dtype, 1)
 
 
-def test_none_is_no_value():
-    """None is refused in words of its own."""
+def test_none_is_refused():
+    """The error suggests leaving the input out."""
     with pytest.raises(InputError, match="leave it out"):
         to_ref("X", None, FP32, 1)
 
 
-def test_a_type_that_triton_has_not_is_refused():
+def test_a_type_that_triton_lacks_is_refused():
     """Complex numbers have no Triton type."""
     with pytest.raises(InputError, match="no type for NumPy's complex128"):
         to_ref("X", np.zeros(2, complex), None, 1)
@@ -75,6 +75,6 @@ def test_bf16_comes_from_lists_float32_and_ml_dtypes(value):
     assert 4 == ref.byte_size
 
 
-def test_unicode_arrays_are_texts():
-    """NumPy's fixed-width strings travel as BYTES."""
+def test_unicode_arrays_are_strings():
+    """NumPy's fixed-width strings are sent as BYTES."""
     assert [b"ab", b"c"] == to_ref("X", np.array(["ab", "c"]), BYTES, 1).view().tolist()

@@ -1,4 +1,4 @@
-"""Specification of frozen tensors on a device: they stay there until needed."""
+"""Specification of frozen tensors on a device."""
 
 import gc
 
@@ -23,8 +23,8 @@ def on_device(array, name="X", dtype=None):
     return DeviceRef(name, dtype or BY_NUMPY[array.dtype], array.shape, memory)
 
 
-def test_its_description_moves_nothing():
-    """Name, type, shape, size and place are known without a look at the value."""
+def test_a_description_needs_no_copy_to_the_host():
+    """Name, type, shape, size and device are known without the value."""
     before = COUNTS.to_host
     ref = on_device(np.zeros((2, 3), np.float32))
 
@@ -39,8 +39,8 @@ def test_its_description_moves_nothing():
     assert before == COUNTS.to_host
 
 
-def test_who_holds_the_data_shares_one_copy():
-    """It is made when it is asked for, and again when nobody holds it."""
+def test_the_copy_on_the_host_is_shared():
+    """It is made on first use, and again after its last reference."""
     ref = on_device(np.arange(4.0))
     before = COUNTS.to_host
     held = ref.data
@@ -53,8 +53,8 @@ def test_who_holds_the_data_shares_one_copy():
     assert before + 2 == COUNTS.to_host
 
 
-def test_another_name_or_shape_is_the_same_memory():
-    """Nothing is copied, on the device neither."""
+def test_an_alias_shares_the_memory():
+    """Nothing is copied, not even on the device."""
     ref = on_device(np.arange(6.0))
     within = COUNTS.within
     renamed, turned = ref.alias("Y", (6,)), ref.alias("X", (2, 3))
@@ -65,8 +65,8 @@ def test_another_name_or_shape_is_the_same_memory():
     assert within == COUNTS.within
 
 
-def test_its_description_alone_gives_the_memory_back():
-    """What is evicted says where it was."""
+def test_eviction_frees_the_memory_of_the_device():
+    """The description names the device."""
     gc.collect()
     before = DEVICES[0].in_use
     ref = on_device(np.zeros(1000, np.uint8))
@@ -78,8 +78,8 @@ def test_its_description_alone_gives_the_memory_back():
     assert before == DEVICES[0].in_use
 
 
-def test_a_preview_moves_its_slice_only():
-    """Of a hundred slices one, as large as it is."""
+def test_a_preview_copies_only_its_slice():
+    """One of a hundred slices."""
     array = np.arange(100 * 64, dtype=np.float32).reshape(100, 8, 8)
     before = COUNTS.to_host_bytes
     shown = preview.grid(on_device(array), [7])
@@ -88,8 +88,8 @@ def test_a_preview_moves_its_slice_only():
     assert preview.grid(freeze("X", array, BY_NUMPY[array.dtype]), [7]) == shown
 
 
-def test_channels_of_a_picture_are_slices_too():
-    """They are turned on the device."""
+def test_channels_of_a_picture_are_slices():
+    """The axes are moved on the device."""
     array = np.random.default_rng(1).random((2, 16, 16, 3), np.float32)
     ours, theirs = on_device(array), freeze("X", array, BY_NUMPY[array.dtype])
 
@@ -108,8 +108,8 @@ def test_bf16_is_shown_as_numbers():
     )
 
 
-def test_it_is_compared_with_one_on_the_host():
-    """Where a tensor was is no difference."""
+def test_tensors_on_device_and_host_are_compared():
+    """The device is not a difference."""
     array = np.arange(4.0)
     same = difference(on_device(array), freeze("X", array, BY_NUMPY[array.dtype]))
     other = difference(on_device(array + 1), freeze("X", array, BY_NUMPY[array.dtype]))
@@ -119,22 +119,22 @@ def test_it_is_compared_with_one_on_the_host():
 
 
 @pytest.mark.parametrize("device", ["", "gpu:3"])
-def test_what_a_file_holds_is_on_the_host(device):
-    """Whatever it says of where it once was."""
+def test_a_value_of_a_file_is_on_the_host(device):
+    """Whatever device it names."""
     ref = TensorRef("X", BY_NUMPY[np.dtype("f4")], (1,), b"\0" * 4, device)
 
     assert "cpu" == on_host(ref).device
     assert ref.data is on_host(ref).data
 
 
-def test_what_is_on_the_host_stays_as_it_is():
-    """The same object: nothing had to be done."""
+def test_a_value_on_the_host_is_returned_itself():
+    """It is not copied."""
     ref = freeze("X", np.zeros(1), BY_NUMPY[np.dtype("f8")])
 
     assert ref is on_host(ref)
 
 
 def test_devices_have_names_and_numbers():
-    """As the trace says them, and as DLPack counts them."""
+    """Names of the trace and numbers of DLPack."""
     assert "gpu:2" == device_name(2)
     assert (2, 0) == (device_number("gpu:2"), device_number("cpu"))

@@ -1,4 +1,4 @@
-"""What differs between two tensors of one name."""
+"""Specification of the difference between two tensors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def tensor(values, datatype="FP32", name="Y"):
 
 @given(st.data())
 def test_a_tensor_equals_itself(data):
-    """Of every type, with NaNs in it, in a copy."""
+    """Of every type, with NaNs, compared with a copy."""
     dtype = data.draw(dtypes())
     array = data.draw(tensors(dtype, data.draw(axes())))
     ref = freeze("X", array, dtype)
@@ -36,7 +36,7 @@ def test_a_tensor_equals_itself(data):
 
 @given(st.data())
 def test_the_largest_deviation_is_that_of_the_elements(data):
-    """Beside a plain loop over them."""
+    """Compared with a plain loop over them."""
     kind = data.draw(st.sampled_from(["FP16", "FP32", "FP64"]))
     floats = st.lists(
         st.tuples(*[st.floats(width=16, allow_subnormal=False)] * 2), min_size=1
@@ -81,7 +81,7 @@ def test_integers_differ_exactly_up_to_their_whole_range(datatype):
     ],
 )
 def test_other_datatypes_are_compared_exactly(this, kind, before, other, largest):
-    """No detour by float64, which has not every integer of 64 bits."""
+    """Not by way of float64, which cannot represent every 64-bit integer."""
     found = difference(tensor([this], kind), tensor([before], other))
 
     assert (1, largest, (0,)) == (found.differing, found.largest, found.index)
@@ -108,8 +108,8 @@ def test_any_two_numbers_are_compared_as_python_does(data):
         assert float(max(apart)) == pytest.approx(float(found.largest), rel=1e-15)
 
 
-def test_values_are_told_with_the_digits_that_tell_them_apart():
-    """The deviation is seen in them."""
+def test_values_are_shown_with_enough_digits_to_differ():
+    """The shown values differ."""
     one = difference(tensor([1.0000001]), tensor([1.0]))
     other = difference(tensor([1234567.891], "FP64"), tensor([1234567.892], "FP64"))
 
@@ -126,7 +126,7 @@ def test_long_texts_are_shown_from_where_they_differ():
 
 
 def test_the_index_is_that_of_the_shape():
-    """Not a place in memory; also far behind the first block."""
+    """Not the position in memory; also far behind the first block."""
     before = np.zeros((3, 400, 100), np.float32)
     after = before.copy()
     after[1, 0, 5], after[2, 399, 99] = 0.25, -2.5
@@ -151,8 +151,8 @@ def test_nan_beside_a_number_differs_by_no_amount():
     assert "3 of 4 differ, 2 of them NaN on one side; most by 3" in found.words
 
 
-def test_nan_alone_has_its_first_place():
-    """Where to look."""
+def test_a_difference_in_nan_alone_has_an_index():
+    """It is the first element that differs."""
     found = difference(tensor([0, NAN]), tensor([0, 1]))
 
     assert (None, (1,)) == (found.largest, found.index)
@@ -167,12 +167,12 @@ def test_infinities_differ_from_numbers_and_from_one_another():
 
 
 def test_zeros_of_two_signs_are_the_same():
-    """Bits are not what a reader asks for."""
+    """Although their bits differ."""
     assert Change.SAME is difference(tensor([0.0]), tensor([-0.0])).change
 
 
 def test_texts_differ_at_their_first_element():
-    """Shown as far as a line goes."""
+    """The texts are cut to a line."""
     before = tensor([[b"a", b"b"], [b"c", b"d"]], "BYTES")
     after = tensor([[b"a", b"b"], [b"x" * 90, b"\xff"]], "BYTES")
     found = difference(after, before)
@@ -189,15 +189,15 @@ def test_truth_values_differ():
     assert found.words.endswith("True, was False")
 
 
-def test_another_shape_is_said_and_values_are_not_compared():
-    """There is no pairing of their elements."""
+def test_tensors_of_different_shapes_are_not_compared():
+    """The difference names both shapes."""
     found = difference(tensor([[1, 2]]), tensor([1, 2]))
 
     assert (Change.SHAPE, "[1, 2], was [2]") == (found.change, found.words)
 
 
-def test_another_datatype_is_said_and_values_are_compared():
-    """A model that was cast to half precision: by how much?"""
+def test_values_of_different_datatypes_are_compared():
+    """For example those of a model that was cast to half precision."""
     found = difference(tensor([1, 0.1], "FP16"), tensor([1, 0.1]))
 
     assert Change.DATATYPE is found.change
@@ -220,14 +220,14 @@ def test_bf16_is_compared_as_numbers():
     assert 1.0 == difference(two, one).largest
 
 
-def test_a_tensor_that_is_new_or_gone_is_said():
-    """With its type and shape."""
+def test_a_new_or_missing_tensor_is_a_difference():
+    """It is named with its type and shape."""
     assert "new: FP32[2]" == difference(tensor([1, 2]), None).words
     assert "gone: it was FP32[2]" == difference(None, tensor([1, 2])).words
     assert not difference(None, None)
 
 
-def test_a_value_that_was_not_kept_is_not_compared():
+def test_an_evicted_value_is_not_compared():
     """It is neither the same nor different."""
     found = difference(tensor([1]), tensor([2]).without_data())
 

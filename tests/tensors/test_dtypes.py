@@ -36,7 +36,7 @@ def test_an_element_takes_as_many_bytes_as_numpy_says(row):
     assert row.dtype.itemsize == row.byte_size
 
 
-def test_byte_strings_of_any_length_travel_as_bytes():
+def test_byte_strings_of_any_length_are_bytes():
     """NumPy's fixed-length byte strings are BYTES tensors."""
     assert BYTES is dtypes.of_array(np.dtype("S7"))
 

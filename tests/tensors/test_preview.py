@@ -1,4 +1,4 @@
-"""Specification of previews: what of a tensor can be drawn."""
+"""Specification of previews of tensors."""
 
 import numpy as np
 import pytest
@@ -27,8 +27,8 @@ def levels(grid):
 
 
 @given(arrays.arrays(np.float32, (3, 5), elements=st.floats(-1e4, 1e4, width=32)))
-def test_a_small_grid_gives_its_values_back_within_half_a_level(array):
-    """Level 0 is low, 254 is high, and what lies between is linear."""
+def test_a_small_grid_is_exact_within_half_a_level(array):
+    """Level 0 is low, 254 is high, and levels between are linear."""
     grid = preview.grid(ref(array))
     back = grid.low + levels(grid) / 254 * (grid.high - grid.low)
 
@@ -48,8 +48,8 @@ def test_a_small_grid_gives_its_values_back_within_half_a_level(array):
         (np.zeros((2, preview.MAX_COLUMNS + 1)), "float32", ()),
     ],
 )
-def test_few_values_are_written_as_they_are(values, dtype, written):
-    """Whoever has six numbers wants to read them, not their colours."""
+def test_a_few_values_are_written_out(values, dtype, written):
+    """Numbers are easier to read than their colours."""
     assert written == preview.grid(ref(values, dtype)).values
 
 
@@ -74,13 +74,13 @@ def test_the_index_chooses_on_the_leading_axes():
 
 @pytest.mark.parametrize("index", [[2, 0], [0], [-1, 0], [0, 0, 0]])
 def test_an_index_outside_the_tensor_is_refused(index):
-    """The message names index and axes, and nothing is guessed."""
+    """The error names the index and the axes."""
     with pytest.raises(TraceError, match="lies outside the leading axes"):
         preview.grid(ref(np.zeros((2, 3, 2, 2))), index)
 
 
-def test_a_spike_survives_the_reduction_of_floats():
-    """Of many activations in a cell the largest in magnitude is shown."""
+def test_a_spike_in_floats_stays_visible():
+    """A cell shows the value that is largest in magnitude."""
     array = np.zeros((512, 512))
     array[77, 301] = -9
     grid = preview.grid(ref(array))
@@ -90,22 +90,22 @@ def test_a_spike_survives_the_reduction_of_floats():
 
 
 def test_one_true_in_a_large_mask_stays_visible():
-    """A mask is reduced like floats, since its few ones are what matters."""
+    """A mask is reduced like floats, since its few ones matter."""
     mask = np.zeros((256, 256), bool)
     mask[200, 3] = True
 
     assert 254 == levels(preview.grid(ref(mask, "bool"))).max()
 
 
-def test_integers_are_thinned_out_not_searched():
-    """Labels and counts keep their distribution: every so many is shown."""
+def test_integers_are_sampled():
+    """Labels and counts keep their distribution."""
     grid = preview.grid(ref(np.arange(256), "int64"))
 
     assert ("stride", 0, 254) == (grid.reduced, grid.low, grid.high)
 
 
 def test_a_nan_has_its_own_level_and_infinities_the_ends():
-    """Level 255 is NaN and nothing else; the range is of the finite values."""
+    """Level 255 is NaN only; the range is that of the finite values."""
     grid = preview.grid(ref([np.nan, np.inf, -np.inf, 1, 3]))
 
     assert (1.0, 3.0) == (grid.low, grid.high)
@@ -140,7 +140,7 @@ def test_which_shapes_can_be_pictures(shape, layout):
 
 
 def test_a_heatmap_of_a_picture_shows_one_channel():
-    """With channels last, they lead: a plane of three columns would say nothing."""
+    """With channels last, the channels become a leading axis."""
     array = np.zeros((2, 8, 9, 3))
     array[1, :, :, 2] = np.arange(72).reshape(8, 9)
     grid = preview.grid(ref(array), [1, 2])
@@ -150,7 +150,7 @@ def test_a_heatmap_of_a_picture_shows_one_channel():
 
 
 def test_a_uint8_picture_keeps_its_pixels():
-    """Small pictures are not touched, and are what is shown first."""
+    """A small picture is unchanged, and shown first."""
     pixels = np.arange(8 * 9 * 3).reshape(1, 8, 9, 3) % 256
     shown = preview.default(ref(pixels, "uint8"))
 
@@ -168,7 +168,7 @@ def test_channels_first_in_zero_to_one_is_scaled_to_a_picture():
 
 
 def test_other_floats_are_a_heatmap_first_and_a_stretched_picture_on_request():
-    """Only values in [0, 1] are taken for a picture without being asked."""
+    """Only values in [0, 1] are shown as a picture by default."""
     values = np.linspace(-2, 2, 192).reshape(3, 8, 8)
 
     assert isinstance(preview.default(ref(values)), Grid)
@@ -183,19 +183,19 @@ def test_other_floats_are_a_heatmap_first_and_a_stretched_picture_on_request():
     [((3, 8, 8), "int64"), ((2, 2, 3), "float32"), ((4, 8, 8), "bool")],
 )
 def test_labels_scores_and_other_shapes_are_a_heatmap_first(shape, dtype):
-    """Only what is likely a picture is shown as one without being asked."""
+    """Only a likely picture is shown as one by default."""
     assert isinstance(preview.default(ref(np.zeros(shape), dtype)), Grid)
 
 
 def test_a_slice_of_nans_alone_is_all_nan():
-    """Without a finite value there is no range, and nothing is made up."""
+    """Without a finite value the range is empty."""
     grid = preview.grid(ref([np.nan, np.nan]))
 
     assert (0.0, 0.0, b"\xff\xff") == (grid.low, grid.high, grid.data)
 
 
 def test_a_grey_picture_becomes_rgb_and_alpha_is_left_out():
-    """What travels has three bytes a pixel."""
+    """A picture has three bytes a pixel."""
     grey = preview.image(ref(np.full((8, 8, 1), 7), "uint8"))
     alpha = preview.image(ref(np.tile([1, 2, 3, 4], (8, 8, 1)), "uint8"))
 
@@ -211,21 +211,21 @@ def test_a_large_picture_keeps_its_proportions_and_averages():
     assert {100} == set(shown.data)
 
 
-def test_what_is_no_picture_is_refused_as_one():
-    """The message names tensor and shape."""
+def test_a_tensor_without_a_pictures_shape_is_refused():
+    """The error names tensor and shape."""
     with pytest.raises(TraceError, match=r"'X' of shape \(4, 4\) is not a picture"):
         preview.image(ref(np.zeros((4, 4))))
 
 
-def test_undecodable_bytes_are_shown_by_number():
-    """Text is text; a byte that is none is shown as it would be written."""
+def test_undecodable_bytes_are_escaped():
+    """Text is unchanged; other bytes are shown as in Python."""
     shown = preview.default(strings("Löwe".encode(), b"\xff\x00"))
 
     assert Text(("Löwe", "\\xff\x00"), 2) == shown
 
 
 def test_of_many_long_strings_the_first_are_shown_and_all_are_counted():
-    """At most 200 strings of 4 kB travel, and no character is cut in two."""
+    """At most 200 strings of 4 kB are sent, and no character is split."""
     shown = preview.text(strings(*["é".encode() * 3000] * 300))
 
     assert (200, 300) == (len(shown.strings), shown.count)
@@ -238,14 +238,14 @@ def test_of_many_long_strings_the_first_are_shown_and_all_are_counted():
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 8, 8)])
 def test_an_empty_tensor_has_no_preview(shape):
-    """There is nothing to draw, and asking for it says so."""
+    """A grid of it is refused."""
     assert preview.default(ref(np.zeros(shape))) is None
     with pytest.raises(TraceError, match="no elements"):
         preview.grid(ref(np.zeros(shape)))
 
 
-def test_an_evicted_tensor_says_how_to_keep_values():
-    """The reader learns why it is gone and what to do next time."""
+def test_a_preview_of_an_evicted_tensor_is_refused():
+    """The error says how to keep values."""
     gone = TensorRef("X", BY_NUMPY[np.dtype("float32")], (2, 2), None)
 
     assert preview.default(gone) is None

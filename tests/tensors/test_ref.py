@@ -14,8 +14,8 @@ shapes = arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
 
 
 @given(st.sampled_from(NUMERIC).flatmap(lambda d: arrays.arrays(d, shapes)))
-def test_what_is_frozen_is_viewed_bit_by_bit(array):
-    """Every datatype and shape comes back with the same bits, NaN included."""
+def test_frozen_elements_keep_their_bits(array):
+    """For every datatype and shape, NaN included."""
     found = freeze("X", array, BY_NUMPY[array.dtype]).view()
 
     assert (array.shape, array.dtype) == (found.shape, found.dtype)
@@ -23,7 +23,7 @@ def test_what_is_frozen_is_viewed_bit_by_bit(array):
 
 
 @given(arrays.arrays(np.object_, shapes, elements=st.binary(max_size=8)))
-def test_bytes_come_back_as_the_same_objects_of_bytes(array):
+def test_frozen_strings_are_bytes_objects(array):
     """A BYTES tensor keeps elements, shape and order."""
     assert array.tolist() == freeze("X", array, BYTES).view().tolist()
 
@@ -37,7 +37,7 @@ def test_a_strided_array_is_frozen_in_its_logical_order():
 
 @pytest.mark.parametrize("datatype", ["FP32", "BYTES", "BF16"])
 def test_a_view_cannot_be_written(datatype):
-    """Any number of receivers share the buffer, so none may change it."""
+    """All receivers share the buffer."""
     row = next(row for row in DTYPES if row.datatype == datatype)
     view = TensorRef("X", row, (1,), b"\x00\x00\x00\x00"[: row.byte_size or 4]).view()
 
@@ -63,8 +63,8 @@ def test_bf16_is_widened_exactly():
     assert ["1.0", "-2.0", "nan"] == [str(float(value)) for value in ref.view()]
 
 
-def test_what_remains_of_an_evicted_tensor_is_its_description():
-    """Name, type, shape, device and size stay; the value says that it is gone."""
+def test_an_evicted_tensor_keeps_its_description():
+    """Name, type, shape, device and size; its value is an error."""
     ref = TensorRef("X", BYTES, (1,), b"\x01\x00\x00\x00a", "gpu:0").without_data()
 
     assert ref.evicted
@@ -79,8 +79,8 @@ def test_what_remains_of_an_evicted_tensor_is_its_description():
         ref.view()
 
 
-def test_the_representation_tells_type_and_shape_but_no_contents():
-    """A repr is one line, however large the tensor."""
+def test_the_repr_contains_type_and_shape_but_no_elements():
+    """It is one line, however large the tensor."""
     ref = freeze("X", np.zeros((2, 3), np.float32), BY_NUMPY[np.dtype("float32")])
 
     assert "<TensorRef X FP32[2, 3]>" == repr(ref)

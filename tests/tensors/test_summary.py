@@ -54,7 +54,7 @@ def test_every_finite_value_is_in_one_bin(array):
 
 
 def test_a_large_tensor_is_summed_block_by_block_without_losing_digits():
-    """A small spread on a large offset survives, over the border of a block."""
+    """A small spread on a large offset, across the border of a block."""
     array = 1e6 + np.arange(200_000) % 2
     found = summary(array, "float64")
 
@@ -74,22 +74,22 @@ def test_equal_values_fall_into_one_bin():
 
 
 def test_the_widest_range_of_doubles_has_a_histogram():
-    """A distance that no double can hold does not spill a warning or a NaN."""
+    """Although no double can represent their distance."""
     largest = np.finfo(np.float64).max
     counts = summary([-largest, 0, largest], "float64").histogram.counts
 
     assert (1, 1, 1) == (counts[0], counts[BINS // 2], counts[-1])
 
 
-def test_a_sum_beyond_floats_is_none_not_infinite():
-    """What a float cannot say is not there, since JSON has no infinity."""
+def test_a_sum_beyond_floats_is_none():
+    """JSON has no infinity."""
     stats = summary([np.finfo(np.float64).max, -np.finfo(np.float64).max], "float64")
 
     assert stats.stats.std is None
 
 
 def test_bool_counts_as_zero_and_one():
-    """The mean of a mask is the share of what it selects."""
+    """The mean of a mask is the fraction that it selects."""
     stats = summary([True, False, True, True], "bool").stats
 
     assert (0, 1, 0.75, 1) == (stats.min, stats.max, stats.mean, stats.zeros)
@@ -116,12 +116,12 @@ def test_bf16_is_summarised_as_the_numbers_that_it_stands_for():
     ids=["BYTES", "evicted"],
 )
 def test_strings_and_evicted_values_have_no_statistics(ref):
-    """There is nothing to compute, and nothing is made up."""
+    """Neither statistics nor a histogram."""
     assert (None, None) == (TensorSummary(ref).stats, TensorSummary(ref).histogram)
 
 
-def test_nothing_is_computed_before_it_is_asked_for():
-    """A summary of a tensor that cannot be read is made without reading it."""
+def test_statistics_are_computed_on_first_use():
+    """The summary of an unreadable tensor can be constructed."""
     summary_of_nothing = TensorSummary(TensorRef("X", BF16, (4,), b""))
 
     assert "<TensorSummary of <TensorRef X BF16[4]>>" == repr(summary_of_nothing)

@@ -1,4 +1,4 @@
-"""How far values may be from those of a baseline."""
+"""Specification of tolerances."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def beyond(this, baseline, datatype="FP32", **tolerance) -> TensorDifference | N
     return Tolerance(**tolerance).beyond(found)
 
 
-def test_what_is_the_same_is_within_every_tolerance():
-    """Also within none at all, and NaN and infinities are the same as themselves."""
+def test_equal_values_are_within_every_tolerance():
+    """Also within zero; NaN and infinities equal themselves."""
     assert beyond([1, NAN, INF], [1, NAN, INF]) is None
     assert beyond([1, NAN, INF], [1, NAN, INF], atol=1) is None
 
@@ -41,13 +41,13 @@ def test_what_is_the_same_is_within_every_tolerance():
         (1.25, {}, False),
     ],
 )
-def test_a_value_may_be_as_far_away_as_the_tolerance_says(this, tolerance, within):
-    """That is, by ``atol`` and ``rtol`` of the baseline together."""
+def test_a_deviation_up_to_the_tolerance_is_accepted(this, tolerance, within):
+    """It is the sum of ``atol`` and ``rtol`` times the baseline."""
     assert within == (beyond([this], [1], **tolerance) is None)
 
 
-def test_only_what_is_too_far_away_is_counted_and_shown():
-    """The largest deviation may be within tolerance where the baseline is large."""
+def test_only_values_beyond_the_tolerance_are_counted():
+    """The largest deviation may be within the tolerance of a large baseline."""
     found = beyond([110, 2, 3], [100, 1, 3.001], rtol=0.2)
 
     assert (1, 1.0, (1,)) == (found.differing, found.largest, found.index)
@@ -67,7 +67,7 @@ def test_nothing_is_near_an_infinity_or_a_nan(pair):
 
 @pytest.mark.parametrize("datatype", ["INT64", "UINT64"])
 def test_large_integers_are_compared_exactly(datatype):
-    """A float64 would not tell them apart."""
+    """A float64 cannot represent their difference."""
     large = (1 << 62) + 1
     found = beyond([large, large], [large - 1, large - 2], datatype, atol=1)
 
@@ -77,7 +77,7 @@ def test_large_integers_are_compared_exactly(datatype):
 
 @pytest.mark.parametrize("datatype", ["FP16", "BF16", "FP64", "INT8", "UINT8"])
 def test_numbers_of_every_type_may_be_near(datatype):
-    """Small ones do not wrap."""
+    """Small integers do not wrap around."""
     assert beyond([100, 0], [99, 1], datatype, atol=1) is None
     assert 2 == beyond([100, 0], [98, 2], datatype, atol=1).differing
 
@@ -86,12 +86,12 @@ def test_numbers_of_every_type_may_be_near(datatype):
     ("datatype", "pair"), [("BOOL", (True, False)), ("BYTES", "ab")]
 )
 def test_a_text_and_a_truth_value_are_never_near(datatype, pair):
-    """They differ or they do not."""
+    """They must be equal."""
     assert 1 == beyond([pair[0]], [pair[1]], datatype, atol=10).differing
 
 
 def test_another_shape_or_datatype_is_never_near():
-    """Nor is an output that is new or gone."""
+    """Nor is a new or missing output."""
     one, two = ref([1]), ref([1, 1])
     for this, baseline in [
         (one, two),
@@ -105,7 +105,7 @@ def test_another_shape_or_datatype_is_never_near():
 
 @pytest.mark.parametrize("wrong", [-1, NAN, INF])
 @pytest.mark.parametrize("name", ["atol", "rtol"])
-def test_a_tolerance_is_a_number_from_zero_on(name, wrong):
-    """Any other would let everything pass, or nothing."""
+def test_a_tolerance_is_a_finite_number_from_zero_on(name, wrong):
+    """Another one would accept everything or nothing."""
     with pytest.raises(ValueError, match=f"{name} must be a finite number"):
         Tolerance(**{name: wrong})

@@ -132,7 +132,7 @@ def test_many_damages_are_counted(read):
 )
 def test_what_is_no_trace_is_an_error_of_ours(read, text):
     """It names the file."""
-    with pytest.raises(TraceFileError, match=r"trace\.json is no trace of a Triton"):
+    with pytest.raises(TraceFileError, match=r"json is not a trace file of a Triton"):
         read(text)
 
 

@@ -123,7 +123,7 @@ def test_a_run_of_version_1_is_saved_as_version_2(path, tmp_path):
 def refused(tmp_path):
     """Read bytes as a file, which is refused; return the reason."""
 
-    def refused(data: bytes, said: str = "is no run that blsnb saved: ") -> str:
+    def refused(data: bytes, said: str = "is not a saved run: ") -> str:
         path = tmp_path / "bad.blsrun"
         path.write_bytes(data)
         with pytest.raises(TraceFileError) as error:
@@ -159,9 +159,9 @@ def test_what_is_no_zip_file_is_refused(refused):
     assert "File is not a zip file" == refused(b"any text")
     for trace in (b'[{"id":1}]', b'\n {"id":1}'):
         assert refused(trace).endswith(
-            "; blsnb.load_trace() reads what a Triton server wrote"
+            "; blsnb.load_trace() reads trace files of a Triton server"
         )
-    assert "a page that run.save() wrote is to look at" in refused(b"<!doctype html>")
+    assert "an HTML page of run.save() is for viewing" in refused(b"<!doctype html>")
 
 
 @pytest.mark.parametrize("share", [0.01, 0.5, 0.99])

@@ -64,7 +64,7 @@ def path(tmp_path):
 def refused(path):
     """Read chunks as a file, which is refused; return the reason."""
 
-    def refused(*chunks: Any, said: str = "is no run that blsnb saved: ") -> str:
+    def refused(*chunks: Any, said: str = "is not a saved run: ") -> str:
         path.write_bytes(file_of(chunks))
         with pytest.raises(TraceFileError) as error:
             read_run(path)
@@ -527,7 +527,7 @@ def test_json_that_is_no_object_is_refused(text, path):
     checksum = zlib.crc32(text, zlib.crc32(head)).to_bytes(4, "little")
     path.write_bytes(MAGIC + head + checksum + text)
 
-    with pytest.raises(TraceFileError, match="is no run that blsnb saved"):
+    with pytest.raises(TraceFileError, match="is not a saved run"):
         read_run(path)
 
 

@@ -8,12 +8,11 @@ import time
 import weakref
 from typing import Any
 
-from blsnb.engine.instance.input_order import InputOrder
-from blsnb.engine.instance.inputs import Reshapes
+from blsnb.engine.instance.inputs import InputOrder, Reshapes
 from blsnb.engine.instance.instance import ExecuteFailed, ModelInstance
 from blsnb.engine.instance.instance_threads import Abandoned
 from blsnb.engine.instance.placement import Placement
-from blsnb.engine.instance.pool import InstancePool
+from blsnb.engine.instance.pool import Deadlock, InstancePool
 from blsnb.engine.instance.results import (
     fail_all,
     fail_without_inputs,
@@ -43,6 +42,9 @@ _TRUE = ("1", "true", "yes", "on")
 class Executor:
     """Runs the instances of one model version.
 
+    It is also the scheduler of models without a batcher: each request is executed
+    alone, first come, first served.
+
     Parameters
     ----------
     config
@@ -69,6 +71,28 @@ class Executor:
         self.reshapes = reshapes if reshapes.any else None
         """Turn tensors into the shapes of the other side; None where they are alike."""
         self._zero_copy = config.parameters.get(_ZERO_COPY, "").lower() in _TRUE
+
+    def run(self, inflight: Inflight, certain: bool) -> ModelInstance:
+        """Execute a request as soon as an instance is free; see `Scheduler.run`."""
+        __tracebackhide__ = True
+        try:
+            instance = self._pool.take(inflight, certain)
+        except Deadlock as deadlock:
+            hang.end_deadlocked(self._pool, inflight, deadlock.lines)
+        self.execute(instance, [inflight])
+        return instance
+
+    @property
+    def waiting_count(self) -> int:
+        """Number of requests that wait for an instance."""
+        return self._pool.waiting_count
+
+    def resized(self) -> None:
+        """Do nothing: the pool hands new instances over itself."""
+
+    def retire(self) -> None:
+        """Finalize the instances, each when it is free."""
+        self._pool.retire()
 
     def execute(
         self,

@@ -1,8 +1,15 @@
-"""Hooks of a model class: which methods Triton calls, and which it was meant to."""
+"""Hooks of a model class: misspelled ones, and the model's own readiness."""
 
 from __future__ import annotations
 
 import difflib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from blsnb.engine.instance.instance_threads import InstanceThreads, LoopEnded, Outcome
+from blsnb.engine.request.failure import describe
+from blsnb.errors import OutOfResourcesError
 
 HOOKS = ("auto_complete_config", "initialize", "execute", "finalize")
 _ALIKE = 0.78
@@ -26,3 +33,39 @@ def note_of_names(instance: str, kind: type) -> str:
     if not meant:
         return ""
     return f"Nobody calls {' or '.join(meant)} of {instance}: Triton has no such hook."
+
+
+_PATIENCE_S = 5.0
+
+
+def unready(name: str, hook: Callable[[], Any], threads: InstanceThreads) -> str:
+    """Ask a model's ``is_ready``; return why it is not, or nothing if it is.
+
+    It runs beside ``execute``, on another thread; a coroutine on the instance's
+    event loop.
+
+    References
+    ----------
+    python_backend: src/pb_stub.cc, user-defined is_ready()
+    """
+    outcome = Outcome()
+    try:
+        threads.fan_out().submit(outcome.settle, lambda: _ask(hook, threads))
+    except OutOfResourcesError as error:
+        return error.message
+    if not outcome.waiter.wait(_PATIENCE_S) or isinstance(outcome.error, LoopEnded):
+        return "Timed out waiting for user-defined is_ready() response"
+    if outcome.error is not None:
+        return describe(outcome.error, _ask.__code__)
+    if not isinstance(outcome.result, bool):
+        return "is_ready() must return a boolean value"
+    if not outcome.result:
+        return f"Model '{name}' is not ready (user-defined check failed)."
+    return ""
+
+
+def _ask(hook: Callable[[], Any], threads: InstanceThreads) -> Any:
+    answer = hook()
+    if inspect.iscoroutine(answer):
+        return threads.run_for(answer, _PATIENCE_S)
+    return answer

@@ -11,10 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from blsnb.engine.instance.device import OnDevice
-from blsnb.engine.instance.hooks import note_of_names
+from blsnb.engine.instance.hooks import note_of_names, unready
 from blsnb.engine.instance.instance_threads import Abandoned, InstanceThreads, LoopEnded
-from blsnb.engine.instance.readiness import unready
+from blsnb.engine.instance.placement import OnDevice
 from blsnb.engine.instance.shared_state import SharedState, note_of_changes, snapshot
 from blsnb.engine.instance.world import World
 from blsnb.engine.request import hang_report as hang

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Protocol
 
 from blsnb.engine.engine import Engine
-from blsnb.engine.instance.device import on_device
 from blsnb.engine.instance.instance import HookFailed, ModelInstance
-from blsnb.engine.instance.placement import Placement
+from blsnb.engine.instance.placement import Placement, on_device
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.errors import ModelConfigError
 from blsnb.model.completion import check_returned, complete

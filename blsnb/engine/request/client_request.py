@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +24,9 @@ from blsnb.runtimes.runtime import DeviceError, Runtime
 from blsnb.tensors.convert import to_ref
 from blsnb.tensors.device_ref import DeviceRef, on_host
 from blsnb.tensors.dlpack import CUDA, DLPackError
-from blsnb.tensors.dtypes import BY_DATATYPE
+from blsnb.tensors.dtypes import BY_DATATYPE, BY_NUMPY
 from blsnb.tensors.memory import HOST
-from blsnb.tensors.ref import TensorRef
+from blsnb.tensors.ref import TensorRef, freeze
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,10 @@ class ClientRequest:
         for name, value in freeze_on_device(self.inputs, runtime).items():
             spec = specs.get(name)
             dtype = None if spec is None else BY_DATATYPE.get(spec.datatype)
+            if type(value) is np.ndarray and BY_NUMPY.get(value.dtype, 0) is dtype:
+                # Of the configured type: there is nothing to convert.
+                refs.append(freeze(name, value, dtype))
+                continue
             rank = 0 if spec is None else len(spec.dims) + batch_axes
             refs.append(to_ref(name, value, dtype, rank))
         return RequestMessage(
@@ -72,9 +76,17 @@ class ClientRequest:
 
 
 def client_request(
-    model_name: str, inputs: Mapping[str, Any], options: RequestOptions
+    model_name: str,
+    inputs: Mapping[str, Any],
+    options: RequestOptions,
+    method: str = "infer",
 ) -> ClientRequest:
     """Return a request of the arguments of ``infer`` and its siblings.
+
+    Parameters
+    ----------
+    method
+        Name of the called method, for errors.
 
     Raises
     ------
@@ -82,10 +94,7 @@ def client_request(
         An argument has another type or is out of range, or an option is unknown.
     """
     __tracebackhide__ = True
-    expect("model_name", model_name, str, "a string")
-    expect("inputs", inputs, Mapping, "a dict of names and values")
-    for name in inputs:
-        expect("the name of an input", name, str, "a string")
+    _check_target(model_name, inputs)
     if not options:
         return ClientRequest(model_name, inputs)
     outputs = options.get("outputs")
@@ -94,9 +103,23 @@ def client_request(
             f"outputs must be a list of names, not the string {outputs!r}; "
             f"write outputs=[{outputs!r}]"
         )
+    expect("outputs", outputs, Collection | None, "a list of names")
     seconds = options.get("client_timeout_s")
     _check_timeout(seconds)
-    return ClientRequest(model_name, inputs, fields_of(options), outputs, seconds)
+    return ClientRequest(
+        model_name, inputs, fields_of(options, method), outputs, seconds
+    )
+
+
+def _check_target(model_name: object, inputs: object) -> None:
+    __tracebackhide__ = True
+    if not isinstance(model_name, str) or not isinstance(inputs, Mapping):
+        expect("model_name", model_name, str, "a string")
+        expect("inputs", inputs, Mapping, "a dict of names and values")
+        return
+    for name in inputs:
+        if not isinstance(name, str):
+            expect("the name of an input", name, str, "a string")
 
 
 def deadline_ns(client_timeout_s: float | None) -> int:
@@ -131,7 +154,11 @@ def freeze_on_device(inputs: Mapping[str, Any], runtime: Runtime) -> Mapping[str
     InputError
         They are on a device that the runtime lacks.
     """
-    found = {name: value for name, value in inputs.items() if _is_on_device(value)}
+    found = {
+        name: value
+        for name, value in inputs.items()
+        if type(value) is not np.ndarray and _is_on_device(value)
+    }
     if not found:
         return inputs
     try:

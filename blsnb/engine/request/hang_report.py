@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from typing import NoReturn
 
 from blsnb.engine.request import deadlock
-from blsnb.engine.request.inflight import Inflight
+from blsnb.engine.request.inflight import Inflight, InstanceQueue
+from blsnb.engine.request.lifetime import Unwind
 from blsnb.errors import WouldHang
 from blsnb.request_fields import SEQUENCE_END
 
@@ -164,3 +166,26 @@ def unanswered(inflight: Inflight, where: str) -> WouldHang:
         # What to do comes first; a note may say which error was lost.
         advice="\n".join([owed, *(inflight.call.notes or ())]),
     )
+
+
+def end_deadlocked(
+    pool: InstanceQueue, waiting: Inflight, lines: list[str]
+) -> NoReturn:
+    """End the whole client request of a request that would wait forever.
+
+    Parameters
+    ----------
+    lines
+        The circle in words, as `chain` returns it.
+
+    Raises
+    ------
+    Unwind
+    """
+    model = waiting.message.model_name
+    if deadlock.lacks_resources(pool):
+        reason = out_of_resources(lines, model)
+    else:
+        reason = deadlocked(lines, model, len(pool.instances))
+    waiting.root.end(reason)
+    raise Unwind from None

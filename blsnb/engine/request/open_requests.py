@@ -81,21 +81,16 @@ class OpenRequests:
         ServerClosedError
             The server was closed.
         """
-        self._check_open()
         record = record or self._recorder.begin()
         root = RootRequest(record, self._hang_notice_s, deadline_ns)
         self._open.add(root)
         if self.is_closed:
-            # Since the check: `drain` may not have seen this request.
+            # After it was added: `drain` may not have seen the request.
             self.end(root)
-            self._check_open()
+            raise ServerClosedError
         if begun is not None:
             begun(root)
         return root
-
-    def _check_open(self) -> None:
-        if self.is_closed:
-            raise ServerClosedError
 
     def open_load(self) -> RootRequest:
         """Begin a load that is part of no request."""

@@ -18,7 +18,7 @@ from blsnb.engine.request.inflight import Inflight
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.ordered_delivery import Turns
 from blsnb.engine.scheduling.batching.batch import Queued
-from blsnb.engine.scheduling.default_scheduler import Rejected, refuse_deadlock
+from blsnb.engine.scheduling.scheduler import Rejected
 from blsnb.engine.threads.alarm import Alarm
 from blsnb.engine.threads.waiter import Waiter
 from blsnb.engine.threads.workers import Workers
@@ -196,7 +196,7 @@ class QueueScheduler:
             inflight.root.wait(pending.waiter, lambda s: hang.notice(inflight, s))
         except Deadlock as deadlock:
             self._leave(pending)
-            refuse_deadlock(self._pool, inflight, deadlock)
+            hang.end_deadlocked(self._pool, inflight, deadlock.lines)
         except BaseException:
             self._leave(pending)
             raise

@@ -8,10 +8,10 @@ from pathlib import Path
 from blsnb.engine.instance.executor import Executor
 from blsnb.engine.instance.pool import InstancePool
 from blsnb.engine.metrics.statistics import ModelStatistics
-from blsnb.engine.scheduling.default_scheduler import DefaultScheduler, Scheduler
 from blsnb.engine.scheduling.dynamic_queue import DynamicQueue, StagedDynamicQueue
 from blsnb.engine.scheduling.queue_scheduler import Queue, QueueScheduler
 from blsnb.engine.scheduling.resource_admission import ResourceAdmission
+from blsnb.engine.scheduling.scheduler import Scheduler
 from blsnb.engine.scheduling.sequence_queue import SequenceQueue
 from blsnb.engine.scheduling.sequences.states import FOLDER
 from blsnb.engine.scheduling.staged_scheduler import (
@@ -105,7 +105,7 @@ class Schedulers:
             queue = DynamicQueue(config, pool, statistics)
         if queue is not None:
             return QueueScheduler(queue, pool, executor, *shared)
-        return DefaultScheduler(pool, executor)
+        return executor
 
 
 def _initial_state(pool: InstancePool, name: str) -> bytes:

@@ -1,1 +1,5 @@
-"""The core: what clients ask and are sent back, whatever protocol brings it."""
+"""What the HTTP and gRPC end points have in common.
+
+A `RequestError` is the error of a client's request, with Triton's code and text: every
+function that reads a part of a request may raise it.
+"""

@@ -57,13 +57,7 @@ class LogSettings:
             self.log.verbose = level if level <= _INT_MAX else 0
 
     def set_format(self, name: str) -> None:
-        """Set ``log_format``.
-
-        Raises
-        ------
-        RequestError
-            The format is unknown.
-        """
+        """Set ``log_format``."""
         if name not in FORMATS:
             raise RequestError(
                 f"invalid argument for --log_format, got: {name}", "UNAVAILABLE"
@@ -72,13 +66,7 @@ class LogSettings:
             self._format = name
 
     def refuse_file(self) -> None:
-        """Refuse another log file.
-
-        Raises
-        ------
-        RequestError
-            Always.
-        """
+        """Refuse another log file."""
         raise RequestError(
             "log file location can not be updated through network protocol",
             "UNSUPPORTED",

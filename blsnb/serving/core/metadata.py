@@ -134,13 +134,7 @@ def _tensor(spec: TensorSpec, served: Served) -> dict[str, Any]:
 
 
 def refuse_repository_name(repository: str) -> None:
-    """Refuse a request that names one of several repositories, as Triton does.
-
-    Raises
-    ------
-    RequestError
-        The name is not empty.
-    """
+    """Refuse a request that names one of several repositories, as Triton does."""
     if repository:
         raise RequestError(
             "'repository_name' specification is not supported", "UNSUPPORTED"

@@ -8,36 +8,17 @@ from blsnb.engine.request.validation import RequestError
 from blsnb.request_fields import Parameter, RequestFields, received_fields
 
 RESERVED_PREFIX = "triton_"
-"""Names of a model's own parameters do not begin so."""
-_LONGEST_ID = 128
+"""Prefix that names of a model's own parameters must not have."""
+_MAX_ID_BYTES = 128
 
 
 def until_nul(text: str) -> str:
-    """Return a text as far as a C string goes, as Triton hands it on."""
+    """Return a text up to its first NUL, where a C string ends."""
     return text.partition("\0")[0]
 
 
-def check_correlation_id(found: int | str) -> None:
-    """Refuse a correlation id that is too long.
-
-    Raises
-    ------
-    RequestError
-        It has more bytes than there is room for.
-
-    References
-    ----------
-    core: src/infer_request.h, SequenceId
-    """
-    if isinstance(found, str) and len(found.encode()) > _LONGEST_ID:
-        raise RequestError(
-            f"string correlation ID cannot be longer than {_LONGEST_ID} characters",
-            "UNSUPPORTED",
-        )
-
-
-def named_twice(request_id: str, name: str) -> RequestError:
-    """Return the refusal of a request that has two inputs of a name."""
+def repeated_input(request_id: str, name: str) -> RequestError:
+    """Return the error for two inputs with one name."""
     return RequestError(
         f"[request id: {request_id or '<id_unknown>'}] input '{name}' already exists "
         "in request"
@@ -46,7 +27,7 @@ def named_twice(request_id: str, name: str) -> RequestError:
 
 @dataclass(slots=True)
 class RequestParameters:
-    """The parameters of a request; each protocol reads them in its own way.
+    """The parameters of a request.
 
     Parameters
     ----------
@@ -54,19 +35,28 @@ class RequestParameters:
         Those that the model receives.
     reserved
         Those that are fields of the request, such as ``sequence_id``.
+    protocol_option
+        The only option of a protocol: over HTTP, whether outputs are binary; over
+        gRPC, whether a final response without outputs is sent.
     """
 
     custom: dict[str, Parameter] = field(default_factory=dict)
     reserved: dict[str, Parameter] = field(default_factory=dict)
+    protocol_option: bool = False
 
     def fields(self, version: int, request_id: str) -> RequestFields:
         """Return the fields of the request.
 
-        Raises
-        ------
-        RequestError
-            The correlation id is too long.
+        References
+        ----------
+        core: src/infer_request.h, SequenceId
         """
         fields = received_fields(version, request_id, self.reserved, self.custom)
-        check_correlation_id(fields.correlation_id)
+        sequence = fields.correlation_id
+        if isinstance(sequence, str) and len(sequence.encode()) > _MAX_ID_BYTES:
+            raise RequestError(
+                f"string correlation ID cannot be longer than {_MAX_ID_BYTES} "
+                "characters",
+                "UNSUPPORTED",
+            )
         return fields

@@ -1,4 +1,4 @@
-"""Requests: what network clients ask, run on a server as any request from outside."""
+"""Requests of network clients, run on a server."""
 
 from __future__ import annotations
 
@@ -22,42 +22,29 @@ STOPPING = (
     "Server is stopping, scheduler for model has stopped accepting new inference "
     "requests"
 )
-"""What Triton says of a request that comes too late."""
-_NO_DATATYPE = DType("TYPE_INVALID", "<invalid>", 0, None, 0)
+"""Triton's text for a request that arrives too late."""
+_INVALID = DType("TYPE_INVALID", "<invalid>", 0, None, 0)
 
 
 class Requests:
-    """Runs the requests of network clients; both end points share it.
+    """Runs the requests of network clients.
 
-    Each is a run of the server as any other, recorded under its id. Nothing is shown:
-    its answer belongs to a client.
-
-    Parameters
-    ----------
-    server
-        Where the models are.
+    Each is recorded like any other run, and displays nothing.
     """
 
-    def __init__(self, server: ServerParts) -> None:
-        self._server = server
-        self._labels = ClassLabels(server.engine.catalog, server.repository)
+    def __init__(self, parts: ServerParts) -> None:
+        self._parts = parts
+        self._labels = ClassLabels(parts.engine.catalog, parts.repository)
 
     def served(self, model_name: str, version: int) -> Served:
-        """Return what would answer a request.
-
-        Its ``decoupled`` says whether `stream` must be used.
-
-        Parameters
-        ----------
-        version
-            -1 leaves the choice to the server.
+        """Return the model that a request uses.
 
         Raises
         ------
         RequestError
-            Nothing serves; the text is Triton's.
+            No such version is ready; Triton's text.
         """
-        return self._server.engine.catalog.find(model_name, version)
+        return self._parts.engine.catalog.find(model_name, version)
 
     def infer(self, request: WireRequest, begun: Begun | None = None) -> WireResponse:
         """Run a request on this thread, and return its only response.
@@ -65,111 +52,77 @@ class Requests:
         Parameters
         ----------
         begun
-            Told of the request's life before it runs, so that another thread can say
-            ``root.cancel()``: the model may ask, and goes on, as on Triton.
+            Called with the request's life before it runs, so that another thread can
+            cancel it: the model can check that, and continues, as on Triton.
 
         Raises
         ------
         RequestError
-            It was refused, or failed: Triton's code and text.
+            The request was refused, or failed: Triton's code and text.
         WouldHang
-            Triton would never answer.
+            Triton would never respond.
         ServerClosedError
-            There is no server any more.
+            The server is closed.
         """
         responses = self._responses(request)
-        answer = self._server.requests.answer(message_of(request), begun).response
+        answer = self._parts.requests.answer(message_of(request), begun).response
         response = responses.of(answer)
         if response.error is not None:
             raise RequestError(response.error, response.code)
         return response
 
-    def stream(
-        self, request: WireRequest, begun: Begun | None = None
-    ) -> Iterator[WireResponse]:
-        """Run a request on any model, and yield its responses as they come.
-
-        An error is a response, too; more may follow. Closing the iterator cancels
-        the request. A model that is not decoupled runs on this thread.
+    def open(self, request: WireRequest, begun: Begun | None = None) -> ResponseReader:
+        """Start a request; a model that is not decoupled runs on this thread.
 
         Raises
         ------
         RequestError
-            It was refused.
+            The request was refused.
         WouldHang
-            Triton would never answer.
+            Triton would never respond.
         ServerClosedError
-            There is no server any more.
-        """
-        answers = self.open(request, begun)
-        try:
-            while (response := answers.read()) is not None:
-                yield response
-        finally:
-            answers.cancel()
-
-    def open(self, request: WireRequest, begun: Begun | None = None) -> Answers:
-        """Start a request on any model; as `stream`, for one who reads and cancels.
-
-        Raises
-        ------
-        RequestError
-            It was refused.
-        WouldHang
-            Triton would never answer.
-        ServerClosedError
-            There is no server any more.
+            The server is closed.
         """
         responses = self._responses(request)
-        with _told():
-            reader = self._server.requests.read(message_of(request), begun)
-        return Answers(reader, responses)
+        with _request_errors():
+            reader = self._parts.requests.read(message_of(request), begun)
+        return ResponseReader(reader, responses)
 
     def _responses(self, request: WireRequest) -> Responses:
         served = self.served(request.model_name, request.fields.version)
         return Responses(self._labels, served, request)
 
 
-class Answers:
-    """The responses to one request, read one by one.
-
-    Parameters
-    ----------
-    reader
-        Reads what the model sends.
-    responses
-        Makes of it what the client is sent.
-    """
+class ResponseReader:
+    """Reads the responses to one request, one by one."""
 
     def __init__(self, reader: Reader, responses: Responses) -> None:
         self._reader = reader
         self._responses = responses
 
     def read(self) -> WireResponse | None:
-        """Return the next response, waiting for it; None after the last one.
+        """Wait for the next response; None after the last one.
+
+        An error is a response, too, and more may follow it.
 
         Raises
         ------
         RequestError
-            It was refused after all, or cancelled.
+            The request was refused or cancelled.
         WouldHang
-            Triton would never send another one.
+            Triton would never send another response.
         """
-        with _told():
+        with _request_errors():
             message = self._reader.read()
         return None if message is None else self._responses.of(message)
 
     def cancel(self) -> None:
-        """Say that no more are wanted, from any thread; nothing once all are read.
-
-        The model may ask, and goes on.
-        """
+        """Cancel the request, from any thread; the model can check that."""
         self._reader.cancel()
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
-    """Turn what went wrong into what a client is told."""
+def _request_errors() -> Iterator[None]:
     try:
         yield
     except WouldHang:
@@ -179,7 +132,10 @@ def _told() -> Iterator[None]:
 
 
 def message_of(request: WireRequest) -> RequestMessage:
-    """Return a request as models see it; its bytes are checked against its shapes."""
+    """Return a request as models receive it.
+
+    It is marked as raw: the engine checks its bytes against its shapes.
+    """
     message = RequestMessage(
         request.model_name,
         tuple(map(_ref, request.inputs)),
@@ -191,5 +147,5 @@ def message_of(request: WireRequest) -> RequestMessage:
 
 
 def _ref(tensor: WireInput) -> TensorRef:
-    dtype = BY_DATATYPE.get(tensor.datatype, _NO_DATATYPE)
+    dtype = BY_DATATYPE.get(tensor.datatype, _INVALID)
     return TensorRef(tensor.name, dtype, tensor.shape, tensor.data)

@@ -1,4 +1,4 @@
-"""Responses: what models answer, as clients are sent it."""
+"""Responses of models as clients receive them."""
 
 from __future__ import annotations
 
@@ -20,20 +20,16 @@ from blsnb.tensors.dtypes import BYTES
 from blsnb.tensors.ref import TensorRef
 
 _UNSORTED = ("BOOL", "BYTES", "FP16", "BF16")
-"""Elements of these types have no order that Triton knows."""
+"""Datatypes that Triton does not classify."""
 
 
 class Responses:
-    """Makes the responses to one request.
+    """Converts the responses to one request.
 
     Parameters
     ----------
-    labels
-        Names of classes.
-    served
-        What answers.
     request
-        Says where its client wants the outputs, and in which form.
+        Selects the place and the form of each output.
 
     References
     ----------
@@ -49,10 +45,10 @@ class Responses:
         self._labels = labels
         self._served = served
         self._request = request
-        self._wanted = {output.name: output for output in request.outputs}
+        self._requested = {output.name: output for output in request.outputs}
 
     def of(self, message: ResponseMessage) -> WireResponse:
-        """Return a response as it is sent; what cannot be sent is an error."""
+        """Return a response to send; an output that cannot be sent is an error."""
         error, code = message.error, message.code
         outputs: tuple[WireTensor, ...] = ()
         if error is None:
@@ -73,11 +69,11 @@ class Responses:
         )
 
     def _tensor(self, ref: TensorRef) -> WireTensor:
-        wanted = self._wanted.get(ref.name)
-        if wanted is not None and wanted.window is not None:
-            return _written(ref, wanted.window)
-        if wanted is not None and wanted.class_count:
-            return self._classified(ref, wanted.class_count)
+        requested = self._requested.get(ref.name)
+        if requested is not None and requested.window is not None:
+            return _in_shared_memory(ref, requested.window)
+        if requested is not None and requested.class_count:
+            return self._classified(ref, requested.class_count)
         return _plain(ref)
 
     def _classified(self, ref: TensorRef, count: int) -> WireTensor:
@@ -91,7 +87,7 @@ def _plain(ref: TensorRef) -> WireTensor:
     return WireTensor(ref.name, ref.dtype.datatype, ref.shape, data, None, len(data))
 
 
-def _written(ref: TensorRef, window: Window) -> WireTensor:
+def _in_shared_memory(ref: TensorRef, window: Window) -> WireTensor:
     window.write(ref.name, ref.data or b"")
     datatype, size = ref.dtype.datatype, ref.byte_size
     return WireTensor(ref.name, datatype, ref.shape, b"", window, size)
@@ -105,16 +101,11 @@ def classified(
     Parameters
     ----------
     count
-        How many, at most.
+        Maximum number of elements, of each row if the tensor is batched.
     labels
-        Of the elements, as far as they have some.
+        Labels of the elements, perhaps fewer than elements.
     batched
-        Whether the first axis is the batch: then as many of each row.
-
-    Raises
-    ------
-    RequestError
-        Elements of this type are not sorted; the text is Triton's.
+        Whether the first axis is the batch.
 
     References
     ----------
@@ -141,6 +132,6 @@ def _largest(row: np.ndarray[Any, Any], count: int, labels: Sequence[str]) -> li
 
 
 def _class(value: Any, index: int, labels: Sequence[str]) -> str:
-    said = f"{value:f}" if isinstance(value, np.floating) else str(value)
+    text = f"{value:f}" if isinstance(value, np.floating) else str(value)
     label = labels[index] if index < len(labels) else ""
-    return f"{said}:{index}:{label}" if label else f"{said}:{index}"
+    return f"{text}:{index}:{label}" if label else f"{text}:{index}"

@@ -35,13 +35,7 @@ class SharedObject:
         return os.fstat(self._descriptor).st_size
 
     def check_mapping(self, offset: int, byte_size: int) -> None:
-        """Map a part as Triton does, and unmap it.
-
-        Raises
-        ------
-        OSError, OverflowError, ValueError
-            The part is not within the object.
-        """
+        """Map a part as Triton does, and unmap it."""
         mmap.mmap(self._descriptor, byte_size, offset=offset).close()
 
     def read(self, offset: int, byte_size: int) -> bytes:
@@ -179,13 +173,7 @@ class SharedMemory:
             self._regions[name] = Region(name, key, offset, byte_size, memory)
 
     def register_cuda(self, name: str) -> None:
-        """Refuse a CUDA region as a server without a GPU does.
-
-        Raises
-        ------
-        RequestError
-            Always.
-        """
+        """Refuse a CUDA region as a server without a GPU does."""
         with self._lock:
             self._check_free(name)
         raise RequestError("failed to register shared memory region: invalid args")
@@ -197,13 +185,7 @@ class SharedMemory:
             )
 
     def status(self, name: str = "") -> list[dict[str, Any]]:
-        """Return rows of name, key, offset and byte size: of one region, or of all.
-
-        Raises
-        ------
-        RequestError
-            The region is unknown.
-        """
+        """Return rows of name, key, offset and byte size: of one region, or of all."""
         with self._lock:
             if not name:
                 # Triton keeps regions in an ordered map.
@@ -215,13 +197,7 @@ class SharedMemory:
         )
 
     def cuda_status(self, name: str = "") -> list[dict[str, Any]]:
-        """Return the rows of CUDA regions: always none.
-
-        Raises
-        ------
-        RequestError
-            A region is named.
-        """
+        """Return the rows of CUDA regions: always none."""
         if not name:
             return []
         with self._lock:

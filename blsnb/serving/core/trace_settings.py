@@ -119,13 +119,7 @@ def _check(setting: TraceSetting) -> None:
 
 
 def refuse_file() -> None:
-    """Refuse another trace file.
-
-    Raises
-    ------
-    RequestError
-        Always.
-    """
+    """Refuse another trace file."""
     raise RequestError(
         "trace file location can not be updated through network protocol",
         "UNSUPPORTED",
@@ -134,11 +128,6 @@ def refuse_file() -> None:
 
 def check_model(catalog: Catalog, name: str) -> None:
     """Refuse the setting of a model that is not ready.
-
-    Raises
-    ------
-    RequestError
-        The model is unknown or not ready.
 
     References
     ----------
@@ -150,13 +139,7 @@ def check_model(catalog: Catalog, name: str) -> None:
 
 
 def parse_levels(names: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the known levels among names, or None without a known one.
-
-    Raises
-    ------
-    RequestError
-        ``OFF`` is not alone.
-    """
+    """Return the known levels among names, or None without a known one."""
     if OFF in names:
         if len(names) > 1:
             raise RequestError("Expect only one trace level 'OFF' is specified")

@@ -1,4 +1,4 @@
-"""What clients send over a network, and are sent back, as typed values."""
+"""Requests and responses of network clients, whatever their protocol."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Parameters = Mapping[str, bool | int | float | str]
 
 @dataclass(frozen=True, slots=True)
 class WireInput:
-    """An input as a client sends it; its bytes may have been in shared memory.
+    """An input as a client sends it.
 
     Parameters
     ----------
     datatype
-        As the client writes it, such as ``"FP32"``; it may be none.
+        As the client writes it, such as ``"FP32"``; it may be invalid.
     data
-        The elements in C order, little endian; of BYTES each after its length. They
-        need not be as many as the shape says: that is found out, in Triton's words.
+        The elements in C order, little endian; of BYTES each after its length. The
+        engine checks their number against the shape.
     """
 
     name: str
@@ -33,14 +33,14 @@ class WireInput:
 
 @dataclass(frozen=True, slots=True)
 class WireOutput:
-    """An output that a client asks for.
+    """An output that a client requests.
 
     Parameters
     ----------
     class_count
-        So many of the largest elements are sent, as texts; 0 for the tensor itself.
+        Number of the largest elements to send as texts; 0 for the tensor itself.
     window
-        Where in shared memory the client wants its bytes.
+        The part of shared memory for its elements, or None.
     """
 
     name: str
@@ -50,14 +50,12 @@ class WireOutput:
 
 @dataclass(frozen=True, slots=True)
 class WireRequest:
-    """A request, whatever protocol it came by.
+    """A request.
 
     Parameters
     ----------
-    fields
-        What it says besides its tensors.
     outputs
-        Those that are requested; all of the configuration if empty.
+        The requested outputs; all of the configuration if empty.
     """
 
     model_name: str
@@ -73,11 +71,11 @@ class WireTensor:
     Parameters
     ----------
     data
-        In the form of `WireInput`; nothing if it is in shared memory.
+        In the form of `WireInput`; empty if the elements are in shared memory.
     window
-        Where it was written instead.
+        The part of shared memory that has the elements, or None.
     byte_size
-        Of the elements, wherever they are.
+        Size of the elements in either place.
     """
 
     name: str
@@ -95,19 +93,17 @@ class WireResponse:
     Parameters
     ----------
     model_version
-        The one that answered.
+        The version that ran.
     id
-        The request's.
-    parameters
-        What the model gave its response.
+        Id of the request.
     error
-        Its text, to the letter, or None.
+        The exact text of an error, or None.
     code
         Triton's name of the error's code, such as ``"INVALID_ARG"``.
     final
-        Whether it is the last one.
-    bare
-        Whether it is the final flag alone, which a client is sent only if it asked.
+        Whether it is the last response.
+    final_only
+        Whether it is a final flag without outputs, which clients receive on demand.
     """
 
     model_name: str
@@ -118,4 +114,4 @@ class WireResponse:
     error: str | None = None
     code: str = "INTERNAL"
     final: bool = True
-    bare: bool = False
+    final_only: bool = False

@@ -9,7 +9,7 @@ import numpy as np
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.metadata import parse_version
-from blsnb.serving.core.parameters import named_twice, until_nul
+from blsnb.serving.core.parameters import repeated_input, until_nul
 from blsnb.serving.core.shared_memory import SharedMemory
 from blsnb.serving.core.wire import WireInput, WireOutput, WireRequest
 from blsnb.serving.grpc.parameters import parameters_of
@@ -49,13 +49,7 @@ class GrpcRequest(NamedTuple):
 
 
 def version_of(text: str) -> int:
-    """Return the requested version; -1 without one: the server chooses.
-
-    Raises
-    ------
-    RequestError
-        The version is invalid; Triton's text.
-    """
+    """Return the requested version; -1 without one: the server chooses."""
     if text.strip().startswith("-") and _is_number(text):
         raise RequestError(
             f"invalid model version specified '{text}' , version should be an "
@@ -75,11 +69,6 @@ def _is_number(text: str) -> bool:
 def request_of(message: Any, version: int, memory: SharedMemory) -> GrpcRequest:
     """Return the request of a message, with its elements in binary form.
 
-    Raises
-    ------
-    RequestError
-        The message is invalid; Triton's text.
-
     References
     ----------
     server: src/grpc/infer_handler.cc, ModelInferHandler::Execute
@@ -92,7 +81,7 @@ def request_of(message: Any, version: int, memory: SharedMemory) -> GrpcRequest:
         _inputs(message, memory),
         tuple(_output(each, memory) for each in message.outputs),
     )
-    return GrpcRequest(request, parameters.empty_final)
+    return GrpcRequest(request, parameters.protocol_option)
 
 
 def _refuse_repeated(message: Any) -> None:
@@ -100,7 +89,7 @@ def _refuse_repeated(message: Any) -> None:
     seen: set[str] = set()
     for tensor in message.inputs:
         if tensor.name in seen:
-            raise named_twice(message.id, tensor.name)
+            raise repeated_input(message.id, tensor.name)
         seen.add(tensor.name)
 
 
@@ -175,11 +164,6 @@ def _class_count(tensor: Any) -> int:
 def _region_of(tensor: Any) -> tuple[str, int, int] | None:
     """Return region, offset and size of a tensor in shared memory, else None.
 
-    Raises
-    ------
-    RequestError
-        The parameters contradict each other; Triton's text.
-
     References
     ----------
     server: src/grpc/grpc_utils.h, ParseSharedMemoryParams
@@ -219,11 +203,6 @@ def _parameter(tensor: Any, name: str, kind: str) -> Any:
 
 def _contents(tensor: Any, model_name: str) -> bytes:
     """Return the elements of an input's ``contents`` in binary form.
-
-    Raises
-    ------
-    RequestError
-        They are in the field of another datatype; Triton's text.
 
     References
     ----------

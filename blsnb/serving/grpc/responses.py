@@ -74,7 +74,7 @@ def stream_reply_of(response: WireResponse) -> Any:
 
     A final flag without outputs and an error have no version.
     """
-    if response.bare or response.error is not None:
+    if response.final_only or response.error is not None:
         reply = wire.ModelInferResponse(model_name=response.model_name, id=response.id)
     else:
         reply = reply_of(response)

@@ -16,7 +16,7 @@ from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
-from blsnb.serving.core.requests import Answers, Requests
+from blsnb.serving.core.requests import Requests, ResponseReader
 from blsnb.serving.core.wire import WireRequest
 from blsnb.serving.grpc.gate import Malformed
 from blsnb.serving.grpc.requests import GrpcRequest
@@ -39,17 +39,17 @@ class _Ordered:
 class _Running:
     """A request in flight, and what cancels it."""
 
-    __slots__ = ("answers", "root")
+    __slots__ = ("responses", "root")
 
     def __init__(self) -> None:
         self.root: RootRequest | None = None
-        self.answers: Answers | None = None
+        self.responses: ResponseReader | None = None
 
     def cancel(self) -> None:
         if self.root is not None:
             self.root.cancel()
-        if self.answers is not None:
-            self.answers.cancel()
+        if self.responses is not None:
+            self.responses.cancel()
 
 
 class GrpcStream:
@@ -174,12 +174,12 @@ class GrpcStream:
                 root.cancel()
 
         try:
-            running.answers = self._requests.open(request, begun)
+            running.responses = self._requests.open(request, begun)
             queued.set()
             if self._left:
                 running.cancel()
-            while (response := running.answers.read()) is not None:
-                if empty_final or not response.bare:
+            while (response := running.responses.read()) is not None:
+                if empty_final or not response.final_only:
                     self._send(ordered, stream_reply_of(response))
         except Exception as error:
             self._send(ordered, stream_error_of(request.fields.request_id, error))

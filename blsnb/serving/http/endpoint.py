@@ -9,20 +9,19 @@ import threading
 import time
 
 from tornado.httputil import HTTPConnection, HTTPServerConnectionDelegate
-from tornado.iostream import IOStream
 
 from blsnb.engine.threads.start import new_loop, start
 from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.ports import address_of
 from blsnb.serving.core.shared_state import SharedState
-from blsnb.serving.http.exchange import MAX_BODY_BYTES, HttpExchange
+from blsnb.serving.http.exchange import MAX_BODY_BYTES, HttpExchange, PortState
 from blsnb.serving.http.routes import (
     HttpThreads,
     Router,
     http_routes,
     metrics_routes,
 )
-from blsnb.serving.http.server import Connections, HttpServer
+from blsnb.serving.http.server import HttpServer
 
 _BACKLOG = 1024
 """Connections that the system queues until they are accepted, as for Triton."""
@@ -54,16 +53,10 @@ class HttpPort(HTTPServerConnectionDelegate):
     def __init__(
         self, router: Router, threads: HttpThreads, host: str, port: int
     ) -> None:
-        self.router, self.threads, self.host = router, threads, host
-        self._exchanges: set[HttpExchange] = set()
-        self._reading: set[HttpExchange] = set()
-        """Exchanges whose request is incomplete."""
-        self._lingering: set[HttpExchange] = set()
+        self.host = host
+        self._threads = threads
         self._timeout_s = 0.0
-        self._connections: Connections[IOStream] = Connections(0)
         self._stop = asyncio.Event()
-        self._quiet = asyncio.Event()
-        """Set when the last running request ends."""
         self._started = threading.Event()
         self._thread = threading.Thread(
             target=self._run, name=threads.name, daemon=True
@@ -77,8 +70,9 @@ class HttpPort(HTTPServerConnectionDelegate):
             undo.callback(self._socket.close)
             self._socket.setblocking(False)
             self.port: int = self._socket.getsockname()[1]
-            self.loop = new_loop()
-            undo.callback(self.loop.close)
+            self._loop = new_loop()
+            undo.callback(self._loop.close)
+            self.state = PortState(router, threads, self._loop)
             start(self._thread)
             undo.pop_all()
         self._started.wait()
@@ -95,34 +89,13 @@ class HttpPort(HTTPServerConnectionDelegate):
         self, server_conn: object, request_conn: HTTPConnection
     ) -> HttpExchange:
         """Return the exchange of a connection's next request."""
-        exchange = HttpExchange(self, request_conn)
-        self._connections.idle(exchange.stream, time.monotonic())
+        exchange = HttpExchange(self.state, request_conn)
+        self.state.connections.idle(exchange.stream, time.monotonic())
         return exchange
-
-    def reading(self, exchange: HttpExchange) -> None:
-        """Note that a part of a request arrived."""
-        self._reading.add(exchange)
-        self._connections.reading(exchange.stream, time.monotonic())
-
-    def read(self, exchange: HttpExchange) -> None:
-        """Note that a request is complete, or never will be."""
-        self._reading.discard(exchange)
-
-    def begin(self, exchange: HttpExchange) -> None:
-        """Note that a response is being made."""
-        self._exchanges.add(exchange)
-        self._connections.responding(exchange.stream)
-        self._quiet.clear()
-
-    def end(self, exchange: HttpExchange) -> None:
-        """Note that a response was sent or given up."""
-        self._exchanges.discard(exchange)
-        if not self._exchanges:
-            self._quiet.set()
 
     def _run(self) -> None:
         try:
-            with asyncio.Runner(loop_factory=lambda: self.loop) as runner:
+            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
                 runner.run(self._serve())
         finally:
             # The constructor never waits for a thread that failed.
@@ -135,38 +108,29 @@ class HttpPort(HTTPServerConnectionDelegate):
             max_body_size=MAX_BODY_BYTES,
             idle_connection_timeout=_PATIENCE_S,
         )
-        self._connections = server.connections
-        server.accept_on(self._socket, self.loop)
+        self.state.connections = server.connections
+        server.accept_on(self._socket, self._loop)
         self._started.set()
         try:
             while not self._stop.is_set():
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_PATIENCE_S):
                         await self._stop.wait()
-                self._drop_stalled()
+                self.state.drop_stalled()
         finally:
-            server.close_port(self._socket, self.loop)
+            server.close_port(self._socket, self._loop)
             await self._drain()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_CLOSE_S):
                     await server.close_all_connections()
 
-    def _drop_stalled(self) -> None:
-        """Drop requests that were incomplete at the last check, too.
-
-        tornado's own timeout for bodies costs each request more than all of this.
-        """
-        for exchange in self._lingering & self._reading:
-            exchange.drop()
-        self._lingering = set(self._reading)
-
     async def _drain(self) -> None:
         """Wait for running requests up to the timeout, then cancel them."""
-        if self._exchanges:
+        if self.state.responding:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._timeout_s):
-                    await self._quiet.wait()
-        for exchange in list(self._exchanges):
+                    await self.state.quiet.wait()
+        for exchange in list(self.state.responding):
             exchange.cancel()
 
     def close(self, timeout_s: float) -> None:
@@ -181,10 +145,10 @@ class HttpPort(HTTPServerConnectionDelegate):
             self._timeout_s = timeout_s
             with contextlib.suppress(RuntimeError):
                 # The loop may end at this moment.
-                self.loop.call_soon_threadsafe(self._stop.set)
+                self._loop.call_soon_threadsafe(self._stop.set)
             if threading.current_thread() is not self._thread:
                 self._thread.join(timeout_s + 2 * _CLOSE_S)
-        self.threads.close()
+        self._threads.close()
 
 
 class HttpEndpoint(HttpPort):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Callable, Iterator
 from http.client import responses
-from typing import Protocol
 
 from tornado.http1connection import HTTP1Connection
 from tornado.httputil import (
@@ -32,6 +32,7 @@ from blsnb.serving.http.messages import (
     error_response,
 )
 from blsnb.serving.http.routes import HttpThreads, Router, Target
+from blsnb.serving.http.server import Connections
 
 MAX_BODY_BYTES = 2**31 - 1
 """Triton counts the bytes of a body in 32 bits with a sign."""
@@ -43,24 +44,47 @@ _GIVE_UP_S = 10.0
 _REASONS = {**responses, NOT_ALLOWED: "Not Allowed"}
 
 
-class Port(Protocol):
-    """What an exchange needs of its port; everything runs on the port's thread."""
+class PortState:
+    """The exchanges and connections of a port; only its thread uses them."""
 
-    router: Router
-    threads: HttpThreads
-    loop: asyncio.AbstractEventLoop
+    def __init__(
+        self, router: Router, threads: HttpThreads, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self.router, self.threads, self.loop = router, threads, loop
+        self.connections: Connections[IOStream] = Connections(0)
+        self.responding: set[HttpExchange] = set()
+        self.reading: set[HttpExchange] = set()
+        """Exchanges whose request is incomplete."""
+        self._lingering: set[HttpExchange] = set()
+        self.quiet = asyncio.Event()
+        """Set when the last response is complete."""
 
-    def reading(self, exchange: HttpExchange) -> None:
+    def begin_reading(self, exchange: HttpExchange) -> None:
         """Note that a part of a request arrived."""
+        self.reading.add(exchange)
+        self.connections.reading(exchange.stream, time.monotonic())
 
-    def read(self, exchange: HttpExchange) -> None:
-        """Note that a request is complete, or never will be."""
+    def begin_response(self, exchange: HttpExchange) -> None:
+        """Note that a request is complete."""
+        self.reading.discard(exchange)
+        self.responding.add(exchange)
+        self.connections.responding(exchange.stream)
+        self.quiet.clear()
 
-    def begin(self, exchange: HttpExchange) -> None:
-        """Note that a response is being made."""
-
-    def end(self, exchange: HttpExchange) -> None:
+    def end_response(self, exchange: HttpExchange) -> None:
         """Note that a response was sent or given up."""
+        self.responding.discard(exchange)
+        if not self.responding:
+            self.quiet.set()
+
+    def drop_stalled(self) -> None:
+        """Drop requests that were incomplete at the last check, too.
+
+        tornado's own timeout for bodies costs each request more than all of this.
+        """
+        for exchange in self._lingering & self.reading:
+            exchange.drop()
+        self._lingering = set(self.reading)
 
 
 class HttpExchange(HTTPMessageDelegate):
@@ -69,7 +93,7 @@ class HttpExchange(HTTPMessageDelegate):
     The threads only make it, or its chunks; the port's thread sends each of them.
     """
 
-    def __init__(self, port: Port, connection: HTTPConnection) -> None:
+    def __init__(self, port: PortState, connection: HTTPConnection) -> None:
         self._port = port
         assert isinstance(connection, HTTP1Connection)
         self._connection = connection
@@ -89,7 +113,7 @@ class HttpExchange(HTTPMessageDelegate):
         """Take what precedes the body; refuse a body that is too large."""
         assert isinstance(start_line, RequestStartLine)
         self._line, self._headers = start_line, headers
-        self._port.reading(self)
+        self._port.begin_reading(self)
         length = headers.get("Content-Length", "")
         too_large = length.isdecimal() and int(length[:30]) > MAX_BODY_BYTES
         if too_large:
@@ -97,7 +121,7 @@ class HttpExchange(HTTPMessageDelegate):
 
     def _refuse(self, message: str) -> None:
         """Respond at once, and close the connection instead of reading the body."""
-        self._port.read(self)
+        self._port.reading.discard(self)
         response = HttpResponse(BAD_REQUEST, error_body(message))
         self._write_headers(response, response.body, ("Connection", "close"))
         self._connection.finish()
@@ -105,12 +129,12 @@ class HttpExchange(HTTPMessageDelegate):
     def data_received(self, chunk: bytes) -> None:
         """Take a part of the body."""
         self._parts.append(chunk)
-        self._port.reading(self)
+        self._port.begin_reading(self)
 
     def on_connection_close(self) -> None:
         """Forget a request that stays incomplete."""
         self._parts.clear()
-        self._port.read(self)
+        self._port.reading.discard(self)
 
     def drop(self) -> None:
         """Close the connection of a request that stays incomplete."""
@@ -118,8 +142,7 @@ class HttpExchange(HTTPMessageDelegate):
 
     def finish(self) -> None:
         """Let a complete request be handled."""
-        self._port.read(self)
-        self._port.begin(self)
+        self._port.begin_response(self)
         parts, self._parts = self._parts, []
         try:
             body = b"".join(parts)
@@ -147,7 +170,7 @@ class HttpExchange(HTTPMessageDelegate):
     def _give_up(self) -> None:
         self.cancel()
         self._connection.close()
-        self._port.end(self)
+        self._port.end_response(self)
 
     def _run(self, work: Callable[[], None], *, continued: bool) -> None:
         """Let a thread do a part of the work; raise if none can start."""
@@ -207,7 +230,7 @@ class HttpExchange(HTTPMessageDelegate):
 
     def _end(self) -> None:
         self._connection.finish()
-        self._port.end(self)
+        self._port.end_response(self)
 
     def _sent(self, written: asyncio.Future[None]) -> None:
         """Continue a stream once the client has received what was sent."""

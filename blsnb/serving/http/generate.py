@@ -12,7 +12,7 @@ from blsnb.model.config import TensorSpec
 from blsnb.pb_utils.compiled.json_text import bytes_of
 from blsnb.request_fields import Parameter, received_fields
 from blsnb.serving.core.metadata import parse_version
-from blsnb.serving.core.parameters import named_twice, until_nul
+from blsnb.serving.core.parameters import repeated_input, until_nul
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.wire import WireInput, WireRequest, WireResponse
 from blsnb.serving.http import json_values, tensors
@@ -27,7 +27,6 @@ from blsnb.serving.http.messages import (
     HttpResponse,
     error_body,
     error_response,
-    not_allowed,
 )
 from blsnb.serving.http.parameters import custom, identity
 from blsnb.tensors.dtypes import Shape
@@ -56,8 +55,6 @@ class HttpGenerate:
         self, request: HttpRequest, model: str, version: str, kind: str
     ) -> HttpResponse:
         """Return the response or, if `kind` is ``"generate_stream"``, all of them."""
-        if request.method != "POST":
-            return not_allowed()
         try:
             responses = self._start(request, model, version)
             first = next(responses, None)
@@ -75,12 +72,12 @@ class HttpGenerate:
                 "Unsupported content-encoding, only 'identity' is supported."
             )
         wire = generate_request(served, number, parse(request.body))
-        answers = self._requests.open(
+        reader = self._requests.open(
             wire, lambda root: request.cancellation.add(root.cancel)
         )
         # This wakes a thread that waits for the next response, too.
-        request.cancellation.add(answers.cancel)
-        return iter(answers.read, None)
+        request.cancellation.add(reader.cancel)
+        return iter(reader.read, None)
 
 
 def _status(first: WireResponse | None) -> int:
@@ -96,7 +93,7 @@ def _single(
         found += responses
     except _FAILURES as error:
         found.append(_failure(error))
-    texts = [_text(each) for each in found if not each.bare]
+    texts = [_text(each) for each in found if not each.final_only]
     body = texts[0][0] if len(texts) == 1 else error_body(_NOT_ONE)
     return HttpResponse(_status(first), content_type=JSON, chunks=iter([body]))
 
@@ -111,11 +108,11 @@ def _stream(
 def _events(
     first: WireResponse | None, responses: Iterator[WireResponse]
 ) -> Iterator[bytes]:
-    if first is not None and not first.bare:
+    if first is not None and not first.final_only:
         yield _event(first)
     try:
         for each in responses:
-            if not each.bare:
+            if not each.final_only:
                 yield _event(each)
     except _FAILURES as error:
         yield _event(_failure(error))
@@ -156,11 +153,6 @@ def generate_request(served: Served, version: int, document: Json) -> WireReques
     """Return the request of a JSON object.
 
     Members named like an input are inputs, all others are parameters.
-
-    Raises
-    ------
-    RequestError
-        A member is invalid; Triton's text.
 
     References
     ----------
@@ -221,7 +213,7 @@ class _Members:
             )
         found = self._input(spec, members[name])
         if name in self.inputs:
-            raise named_twice(self._request_id, name)
+            raise repeated_input(self._request_id, name)
         self.inputs[name] = found
 
     def _input(self, spec: TensorSpec, value: Json) -> WireInput:

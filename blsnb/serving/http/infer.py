@@ -29,7 +29,6 @@ from blsnb.serving.http.messages import (
     compressed,
     decompressed,
     error_response,
-    not_allowed,
 )
 from blsnb.serving.http.parameters import identity, parameters_of
 from blsnb.serving.http.tensors import ResponseBody, body_of
@@ -56,8 +55,6 @@ class HttpInfer:
 
     def respond(self, request: HttpRequest, model: str, version: str) -> HttpResponse:
         """Return the response to a request, or its error."""
-        if request.method != "POST":
-            return not_allowed(PLAIN)
         try:
             served = self._served(model, version)
             body, budget = decompressed(request.body, request.headers)
@@ -112,7 +109,7 @@ class HttpInfer:
         document = parse(memoryview(body)[:header_length])
         request_id = identity(document)
         parameters = parameters_of(document)
-        outputs = HttpOutputs(parameters.binary)
+        outputs = HttpOutputs(parameters.protocol_option)
         tail = memoryview(body)[header_length:]
         inputs = HttpInputs(name, request_id, self._memory, tail).read(document)
         outputs.read(document, self._memory)
@@ -172,11 +169,6 @@ def _atoi(text: str) -> int:
 
 def raw_input(served: Served, body: bytes) -> WireInput:
     """Return a body without JSON as the only input, in the configured shape.
-
-    Raises
-    ------
-    RequestError
-        The model has several inputs, or no shape fits; Triton's text.
 
     References
     ----------

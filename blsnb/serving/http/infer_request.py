@@ -7,15 +7,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from blsnb.engine.request.validation import RequestError
-from blsnb.serving.core.parameters import named_twice
+from blsnb.serving.core.parameters import repeated_input
 from blsnb.serving.core.shared_memory import SharedMemory, Window
 from blsnb.serving.core.wire import WireInput, WireOutput
-from blsnb.serving.http import json_values, tensors
+from blsnb.serving.http import tensors
 from blsnb.serving.http.json_body import Json
+from blsnb.serving.http.json_values import (
+    as_array,
+    as_boolean,
+    as_string,
+    as_unsigned,
+    find,
+    has,
+    optional,
+    required,
+)
 from blsnb.tensors.dtypes import Shape
 
 _SIZE = "binary_data_size"
 _REGION = "shared_memory_region"
+_SET = "Unable to set"
 _HALF = 2**63
 
 
@@ -45,15 +56,8 @@ class HttpInputs:
         self._tail = tail
 
     def read(self, document: Json) -> tuple[WireInput, ...]:
-        """Return the inputs.
-
-        Raises
-        ------
-        RequestError
-            An input is invalid, or bytes are missing or left over; Triton's text.
-        """
-        with json_values.parsing("inputs"):
-            inputs = json_values.as_array(json_values.member(document, "inputs"))
+        """Return the inputs."""
+        inputs = required(document, "inputs", as_array)
         found = tuple(self._each(inputs))
         if self._tail:
             raise RequestError(
@@ -65,19 +69,19 @@ class HttpInputs:
         names: set[str] = set()
         for each in inputs:
             _check_source(each)
-            name, datatype = _text(each, "name"), _text(each, "datatype")
-            shape = _shape(each)
+            name = required(each, "name", as_string)
+            datatype = required(each, "datatype", as_string)
+            shape = required(each, "shape", _shape)
             if name in names:
-                raise named_twice(self._request_id, name)
+                raise repeated_input(self._request_id, name)
             names.add(name)
             data = self._data(name, datatype, shape, each)
             yield WireInput(name, datatype, shape, data)
 
     def _data(self, name: str, datatype: str, shape: Shape, value: Json) -> bytes:
-        parameters = json_values.find(value, "parameters")
-        if json_values.has(parameters, _SIZE):
-            with json_values.parsing(_SIZE):
-                size = json_values.as_unsigned(parameters[_SIZE])
+        parameters = find(value, "parameters")
+        size = optional(parameters, _SIZE, as_unsigned, None)
+        if size is not None:
             return self._from_tail(name, size)
         shared = window(parameters, self._memory)
         if shared is not None:
@@ -86,8 +90,7 @@ class HttpInputs:
         count = math.prod(shape) if shape else 0
         if not count:
             return b""
-        with json_values.parsing("data"):
-            data = json_values.as_array(value["data"])
+        data = required(value, "data", as_array)
         return tensors.read(name, datatype, data, count)
 
     def _from_tail(self, name: str, size: int) -> bytes:
@@ -103,11 +106,11 @@ class HttpInputs:
 
 def _check_source(value: Json) -> None:
     """Refuse an input without elements, or with several sources of them."""
-    parameters = json_values.find(value, "parameters")
+    parameters = find(value, "parameters")
     sources = {
-        "data": json_values.has(value, "data"),
-        _SIZE: json_values.has(parameters, _SIZE),
-        _REGION: json_values.has(parameters, _REGION),
+        "data": has(value, "data"),
+        _SIZE: has(parameters, _SIZE),
+        _REGION: has(parameters, _REGION),
     }
     found = [f" '{name}'" for name, is_set in sources.items() if is_set]
     if len(found) == 1:
@@ -119,44 +122,23 @@ def _check_source(value: Json) -> None:
     )
 
 
-def _text(value: Json, name: str) -> str:
-    with json_values.parsing(name):
-        return json_values.as_string(json_values.member(value, name))
-
-
 def _shape(value: Json) -> Shape:
-    with json_values.parsing("shape"):
-        lengths = json_values.as_array(json_values.member(value, "shape"))
-        shape = [json_values.as_unsigned(length) for length in lengths]
+    lengths = map(as_unsigned, as_array(value))
     # Triton keeps them in signed integers.
-    return tuple(each - 2 * _HALF if each >= _HALF else each for each in shape)
+    return tuple(each - 2 * _HALF if each >= _HALF else each for each in lengths)
 
 
 def window(parameters: Json, memory: SharedMemory) -> Window | None:
     """Return the part of shared memory that a tensor's parameters name.
 
-    Raises
-    ------
-    RequestError
-        The region is unknown or too small, or a parameter invalid; Triton's text.
-
     References
     ----------
     server: src/http_server.cc, CheckSharedMemoryData
     """
-    name = None
-    if json_values.has(parameters, _REGION):
-        name = _text(parameters, _REGION)
-    offset = _count(parameters, "shared_memory_offset")
-    size = _count(parameters, "shared_memory_byte_size")
+    name = optional(parameters, _REGION, as_string, None)
+    offset = optional(parameters, "shared_memory_offset", as_unsigned, 0)
+    size = optional(parameters, "shared_memory_byte_size", as_unsigned, 0)
     return None if name is None else memory.window(name, offset, size)
-
-
-def _count(parameters: Json, name: str) -> int:
-    if not json_values.has(parameters, name):
-        return 0
-    with json_values.parsing(name):
-        return json_values.as_unsigned(parameters[name])
 
 
 @dataclass(slots=True)
@@ -178,32 +160,23 @@ class HttpOutputs:
     def read(self, document: Json, memory: SharedMemory) -> None:
         """Read the outputs that a request lists.
 
-        Raises
-        ------
-        RequestError
-            An output is invalid; Triton's text.
-
         References
         ----------
         server: src/http_server.cc, ParseJsonTritonIO
         """
-        if not json_values.has(document, "outputs"):
-            return
-        with json_values.parsing("outputs"):
-            outputs = json_values.as_array(document["outputs"])
-        for each in outputs:
+        for each in optional(document, "outputs", as_array, ()):
             self._add(each, memory)
 
     def _add(self, value: Json, memory: SharedMemory) -> None:
-        parameters = json_values.find(value, "parameters")
+        parameters = find(value, "parameters")
         _check_form(parameters)
-        name = _text(value, "name")
-        count = _class_count(parameters)
+        name = required(value, "name", as_string)
+        count = optional(parameters, "classification", as_unsigned, 0, _SET)
         shared = window(parameters, memory)
-        binary = shared is None and _binary(parameters, "Unable to parse")
+        binary = optional(parameters, "binary_data", as_boolean, False)
         self.requested.append(WireOutput(name, count, shared))
         # The first form counts of an output that is listed twice.
-        self._is_binary.setdefault(name, binary)
+        self._is_binary.setdefault(name, shared is None and binary)
 
     def is_binary(self, name: str) -> bool:
         """Whether an output is sent in binary form."""
@@ -211,28 +184,15 @@ class HttpOutputs:
 
 
 def _check_form(parameters: Json) -> None:
-    if not json_values.has(parameters, _REGION):
+    """Refuse an output in shared memory that has another form, too."""
+    if not has(parameters, _REGION):
         return
     conflicts = {
-        "classification": json_values.has(parameters, "classification"),
-        "binary_data": _binary(parameters, "Unable to set"),
+        "classification": has(parameters, "classification"),
+        "binary_data": optional(parameters, "binary_data", as_boolean, False, _SET),
     }
     for name, is_set in conflicts.items():
         if is_set:
             raise RequestError(
                 f"Output can't set both 'shared_memory_region' and '{name}'"
             )
-
-
-def _binary(parameters: Json, prefix: str) -> bool:
-    if not json_values.has(parameters, "binary_data"):
-        return False
-    with json_values.error_prefix(f"{prefix} 'binary_data'"):
-        return json_values.as_boolean(parameters["binary_data"])
-
-
-def _class_count(parameters: Json) -> int:
-    if not json_values.has(parameters, "classification"):
-        return 0
-    with json_values.error_prefix("Unable to set 'classification'"):
-        return json_values.as_unsigned(parameters["classification"])

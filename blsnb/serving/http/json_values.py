@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
+from typing import TypeVar
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.parameters import until_nul
 from blsnb.serving.http.json_body import Json
 
+T = TypeVar("T")
+D = TypeVar("D")
 _SIGNED = range(-(2**63), 2**63)
 _UNSIGNED = range(2**64)
 
@@ -142,6 +146,21 @@ class error_prefix:
             raise RequestError(f"{self._text}: {error.message}", error.code) from None
 
 
-def parsing(name: str) -> error_prefix:
-    """Name the member that is read in errors."""
-    return error_prefix(f"Unable to parse '{name}'")
+def required(value: Json, name: str, convert: Callable[[Json], T]) -> T:
+    """Return a converted member; errors name it."""
+    with error_prefix(f"Unable to parse '{name}'"):
+        return convert(member(value, name))
+
+
+def optional(
+    value: Json,
+    name: str,
+    convert: Callable[[Json], T],
+    default: D,
+    error: str = "Unable to parse",
+) -> T | D:
+    """Return a converted member, or the default without one; errors name it."""
+    if not has(value, name):
+        return default
+    with error_prefix(f"{error} '{name}'"):
+        return convert(value[name])

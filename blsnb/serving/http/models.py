@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import string
+from collections.abc import Callable
+from functools import partial
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import ModelLoadError, RepositoryError
@@ -25,7 +27,6 @@ from blsnb.serving.http.messages import (
     HttpResponse,
     error_response,
     json_response,
-    not_allowed,
 )
 
 _ALPHABET = (string.ascii_letters + string.digits + "+/").encode()
@@ -41,14 +42,10 @@ class HttpModels:
 
     def about(self, request: HttpRequest) -> HttpResponse:
         """Return the server's name, version and extensions."""
-        if request.method != "GET":
-            return not_allowed()
         return json_response(metadata.server_metadata(self._parts.engine.release))
 
     def health(self, request: HttpRequest, kind: str) -> HttpResponse:
         """Report by the status alone whether the server is live or ready."""
-        if request.method != "GET":
-            return not_allowed(PLAIN)
         healthy = not self._parts.lifetime.closed
         if kind == "ready":
             healthy = healthy and metadata.server_is_ready(self._parts.engine.catalog)
@@ -56,8 +53,6 @@ class HttpModels:
 
     def ready(self, request: HttpRequest, model: str, version: str) -> HttpResponse:
         """Report by the status whether a model is ready."""
-        if request.method != "GET":
-            return not_allowed(PLAIN)
         try:
             number = metadata.parse_version(version)
         except RequestError as error:
@@ -67,23 +62,13 @@ class HttpModels:
         return error_response("Model version not ready", content_type=PLAIN)
 
     def metadata(self, request: HttpRequest, model: str, version: str) -> HttpResponse:
-        """Return a model's inputs and outputs.
-
-        Raises
-        ------
-        RequestError
-            No such version is ready, here and in the methods below.
-        """
-        if request.method != "GET":
-            return not_allowed()
+        """Return a model's inputs and outputs."""
         number = metadata.parse_version(version)
         found = metadata.model_metadata(self._parts.engine.catalog, model, number)
         return json_response(found)
 
     def config(self, request: HttpRequest, model: str, version: str) -> HttpResponse:
         """Return the configuration of a ready model."""
-        if request.method != "GET":
-            return not_allowed()
         number = metadata.parse_version(version)
         config = self._parts.engine.catalog.find(model, number).config
         return json_response(config.to_dict(self._parts.engine.release))
@@ -92,8 +77,6 @@ class HttpModels:
         self, request: HttpRequest, model: str | None = None, version: str = ""
     ) -> HttpResponse:
         """Return the statistics of a model, or of all ready ones."""
-        if request.method != "GET":
-            return not_allowed()
         number = metadata.parse_version(version)
         rows = self._parts.engine.catalog.statistics(model, number)
         return json_response({"model_stats": rows})
@@ -106,52 +89,19 @@ class HttpRepository:
         self._parts = parts
 
     def index(self, request: HttpRequest, repository: str) -> HttpResponse:
-        """Return the rows of the index; all repositories have the same one.
-
-        Raises
-        ------
-        RequestError
-            The body is invalid.
-        """
-        if request.method != "POST":
-            return not_allowed()
+        """Return the rows of the index; all repositories have the same one."""
         ready = False
         document = parse(request.body) if request.body else {}
         if json_values.has(document, "ready"):
             ready = json_values.as_boolean(document["ready"])
         return json_response(index_rows(self._parts, ready=ready))
 
-    def control(
-        self, request: HttpRequest, repository: str, model: str, action: str
-    ) -> HttpResponse:
-        """Load or unload a model.
-
-        Raises
-        ------
-        RequestError
-            The body is invalid.
-        """
-        if request.method != "POST":
-            return not_allowed()
+    def load(self, request: HttpRequest, repository: str, model: str) -> HttpResponse:
+        """Load a model, perhaps with another configuration or other files."""
         refuse_repository_name(repository)
-        try:
-            if action == "load":
-                self._load(model, request.body)
-            else:
-                dependents = _unloads_dependents(request.body)
-                self._parts.models.unload(model, unload_dependents=dependents)
-        except ModelLoadError as error:
-            return error_response(error.message, error.code)
-        except RepositoryError:
-            # No folder can have this name.
-            text = f"failed to load '{model}', failed to poll from model repository"
-            return error_response(text, "INTERNAL")
-        return HttpResponse()
-
-    def _load(self, model: str, body: bytes) -> None:
         config: str | None = None
         files: dict[str, bytes] = {}
-        document = parse(body) if body else {}
+        document = parse(request.body) if request.body else {}
         has_any = json_values.has(document, "parameters")
         parameters = document["parameters"] if has_any else {}
         for name, value in json_values.members(parameters).items():
@@ -164,7 +114,27 @@ class HttpRepository:
                 raise RequestError(
                     "unexpected error on creating Triton parameter", "INTERNAL"
                 )
-        self._parts.models.load(model, config=config, files=files)
+        load = partial(self._parts.models.load, model, config=config, files=files)
+        return _controlled(model, load)
+
+    def unload(self, request: HttpRequest, repository: str, model: str) -> HttpResponse:
+        """Unload a model."""
+        refuse_repository_name(repository)
+        dependents = _unloads_dependents(request.body)
+        unload = self._parts.models.unload
+        return _controlled(model, partial(unload, model, unload_dependents=dependents))
+
+
+def _controlled(model: str, control: Callable[[], object]) -> HttpResponse:
+    try:
+        control()
+    except ModelLoadError as error:
+        return error_response(error.message, error.code)
+    except RepositoryError:
+        # No folder can have this name.
+        text = f"failed to load '{model}', failed to poll from model repository"
+        return error_response(text, "INTERNAL")
+    return HttpResponse()
 
 
 def _unloads_dependents(body: bytes) -> bool:

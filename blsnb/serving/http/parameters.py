@@ -1,9 +1,8 @@
-"""HttpParameters: the id and the parameters of an inference request in JSON."""
+"""The id and the parameters of an inference request in JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.request_fields import Parameter
@@ -18,42 +17,41 @@ from blsnb.serving.http.json_body import Json
 _BINARY = "binary_data_output"
 
 
-@dataclass(slots=True)
-class HttpParameters(RequestParameters):
-    """What the parameters of a request say.
+def identity(document: Json) -> str:
+    """Return the id of a request; empty without one."""
+    return json_values.optional(document, "id", json_values.as_string, "")
 
-    Parameters
+
+def parameters_of(document: Json) -> RequestParameters:
+    """Return the parameters of an inference request.
+
+    References
     ----------
-    binary
-        Whether outputs that are not named are sent as bytes.
+    server: src/http_server.cc, ParseJsonTritonParams
     """
+    found = RequestParameters()
+    if json_values.has(document, "parameters"):
+        with json_values.error_prefix("failed to get request params."):
+            members = json_values.members(document["parameters"])
+        for name in members:
+            _add(found, until_nul(name), members)
+    return found
 
-    binary: bool = False
 
-    def take(self, key: str, given: dict[str, Json]) -> None:
-        """Take one of the parameters that are given.
-
-        Raises
-        ------
-        RequestError
-            Its value is of another type, or its name is reserved.
-        """
-        key = until_nul(key)
-        name = json_values.valid_unicode(key)
-        if name.startswith(RESERVED_PREFIX):
-            raise RequestError(
-                "parameter keys starting with 'triton_' are reserved for Triton usage "
-                "and should not be specified."
-            )
-        if name not in (*_READ, _BINARY):
-            self.custom[name] = custom(name, json_values.parameter(given, key))
-            return
-        with json_values.parsing(name):
-            value = json_values.member(given, key)
-            if name == _BINARY:
-                self.binary = json_values.as_boolean(value)
-            else:
-                self.reserved[name] = _READ[name](value)
+def _add(found: RequestParameters, key: str, members: dict[str, Json]) -> None:
+    name = json_values.valid_unicode(key)
+    if name.startswith(RESERVED_PREFIX):
+        raise RequestError(
+            "parameter keys starting with 'triton_' are reserved for Triton usage "
+            "and should not be specified."
+        )
+    if name == _BINARY:
+        binary = json_values.required(members, key, json_values.as_boolean)
+        found.protocol_option = binary
+    elif name in _READERS:
+        found.reserved[name] = json_values.required(members, key, _READERS[name])
+    else:
+        found.custom[name] = custom(name, json_values.parameter(members, key))
 
 
 def _correlation_id(value: Json) -> int | str:
@@ -62,23 +60,18 @@ def _correlation_id(value: Json) -> int | str:
     return json_values.as_string(value)
 
 
-_READ: dict[str, Callable[[Json], Parameter]] = {
+_READERS: dict[str, Callable[[Json], Parameter]] = {
     "sequence_id": _correlation_id,
     "sequence_start": json_values.as_boolean,
     "sequence_end": json_values.as_boolean,
     "priority": json_values.as_unsigned,
     "timeout": json_values.as_unsigned,
 }
-"""How the parameters that are fields of the request are read."""
+"""Readers of the parameters that are fields of the request."""
 
 
 def custom(name: str, value: Json) -> Parameter:
     """Return a parameter for the model.
-
-    Raises
-    ------
-    RequestError
-        It is null, a list or an object.
 
     References
     ----------
@@ -89,44 +82,9 @@ def custom(name: str, value: Json) -> Parameter:
     if isinstance(value, bool | float) or json_values.is_integer(value):
         return value  # type: ignore[no-any-return]
     if isinstance(value, int):
-        # Without a place among the whole numbers it is a number all the same.
+        # Triton reads an integer that exceeds 64 bits as a double.
         return float(value)
     raise RequestError(
         f"parameter '{name}' has invalid type. It should be either 'int', 'bool', or "
         "'string'."
     )
-
-
-def identity(document: Json) -> str:
-    """Return the id of a request; empty if it has none.
-
-    Raises
-    ------
-    RequestError
-        It is no string.
-    """
-    if not json_values.has(document, "id"):
-        return ""
-    with json_values.parsing("id"):
-        return json_values.as_string(document["id"])
-
-
-def parameters_of(document: Json) -> HttpParameters:
-    """Return the parameters of an inference request.
-
-    Raises
-    ------
-    RequestError
-        They are no object, or one of them is wrong.
-
-    References
-    ----------
-    server: src/http_server.cc, ParseJsonTritonParams
-    """
-    found = HttpParameters()
-    if json_values.has(document, "parameters"):
-        with json_values.error_prefix("failed to get request params."):
-            given = json_values.members(document["parameters"])
-        for name in given:
-            found.take(name, given)
-    return found

@@ -24,6 +24,7 @@ from blsnb.serving.http.generate import HttpGenerate
 from blsnb.serving.http.infer import HttpInfer
 from blsnb.serving.http.messages import (
     FORBIDDEN,
+    JSON,
     PLAIN,
     HttpRequest,
     HttpResponse,
@@ -37,11 +38,9 @@ from blsnb.serving.http.models import HttpModels, HttpRepository
 METRICS_TYPE = "text/plain; charset=utf-8"
 _MODEL = r"/v2/models/(?P<model>[^/]+)"
 _VERSION = _MODEL + r"(?:/versions/(?P<version>[0-9]+))?"
-_MEMORY = (
-    r"/v2/(?P<kind>system|cuda)sharedmemory(?:/region/(?P<region>[^/]+))?"
-    r"/(?P<action>status|register|unregister)"
-)
+_MEMORY = r"/v2/(?P<kind>system|cuda)sharedmemory(?:/region/(?P<region>[^/]+))?"
 _REPOSITORY = r"/v2/repository(?:/(?P<repository>[^/]+))?"
+_LOAD = _REPOSITORY + r"/models/(?P<model>[^/]+)"
 _STOPPING = f"[request id: <id_unknown>] {STOPPING}"
 _FOREIGN = (
     "a web page from another machine may not use this server: loading a model runs "
@@ -67,15 +66,22 @@ class Pool(enum.Enum):
 
 
 class Route(NamedTuple):
-    """The handler of paths that match a pattern, and the pool on which it runs.
+    """The handler of requests whose path matches a pattern.
 
-    The groups of the pattern are keyword arguments of the handler; a group that is
-    missing is empty.
+    Parameters
+    ----------
+    handler
+        Takes the request, and the groups of the pattern as keyword arguments; a group
+        that is missing is empty.
+    content_type
+        Content type of the error for another method.
     """
 
     pattern: str
     handler: Callable[..., HttpResponse]
+    methods: tuple[str, ...] = ("GET",)
     pool: Pool = Pool.QUERIES
+    content_type: str = JSON
 
 
 class Target(NamedTuple):
@@ -98,28 +104,30 @@ def http_routes(parts: ServerParts, shared: SharedState) -> list[Route]:
     generate = HttpGenerate(requests).respond
     models, repository = HttpModels(parts), HttpRepository(parts)
     trace = settings.HttpTrace(parts.engine.catalog, shared.trace_settings).respond
-    memory = functools.partial(settings.memory, shared.memory)
+    memory = settings.HttpMemory(shared.memory)
     log = functools.partial(settings.logging, shared.log_settings)
+    get, post, change = ("GET",), ("POST",), ("GET", "POST")
     return [
-        Route(_VERSION + "/infer", infer, Pool.REQUESTS),
-        Route(_VERSION + "/(?P<kind>generate(?:_stream)?)", generate, Pool.REQUESTS),
-        Route(_VERSION + "/ready", models.ready, Pool.READINESS),
+        Route(_VERSION + "/infer", infer, post, Pool.REQUESTS, PLAIN),
+        Route(
+            _VERSION + "/(?P<kind>generate(?:_stream)?)", generate, post, Pool.REQUESTS
+        ),
+        Route(_VERSION + "/ready", models.ready, get, Pool.READINESS, PLAIN),
         Route("/v2", models.about),
-        Route("/v2/health/(?P<kind>live|ready)", models.health),
+        Route("/v2/health/(?P<kind>live|ready)", models.health, content_type=PLAIN),
         Route("/v2/models/stats", models.statistics),
-        Route("/v2/logging", log),
-        Route("/v2/trace/setting", trace),
-        Route(_MODEL + "/trace/setting", trace),
+        Route("/v2/logging", log, change),
+        Route("/v2/trace/setting", trace, change),
+        Route(_MODEL + "/trace/setting", trace, change),
         Route(_VERSION + "/config", models.config),
         Route(_VERSION + "/stats", models.statistics),
         Route(_VERSION, models.metadata),
-        Route(_MEMORY, memory),
-        Route(_REPOSITORY + "/index", repository.index),
-        Route(
-            _REPOSITORY + "/models/(?P<model>[^/]+)/(?P<action>load|unload)",
-            repository.control,
-            Pool.LOADS,
-        ),
+        Route(_MEMORY + "/status", memory.status),
+        Route(_MEMORY + "/register", memory.register, post),
+        Route(_MEMORY + "/unregister", memory.unregister, post),
+        Route(_REPOSITORY + "/index", repository.index, post),
+        Route(_LOAD + "/load", repository.load, post, Pool.LOADS),
+        Route(_LOAD + "/unload", repository.unload, post, Pool.LOADS),
     ]
 
 
@@ -132,13 +140,13 @@ def metrics_routes(parts: ServerParts) -> list[Route]:
     """
 
     def page(request: HttpRequest, text: Callable[[], str]) -> HttpResponse:
-        if request.method != "GET":
-            return not_allowed(PLAIN)
         return HttpResponse(body=text().encode(), content_type=METRICS_TYPE)
 
+    metrics = functools.partial(page, text=parts.measurements.metrics)
+    empty = functools.partial(page, text=str)
     return [
-        Route("/metrics/?", functools.partial(page, text=parts.measurements.metrics)),
-        Route(".*", functools.partial(page, text=str)),
+        Route("/metrics/?", metrics, content_type=PLAIN),
+        Route(".*", empty, content_type=PLAIN),
     ]
 
 
@@ -149,31 +157,28 @@ class Router:
     """
 
     def __init__(self, routes: Sequence[Route]) -> None:
-        self._routes = [
-            (re.compile(pattern), handler, pool) for pattern, handler, pool in routes
-        ]
+        self._routes = [(re.compile(route.pattern), route) for route in routes]
 
     def find(self, path: str) -> Target:
         """Return the target of a path; the response to an unknown one is an error."""
-        for pattern, handler, pool in self._routes:
+        for pattern, route in self._routes:
             if found := pattern.fullmatch(path):
                 arguments = found.groupdict("")
-                respond = functools.partial(_respond, handler, arguments)
-                return Target(respond, pool, arguments.get("model", ""))
-        respond = functools.partial(_respond, lambda _: not_found(), {})
-        return Target(respond, Pool.QUERIES, "")
+                respond = functools.partial(_respond, route, arguments)
+                return Target(respond, route.pool, arguments.get("model", ""))
+        return Target(lambda _: not_found(), Pool.QUERIES, "")
 
 
 def _respond(
-    handler: Callable[..., HttpResponse],
-    arguments: Mapping[str, str],
-    request: HttpRequest,
+    route: Route, arguments: Mapping[str, str], request: HttpRequest
 ) -> HttpResponse:
     """Return the response of a handler; an exception becomes an error response."""
     if is_foreign(request.headers):
         return HttpResponse(FORBIDDEN, error_body(_FOREIGN))
+    if request.method not in route.methods:
+        return not_allowed(route.content_type)
     try:
-        return handler(request, **arguments)
+        return route.handler(request, **arguments)
     except (RequestError, InferenceError) as error:
         return error_response(error.message, error.code)
     except ServerClosedError:

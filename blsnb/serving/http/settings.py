@@ -20,11 +20,8 @@ from blsnb.serving.http.messages import (
     HttpRequest,
     HttpResponse,
     json_response,
-    not_allowed,
 )
 from blsnb.serving.http.models import decode_base64
-
-_METHODS = ("GET", "POST")
 
 
 class HttpTrace:
@@ -37,17 +34,10 @@ class HttpTrace:
     def respond(self, request: HttpRequest, model: str = "") -> HttpResponse:
         """Return the settings, after changing them if the method is POST.
 
-        Raises
-        ------
-        RequestError
-            The model is unknown or the body is invalid; Triton's text.
-
         References
         ----------
         server: src/http_server.cc, HandleTrace
         """
-        if request.method not in _METHODS:
-            return not_allowed()
         if model:
             check_model(self._catalog, model)
         if request.method == "POST":
@@ -86,17 +76,10 @@ def _levels(value: Json) -> dict[str, tuple[str, ...] | None]:
 def logging(settings: LogSettings, request: HttpRequest) -> HttpResponse:
     """Return the log settings, after changing them if the method is POST.
 
-    Raises
-    ------
-    RequestError
-        A setting is invalid; Triton's text. Those before it stay changed.
-
     References
     ----------
     server: src/http_server.cc, HandleLogging
     """
-    if request.method not in _METHODS:
-        return not_allowed()
     if request.method == "POST":
         _change_log(settings, parse(request.body))
     return json_response(settings.get())
@@ -117,66 +100,55 @@ def _change_log(settings: LogSettings, document: Json) -> None:
         settings.set_format(json_values.as_string(log_format))
 
 
-def memory(
-    memory: SharedMemory, request: HttpRequest, kind: str, region: str, action: str
-) -> HttpResponse:
-    """Return the status of regions, register or unregister them.
-
-    Parameters
-    ----------
-    kind
-        ``"system"`` or ``"cuda"``.
-    region
-        Name of the region; empty for all.
-
-    Raises
-    ------
-    RequestError
-        The body is invalid, or the region unknown or in use; Triton's text.
+class HttpMemory:
+    """Registers regions of shared memory; `kind` is ``"system"`` or ``"cuda"``.
 
     References
     ----------
     server: src/http_server.cc, HandleSystemSharedMemory, HandleCudaSharedMemory
     """
-    if request.method != ("GET" if action == "status" else "POST"):
-        return not_allowed()
-    if action == "status":
+
+    def __init__(self, memory: SharedMemory) -> None:
+        self._memory = memory
+
+    def status(self, request: HttpRequest, kind: str, region: str) -> HttpResponse:
+        """Return the rows of a region, or of all."""
+        memory = self._memory
         status = memory.status if kind == "system" else memory.cuda_status
         return json_response(status(region))
-    if action == "register":
-        _register(memory, request, kind, region)
-    elif kind == "system":
-        memory.unregister(region)
-    return HttpResponse()
 
+    def register(self, request: HttpRequest, kind: str, region: str) -> HttpResponse:
+        """Register a region."""
+        if not region:
+            raise RequestError(
+                f"'region name' is necessary to register {kind} shared memory region"
+            )
+        document = parse(request.body)
+        if kind == "system":
+            key = json_values.as_string(_required(document, "key"))
+            offset = json_values.as_unsigned(document.get("offset", 0))
+            size = json_values.as_unsigned(_required(document, "byte_size"))
+            self._memory.register(region, key, offset, size)
+        else:
+            self._register_cuda(document, region)
+        return HttpResponse()
 
-def _register(
-    memory: SharedMemory, request: HttpRequest, kind: str, region: str
-) -> None:
-    if not region:
-        raise RequestError(
-            f"'region name' is necessary to register {kind} shared memory region"
-        )
-    document = parse(request.body)
-    if kind == "system":
-        key = json_values.as_string(_required(document, "key"))
-        offset = json_values.as_unsigned(document.get("offset", 0))
-        size = json_values.as_unsigned(_required(document, "byte_size"))
-        memory.register(region, key, offset, size)
-    else:
-        _register_cuda(memory, document, region)
+    def _register_cuda(self, document: Json, region: str) -> None:
+        encoded = json_values.member(_required(document, "raw_handle"), "b64")
+        handle = decode_base64(json_values.as_string(encoded))
+        json_values.as_unsigned(json_values.member(document, "byte_size"))
+        json_values.as_unsigned(json_values.member(document, "device_id"))
+        if len(handle) != CUDA_HANDLE_SIZE:
+            raise RequestError(
+                "'raw_handle' must be a valid base64 encoded cudaIpcMemHandle_t"
+            )
+        self._memory.register_cuda(region)
 
-
-def _register_cuda(memory: SharedMemory, document: Json, region: str) -> None:
-    encoded = json_values.member(_required(document, "raw_handle"), "b64")
-    handle = decode_base64(json_values.as_string(encoded))
-    json_values.as_unsigned(json_values.member(document, "byte_size"))
-    json_values.as_unsigned(json_values.member(document, "device_id"))
-    if len(handle) != CUDA_HANDLE_SIZE:
-        raise RequestError(
-            "'raw_handle' must be a valid base64 encoded cudaIpcMemHandle_t"
-        )
-    memory.register_cuda(region)
+    def unregister(self, request: HttpRequest, kind: str, region: str) -> HttpResponse:
+        """Unregister a region, or all; there are none of CUDA memory."""
+        if kind == "system":
+            self._memory.unregister(region)
+        return HttpResponse()
 
 
 def _required(document: Json, name: str) -> Json:

@@ -77,12 +77,6 @@ def read(name: str, datatype: str, data: Json, count: int) -> bytes:
     count
         The expected number of elements; any number of BYTES is accepted.
 
-    Raises
-    ------
-    RequestError
-        An element has another type, their number is wrong, or JSON cannot represent
-        the datatype; Triton's text.
-
     References
     ----------
     server: src/http_server.cc, ReadDataFromJson
@@ -138,13 +132,7 @@ def _flat(data: Json, depth: int = 0) -> Iterator[Json]:
 
 
 def read_strings(data: Json) -> bytes:
-    """Return strings in the binary form of a tensor: each after its length.
-
-    Raises
-    ------
-    RequestError
-        An element is not a string.
-    """
+    """Return strings in the binary form of a tensor: each after its length."""
     parts = []
     with json_values.error_prefix("Unable to parse JSON bytes array"):
         for each in _flat(data):
@@ -155,11 +143,6 @@ def read_strings(data: Json) -> bytes:
 
 def elements_of(tensor: WireTensor) -> list[Json]:
     """Return the elements of a tensor as a flat list of JSON values.
-
-    Raises
-    ------
-    RequestError
-        JSON cannot represent the datatype; Triton's text.
 
     References
     ----------
@@ -200,11 +183,6 @@ def body_of(response: WireResponse, is_binary: Callable[[str], bool]) -> Respons
     ----------
     is_binary
         Whether an output is sent in binary form, by name.
-
-    Raises
-    ------
-    RequestError
-        JSON cannot represent an output; Triton's text.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Checked: values of a JSON text that anybody may have written."""
+"""Checked values of untrusted JSON."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 NS = 1 << 62
-"""Times are below it, so that their differences fit 64 bits."""
+"""Upper limit of times, so that their differences fit in 64 bits."""
 
 
 class Malformed(ValueError):
-    """A value is not what its place asks for."""
+    """A value is not valid where it stands."""
 
 
 def _shown(value: Any) -> str:
@@ -19,7 +19,7 @@ def _shown(value: Any) -> str:
 
 
 def integer(value: Any, low: int, high: int) -> int:
-    """Return a whole number that lies between two others, which count."""
+    """Return an integer from ``low`` to ``high``."""
     if type(value) is not int or not low <= value <= high:
         raise Malformed(f"a number from {low} to {high}, not {_shown(value)}")
     return value
@@ -45,14 +45,14 @@ def flag(value: Any) -> bool:
 
 
 def listed(value: Any, each: Callable[[Any], T]) -> tuple[T, ...]:
-    """Return a list's elements, each as a function takes it."""
+    """Return the elements of a list, each converted by a function."""
     if not isinstance(value, list):
         raise Malformed(f"a list, not {_shown(value)}")
     return tuple([each(element) for element in value])
 
 
 def row(value: Any, length: int) -> Sequence[Any]:
-    """Return a list of so many elements, which are not looked at."""
+    """Return a list of ``length`` elements, which are not checked."""
     if not isinstance(value, list) or len(value) != length:
         raise Malformed(f"a list of {length}, not {_shown(value)}")
     return value
@@ -66,7 +66,7 @@ def table(value: Any) -> dict[str, Any]:
 
 
 def part(whole: dict[str, Any], name: str) -> Any:
-    """Return a part of an object, which must be there."""
+    """Return a required member of an object."""
     if name not in whole:
         raise Malformed(f"no {name!r}")
     return whole[name]

@@ -1,4 +1,4 @@
-"""Traces written to files for other programs."""
+"""Write traces to files for other programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORMATS: dict[str, Callable[[Iterable[Trace]], Iterator[str]]] = {
 def write_traces(
     traces: Iterable[Trace], path: str | os.PathLike[str], format: str = "triton"
 ) -> Path:
-    """Write traces to a file, which is there only once it is whole.
+    """Write traces to a file, which appears only when it is complete.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ def write_traces(
     Raises
     ------
     ValueError
-        There is no such format.
+        The format is unknown.
     OSError
-        The file cannot be written; what stood there before still does.
+        The file cannot be written; an existing file is unchanged.
     """
     if format not in FORMATS:
         known = " or ".join(map(repr, FORMATS))

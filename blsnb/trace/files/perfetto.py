@@ -1,4 +1,4 @@
-"""From traces to the JSON that ui.perfetto.dev and chrome://tracing open."""
+"""Convert traces to JSON for ui.perfetto.dev and chrome://tracing."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Event = dict[str, Any]
 def perfetto_json(traces: Iterable[Trace]) -> Iterator[str]:
     """Yield the text of a file in the Trace Event Format, piece by piece.
 
-    Each run is a process and each instance a track, which shows what it computes;
-    calls that overlap there have tracks beside it. Waiting in a queue is on tracks
-    of its own. Arrows lead from callers to the calls that they made.
+    Each run is a process and each instance a track; overlapping calls have further
+    tracks. Waiting in a queue has tracks of its own. Arrows lead from callers to
+    their calls.
 
     References
     ----------
@@ -39,15 +39,7 @@ def perfetto_json(traces: Iterable[Trace]) -> Iterator[str]:
 
 
 class _Process:
-    """The events of one run.
-
-    Parameters
-    ----------
-    number
-        Its own among the runs of the file.
-    flows
-        Gives each arrow of the file a number.
-    """
+    """The events of one run; ``flows`` numbers the arrows of the file."""
 
     def __init__(self, number: int, trace: Trace, flows: Iterator[int]) -> None:
         self._number = number
@@ -59,7 +51,7 @@ class _Process:
         self._threads = {track: at for at, track in enumerate(named, 1)}
 
     def events(self) -> Iterator[Event]:
-        """Yield all events: names first, then each call's."""
+        """Yield all events: names first, then those of each call."""
         yield self._name("process_name", 0, _cut(self._trace.title or "no calls"))
         for (name, lane), thread in self._threads.items():
             beside = f" ({lane + 1})" if lane else ""
@@ -101,7 +93,7 @@ class _Process:
         end_ns: int,
         args: Event | None = None,
     ) -> Event:
-        # From ends that are rounded alike, so that what lies inside stays inside.
+        # Both ends are rounded alike, so that nested events stay nested.
         start, end = self._us(start_ns), self._us(end_ns)
         fields: Event = {"cat": "triton", "ts": start, "dur": round(end - start, 3)}
         if args:
@@ -117,7 +109,7 @@ class _Process:
             yield self._event(phase, title, thread, ts=self._us(ns), **known)
 
     def _arrow(self, caller: Span, span: Span) -> Iterator[Event]:
-        """Yield both ends of an arrow; each must lie inside of its call."""
+        """Yield both ends of an arrow; each must lie within its call."""
         number = next(self._flows)
         first_ns, last_ns = computing(caller, self._trace)
         left_ns = min(max(span.request_start_ns, first_ns), last_ns)
@@ -153,7 +145,7 @@ class _Process:
 
 
 def computing(span: Span, trace: Trace) -> tuple[int, int]:
-    """Return from when to when a call is on its instance, or under way without one."""
+    """Return start and end of a call on its instance, or of a call without one."""
     end_ns = span.request_end_ns or max(trace.taken_ns, span.request_start_ns)
     if not span.compute_start_ns:
         return span.request_start_ns, max(span.request_start_ns, end_ns)
@@ -163,7 +155,7 @@ def computing(span: Span, trace: Trace) -> tuple[int, int]:
 
 
 def _phases(span: Span) -> Iterator[tuple[str, int, int]]:
-    """Yield the phases of a call that computed to its end."""
+    """Yield the phases of a call that completed its computation."""
     times = (
         span.compute_start_ns,
         span.compute_input_end_ns,
@@ -176,7 +168,7 @@ def _phases(span: Span) -> Iterator[tuple[str, int, int]]:
 
 
 def _tracks(trace: Trace) -> list[tuple[str, int]]:
-    """Return each call's track: its instance, and a lane where it overlaps no other."""
+    """Return each call's track: its instance, and a lane without overlap."""
     free: dict[str, list[tuple[int, int]]] = {}
     tracks = [("", 0)] * len(trace.spans)
     for span in sorted(trace.spans, key=lambda span: computing(span, trace)):

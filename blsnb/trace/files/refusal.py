@@ -1,4 +1,4 @@
-"""Refusal: what is said of a file that is no run, or one that cannot be read."""
+"""Errors and remarks about files that are not, or not completely, saved runs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 from blsnb.errors import TraceFileError
 
 _RUN = (b"PK", b"\x89")
-"""First bytes of run files, of both versions."""
+"""First bytes of run files of both versions."""
 _HINTS = {
-    b"<": "a page that run.save() wrote is to look at: beside it, save a .blsrun",
-    b"[": "blsnb.load_trace() reads what a Triton server wrote",
-    b"{": "blsnb.load_trace() reads what a Triton server wrote",
+    b"<": "an HTML page of run.save() is for viewing; save the run as .blsrun as well",
+    b"[": "blsnb.load_trace() reads trace files of a Triton server",
+    b"{": "blsnb.load_trace() reads trace files of a Triton server",
 }
-"""By what a file of another kind begins with."""
+"""Advice by the first byte of a file."""
 
 
 def is_run_file(head: bytes) -> bool:
@@ -22,31 +22,23 @@ def is_run_file(head: bytes) -> bool:
 
 
 def refusal(path: Path, head: bytes, reason: str) -> TraceFileError:
-    """Return what is raised for a file that cannot be read.
-
-    Parameters
-    ----------
-    head
-        Its first bytes.
-    reason
-        What was the first fault in it.
-    """
+    """Return the error for a file that is not a run; ``head`` are its first bytes."""
     if not head:
-        return TraceFileError(f"{path} is no run that blsnb saved: it is empty")
+        return TraceFileError(f"{path} is not a saved run: it is empty")
     hint = _HINTS.get(head.lstrip(b"\xef\xbb\xbf \r\n\t")[:1], "")
-    told = f"{reason}; {hint}" if hint else reason
-    return TraceFileError(f"{path} is no run that blsnb saved: {told}")
+    reason = f"{reason}; {hint}" if hint else reason
+    return TraceFileError(f"{path} is not a saved run: {reason}")
 
 
 def damage(path: Path, head: bytes, reason: str) -> TraceFileError:
-    """Return what is raised for a file that cannot be unpacked."""
+    """Return the error for a file whose bytes are damaged."""
     if not is_run_file(head):
         return refusal(path, head, reason)
     return TraceFileError(f"{path} is damaged, or only a part of a run: {reason}")
 
 
 def newer(path: Path, written_by: object, format: int, known: int) -> TraceFileError:
-    """Return what is raised for a file in a format that came later."""
+    """Return the error for a file in a later format."""
     return TraceFileError(
         f"{path} was saved by {_release(written_by)} in format {format}; this blsnb "
         f"reads format {known} and older: a newer blsnb is needed"
@@ -54,7 +46,7 @@ def newer(path: Path, written_by: object, format: int, known: int) -> TraceFileE
 
 
 def unknown_chunk(path: Path, written_by: object, type: str) -> TraceFileError:
-    """Return what is raised for a chunk that has to be understood, and is not."""
+    """Return the error for a required chunk of an unknown type."""
     return TraceFileError(
         f"{path} was saved by {_release(written_by)} and contains a chunk of the type "
         f"{type!r}, which this blsnb does not know: a newer blsnb is needed"
@@ -73,7 +65,7 @@ def unfinished(read: int, size: int, cut_off: bool = True) -> str:
     read, size
         Bytes of its whole chunks, and of the file.
     cut_off
-        Whether its end is missing, and nothing else is wrong.
+        Whether only its end is missing.
     """
     if read == size:
         return "The file was not completed: what was written until then is shown."

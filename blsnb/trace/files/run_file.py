@@ -1,4 +1,4 @@
-"""Runs on disk: ``.blsrun`` files. Their format is defined in docs/contracts.md."""
+"""Read and write ``.blsrun`` files; docs/contracts.md defines their format."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ SUFFIX = ".blsrun"
 _ERROR = int(CallFlag.ERROR)
 _HEAD = 16
 _LEAST_LIMIT = 16 << 20
-"""Minimum of the default limit in bytes: the calls of a short run are much alike, and
-their columns compress well."""
+"""Minimum of the default limit in bytes: columns of similar calls compress well."""
 _BROKEN = (DamagedChunk, zipfile.BadZipFile, zlib.error, EOFError)
-"""Errors of files that lost bytes, or whose bytes were changed."""
+"""Errors of files with missing or changed bytes."""
 _DAMAGED = (
     *_BROKEN,
     ValueError,
@@ -39,8 +38,7 @@ _DAMAGED = (
     RecursionError,
     OSError,
 )
-"""What the standard library raises for damaged files: it seeks before the beginning,
-for one. `Malformed` is a ValueError."""
+"""Errors that the standard library raises for damaged files, and `Malformed`."""
 
 
 def write_run(
@@ -48,7 +46,7 @@ def write_run(
     path: str | os.PathLike[str],
     budget_bytes: int = BUDGET_BYTES,
 ) -> str:
-    """Write a run to a file, which appears only when it is whole.
+    """Write a run to a file, which appears only when it is complete.
 
     Parameters
     ----------
@@ -58,12 +56,12 @@ def write_run(
     Returns
     -------
     str
-        A sentence about values that did not fit; empty if all did.
+        A remark about values that did not fit; empty if all did.
 
     Raises
     ------
     OSError
-        The file cannot be written; the file that was there before stays.
+        The file cannot be written; an existing file is unchanged.
     """
     trace = run.trace
     head = RunHead(
@@ -97,7 +95,7 @@ def write_run(
 
 
 def _tensors(run: SavedRun) -> Iterator[TensorRef]:
-    """Yield all tensors, those first whose values matter most: the client's own."""
+    """Yield all tensors, the most important ones first: those of the client."""
     for response in run.responses or ():
         yield from response.outputs
     for row in saving_order(run.trace):
@@ -109,7 +107,7 @@ def _tensors(run: SavedRun) -> Iterator[TensorRef]:
 
 
 def saving_order(trace: Trace) -> list[int]:
-    """Return all rows, those first whose values matter most.
+    """Return all rows, those with the most important values first.
 
     Failed calls, client requests, the slowest call of each model, the first call of
     each model by each caller; then the others in order of start.
@@ -147,7 +145,7 @@ def read_run(path: str | os.PathLike[str], limit_bytes: int | None = None) -> Sa
     Parameters
     ----------
     limit_bytes
-        Maximum number of bytes of memory beside the tensor values; if None,
+        Maximum number of bytes of memory, without tensor values; if None,
         `blsnb.options.read_limit_bytes`.
 
     Raises

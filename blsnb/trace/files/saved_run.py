@@ -1,4 +1,4 @@
-"""What a file keeps of a run."""
+"""SavedRun: a run as a file stores it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from blsnb.trace.spans import Trace
 
 @dataclass(frozen=True, slots=True)
 class SavedResponse:
-    """A response as its client read it."""
+    """A response as its client received it."""
 
     outputs: tuple[TensorRef, ...]
     error: str | None
@@ -21,9 +21,9 @@ class SavedResponse:
 
 @dataclass(frozen=True, slots=True)
 class SavedRun:
-    """A run and what its client received."""
+    """A run with the responses that its client received."""
 
     trace: Trace
     responses: tuple[SavedResponse, ...] | None
-    """None if the file does not say what the client received."""
+    """None if the file does not contain them."""
     error: str | None

@@ -1,4 +1,4 @@
-"""From the requests of a Triton trace file to calls, and from these to traces."""
+"""Convert the requests of a Triton trace file to traces."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from blsnb.trace.triton.json_form import STAMP_LEVEL
 from blsnb.trace.triton.requests import TritonRequest, TritonRequests
 
 REJECTED = (
-    "This request was answered before any model computed it: it was rejected. A Triton "
-    "trace file does not say why."
+    "This request was rejected: it was answered before any model computed it. A Triton "
+    "trace file does not contain the reason."
 )
 NO_END = (
-    "The file does not have this request's REQUEST_END: the last that is known is "
-    "taken for its end."
+    "The file does not contain this request's REQUEST_END: its last known time is "
+    "shown as its end."
 )
-NO_METADATA = "The file has requests that this one made, but nothing of itself."
-NO_TIMES = "The file has no timestamps of this request."
+NO_METADATA = "The file contains requests of this one, but not the request itself."
+NO_TIMES = "The file contains no timestamps of this request."
 NO_OUTPUTS = (
-    "The file has no outputs of this request. It may have failed: a Triton trace file "
-    "holds no errors."
+    "The file contains no outputs of this request. It may have failed: a Triton trace "
+    "file contains no errors."
 )
-CIRCLE = "In the file this request is below itself; the circle is cut here."
+CIRCLE = "In the file this request is its own ancestor; the cycle is cut here."
 
 _NO_MODEL = "model not in the file"
 _FURTHER = ModelInfo("further models", -1, "", "", "model", "")
@@ -43,7 +43,7 @@ _Callers = Mapping[int, int | None]
 
 
 def traces_of(requests: TritonRequests) -> list[Trace]:
-    """Return a trace for each request from outside, in the order of their start."""
+    """Return a trace for each client request, in the order of their starts."""
     callers = requests.callers()
     families: dict[int, list[Call]] = defaultdict(list)
     calls: dict[int, Call] = {}
@@ -65,7 +65,7 @@ def traces_of(requests: TritonRequests) -> list[Trace]:
 
 
 def _callers_first(callers: _Callers) -> list[int]:
-    """Return all numbers in their order, but nobody before who made it."""
+    """Return all numbers in order, callers before their calls."""
     below: dict[int | None, list[int]] = defaultdict(list)
     for number in sorted(callers):
         below[callers[number]].append(number)
@@ -76,14 +76,14 @@ def _callers_first(callers: _Callers) -> list[int]:
 
 
 def _models(requests: TritonRequests, callers: _Callers) -> dict[int, ModelInfo]:
-    """Return each request's model, as far as a file tells."""
+    """Return each request's model, as far as the file contains it."""
     named = {number: _name(requests[number]) for number in callers}
     computing = {
         named[number]
         for number in callers
         if Activity.COMPUTE_START in requests[number].times
     }
-    # Whoever has requests made, and computes nothing, is an ensemble.
+    # A model that makes requests and computes nothing is an ensemble.
     composing = {named[caller] for caller in callers.values() if caller is not None}
     known: dict[tuple[str, int], ModelInfo] = {}
     for name in dict.fromkeys(named.values()):
@@ -130,7 +130,7 @@ def _note_end(call: Call, request: TritonRequest) -> None:
 
 
 def _answer(call: Call, request: TritonRequest) -> None:
-    """Record what came out of a request, or that nothing did."""
+    """Record the responses of a request."""
     responses = request.responses()
     if len(responses) > 1:
         call.flags |= CallFlag.DECOUPLED
@@ -147,7 +147,7 @@ def _answer(call: Call, request: TritonRequest) -> None:
 
 
 def _close(requests: TritonRequests, calls: Mapping[int, Call]) -> None:
-    """Give each call a start and an end, if need be those of the calls it made."""
+    """Set start and end of each call, if necessary from the calls that it made."""
     below: dict[Call, tuple[int, int]] = {}
     for number, call in reversed(list(calls.items())):
         first, last = below.get(call, (0, 0))
@@ -166,12 +166,12 @@ def _note(call: Call, text: str) -> None:
 
 
 def _is_numbered(call: Call) -> bool:
-    """Return whether a call's number in the file can be its id, after its caller's."""
+    """Return whether the number of a call in the file can be its id."""
     return (-1 if call.parent is None else call.parent.id) < call.id <= _MOST_ID
 
 
 def _trace(root: int, calls: list[Call]) -> Trace:
-    """Return the trace of a request from outside; its calls come callers first."""
+    """Return the trace of a client request; callers precede their calls."""
     start_ns: dict[Call, int] = {}
     for call in calls:
         above = 0 if call.parent is None else start_ns[call.parent]

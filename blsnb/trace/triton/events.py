@@ -1,4 +1,4 @@
-"""The events of a Triton trace file, read as far as it can be read."""
+"""Read the events of a Triton trace file, also of a damaged one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_DIMS = 64
 _MOST_METADATA = 4096
 _FIRST_LOOK = 4096
 _ELEMENT_BYTES, _QUOTE_BYTES = 80, 60
-"""Memory of a tensor's element while its text is read, beyond that of its JSON."""
+"""Memory for an element while a tensor's text is read, beyond that of its JSON."""
 _LONGEST_WORD = len("-Infinity")
 _FILLER = re.compile(r"[\s,\[\]]*")
 _EVENT = re.compile(r'\{\s*"id"')
@@ -38,7 +38,7 @@ _KIND = re.compile(r'([-\d,]{0,1000})","dtype":"(\w{1,32})"(,"escaped":true)?\}\
 
 
 class Metadata(NamedTuple):
-    """Which model a request ran on, and who made it."""
+    """Model and caller of a request."""
 
     id: int
     model_name: str
@@ -48,7 +48,7 @@ class Metadata(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """When a request reached a point of its way."""
+    """A named time of a request."""
 
     id: int
     name: str
@@ -56,7 +56,7 @@ class Stamp(NamedTuple):
 
 
 class TensorEvent(NamedTuple):
-    """A tensor that went into a request or came out of it."""
+    """An input or output of a request."""
 
     id: int
     activity: str
@@ -64,7 +64,7 @@ class TensorEvent(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """A part of the text that could not be read."""
+    """A range of the text that could not be read."""
 
     start: int
     end: int
@@ -74,17 +74,17 @@ Event = Metadata | Stamp | TensorEvent
 
 
 class EventReader:
-    """Reads a file's text event by event; what it cannot read is a gap.
+    """Reads a file's text event by event; unreadable parts are gaps.
 
-    Triton copies names and values into its files as they are, so that quotes and
-    backslashes in them are no valid JSON. Such events are read by their layout.
+    Triton copies names and values without escaping them, so that quotes and
+    backslashes make invalid JSON. Such events are read by their layout.
 
     Parameters
     ----------
     text
-        The file, decoded so that each byte that is no UTF-8 is a surrogate.
+        The file, decoded with a surrogate for each byte that is not UTF-8.
     budget
-        What reading may use: an event that would take more is refused.
+        Limit of memory: an event that needs more is refused.
     """
 
     def __init__(self, text: str, budget: ReadBudget) -> None:
@@ -92,7 +92,7 @@ class EventReader:
         self._budget = budget
         self._decode = json.JSONDecoder().raw_decode
         self._boundary = -1
-        # A text made so that each attempt fails late would take for ever.
+        # Limits the work for a text in which every attempt fails late.
         self._patience = 8 * len(text) + (1 << 20)
 
     def __iter__(self) -> Iterator[Event | Gap]:
@@ -113,7 +113,7 @@ class EventReader:
         return len(self._text) if found is None else found.start()
 
     def _read(self, at: int) -> tuple[list[Event], int]:
-        """Return the events that begin there and where they end; -1 for none."""
+        """Return the events at a position and their end; -1 if there are none."""
         for attempt in (self._between_boundaries, self._anywhere, self._tensor):
             events, end = attempt(at)
             if events:
@@ -121,7 +121,7 @@ class EventReader:
         return [], -1
 
     def _between_boundaries(self, at: int) -> tuple[list[Event], int]:
-        """Read an event that ends where Triton would begin the next one."""
+        """Read an event that ends where the next one begins in Triton's layout."""
         if self._boundary < at:
             found = self._text.find(_BOUNDARY, at)
             self._boundary = len(self._text) if found < 0 else found
@@ -134,10 +134,10 @@ class EventReader:
         return events, end
 
     def _anywhere(self, at: int) -> tuple[list[Event], int]:
-        """Read an event of any layout; the last one has nothing after it."""
+        """Read an event of any layout, such as the last one."""
         size = _FIRST_LOOK
         while self._patience > 0:
-            # An error of a long text is slow: its line is counted.
+            # An error in a long text is slow, because its lines are counted.
             piece = self._piece(at, at + size)
             self._patience -= len(piece) // 8 if size > _FIRST_LOOK else 0
             try:
@@ -154,7 +154,7 @@ class EventReader:
         return [], -1
 
     def _tensor(self, at: int) -> tuple[list[Event], int]:
-        """Read a tensor in whose values the next event seems to begin."""
+        """Read a tensor whose values look like the beginning of an event."""
         if not _ACTIVITY.match(self._text, at):
             return [], -1
         found = _TENSOR_END.search(self._text, at)
@@ -163,7 +163,7 @@ class EventReader:
         return _verbatim(self._piece(at, end)), end
 
     def _piece(self, start: int, end: int) -> str:
-        """Return a part of the text that there is enough memory to read."""
+        """Return a part of the text, within the memory limit."""
         piece = self._text[start:end]
         if len(piece) > _FIRST_LOOK:
             elements = _ELEMENT_BYTES * piece.count(",")
@@ -173,7 +173,7 @@ class EventReader:
 
 
 def _is_cut(error: json.JSONDecodeError) -> bool:
-    """Whether more of the text might make it JSON."""
+    """Whether the text may be JSON that is cut off."""
     near = error.pos >= len(error.doc) - _LONGEST_WORD
     return near or error.msg.startswith(("Unterminated", "Invalid \\"))
 
@@ -187,12 +187,12 @@ def _understood(piece: str) -> list[Event]:
 
 
 def _end(match: re.Match[str] | None) -> int:
-    assert match is not None  # It matches nothing, too.
+    assert match is not None  # The pattern matches the empty string.
     return match.end()
 
 
 def _events(value: Any, piece: str) -> Iterator[Event]:
-    """Yield what an object of the file says; nothing if it says nothing known."""
+    """Yield the events of an object of the file; none if it is unknown."""
     if not isinstance(value, dict) or not _is_number(value.get("id"), _MOST_ID):
         return
     match value:
@@ -244,7 +244,7 @@ def _ref(tensor: dict[str, Any], piece: str) -> TensorRef | None:
 
 
 def _verbatim_data(piece: str) -> str | None:
-    """Return the values as they stand in the file; None in another layout."""
+    """Return the values verbatim; None in another layout."""
     _, begins, rest = piece.partition('","data":"')
     values, ends, _ = rest.rpartition('","shape":"')
     return values if begins and ends else None
@@ -260,7 +260,7 @@ def _shape(text: str) -> tuple[int, ...] | None:
 
 
 def _verbatim(piece: str) -> list[Event]:
-    """Return the event of a text that is no JSON but has Triton's layout."""
+    """Return the event of a text that is invalid JSON in Triton's layout."""
     if len(piece) <= _MOST_METADATA and (found := _METADATA.fullmatch(piece)):
         id_, name, version, request_id, parent = found.groups()
         parent_id = None if parent is None else int(parent)

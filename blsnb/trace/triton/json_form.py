@@ -1,4 +1,4 @@
-"""From traces to the JSON that a Triton server with ``--trace-config`` writes."""
+"""Convert traces to the JSON of a Triton server with ``--trace-config``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from blsnb.trace.spans import Span, Trace
 from blsnb.trace.triton import values as triton_values
 
 STAMP_LEVEL = "TRACE"
-"""Level of the log lines that stand for a file's other timestamps."""
+"""Level of log lines for timestamps that are not Triton's activities."""
 QUEUE_INPUT = "TENSOR_QUEUE_INPUT"
 BACKEND_OUTPUT = "TENSOR_BACKEND_OUTPUT"
 
@@ -21,10 +21,10 @@ _BEFORE_TENSORS = (Activity.REQUEST_START.value, Activity.QUEUE_START.value)
 def triton_json(traces: Iterable[Trace]) -> Iterator[str]:
     """Yield the text of a trace file, piece by piece.
 
-    It is an array of small events. A call's events stand together, those of the
-    calls it made before them, later ones first. Errors, notes, logs, lines and
-    instances have no place in it; neither have calls that are only counted. A request's
-    number is its call id, counted on from the run before, beginning with 1.
+    It is an array of small events. The events of a call stand together, after those of
+    the calls that it made, later ones first. Errors, notes, logs, lines, instances and
+    counted calls are omitted. A request's number is its call id plus the numbers of the
+    runs before, beginning with 1.
 
     References
     ----------
@@ -42,7 +42,7 @@ def triton_json(traces: Iterable[Trace]) -> Iterator[str]:
 
 
 def _order(trace: Trace) -> Iterator[int]:
-    """Yield the rows as a server writes them: those called last first."""
+    """Yield the rows in a server's order: the latest calls first."""
     waiting = [(row, False) for row in trace.roots[::-1]]
     while waiting:
         row, is_left = waiting.pop()
@@ -100,7 +100,7 @@ def _tensors(span: Span) -> Iterator[tuple[str, TensorRef]]:
 def _tensor(number: int, activity: str, ref: TensorRef) -> str:
     values, escaped = triton_values.written(ref)
     shape = ",".join(map(str, ref.shape))
-    # A key of our own: without it a reader cannot know what a backslash stands for.
+    # An extra key of blsnb, so that a reader knows how to interpret backslashes.
     own = ',"escaped":true' if escaped else ""
     return (
         f'{{"id":{number},"activity":"{activity}","tensor":{{'

@@ -1,4 +1,4 @@
-"""What a Triton trace file says of each request, gathered from its events."""
+"""Requests of a Triton trace file, gathered from its events."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from blsnb.trace.triton.events import Event, Metadata, Stamp, TensorEvent
 from blsnb.trace.triton.json_form import BACKEND_OUTPUT, QUEUE_INPUT
 
 _CORE = frozenset(activity.value for activity in Activity)
-# A connection may have waited for this request for any time.
+# Timestamps before the request: a connection may have waited any time for it.
 _BEFORE = ("HTTP_RECV", "GRPC_WAITREAD")
 
 
 class TritonRequest:
-    """What a file says of one request; nothing but its number may be known."""
+    """One request of a file; possibly only its number is known."""
 
     __slots__ = ("inputs", "metadata", "number", "others", "outputs", "times")
 
     def __init__(self, number: int) -> None:
         self.number = number
-        """The server's own."""
+        """Number that the server assigned."""
         self.metadata: Metadata | None = None
         self.times: dict[str, int] = {}
-        """Of Triton's core; the first of each name."""
+        """Times of Triton's activities; the first of each name."""
         self.others: list[Stamp] = []
         self.inputs: list[TensorRef] = []
         self.outputs: list[TensorRef] = []
-        """Of all its responses."""
+        """Outputs of all responses."""
 
     def add(self, event: Event) -> None:
-        """Take an event; they may come in any order."""
+        """Add an event; events may come in any order."""
         match event:
             case Metadata():
                 self.metadata = self.metadata or event
@@ -46,13 +46,13 @@ class TritonRequest:
 
     @property
     def start_ns(self) -> int:
-        """REQUEST_START, or the first time known; 0 for none."""
+        """REQUEST_START, or the first known time; 0 without any."""
         first = min(self.times.values(), default=0)
         return self.times.get(Activity.REQUEST_START) or first
 
     @property
     def last_ns(self) -> int:
-        """The last time known; 0 for none."""
+        """The last known time; 0 without any."""
         after = [
             stamp.ns for stamp in self.others if not stamp.name.startswith(_BEFORE)
         ]
@@ -60,7 +60,7 @@ class TritonRequest:
 
     @property
     def rejected(self) -> bool:
-        """Whether it was answered, but neither computed nor ended."""
+        """Whether it was answered without being computed or ended."""
         answered = any("_SEND_" in stamp.name for stamp in self.others)
         went_on = {Activity.COMPUTE_START, Activity.REQUEST_END} & self.times.keys()
         return answered and not went_on
@@ -68,8 +68,8 @@ class TritonRequest:
     def responses(self) -> list[tuple[int, tuple[TensorRef, ...]]]:
         """Return time and outputs of each response.
 
-        A new one begins where the name of an output comes again. Only requests from
-        outside have times: those at which the server began to send.
+        A repeated output name begins the next response. Only client requests have
+        times of responses: when the server began to send them.
         """
         groups: list[list[TensorRef]] = []
         names: set[str] = set()
@@ -87,12 +87,12 @@ class TritonRequest:
 
 
 class TritonRequests:
-    """All requests of a file, and who made which."""
+    """All requests of a file, with their callers."""
 
     def __init__(self) -> None:
         self._requests: dict[int, TritonRequest] = {}
         self.circles: set[int] = set()
-        """Numbers of requests that the file puts below themselves."""
+        """Numbers of requests that are their own ancestors in the file."""
 
     def __len__(self) -> int:
         return len(self._requests)
@@ -101,16 +101,16 @@ class TritonRequests:
         return self._requests[number]
 
     def add(self, event: Event) -> None:
-        """Take an event of any request."""
+        """Add an event of any request."""
         known = self._requests.get(event.id)
         if known is None:
             known = self._requests[event.id] = TritonRequest(event.id)
         known.add(event)
 
     def callers(self) -> dict[int, int | None]:
-        """Return who made each request; None for those from outside.
+        """Return the caller of each request; None for client requests.
 
-        Whoever made one is there, though the file may say nothing else of it.
+        A caller that is only mentioned in the file is added as a request.
         """
         callers: dict[int, int | None] = {}
         for number, request in list(self._requests.items()):
@@ -125,7 +125,7 @@ class TritonRequests:
         return callers
 
     def _in_circles(self, callers: dict[int, int | None]) -> Iterator[int]:
-        """Yield one request of each circle of callers."""
+        """Yield one request of each cycle of callers."""
         done: set[int] = set()
         for number in callers:
             path: dict[int, None] = {}

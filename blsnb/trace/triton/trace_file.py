@@ -1,4 +1,4 @@
-"""Trace files of Triton servers, read from disk: one trace for each request."""
+"""Read trace files of Triton servers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SMALLER = (
     "files, which can be read one by one."
 )
 _REQUEST_BYTES, _EVENT_BYTES = 2048, 128
-"""Memory of a request and of an event until they are a trace, without tensors."""
+"""Memory of a request and of an event while they are read, without tensors."""
 
 
 def read_traces(path: str | os.PathLike[str]) -> list[Trace]:
@@ -31,20 +31,20 @@ def read_traces(path: str | os.PathLike[str]) -> list[Trace]:
     Parameters
     ----------
     path
-        The file; or, of ``trace.json.0``, ``trace.json.1`` and so on, which a server
-        with ``log-frequency`` writes, the name without the number.
+        The file; for the numbered pieces of ``log-frequency`` (``trace.json.0``,
+        ``trace.json.1``, …) the name without the number.
 
     Returns
     -------
     list of Trace
-        One for each request from outside, in the order in which they started. What
-        could not be read is left out, and said in their remarks.
+        One for each client request, in the order of their starts. Their remarks
+        mention parts that could not be read.
 
     Raises
     ------
     TraceFileError
-        Nothing in it is an event of a Triton trace, or reading it would take more
-        memory than `blsnb.options.read_limit_bytes` allows.
+        It contains no event of a Triton trace, or reading it needs more memory than
+        `blsnb.options.read_limit_bytes`.
     OSError
         It cannot be opened.
     """
@@ -61,13 +61,13 @@ def read_traces(path: str | os.PathLike[str]) -> list[Trace]:
     if not requests:
         with path.open("rb") as file:
             if is_run_file(file.read(8)):
-                gaps = ["It may be a saved run, which blsnb.load_run() reads."]
+                gaps = ["It may be a saved run: use blsnb.load_run()."]
         raise TraceFileError(
-            " ".join([f"{path} is no trace of a Triton server.", *gaps])
+            " ".join([f"{path} is not a trace file of a Triton server.", *gaps])
         )
     about = (
-        f"Read from {path.name}, a trace file of a Triton server. Such a file holds "
-        "neither errors nor logs, sources or instances."
+        f"Read from {path.name}, a trace file of a Triton server. Such a file contains "
+        "no errors, logs, sources or instances."
     )
     return [
         dataclasses.replace(trace, file=path.name, remarks=(about, *gaps))
@@ -83,12 +83,12 @@ def _pieces(path: Path) -> list[Path]:
         for piece in path.parent.glob(f"{glob.escape(path.name)}.*")
         if piece.suffix[1:].isdecimal()
     ]
-    # Where there are none, opening the path says what is wrong.
+    # Without pieces, opening the path raises the error.
     return [piece for _, piece in sorted(found)] or [path]
 
 
 def _collect(path: Path, requests: TritonRequests, budget: ReadBudget) -> list[str]:
-    """Add a file's events to the requests; return what could not be read."""
+    """Add a file's events to the requests; return remarks about unreadable parts."""
     text = _text(path, budget)
     gaps: list[Gap] = []
     for event in EventReader(text, budget):
@@ -116,7 +116,7 @@ def _text(path: Path, budget: ReadBudget) -> str:
     """Return a file's text; its size stays spent."""
     with path.open("rb") as file:
         data = budget.read(file)
-    # Most texts are ASCII: a byte for each character.
+    # ASCII text needs one byte for each character.
     budget.check(len(data) if data.isascii() else 4 * len(data))
     text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
     budget.release(len(data))

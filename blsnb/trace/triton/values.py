@@ -1,4 +1,4 @@
-"""A tensor's elements as the text that Triton's trace files hold, there and back."""
+"""Convert tensor elements to the text of Triton's trace files, and back."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ from blsnb.tensors.ref import TensorRef
 
 _MOST_DIMS = 32
 _CHARACTERS = ("UINT8", "INT8")
-"""Their elements are written as characters, one for each byte."""
+"""Types whose elements are written as characters."""
 _DIGITS = {"FP32": 9, "FP64": 17}
-"""Where six digits, which Triton writes, may not be enough."""
+"""Maximum number of digits of types for which Triton's six are too few."""
 _BETWEEN = r"\",\""
 
 
 def written(ref: TensorRef) -> tuple[str, bool]:
     """Return the elements as a JSON string, and whether they are escaped in it.
 
-    A float has six digits, as on Triton, unless it needs more. Elements of BYTES
-    stand between escaped quotes; where one of them holds a quote, a backslash, a
-    control character or no UTF-8, which Triton copies as it is, each is a JSON
-    string of its own.
+    A float has six digits, as on Triton, unless it needs more. Elements of BYTES have
+    escaped quotes; if one contains a quote, a backslash, a control character or
+    invalid UTF-8, which Triton copies verbatim, each is written as a JSON string.
 
     References
     ----------
@@ -77,18 +76,18 @@ def _floats(array: np.ndarray[Any, Any], dtype: DType) -> list[str]:
 def read(
     name: str, datatype: str, shape: Shape, text: str, verbatim: str | None = None
 ) -> TensorRef:
-    """Return the tensor that a file's text is about.
+    """Return the tensor of a text in a trace file.
 
-    Its value is absent where the text does not hold it: Triton writes no elements of
-    FP16 and BF16, and some texts cannot be read without doubt.
+    It has no value if the text does not contain it: Triton writes no elements of FP16
+    and BF16, and some texts are ambiguous.
 
     Parameters
     ----------
     text
-        What the JSON string holds.
+        Contents of the JSON string.
     verbatim
-        The same as it stands in the file, where Triton itself may have written it
-        and a backslash stands for itself; None where it is escaped.
+        The same without JSON decoding, for files of Triton, which does not escape
+        backslashes; None for escaped text.
     """
     dtype = BY_DATATYPE.get(datatype) or DType("", datatype, 0, None, 0)
     count = math.prod(shape)
@@ -111,7 +110,7 @@ def _elements(dtype: DType, count: int, text: str, verbatim: str | None) -> byte
     Raises
     ------
     ValueError
-        The text does not hold so many elements of the type.
+        The text does not contain ``count`` elements of the type.
     """
     if dtype is BYTES:
         return byte_strings.pack(_strings(count, text, verbatim))

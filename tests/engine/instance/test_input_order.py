@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from blsnb.engine.instance.input_order import InputOrder
+from blsnb.engine.instance.inputs import InputOrder
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef
 

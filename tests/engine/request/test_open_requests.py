@@ -85,7 +85,7 @@ def test_an_abandoned_request_is_forgotten():
 
 
 def test_a_closed_server_opens_no_request():
-    """It does not keep a run of it either."""
+    """One that was closed in this moment ends the record of the request."""
     recorder = Recorder()
     requests = OpenRequests(recorder, 10.0, tuple, lambda root: None)
     requests.is_closed = True
@@ -93,4 +93,5 @@ def test_a_closed_server_opens_no_request():
     with pytest.raises(ServerClosedError):
         requests.open()
 
-    assert [] == [*recorder.runs, *requests.in_flight()]
+    assert [True] == [record.ended for record in recorder.runs]
+    assert [] == requests.in_flight()

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from interrupts import Lived
+from interrupts import RunningTime
 from waiting import until
 
 from blsnb.errors import InputError, TritonServerError
@@ -163,7 +163,7 @@ def test_an_interrupt_ends_a_comparison_within_a_second(ours, pretend, tmp_path)
     """The server is killed without a graceful shutdown."""
     begun = tmp_path / "begun"
     pretend(f"touch {begun}; {NEVER}")
-    until_back = Lived()
+    until_back = RunningTime()
 
     def interrupt() -> None:
         until(begun.exists)

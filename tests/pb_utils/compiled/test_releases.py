@@ -1,4 +1,4 @@
-"""What a chosen release has, and what came later."""
+"""Specification of triton_release: the features of each release."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ CALLER_CONFIG = 'output [{ name: "SAW" data_type: TYPE_BOOL dims: [2] }]'
 
 
 def modules_of(release):
-    """Both modules, as a model of that release has them."""
+    """Return both modules of a release."""
     backend = UnboundBackend()
     pb_utils = module.importing_module()
     compiled = module.compiled_module(backend, release)
@@ -48,15 +48,15 @@ def modules_of(release):
 
 
 def test_the_oldest_release_has_no_row():
-    """The table is what came between the oldest and the newest release."""
+    """The table has the features between the oldest and the newest release."""
     assert all(OLDEST < feature.since <= NEWEST for feature in FEATURES.values())
     assert not any(has(feature, OLDEST) for feature in FEATURES)
     assert all(has(feature, NEWEST) for feature in FEATURES)
 
 
 @pytest.mark.parametrize("feature", FEATURES)
-def test_a_feature_is_there_from_its_release_on(feature):
-    """Not in the month before, in its month, and in the year after."""
+def test_a_feature_exists_from_its_release_on(feature):
+    """Not in the month before; in its month and in the year after."""
     year, month = FEATURES[feature].since
 
     assert [False, True, True] == [
@@ -66,14 +66,14 @@ def test_a_feature_is_there_from_its_release_on(feature):
 
 
 def test_an_unknown_feature_is_an_error():
-    """A slip does not pass for a feature that no release has."""
+    """A typing mistake is not taken for a missing feature."""
     with pytest.raises(KeyError):
         has("everything", NEWEST)
 
 
 @pytest.mark.parametrize("release", [OLDEST, (25, 1)])
 def test_older_responses_have_no_parameters(release):
-    """Neither as an argument, in Triton's words, nor as a method."""
+    """Neither as an argument, with Triton's error, nor as a method."""
     pb_utils, _ = modules_of(release)
     response = pb_utils.InferenceResponse([])
 
@@ -96,8 +96,8 @@ def test_older_responses_have_no_parameters(release):
     assert f"type object '{name}' has no attribute 'parameters'" == str(of_class.value)
 
 
-def test_older_responses_are_else_as_the_newest():
-    """Outputs, errors and what is refused, with the class's own name."""
+def test_older_responses_otherwise_equal_the_newest():
+    """Outputs, errors and refusals, with the class's own name."""
     pb_utils, embedded = modules_of(OLDEST)
     tensor = pb_utils.Tensor("Y", np.zeros(2))
     error = pb_utils.TritonError("no")
@@ -119,7 +119,7 @@ def test_older_responses_are_else_as_the_newest():
     ("release", "expected"), [(OLDEST, False), ((25, 3), False), ((25, 4), True)]
 )
 def test_iterators_can_be_cancelled_from_their_release_on(release, expected):
-    """Before, the method is not there."""
+    """Earlier the method does not exist."""
     pb_utils, embedded = modules_of(release)
     iterator = embedded.ResponseIterator(pb_utils.InferenceResponse([]))
 
@@ -130,8 +130,8 @@ def test_iterators_can_be_cancelled_from_their_release_on(release, expected):
     assert 1 == len(list(iterator))
 
 
-def test_the_newest_release_is_what_is_given_unless_another_is_wanted():
-    """Classes, not copies of them, so that a type check holds in all models."""
+def test_the_default_is_the_newest_release():
+    """With the same classes in all models, so that type checks agree."""
     plain, newest = module.unbound_modules()[0], modules_of(NEWEST)[0]
 
     assert plain.InferenceResponse is newest.InferenceResponse
@@ -139,8 +139,8 @@ def test_the_newest_release_is_what_is_given_unless_another_is_wanted():
 
 
 @pytest.mark.parametrize("name", ["a;b", "a$b", "a(b", "it's", "what?"])
-def test_a_name_that_a_shell_would_act_on_does_not_load(name):
-    """Triton refuses to pass it on, and blsnb says which characters they are."""
+def test_a_name_with_special_characters_of_a_shell_does_not_load(name):
+    """The error names the characters."""
     with Server() as server, pytest.raises(ModelLoadError) as failed:
         server.define(name, NOTHING, config="")
 
@@ -151,8 +151,8 @@ def test_a_name_that_a_shell_would_act_on_does_not_load(name):
     assert f"The name {name!r} has" in failed.value.advice
 
 
-def test_an_instance_group_may_not_have_such_a_name_either():
-    """Its instances are named after it."""
+def test_an_instance_group_with_such_a_name_does_not_load():
+    """Its instances have its name."""
     config = 'instance_group [{ name: "a|b" kind: KIND_CPU }]'
 
     with Server() as server, pytest.raises(ModelLoadError) as failed:
@@ -163,7 +163,7 @@ def test_an_instance_group_may_not_have_such_a_name_either():
 
 @pytest.mark.parametrize("name", ["Model-1.2_x", "a b", "größe", "a+b=c,d%e@f^g"])
 def test_other_names_load(name):
-    """Blanks, letters of any language and other signs do no harm."""
+    """Spaces, letters of any language and other signs are accepted."""
     with Server() as server:
         server.define(name, NOTHING, config="")
 
@@ -181,8 +181,8 @@ def test_older_releases_load_any_name():
 @pytest.mark.parametrize(
     ("release", "expected"), [("24.10", [True, False]), ("25.02", [True, True])]
 )
-def test_a_model_meets_the_classes_of_the_servers_release(release, expected):
-    """Also in what a BLS call gives it: one class, with or without parameters."""
+def test_a_model_has_the_classes_of_the_servers_release(release, expected):
+    """Also in responses of BLS calls."""
     with Server(triton_release=release) as server:
         server.define("callee", CALLEE, config="")
         server.define("caller", CALLER, config=CALLER_CONFIG)

@@ -12,7 +12,7 @@ NAMES = ("triton_python_backend_utils", "c_python_backend_utils")
 
 @pytest.fixture(autouse=True)
 def _own_path(monkeypatch):
-    """Modules and finders as they were before the test, and are after it."""
+    """Restore modules and finders after the test."""
     theirs = [f for f in sys.meta_path if type(f) is not finder.PbUtilsFinder]
     monkeypatch.setattr(sys, "meta_path", theirs)
     for name in NAMES:
@@ -22,8 +22,8 @@ def _own_path(monkeypatch):
         sys.modules.pop(name, None)
 
 
-def test_installing_twice_is_installing_once():
-    """And last, so that the real modules of a container win."""
+def test_the_finder_is_installed_once():
+    """It is last, so that a container's real modules are found first."""
     finder.install()
     finder.install()
 
@@ -32,7 +32,7 @@ def test_installing_twice_is_installing_once():
 
 
 def test_the_module_can_be_imported():
-    """With the names that a model's helper needs in a test."""
+    """With the names that a model's helper module needs in a test."""
     finder.install()
     pb_utils = importlib.import_module(NAMES[0])
 
@@ -42,7 +42,7 @@ def test_the_module_can_be_imported():
 
 
 def test_the_compiled_module_can_be_imported():
-    """The few names that only it has are there."""
+    """With the names that only it has."""
     finder.install()
     embedded = importlib.import_module(NAMES[1])
 
@@ -50,7 +50,7 @@ def test_the_compiled_module_can_be_imported():
 
 
 def test_calls_of_models_are_refused_outside_of_them():
-    """In the text that Triton has for a wrong moment."""
+    """With Triton's text for calls outside of `execute`."""
     finder.install()
     pb_utils = importlib.import_module(NAMES[0])
     request = pb_utils.InferenceRequest(
@@ -61,8 +61,8 @@ def test_calls_of_models_are_refused_outside_of_them():
         request.exec()
 
 
-def test_a_real_module_wins(tmp_path, monkeypatch):
-    """Inside a Triton container the real one is imported."""
+def test_a_real_module_is_imported_first(tmp_path, monkeypatch):
+    """As inside a Triton container."""
     (tmp_path / f"{NAMES[0]}.py").write_text("real = True\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     finder.install()
@@ -70,6 +70,6 @@ def test_a_real_module_wins(tmp_path, monkeypatch):
     assert importlib.import_module(NAMES[0]).real is True
 
 
-def test_other_names_are_left_alone():
-    """It finds two modules and nothing else."""
+def test_other_names_are_not_found():
+    """The finder provides two modules only."""
     assert finder.PbUtilsFinder().find_spec("nowhere_at_all", None) is None

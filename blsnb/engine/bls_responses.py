@@ -1,0 +1,67 @@
+"""The responses of a decoupled BLS request."""
+
+from __future__ import annotations
+
+from threading import get_ident
+from typing import TYPE_CHECKING
+
+from blsnb.engine.request.inflight import Inflight
+from blsnb.engine.request.lifetime import Unwind
+from blsnb.engine.request.streaming import Readable
+from blsnb.pb_utils.message import ResponseMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from blsnb.engine.request.inflight import Execution
+
+
+class BlsResponses:
+    """Responses for the model that sent the request; dropping them cancels nothing.
+
+    A wait on the thread of an ``execute`` is recorded, since it could be part of a
+    deadlock.
+
+    Parameters
+    ----------
+    responses
+        Waits for the responses.
+    execution
+        Returns the current execution of the model's instance.
+    as_released
+        Returns a response as the imitated release of Triton does.
+    """
+
+    def __init__(
+        self,
+        responses: Readable,
+        execution: Callable[[], Execution | None],
+        as_released: Callable[[ResponseMessage], ResponseMessage],
+    ) -> None:
+        self._responses = responses
+        self._execution = execution
+        self._as_released = as_released
+
+    def __del__(self) -> None:
+        self._responses.leave()
+
+    def get(self, number: int) -> ResponseMessage | None:
+        """Return a response, waiting for it; None after the last one."""
+        execution = self._execution()
+        own = execution is not None and execution.thread_id == get_ident()
+        if own and execution is not None and isinstance(self._responses, Inflight):
+            execution.blocked_on = self._responses
+        try:
+            response = self._responses.get(number)
+        except Unwind:
+            if own:
+                raise
+            return None
+        finally:
+            if execution is not None and own:
+                execution.blocked_on = None
+        return None if response is None else self._as_released(response)
+
+    def cancel(self) -> None:
+        """Cancel the request."""
+        self._responses.cancel()
