@@ -20,11 +20,15 @@ WAIT_S = 60.0
 
 
 def values(result: Any, name: str = "Y") -> list[Any]:
-    """Return an output as JSON can keep it."""
+    """Return an output as a JSON value."""
     return result.as_numpy(name).tolist()
 
 
+<<<<<<< HEAD
 def callback_arguments(result: Any, error: Any) -> list[Any]:
+=======
+def seen(result: Any, error: Any) -> list[Any]:
+>>>>>>> main
     """Return the arguments of a callback."""
     if error is not None:
         return ["error", str(error)]
@@ -51,7 +55,11 @@ def stream(
 
 
 def test_a_request_is_answered(agree, beside):
+<<<<<<< HEAD
     """The response has the id and only the requested outputs."""
+=======
+    """Synchronously, with an id and only the requested outputs."""
+>>>>>>> main
 
     def case(target):
         with connected(beside(target), "same") as client:
@@ -66,7 +74,11 @@ def test_a_request_is_answered(agree, beside):
 
 
 def test_requests_are_answered_by_callback(agree, beside):
+<<<<<<< HEAD
     """Each receives its own response, in any order."""
+=======
+    """Each with its own response, in any order."""
+>>>>>>> main
 
     def case(target):
         with connected(beside(target), "same") as client:
@@ -108,7 +120,11 @@ def test_coroutines_are_answered(agree, beside):
 
 
 def test_a_stream_answers_in_order(agree, beside):
+<<<<<<< HEAD
     """Responses are in the order of the requests, however long one takes."""
+=======
+    """A model that responds once to each request; some take longer."""
+>>>>>>> main
 
     def case(target):
         with connected(beside(target), "slow") as client:
@@ -123,7 +139,7 @@ def test_a_stream_answers_in_order(agree, beside):
 
 @pytest.mark.parametrize("flag", [True, False], ids=["asked for", "not asked for"])
 def test_a_decoupled_stream_has_final_flags(agree, beside, flag):
-    """That of the end alone only where the client wants it."""
+    """A final flag without outputs only if the client requests it."""
 
     def case(target):
         with connected(beside(target), "each") as client:
@@ -150,7 +166,11 @@ def test_no_response_is_only_a_flag(agree, beside):
 
 
 def test_a_stream_goes_on_after_a_refusal(agree, beside):
+<<<<<<< HEAD
     """The refusal is at its position among the responses."""
+=======
+    """The error is in its place among the responses."""
+>>>>>>> main
 
     def case(target):
         with connected(beside(target), "same") as client:
@@ -182,7 +202,7 @@ def test_sequences_interleave_on_a_stream(agree, beside):
 
 
 def test_texts_are_bytes(agree, beside):
-    """Also those that are empty, or no UTF-8."""
+    """Even empty ones, and those that are not UTF-8."""
 
     def case(target):
         with connected(beside(target), "same_string") as client:
@@ -196,7 +216,7 @@ def test_texts_are_bytes(agree, beside):
 
 
 def test_bf16_travels(agree, beside):
-    """As the client has it: NumPy has no such type."""
+    """In the form of the client: NumPy has no such type."""
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
 
     def case(target):
@@ -209,7 +229,11 @@ def test_bf16_travels(agree, beside):
 
 
 def test_shared_memory_takes_inputs_and_outputs(agree, beside):
+<<<<<<< HEAD
     """A region holds both; registrations can be queried."""
+=======
+    """A region holds both; the status lists it."""
+>>>>>>> main
 
     def case(target):
         key = f"/blsnb_{os.getpid()}_{target.name}"
@@ -238,7 +262,7 @@ def test_shared_memory_takes_inputs_and_outputs(agree, beside):
 
 
 def test_the_largest_elements_are_classes(agree, beside):
-    """With labels of a file, for each row of a batch, and of an ensemble's model."""
+    """With labels of a file, for each row of a batch, and through an ensemble."""
 
     def case(target):
         with connected(beside(target), "same", "batched", "ensemble") as client:
@@ -256,7 +280,7 @@ def test_the_largest_elements_are_classes(agree, beside):
 
 
 def test_a_client_that_leaves_is_told_so(agree, beside):
-    """At its deadline, or when it cancels."""
+    """At its deadline, or after a cancellation."""
 
     def case(target):
         with connected(beside(target), "slow") as client:

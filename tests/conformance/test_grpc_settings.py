@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 """Trace and log settings, read and changed over gRPC."""
+=======
+"""Trace and log settings over gRPC."""
+>>>>>>> main
 
 from __future__ import annotations
 
@@ -14,7 +18,11 @@ from .served_models import line
 
 
 def trace(wire: Line, settings: Mapping[str, Sequence[str]], model: str = "") -> Any:
+<<<<<<< HEAD
     """Change trace settings; return those in effect."""
+=======
+    """Change the trace settings; return those in force."""
+>>>>>>> main
     asked = pb.TraceSettingRequest(model_name=model)
     for name, values in settings.items():
         asked.settings[name].value.extend(values)
@@ -53,7 +61,7 @@ TRACE = {
 )
 @pytest.mark.parametrize("name", TRACE)
 def test_trace_settings_are_kept(agree, beside, name):
-    """Or refused, in Triton's words."""
+    """Invalid ones are refused with Triton's text."""
 
     def case(target):
         with line(beside(target), "same") as wire:
@@ -98,7 +106,7 @@ LOG = {
 
 @pytest.mark.parametrize("name", LOG)
 def test_log_settings_are_kept(agree, beside, name):
-    """Or refused, in Triton's words."""
+    """Invalid ones are refused with Triton's text."""
 
     def log(wire: Line, settings: Mapping[str, Any]) -> Any:
         asked = pb.LogSettingsRequest()

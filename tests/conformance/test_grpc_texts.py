@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 """Checks, texts and limits of the gRPC end point itself."""
+=======
+"""Checks and error texts of gRPC's end point."""
+>>>>>>> main
 
 from __future__ import annotations
 
@@ -31,7 +35,11 @@ CONTENTS = {
 
 @pytest.mark.parametrize("name", CONTENTS)
 def test_explicit_contents(agree, beside, name):
+<<<<<<< HEAD
     """They replace raw contents if they have the type of the input."""
+=======
+    """They replace raw contents, if the field is that of the datatype."""
+>>>>>>> main
     contents, more = CONTENTS[name]
 
     def case(target):
@@ -58,7 +66,7 @@ OF_TYPES = {
 
 
 def test_explicit_contents_of_every_type(agree, beside):
-    """Of a number that is too large the lowest bytes are kept."""
+    """The lowest bytes are kept of a number that is too large."""
 
     def case(target):
         found = []
@@ -75,7 +83,11 @@ def test_explicit_contents_of_every_type(agree, beside):
 
 
 def test_raw_contents_must_be_there(agree, beside):
+<<<<<<< HEAD
     """One for each input, with the size of its shape; further ones are ignored."""
+=======
+    """One for each input, with the size of its shape; more are ignored."""
+>>>>>>> main
 
     def case(target):
         more = request("net_same", **TWO)
@@ -111,7 +123,11 @@ def test_raw_contents_must_be_there(agree, beside):
     ],
 )
 def test_parameters_have_types(agree, beside, name):
+<<<<<<< HEAD
     """Reserved parameters are checked; the model receives the others."""
+=======
+    """Those that are fields of the request; the model receives the others."""
+>>>>>>> main
 
     def case(target):
         with line(beside(target), "told") as wire:
@@ -122,7 +138,7 @@ def test_parameters_have_types(agree, beside, name):
 
 
 def test_a_correlation_id_has_an_end(agree, beside):
-    """After 128 characters."""
+    """At most 128 characters."""
 
     def case(target):
         with line(beside(target), "told") as wire:
@@ -137,7 +153,7 @@ def test_a_correlation_id_has_an_end(agree, beside):
 
 
 def test_classes_are_counted(agree, beside):
-    """From one on, by an integer."""
+    """By a positive integer."""
 
     def case(target):
         counts = [1, 2, 9, 0, *KINDS]
@@ -152,7 +168,11 @@ def test_classes_are_counted(agree, beside):
 
 
 def test_classes_are_of_numbers(agree, beside):
+<<<<<<< HEAD
     """Equal ones are ordered by their index."""
+=======
+    """Equal elements are in the order of their index."""
+>>>>>>> main
 
     def case(target):
         values = {
@@ -203,7 +223,11 @@ STREAMED = {
 
 @pytest.mark.parametrize("name", STREAMED)
 def test_messages_of_a_stream(agree, beside, name):
+<<<<<<< HEAD
     """Their fields, and those that are omitted."""
+=======
+    """Fields that are set, and fields that are not."""
+>>>>>>> main
 
     def case(target):
         with line(beside(target), "same", "each", "sum") as wire:
@@ -213,7 +237,11 @@ def test_messages_of_a_stream(agree, beside, name):
 
 
 def test_what_is_no_request(agree, beside):
+<<<<<<< HEAD
     """Invalid bytes, unknown methods, and gRPC's own health service."""
+=======
+    """Malformed messages, unknown methods; and gRPC's health check."""
+>>>>>>> main
 
     def case(target):
         service = "/inference.GRPCInferenceService/"
@@ -255,7 +283,11 @@ LOADS = {
 @rows({"an unknown parameter": "r1.4/any-other-key"})
 @pytest.mark.parametrize("name", LOADS)
 def test_a_load_has_parameters(agree, beside, name):
+<<<<<<< HEAD
     """A configuration and files; others are refused."""
+=======
+    """A configuration and files; no others."""
+>>>>>>> main
     model, parameters = LOADS[name]
 
     def case(target):
@@ -268,7 +300,7 @@ def test_a_load_has_parameters(agree, beside, name):
 
 
 def test_an_unload_has_one_parameter(agree, beside):
-    """Others are ignored; a model that is unknown is no error."""
+    """Others are ignored; an unknown model is no error."""
 
     def case(target):
         found = []
@@ -283,7 +315,7 @@ def test_an_unload_has_one_parameter(agree, beside):
 
 
 def test_repositories_have_no_names(agree, beside):
-    """A call that gives one is refused."""
+    """A call with a repository name is refused."""
 
     def case(target):
         with line(beside(target), "same") as wire:

@@ -76,7 +76,7 @@ def inputs(*, binary: bool = True, module: Any = client_of) -> list[Any]:
 
 
 def values(result: Any, *names: str) -> list[Any]:
-    """Return outputs as JSON can keep them."""
+    """Return outputs as JSON values."""
     found = [result.as_numpy(name) for name in names or ("SUM", "DIFFERENCE")]
     return [None if each is None else each.tolist() for each in found]
 
@@ -90,7 +90,7 @@ def trial(call: Callable[[], Any]) -> Any:
 
 
 def test_infer(agree: Agree, served: Served) -> None:
-    """In bytes and in JSON, in and out."""
+    """Binary and in JSON, in both directions."""
 
     def case(target: Target) -> list[Any]:
         with connected(served(target).have("add")) as client:
@@ -112,7 +112,7 @@ def test_infer(agree: Agree, served: Served) -> None:
 
 
 def test_what_goes_with_a_request(agree: Agree, served: Served) -> None:
-    """Id, parameters, priority, timeout, and bodies that are packed."""
+    """Id, parameters, priority, timeout, and compressed bodies."""
 
     def case(target: Target) -> list[Any]:
         with connected(served(target).have("echo")) as client:
@@ -137,7 +137,11 @@ def test_what_goes_with_a_request(agree: Agree, served: Served) -> None:
 
 
 def test_strings(agree: Agree, served: Served) -> None:
+<<<<<<< HEAD
     """Any bytes in binary form, only text in JSON."""
+=======
+    """Any bytes; over JSON only texts."""
+>>>>>>> main
 
     def case(target: Target) -> list[Any]:
         with connected(served(target).have("texts")) as client:
@@ -168,7 +172,11 @@ def test_classes(agree: Agree, served: Served) -> None:
 
 
 def test_async_infer(agree: Agree, served: Served) -> None:
+<<<<<<< HEAD
     """Concurrent requests receive their own responses."""
+=======
+    """Several requests at once, each with its own response."""
+>>>>>>> main
 
     def case(target: Target) -> list[Any]:
         with connected(served(target).have("add")) as client:
@@ -203,7 +211,7 @@ def test_the_client_for_asyncio(agree: Agree, served: Served) -> None:
 
 
 def test_sequences(agree: Agree, served: Served) -> None:
-    """Two sequences, with an id that is a number and one that is a text."""
+    """Two sequences, one with a number and one with a text as id."""
 
     def ask(client: Any, which: int | str, value: int, **flags: bool) -> Any:
         tensor = client_of.InferInput("X", [1, 1], "INT32")
@@ -307,7 +315,7 @@ def test_model_control(agree: Agree, served: Served) -> None:
 
 
 def test_what_is_wrong(agree: Agree, served: Served) -> None:
-    """Status and text of the exception that the client raises."""
+    """Status and text of the client's exception."""
 
     def case(target: Target) -> list[Any]:
         end = served(target).have("add", "script_decoupled")

@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 """Inference over HTTP: valid and invalid bodies."""
+=======
+"""Inference over HTTP, beside the real server: valid and invalid bodies."""
+>>>>>>> main
 
 from __future__ import annotations
 
@@ -33,12 +37,16 @@ def in_bytes(called: str, size: Any, **fields: Any) -> dict[str, Any]:
 
 
 def add(**fields: Any) -> Ask:
-    """Return a request that is right, and more."""
+    """Return a valid request with more members."""
     return Ask(ADD, {"inputs": [given("A"), given("B")], **fields})
 
 
 def first(**fields: Any) -> Ask:
+<<<<<<< HEAD
     """Return a request with a changed first input."""
+=======
+    """Return a request with another first input."""
+>>>>>>> main
     return Ask(ADD, {"inputs": [given("A", **fields), given("B")]})
 
 
@@ -56,7 +64,11 @@ def outputs(*named: Any) -> Ask:
 
 
 def parameters(value: Any) -> Ask:
+<<<<<<< HEAD
     """Return a request with parameters, which the model returns."""
+=======
+    """Return a request with parameters, which the model reports."""
+>>>>>>> main
     wanted = [{"name": "REPORT"}]
     return Ask(ECHO, {"inputs": [], "parameters": value, "outputs": wanted})
 
@@ -324,7 +336,11 @@ ASKED = {
 )
 @pytest.mark.parametrize("asks", ASKED.values(), ids=ASKED)
 def test_a_body(agree: Agree, served: Served, asks: list[Ask]) -> None:
+<<<<<<< HEAD
     """Status, type and body of the response."""
+=======
+    """Status, content type and body of the response."""
+>>>>>>> main
     agree(lambda target: served(target).have(*MODELS, "script_decoupled").each(asks))
 
 
@@ -351,7 +367,7 @@ SCRIPTS = {
 @rows("r6.2/post-infer")
 @pytest.mark.parametrize("code", SCRIPTS.values(), ids=SCRIPTS)
 def test_what_a_model_answers(agree: Agree, served: Served, code: str) -> None:
-    """Its errors have statuses, and its outputs are not looked at."""
+    """Its errors have statuses, and its outputs are not checked."""
     tensor = {"name": "CODE", "shape": [1], "datatype": "BYTES", "data": [code]}
     ask = Ask("/v2/models/script/infer", {"inputs": [tensor], "id": "q"})
 

@@ -1,4 +1,4 @@
-"""Compressed bodies over HTTP."""
+"""Compressed bodies over HTTP, beside the real server."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ WANTED = (
 
 @rows("r6.2/post-infer")
 def test_a_packed_answer(agree: Agree, served: Served) -> None:
-    """The client's favourite of those that Triton has."""
+    """With the client's preference among Triton's compressions."""
     asks = [Ask(ADD, BODY, headers={"Accept-Encoding": each}) for each in WANTED]
 
     agree(lambda target: served(target).have("add").each(asks))

@@ -1,4 +1,4 @@
-"""A served notebook, as clients of HTTP meet it."""
+"""Servers behind an HTTP end point, for tests."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class HttpServed:
         self.end = HttpEndpoint(parts_of(server), self.shared, "127.0.0.1", 0)
 
     def connect(self) -> socket.socket:
-        """Return a connection."""
+        """Return a new connection."""
         return socket.create_connection(("127.0.0.1", self.end.port), timeout=CALL_S)
 
     def ask(
         self, path: str, body: Any = None, verb: str = "", **headers: str
     ) -> tuple[int, Any]:
-        """Return the status, and the value of the JSON text or the bytes."""
+        """Return the status, and the JSON value or the bytes of the body."""
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
         verb = verb or ("GET" if body is None else "POST")
@@ -51,7 +51,7 @@ class HttpServed:
             return reply.status, data
 
     def infer(self, model: str, values: list[float], **more: Any) -> tuple[int, Any]:
-        """Ask a model that takes X."""
+        """Send a request with the input X."""
         return self.ask(f"/v2/models/{model}/infer", body_of(values, **more))
 
     def close(self) -> None:

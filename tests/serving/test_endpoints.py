@@ -1,4 +1,4 @@
-"""Endpoints: where a live server can be reached, and how that ends."""
+"""The ports of a served server, and closing them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def served(server: Server) -> Iterator[Endpoints]:
 
 @pytest.fixture
 def names() -> Callable[[], set[str]]:
-    """Names of the threads that end points have; those of other folders stay open."""
+    """Names of the threads of end points."""
     before = set(threading.enumerate())
 
     def now() -> set[str]:
@@ -53,15 +53,17 @@ def names() -> Callable[[], set[str]]:
     return now
 
 
-def test_the_ports_are_of_this_machine_alone(served: Endpoints) -> None:
-    """Unless another address is asked for."""
+def test_the_ports_are_on_loopback(served: Endpoints) -> None:
+    """Unless another address is given."""
     assert ["HTTP", "gRPC", "metrics"] == list(served.addresses)
     assert f"127.0.0.1:{served.ports['gRPC']}" == served.addresses["gRPC"]
     assert f"127.0.0.1:{served.ports['HTTP']}" == served.addresses["HTTP"]
 
 
-def test_both_protocols_ask_the_same_models(served: Endpoints, server: Server) -> None:
-    """And the metrics page counts both."""
+def test_both_protocols_serve_the_same_models(
+    served: Endpoints, server: Server
+) -> None:
+    """The metrics page counts both."""
     x = np.array([1, 2], np.float32)
     answers = []
     for module, name in ((tritonclient.grpc, "gRPC"), (tritonclient.http, "HTTP")):
@@ -76,26 +78,26 @@ def test_both_protocols_ask_the_same_models(served: Endpoints, server: Server) -
     assert 'nv_inference_count{model="double",version="1"} 2' in text
 
 
-def test_a_model_that_says_it_is_not_ready_has_no_trace_settings(
+def test_a_model_that_reports_not_ready_has_no_trace_settings(
     served: Endpoints, server: Server
 ) -> None:
-    """Over either protocol, in the same words."""
+    """Over either protocol, with the same text."""
     not_ready = "\ndef is_ready(self):\n    return False\n\n"
     source = cell("return [reply(x_of(request))]", methods=not_ready)
     server.define("unready", source, config=CONFIG)
-    said = []
+    errors = []
     for module in (tritonclient.http, tritonclient.grpc):
         name = "HTTP" if module is tritonclient.http else "gRPC"
         with module.InferenceServerClient(served.addresses[name]) as client:
             with pytest.raises(InferenceServerException) as failed:
                 client.get_trace_settings("unready")
-            said.append(failed.value.message())
+            errors.append(failed.value.message())
 
-    assert ["Request for unknown model : unready"] * 2 == said
+    assert ["Request for unknown model : unready"] * 2 == errors
 
 
 def test_the_snippet_works(served: Endpoints) -> None:
-    """As it is: two lines."""
+    """Both lines, unchanged."""
     names: dict[str, tritonclient.grpc.InferenceServerClient] = {}
 
     exec(served.snippet(), names)
@@ -105,8 +107,8 @@ def test_the_snippet_works(served: Endpoints) -> None:
         assert client.is_server_live()
 
 
-def test_without_grpc_the_snippet_is_of_http(server: Server) -> None:
-    """With neither there is none."""
+def test_the_snippet_uses_http_without_grpc(server: Server) -> None:
+    """It is empty without either."""
     with serve(server, http=0, grpc=None, metrics=None) as endpoints:
         assert "tritonclient.http" in endpoints.snippet()
     with serve(server, http=None, grpc=None, metrics=0) as endpoints:
@@ -117,7 +119,7 @@ def test_without_grpc_the_snippet_is_of_http(server: Server) -> None:
 def test_a_port_in_use_is_named(
     server: Server, name: str, names: Callable[[], set[str]]
 ) -> None:
-    """And no other port stays open."""
+    """No other port stays open."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -131,13 +133,13 @@ def test_a_port_in_use_is_named(
 
 
 def test_no_two_servers_share_a_port(served: Endpoints, server: Server) -> None:
-    """Each would get half of the calls; a cell that is run again says what to do."""
+    """Each would get half of the calls; the error says what to do."""
     with pytest.raises(OSError, match=r"in use\. .* the same cell served before\.$"):
         serve(server, http=None, grpc=served.ports["gRPC"], metrics=None)
 
 
 def test_grpc_itself_shares_no_port(served: Endpoints, server: Server) -> None:
-    """Also where both would begin at the same moment."""
+    """Even if both servers start at the same moment."""
     with pytest.raises(OSError, match="gRPC cannot listen"):
         GrpcEndpoint(
             parts_of(server),
@@ -149,7 +151,7 @@ def test_grpc_itself_shares_no_port(served: Endpoints, server: Server) -> None:
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
 def test_an_address_may_be_of_ipv6(server: Server) -> None:
-    """It is told in brackets, as clients take it."""
+    """It is shown in brackets, as clients take it."""
     server.define("double", DOUBLE, config=CONFIG)
     with serve(server, **FREE, host="::1") as endpoints:
         over_http = tritonclient.http.InferenceServerClient(endpoints.addresses["HTTP"])
@@ -164,7 +166,7 @@ def test_an_address_may_be_of_ipv6(server: Server) -> None:
 def test_several_servers_are_served_side_by_side(
     served: Endpoints, server: Server
 ) -> None:
-    """Each has its own models; the end of one leaves the other."""
+    """Each has its own models; closing one leaves the other."""
     with Server() as second:
         second.define("other", DOUBLE, config=CONFIG)
         other = serve(second, **FREE)
@@ -180,14 +182,14 @@ def test_several_servers_are_served_side_by_side(
             assert first.is_server_ready()
 
 
-def test_a_number_that_is_no_port_is_refused(server: Server) -> None:
-    """Before anything is opened."""
+def test_a_port_out_of_range_is_refused(server: Server) -> None:
+    """Before any port is opened."""
     with pytest.raises(ValueError, match="gRPC port 70000 is out of range"):
         serve(server, http=None, grpc=70000, metrics=None)
 
 
 def test_another_machines_address_is_refused(server: Server) -> None:
-    """The text says what the system says."""
+    """With the system's reason."""
     with (
         pytest.warns(UserWarning, match=r"served on 203\.0\.113\.7"),
         pytest.raises(
@@ -199,8 +201,8 @@ def test_another_machines_address_is_refused(server: Server) -> None:
         serve(server, http=None, metrics=None, host="203.0.113.7")
 
 
-def test_other_addresses_are_warned_of(server: Server) -> None:
-    """Whoever reaches them can run code here."""
+def test_other_addresses_give_a_warning(server: Server) -> None:
+    """Everybody who can reach them can run code here."""
     with (
         pytest.warns(UserWarning, match="everybody who can reach this address"),
         serve(server, http=None, grpc=0, metrics=None, host="0.0.0.0"),
@@ -222,8 +224,8 @@ def test_other_addresses_are_warned_of(server: Server) -> None:
         ("example.org", False),
     ],
 )
-def test_which_addresses_are_of_this_machine_alone(host: str, here: bool) -> None:
-    """A name may be anybody's."""
+def test_loopback_addresses(host: str, here: bool) -> None:
+    """A name may resolve to any address."""
     assert here is is_loopback(host)
 
 
@@ -245,8 +247,8 @@ with blsnb.Server() as server, serve(server, http=None, grpc=0, metrics=None) as
 """
 
 
-def test_a_command_of_the_notebook_prints_nothing_of_grpc() -> None:
-    """Though it forks the process that serves."""
+def test_a_shell_command_prints_no_notice_of_grpc() -> None:
+    """It forks the process that serves."""
     command = [sys.executable, "-W", "ignore", "-c", FORKING]
 
     ran = subprocess.run(command, capture_output=True, text=True, timeout=50)
@@ -254,8 +256,8 @@ def test_a_command_of_the_notebook_prints_nothing_of_grpc() -> None:
     assert ("False\n", "", 0) == (ran.stdout, ran.stderr, ran.returncode)
 
 
-def test_closing_them_gives_the_ports_back(served: Endpoints) -> None:
-    """Twice is once, and the server goes on."""
+def test_closing_releases_the_ports(served: Endpoints) -> None:
+    """It may be repeated, and the server continues."""
     ports = served.ports
 
     served.close()
@@ -267,8 +269,8 @@ def test_closing_them_gives_the_ports_back(served: Endpoints) -> None:
     assert "<Endpoints: closed>" == repr(served)
 
 
-def test_closed_ones_are_forgotten(server: Server) -> None:
-    """A server may be served again and again."""
+def test_closed_endpoints_are_released(server: Server) -> None:
+    """A server may be served repeatedly."""
     endpoints = serve(server, http=None, grpc=None, metrics=0)
     endpoints.close()
     found = weakref.ref(endpoints)
@@ -279,10 +281,10 @@ def test_closed_ones_are_forgotten(server: Server) -> None:
     assert found() is None
 
 
-def test_closing_the_server_closes_them(
+def test_closing_the_server_closes_its_endpoints(
     server: Server, names: Callable[[], set[str]]
 ) -> None:
-    """Its clients learn that nobody is there any more."""
+    """Clients can no longer connect."""
     endpoints = serve(server, **FREE)
 
     server.close()
@@ -294,7 +296,7 @@ def test_closing_the_server_closes_them(
 def test_a_closed_server_cannot_be_served(
     server: Server, names: Callable[[], set[str]]
 ) -> None:
-    """And no port stays open."""
+    """No port stays open."""
     server.close()
 
     with pytest.raises(ServerClosedError):
@@ -302,8 +304,8 @@ def test_a_closed_server_cannot_be_served(
     assert set() == names()
 
 
-def test_a_request_on_its_way_may_end(server: Server) -> None:
-    """Closing waits for it, but not for ever."""
+def test_closing_waits_for_running_requests(server: Server) -> None:
+    """Up to its timeout."""
     stage.begun, stage.go = threading.Event(), threading.Event()
     waiting = "stage.begun.set()\nstage.go.wait(60)\nreturn [reply(x_of(request))]"
     server.define("waiting", cell(waiting), config=CONFIG)
@@ -330,7 +332,7 @@ def test_a_request_on_its_way_may_end(server: Server) -> None:
     assert endpoints.closed
 
 
-def test_closing_waits_once_for_all_of_them(server: Server) -> None:
+def test_all_protocols_share_the_timeout_of_closing(server: Server) -> None:
     """Requests over either protocol end within the same seconds."""
     stage.begun, stage.go = threading.Event(), threading.Event()
     waiting = "stage.begun.set()\nstage.go.wait(60)\nreturn [reply(x_of(request))]"
@@ -356,17 +358,17 @@ def test_closing_waits_once_for_all_of_them(server: Server) -> None:
     assert [0.0] == given
 
 
-def test_closing_does_not_wait_for_ever(server: Server) -> None:
-    """A client that still waits is told that its call was cancelled."""
+def test_closing_does_not_wait_indefinitely(server: Server) -> None:
+    """A client that still waits gets the error of a cancelled call."""
     stage.begun, stage.go = threading.Event(), threading.Event()
     waiting = "stage.begun.set()\nstage.go.wait(60)\nreturn [reply(x_of(request))]"
     server.define("waiting", cell(waiting), config=CONFIG)
     failed: list[str] = []
-    told = threading.Event()
+    called = threading.Event()
 
     def answered(result: object, error: Exception | None) -> None:
         failed.append(str(error))
-        told.set()
+        called.set()
 
     endpoints = serve(server, http=None, grpc=0, metrics=None)
     client = tritonclient.grpc.InferenceServerClient(endpoints.addresses["gRPC"])
@@ -377,7 +379,7 @@ def test_closing_does_not_wait_for_ever(server: Server) -> None:
 
     endpoints.close(timeout_s=0.05)
 
-    assert told.wait(60)
+    assert called.wait(60)
     stage.go.set()
     client.close()
     assert "CANCELLED" in failed[0] or "UNAVAILABLE" in failed[0]

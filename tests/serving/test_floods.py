@@ -1,4 +1,4 @@
-"""Small requests that would be large in memory, from several clients at once."""
+"""Small requests that would need much memory, from several clients at once."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ list(clients.map(ask, [small] * 6))
 """
 WORK = """
 began = time.process_time()
-asked = [clients.submit(ask, flood) for _ in range(6)]
-said = [each.result() for each in asked]
-result = [said, ask(small), time.process_time() - began]
+responses = [clients.submit(ask, flood) for _ in range(6)]
+refusals = [each.result() for each in responses]
+result = [refusals, ask(small), time.process_time() - began]
 endpoints.close()
 server.close()
 """
@@ -57,7 +57,7 @@ def body(values: list[float]) -> bytes:
 
 
 def repeated(piece: bytes, size: int) -> bytes:
-    """The compressed form of so many bytes, as long as nobody reads to its end."""
+    """Return compressed repetitions of a piece, without the end of the stream."""
     pack = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     block = piece * (MB // len(piece))
     first = pack.compress(block) + pack.flush(zlib.Z_FULL_FLUSH)
@@ -76,7 +76,7 @@ FLOODS = [
 def test_six_floods_at_once_take_six_times_the_limit(
     tmp_path: Path, piece: bytes, size: int
 ) -> None:
-    """They are refused in seconds of work, and others are served behind them."""
+    """They are refused within seconds, and other clients are served."""
     flood = repeated(piece, size)
     source = f"{HEAD}class TritonPythonModel:{EXECUTE}"
     files = {"source": source.encode(), "config": CONFIG.encode()}
@@ -84,12 +84,12 @@ def test_six_floods_at_once_take_six_times_the_limit(
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
 
-    grown, (said, usual, seconds) = measure(
+    grown, (refusals, usual, seconds) = measure(
         PREPARE, WORK, *(tmp_path / name for name in files)
     )
 
     limit = min(RATIO * len(flood), MAX_BYTES)
-    assert [[400, True]] * CLIENTS == said
+    assert [[400, True]] * CLIENTS == refusals
     assert 200 == usual
     assert grown <= CLIENTS * limit + NOISE
     assert seconds < 20

@@ -1,4 +1,4 @@
-"""A served process at the real limits of its system: threads, descriptors, memory."""
+"""A served process at real limits of threads, descriptors and memory."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ MIB = 1 << 20
 
 
 class Process:
-    """A served process, and what a client asks it."""
+    """A served process and its client."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
@@ -74,19 +74,19 @@ class Process:
         return self._process.stdout.readline()
 
     def do(self, line: str) -> None:
-        """Let it execute a line of Python."""
+        """Let the process execute a line of Python."""
         assert self._process.stdin is not None
         self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
         assert "done\n" == self._line()
 
     def end(self) -> tuple[int, str, str]:
-        """Let it close; return status, what is left, and what it said of faults."""
+        """Close the process; return status, open files and reported faults."""
         out, err = self._process.communicate(timeout=WAIT_S)
         return self._process.returncode, out, err
 
     def connect(self, port: int = 0) -> socket.socket:
-        """Return a connection."""
+        """Return a new connection."""
         address = ("127.0.0.1", port or self.http_port)
         return socket.create_connection(address, timeout=WAIT_S)
 
@@ -97,19 +97,19 @@ class Process:
         return client
 
     def infer(self, model: str) -> tuple[int, Any]:
-        """Return the status, and what the answer says."""
+        """Return the status and the response of a request."""
         return answer(self.send(model))
 
     def is_live(self) -> bool:
-        """Whether its health checks are answered, over both protocols."""
+        """Whether health checks over both protocols succeed."""
         client = http.client.HTTPConnection("127.0.0.1", self.http_port, timeout=WAIT_S)
         client.request("GET", "/v2/health/live")
         with contextlib.closing(client):
             live = client.getresponse().status == 200
         with grpc.insecure_channel(f"127.0.0.1:{self.grpc_port}") as channel:
             stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
-            asked = pb.ServerLiveRequest()
-            return live and stub.ServerLive(asked, timeout=WAIT_S).live
+            request = pb.ServerLiveRequest()
+            return live and stub.ServerLive(request, timeout=WAIT_S).live
 
 
 def answer(client: http.client.HTTPConnection) -> tuple[int, Any]:
@@ -138,8 +138,8 @@ def process(request: pytest.FixtureRequest) -> Iterator[Process]:
                 started.kill()
 
 
-def test_a_process_without_threads_refuses_what_needs_one(process: Process) -> None:
-    """Each thread's stack takes so much that few fit into its address space."""
+def test_a_process_without_threads_refuses_requests(process: Process) -> None:
+    """The stacks of threads are so large that few fit into its address space."""
     process.infer("double")
     assert process.is_live()
     process.do(f"threading.stack_size({256 * MIB})")
@@ -163,8 +163,8 @@ def test_a_process_without_threads_refuses_what_needs_one(process: Process) -> N
 
 
 @pytest.mark.slow
-def test_a_process_without_descriptors_goes_on(process: Process) -> None:
-    """Idle connections make room; what needs a descriptor itself is refused."""
+def test_a_process_without_descriptors_continues(process: Process) -> None:
+    """Idle connections are closed; requests that need a descriptor are refused."""
     assert process.is_live()
     process.do("limit('NOFILE', 8)")
     with contextlib.ExitStack() as stack:
@@ -183,8 +183,8 @@ def test_a_process_without_descriptors_goes_on(process: Process) -> None:
 
 
 @pytest.mark.slow
-def test_grpc_goes_on_after_its_process_had_no_descriptors(process: Process) -> None:
-    """Connections that were there are served meanwhile."""
+def test_grpc_continues_after_its_process_had_no_descriptors(process: Process) -> None:
+    """Open connections are served meanwhile."""
     assert process.is_live()
     with grpc.insecure_channel(f"127.0.0.1:{process.grpc_port}") as channel:
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
@@ -200,7 +200,7 @@ def test_grpc_goes_on_after_its_process_had_no_descriptors(process: Process) -> 
 
 
 @pytest.mark.slow
-def test_a_body_for_which_there_is_no_memory_harms_no_other(process: Process) -> None:
+def test_a_body_beyond_the_memory_harms_no_other_request(process: Process) -> None:
     """Its client gets an error, or loses its connection."""
     process.infer("double")
     assert process.is_live()

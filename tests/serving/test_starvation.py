@@ -1,4 +1,4 @@
-"""Clients that take much of a server, and what is left for all others."""
+"""Clients that use much of a server, and the room left for others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from blsnb.serving.http import server as module
 from blsnb.serving.http.endpoint import HttpEndpoint
 
 from .conftest import body_of
-from .grpc.over_grpc import DECOUPLED, asking, connected, settled, values
+from .grpc.over_grpc import DECOUPLED, connected, infer_request, settled, values
 
 PROMPT_S = 5.0
 """Seconds within which others must be answered."""
@@ -66,7 +66,7 @@ WAITING = cell(f"{WAITS}\nreturn [reply(x_of(request))]")
 
 
 def sent(port: int, path: str, body: Any) -> socket.socket:
-    """Send a request, and read nothing of its answer."""
+    """Send a request without reading its response."""
     connection = socket.create_connection(("127.0.0.1", port), timeout=60)
     data = json.dumps(body).encode()
     head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(data)}"
@@ -74,8 +74,8 @@ def sent(port: int, path: str, body: Any) -> socket.socket:
     return connection
 
 
-def asked(port: int, path: str, body: Any = None) -> tuple[int, bytes]:
-    """Return the answer of a server that is not to be busy for others."""
+def queried(port: int, path: str, body: Any = None) -> tuple[int, bytes]:
+    """Return the response of a server that must respond promptly."""
     client = http.client.HTTPConnection("127.0.0.1", port, timeout=PROMPT_S)
     with contextlib.closing(client):
         data = None if body is None else json.dumps(body)
@@ -85,19 +85,19 @@ def asked(port: int, path: str, body: Any = None) -> tuple[int, bytes]:
 
 
 def is_answered(port: int, health: tuple[str, ...] = ("live", "ready")) -> None:
-    """Ask another model, whether it is ready, and for the server's health."""
-    status, found = asked(port, "/v2/models/double/infer", body_of([1]))
+    """Query another model and the health of the server."""
+    status, found = queried(port, "/v2/models/double/infer", body_of([1]))
     assert (200, [2.0]) == (status, json.loads(found)["outputs"][0]["data"])
     for path in ("models/double", *(f"health/{each}" for each in health)):
-        assert 200 == asked(port, f"/v2/{path}")[0]
-    assert 200 == asked(port, "/v2/models/double/ready")[0]
+        assert 200 == queried(port, f"/v2/{path}")[0]
+    assert 200 == queried(port, "/v2/models/double/ready")[0]
 
 
 @contextlib.contextmanager
 def flood(
     served: Any, count: int, source: str, config: str, path: str, body: Any
 ) -> Iterator[None]:
-    """Let many clients ask a model that lets them wait, and read nothing."""
+    """Let many clients wait for a model without reading their responses."""
     served.server.define("hog", source, config=config)
     served.server.define("double", DOUBLE, config=CONFIG)
     with contextlib.ExitStack() as stack:
@@ -117,7 +117,7 @@ def flood(
 def test_unread_streams_of_a_model_leave_room_for_others(
     http_served: Any, source: str
 ) -> None:
-    """However many there are: their model has half of the threads."""
+    """Their model gets half of the threads at most."""
     prompt = {"X": [1]}
     with flood(http_served, STREAMS, source, DECOUPLED, "generate_stream", prompt):
         is_answered(http_served.end.port)
@@ -125,7 +125,7 @@ def test_unread_streams_of_a_model_leave_room_for_others(
 
 @pytest.mark.slow
 def test_requests_of_a_busy_model_leave_room_for_others(http_served: Any) -> None:
-    """More than there are threads; all are answered in the end."""
+    """There are more than threads; all are answered in the end."""
     with flood(http_served, 600, WAITING, CONFIG, "infer", body_of([1])):
         is_answered(http_served.end.port)
     rows = parts_of(http_served.server).engine.catalog.statistics
@@ -135,7 +135,7 @@ def test_requests_of_a_busy_model_leave_room_for_others(http_served: Any) -> Non
 
 
 def test_loads_that_wait_leave_room_for_requests(http_served: Any) -> None:
-    """A model whose `initialize` does not return is loaded by many clients."""
+    """Many clients load a model whose `initialize` does not return."""
     slow = 'def initialize(self, args):\n    stage.sleep("go")\n\n'
     source = cell("return [reply(x_of(request))]", methods=slow)
     stage.events["go"].set()
@@ -156,7 +156,7 @@ def test_loads_that_wait_leave_room_for_requests(http_served: Any) -> None:
 
 @pytest.mark.slow
 def test_streams_in_python_leave_room_for_other_models(server: Server) -> None:
-    """More than the engine has threads; another model's stream begins at once."""
+    """Another model's stream starts at once, though all threads of the engine wait."""
     server.define("hog", SILENT, config=DECOUPLED)
     server.define("other", cell(STREAM_ONE), config=DECOUPLED)
     x = {"X": np.array([1], np.float32)}
@@ -194,10 +194,12 @@ def test_calls_and_streams_of_grpc_leave_room_for_others(server: Server) -> None
 
     with connected(server) as wire:
         streams = [wire.stub.ModelStreamInfer(nothing()) for _ in range(MAX_STREAMS)]
-        calls = [wire.stub.ModelInfer.future(asking("hog", n)) for n in range(200)]
+        calls = [
+            wire.stub.ModelInfer.future(infer_request("hog", n)) for n in range(200)
+        ]
         with grpc.insecure_channel(wire.address, OWN_CONNECTION) as channel:
             stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
-            more = [stub.ModelInfer.future(asking("hog", n)) for n in range(100)]
+            more = [stub.ModelInfer.future(infer_request("hog", n)) for n in range(100)]
             assert settled(lambda: 44 == sum(each.done() for each in more))
             codes = {each.code() for each in more if each.done()}
             texts = {each.details() for each in more if each.done()}
@@ -205,7 +207,7 @@ def test_calls_and_streams_of_grpc_leave_room_for_others(server: Server) -> None
             ready = stub.ModelReady(
                 pb.ModelReadyRequest(name="double"), timeout=PROMPT_S
             ).ready
-            reply = stub.ModelInfer(asking("double", 1), timeout=PROMPT_S)
+            reply = stub.ModelInfer(infer_request("double", 1), timeout=PROMPT_S)
             stage.events["go"].set()
             over.set()
             assert 300 - 44 == sum(
@@ -232,17 +234,19 @@ def test_a_stream_of_one_model_leaves_room_for_streams_of_others(
     server.define("hog", LATER, config=DECOUPLED)
     server.define("double", DOUBLE, config=CONFIG)
     with connected(server) as wire:
-        hog = wire.stub.ModelStreamInfer(iter([asking("hog", n) for n in range(40)]))
+        hog = wire.stub.ModelStreamInfer(
+            iter([infer_request("hog", n) for n in range(40)])
+        )
         assert stage.events["asleep"].wait(60)
         for _ in range(50):
-            ask = iter([asking("double", 1)])
+            ask = iter([infer_request("double", 1)])
             (reply,) = wire.stub.ModelStreamInfer(ask, timeout=PROMPT_S)
             assert [2.0] == values(reply.infer_response)
         stage.events["go"].set()
         assert 40 == len([each for each in hog if each.infer_response.outputs])
 
 
-def test_the_connection_that_is_idle_for_the_longest_time_makes_room(
+def test_the_connection_that_has_been_idle_longest_is_closed(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One with a request in flight stays, however old it is."""
@@ -265,10 +269,10 @@ def test_the_connection_that_is_idle_for_the_longest_time_makes_room(
     end.close(1)
 
 
-def test_a_request_that_stays_incomplete_makes_room_after_a_while(
+def test_an_incomplete_request_is_dropped_for_a_new_connection(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where no connection is idle; before that the new one is closed."""
+    """After a while, if no connection is idle; before that the new one is closed."""
     monkeypatch.setattr("blsnb.serving.core.ports._MAX_CONNECTIONS", 3)
     end = HttpEndpoint(parts_of(server), SharedState(parts_of(server)), "127.0.0.1", 0)
     half = b"POST /v2 HTTP/1.1\r\nContent-Length: 10\r\n\r\n"
@@ -281,8 +285,8 @@ def test_a_request_that_stays_incomplete_makes_room_after_a_while(
             client.sendall(half)
             assert settled(lambda: len(found) == len(end.state.reading))
         with pytest.raises((http.client.HTTPException, OSError)):
-            asked(end.port, "/v2/health/live")
+            queried(end.port, "/v2/health/live")
 
         monkeypatch.setattr(module, "STALLED_S", 0.0)
-        assert 200 == asked(end.port, "/v2/health/live")[0]
+        assert 200 == queried(end.port, "/v2/health/live")[0]
         assert b"" == found[0].recv(1)

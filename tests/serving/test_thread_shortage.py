@@ -26,7 +26,7 @@ from blsnb.serving.endpoints import Endpoints, serve
 from blsnb.serving.grpc.endpoint import GrpcEndpoint
 
 from .conftest import body_of
-from .grpc.over_grpc import CALL_S, DECOUPLED, asking, values
+from .grpc.over_grpc import CALL_S, DECOUPLED, infer_request, values
 
 STREAM = cell(
     """
@@ -42,14 +42,14 @@ REFUSAL = "no thread can be started"
 
 
 class Client:
-    """Asks over HTTP with a socket of its own, and over gRPC with one channel."""
+    """A client over HTTP with its own socket, and over gRPC."""
 
     def __init__(self, endpoints: Endpoints, channel: grpc.Channel) -> None:
         self._port = endpoints.ports["HTTP"]
         self._stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
 
     def http(self, path: str, body: Any = None) -> tuple[int, bytes]:
-        """Return the status, and the body of an answer."""
+        """Return the status and the body of a response."""
         data = b"" if body is None else json.dumps(body).encode()
         head = (
             f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\n"
@@ -63,7 +63,7 @@ class Client:
         return int(found.split(None, 2)[1]), found.partition(b"\r\n\r\n")[2]
 
     def play(self) -> list[str]:
-        """Ask everything that there is; return what was refused."""
+        """Send every kind of request; return what was refused."""
         refused: list[str] = []
         for ask in (
             self._infers,
@@ -100,13 +100,15 @@ class Client:
         assert 200 == self.http("/v2/health/live")[0]
 
     def _infers_over_grpc(self) -> None:
-        reply = _called(self._stub.ModelInfer, asking("double", 1))
+        reply = _called(self._stub.ModelInfer, infer_request("double", 1))
         assert [2.0] == values(reply)
 
     def _streams_over_grpc(self) -> None:
         replies = _called(
-            lambda asked, timeout: list(self._stub.ModelStreamInfer(asked, timeout)),
-            iter([asking("stream", 1), asking("double", 1)]),
+            lambda request, timeout: list(
+                self._stub.ModelStreamInfer(request, timeout)
+            ),
+            iter([infer_request("stream", 1), infer_request("double", 1)]),
         )
         texts = [reply.error_message for reply in replies if reply.error_message]
         if texts:
@@ -118,12 +120,12 @@ class Client:
 
 
 class Refused(Exception):
-    """A request was refused since something was missing."""
+    """A request was refused because a resource is missing."""
 
 
-def _called(call: Any, asked: Any) -> Any:
+def _called(call: Any, request: Any) -> Any:
     try:
-        return call(asked, timeout=CALL_S)
+        return call(request, timeout=CALL_S)
     except grpc.RpcError as error:
         assert grpc.StatusCode.RESOURCE_EXHAUSTED is error.code()  # noqa: PT017
         raise Refused(error.details()) from None
@@ -140,7 +142,7 @@ def served() -> Iterator[Endpoints]:
 
 
 def begun_since(before: set[threading.Thread]) -> set[str]:
-    """Names of the threads that end points have, without those of other tests."""
+    """Names of the threads that end points started since then."""
     threads = set(threading.enumerate()) - before
     return {each.name for each in threads if "blsnb" in each.name}
 
@@ -175,8 +177,8 @@ def test_every_thread_may_fail_to_start() -> None:
     assert number > 10
 
 
-def test_health_checks_are_answered_where_no_thread_is_left() -> None:
-    """Whatever needs a thread is refused, again and again; then all is as before."""
+def test_health_checks_are_answered_without_a_free_thread() -> None:
+    """Requests that need a thread are refused until one is free again."""
     with (
         served() as endpoints,
         grpc.insecure_channel(endpoints.addresses["gRPC"]) as channel,
@@ -191,8 +193,8 @@ def test_health_checks_are_answered_where_no_thread_is_left() -> None:
         assert [] == client.play()
 
 
-def test_end_points_close_where_no_thread_is_left(server: Server) -> None:
-    """Though gRPC starts one to wait for calls in flight; the ports are free again."""
+def test_end_points_close_without_a_free_thread(server: Server) -> None:
+    """Even gRPC, which starts one to wait for calls; the ports are free again."""
     before = set(threading.enumerate())
     endpoints = serve(server, **FREE)
     ports = endpoints.ports
@@ -205,7 +207,7 @@ def test_end_points_close_where_no_thread_is_left(server: Server) -> None:
     assert set() == begun_since(before)
 
 
-def test_a_call_in_flight_is_cancelled_where_no_thread_waits_for_it(
+def test_a_call_in_flight_is_cancelled_without_a_free_thread(
     server: Server,
 ) -> None:
     """Closing does not wait for its model."""
@@ -214,8 +216,10 @@ def test_a_call_in_flight_is_cancelled_where_no_thread_waits_for_it(
     endpoints = serve(server, http=None, grpc=0, metrics=None)
     with grpc.insecure_channel(endpoints.addresses["gRPC"]) as channel:
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
-        call = stub.ModelInfer.future(asking("waiting", 1), timeout=CALL_S)
-        stream = stub.ModelStreamInfer(iter([asking("waiting", 1)]), timeout=CALL_S)
+        call = stub.ModelInfer.future(infer_request("waiting", 1), timeout=CALL_S)
+        stream = stub.ModelStreamInfer(
+            iter([infer_request("waiting", 1)]), timeout=CALL_S
+        )
         assert stage.events["asleep"].wait(60)
         began = time.monotonic()
         with no_thread_starts():
@@ -228,7 +232,7 @@ def test_a_call_in_flight_is_cancelled_where_no_thread_waits_for_it(
 
 
 def test_an_end_point_that_cannot_start_leaves_nothing(server: Server) -> None:
-    """Each of them, alone; its port is free."""
+    """Each protocol alone; its port is free."""
     before = set(threading.enumerate())
     with no_thread_starts():
         for name in FREE:
@@ -238,10 +242,10 @@ def test_an_end_point_that_cannot_start_leaves_nothing(server: Server) -> None:
     assert set() == begun_since(before)
 
 
-def test_grpc_that_cannot_start_gives_its_port_back(
+def test_grpc_that_cannot_start_releases_its_port(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own thread is the last that starts."""
+    """Its own thread is the last to start."""
     bound: list[int] = []
     original = GrpcEndpoint._bind
 

@@ -1,4 +1,4 @@
-"""How a model's requests were batched: counted, with the reasons."""
+"""Counts of a model's batches, with the reasons."""
 
 from __future__ import annotations
 
@@ -11,21 +11,16 @@ from blsnb.trace.events import Call
 from blsnb.trace.facts import Batching, added
 
 Because: TypeAlias = tuple[str, str]
-"""A kind of reason, by which it is counted, and the reason with numbers and names."""
+"""Kind of a reason, by which it is counted, and the reason as a sentence."""
 
 
 class Batched(NamedTuple):
-    """One request of a batch.
-
-    Parameters
-    ----------
-    size
-        What it adds to the batch size.
-    """
+    """One request of a batch."""
 
     call: Call
     run_id: str
     size: int
+    """Its part of the batch size."""
 
 
 @dataclass(frozen=True)
@@ -35,18 +30,18 @@ class ModelBatching:
     Parameters
     ----------
     batcher
-        ``"dynamic_batching"``, ``"sequence_batching"``, or nothing: each request is
+        ``"dynamic_batching"``, ``"sequence_batching"``, or empty: each request is
         executed alone.
     sizes
-        How many executions had each batch size: the first dimensions of their
-        requests together, as in Triton's ``batch_stats``.
+        Number of executions by batch size: the sum of the first dimensions of their
+        requests, as in Triton's ``batch_stats``.
     requests
-        How many executions had so many requests.
+        Number of executions by number of requests.
     sent_because
-        How many executions left for each reason.
+        Number of executions by the reason why they started.
     not_joined_because
-        How often a request that waited was not taken along, for each reason. Of
-        those that wait behind a batch, the first 64 are asked.
+        Number of times that a waiting request was not part of a batch, by reason; the
+        first 64 waiting requests of each batch are counted.
     """
 
     name: str
@@ -65,12 +60,12 @@ class ModelBatching:
 
     @property
     def execution_count(self) -> int:
-        """How often ``execute`` was called."""
+        """Number of calls of ``execute``."""
         return sum(self.requests.values())
 
     @property
     def request_count(self) -> int:
-        """How many requests that were."""
+        """Number of executed requests."""
         return sum(size * count for size, count in self.requests.items())
 
 
@@ -92,18 +87,18 @@ class BatchingCounts:
         left_out: Iterable[tuple[Call, Because]],
         execution: int,
     ) -> None:
-        """Count a batch, and record the reasons on its calls and those left behind.
+        """Count a batch, and record the reasons on its calls and on waiting ones.
 
         Parameters
         ----------
         executed
-            Its requests, without the synthetic ones that only fill a slot.
+            Its requests without null requests.
         sent_because
-            Why it left now and with no more than these.
+            Why it starts now with these requests.
         left_out
-            Calls that wait behind it, each with the reason.
+            Waiting calls, each with the reason why it is not part of the batch.
         execution
-            The number that its ``execute`` will have.
+            Number of the execution.
         """
         self._sizes[sum(each.size for each in executed)] += 1
         self._requests[len(executed)] += 1
@@ -117,7 +112,7 @@ class BatchingCounts:
             _keep(call, Batching(execution, False, cause, words))
 
     def taken(self, name: str, version: int, batcher: str) -> ModelBatching:
-        """Return the counts as they are now."""
+        """Return the present counts."""
         return ModelBatching(
             name,
             version,
@@ -134,7 +129,7 @@ def _ordered(counts: Counter[int]) -> dict[int, int]:
 
 
 def _runs_of(executed: Iterable[Batched]) -> tuple[str, ...]:
-    """Return the ids of the runs of a batch if there are several."""
+    """Return the ids of a batch's runs if there are several."""
     runs = tuple(dict.fromkeys(each.run_id for each in executed))
     return runs if len(runs) > 1 else ()
 

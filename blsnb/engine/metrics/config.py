@@ -1,4 +1,4 @@
-"""MetricsConfig: how the metrics page tells latencies."""
+"""MetricsConfig: which latencies the metrics page shows."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _QUANTILES = "summary_quantiles"
 
 
 class MetricsConfig(NamedTuple):
-    """What Triton's ``--metrics-config`` says of latencies.
+    """Latency settings of Triton's ``--metrics-config``.
 
     Parameters
     ----------
     summary_latencies
         Whether there are summaries.
     quantiles
-        What each of them tells.
+        Quantiles of the summaries.
     counter_latencies
         Whether there are counters.
     """
@@ -28,37 +28,39 @@ class MetricsConfig(NamedTuple):
 
 
 def parse_metrics_config(given: Mapping[str, bool | str]) -> MetricsConfig:
-    """Return what a server was told, in the names of ``--metrics-config``.
+    """Return the settings of a server from names and values of ``--metrics-config``.
 
     Parameters
     ----------
     given
         ``counter_latencies`` and ``summary_latencies``: true or false;
-        ``summary_quantiles``: quantiles with their errors, as in
-        ``"0.5:0.05,0.9:0.01"``. The values here have no error.
+        ``summary_quantiles``: quantiles with errors, such as
+        ``"0.5:0.05,0.9:0.01"``; quantiles of blsnb are exact.
 
     Raises
     ------
     ValueError
-        There is no such setting, or the value is none.
+        A name is unknown, or a value is not valid.
     """
     for name in given:
         if name not in (_COUNTERS, _SUMMARIES, _QUANTILES):
             known = f"{_COUNTERS!r}, {_SUMMARIES!r} and {_QUANTILES!r}"
-            raise ValueError(f"metrics_config has {known}, but no {name!r}")
-    usual = MetricsConfig()
-    told = given.get(_QUANTILES)
+            raise ValueError(f"metrics_config[{name!r}] is unknown; expected {known}")
+    default = MetricsConfig()
+    text = given.get(_QUANTILES)
     return MetricsConfig(
-        _flag(given, _SUMMARIES, usual.summary_latencies),
-        usual.quantiles if told is None else tuple(_quantiles(str(told))),
-        _flag(given, _COUNTERS, usual.counter_latencies),
+        _flag(given, _SUMMARIES, default.summary_latencies),
+        default.quantiles if text is None else tuple(_quantiles(str(text))),
+        _flag(given, _COUNTERS, default.counter_latencies),
     )
 
 
-def _flag(given: Mapping[str, bool | str], name: str, usual: bool) -> bool:
-    flag = str(given.get(name, usual)).lower()
+def _flag(given: Mapping[str, bool | str], name: str, default: bool) -> bool:
+    flag = str(given.get(name, default)).lower()
     if flag not in ("true", "false"):
-        raise ValueError(f"metrics_config[{name!r}] must be true or false: {flag!r}")
+        raise ValueError(
+            f"metrics_config[{name!r}]={flag!r} is not valid; expected true or false"
+        )
     return flag == "true"
 
 
@@ -71,7 +73,7 @@ def _quantiles(text: str) -> Iterator[float]:
             value = -1.0
         if not 0 <= value <= 1:
             raise ValueError(
-                f"metrics_config[{_QUANTILES!r}] must be like '0.5:0.05,0.9:0.01', "
-                f"each between 0 and 1, with its error: {text!r}"
+                f"metrics_config[{_QUANTILES!r}]={text!r} is not valid; expected "
+                "quantiles between 0 and 1 with errors, such as '0.5:0.05,0.9:0.01'"
             )
         yield value

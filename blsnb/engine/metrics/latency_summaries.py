@@ -1,4 +1,4 @@
-"""LatencySummaries: quantiles of how long the latest requests of a model took."""
+"""LatencySummaries: quantiles of the latencies of a model's latest requests."""
 
 from __future__ import annotations
 
@@ -7,24 +7,19 @@ from collections import deque
 from typing import NamedTuple
 
 MAX_AGE_NS = 60_000_000_000
-"""A quantile is of the last minute, as on Triton; count and sum are of all."""
+"""Period of quantiles: the last minute, as on Triton; counts and sums are of all."""
 MOST = 4096
-"""So many of the last minute are remembered."""
+"""Maximum number of durations that are kept for quantiles."""
 _now = time.monotonic_ns
 
 
 class Reading(NamedTuple):
-    """A summary, as the metrics page tells it.
-
-    Parameters
-    ----------
-    quantiles
-        Microseconds, by quantile; NaN where nothing was measured lately.
-    """
+    """A summary of the metrics page."""
 
     counted: int
     sum_us: int
     quantiles: dict[float, float]
+    """Microseconds by quantile; NaN without recent durations."""
 
 
 class Summary:
@@ -42,14 +37,14 @@ class Summary:
         self._latest: deque[tuple[int, int]] = deque(maxlen=MOST)
 
     def add(self, end_ns: int, duration_ns: int) -> None:
-        """Take in a duration, and when it was over."""
+        """Add a duration with its end."""
         duration_us = duration_ns // 1000
         self._count += 1
         self._sum_us += duration_us
         self._latest.append((end_ns, duration_us))
 
     def read(self, quantiles: tuple[float, ...], now_ns: int) -> Reading:
-        """Return what was taken in."""
+        """Return the present summary."""
         known = sorted(
             us for end_ns, us in self._latest.copy() if now_ns - end_ns < MAX_AGE_NS
         )
@@ -58,7 +53,7 @@ class Summary:
 
 
 def _quantile(known: list[int], quantile: float) -> float:
-    """Return a quantile; of a few values Triton's is the next smaller one, too."""
+    """Return a quantile; for few values the next smaller one, as on Triton."""
     if not known:
         return float("nan")
     return known[max(int(quantile * len(known)), 1) - 1]
@@ -79,13 +74,7 @@ class LatencySummaries:
     def add(
         self, end_ns: int, request_ns: int, queue_ns: int, phases: tuple[int, int, int]
     ) -> None:
-        """Take in a request that was executed, or an ensemble's.
-
-        Parameters
-        ----------
-        phases
-            Nanoseconds of input, execution and output.
-        """
+        """Add an executed request; ``phases`` are input, execution and output."""
         self.request.add(end_ns, request_ns)
         self.queue.add(end_ns, queue_ns)
         input_ns, infer_ns, output_ns = phases
@@ -94,11 +83,11 @@ class LatencySummaries:
         self.compute_output.add(end_ns, output_ns)
 
     def hit(self, end_ns: int, request_ns: int, look_up_ns: int) -> None:
-        """Take in a request that the response cache answered."""
+        """Add a request that the response cache answered."""
         self.request.add(end_ns, request_ns)
         self.queue.add(end_ns, 0)
         self.cache_hit.add(end_ns, look_up_ns)
 
     def miss(self, ns: int) -> None:
-        """Take in a look into the response cache that found nothing."""
+        """Add a miss of the response cache."""
         self.cache_miss.add(_now(), ns)

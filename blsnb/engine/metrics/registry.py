@@ -1,4 +1,4 @@
-"""MetricRegistry: every metric of a server, and the text of its metrics page."""
+"""MetricRegistry: the metrics of a server and the text of its metrics page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Labels = tuple[tuple[str, str], ...]
 _METRIC_NAME = re.compile(r"(?!__)[a-zA-Z_:][a-zA-Z0-9_:]*")
 _LABEL_NAME = re.compile(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
 _KINDS = ("COUNTER", "GAUGE", "HISTOGRAM", "SUMMARY")
-"""In the order of the page."""
+"""Kinds of metrics, in the order of the page."""
 
 
 class Row(NamedTuple):
@@ -29,7 +29,7 @@ class Row(NamedTuple):
 
 
 class Sample:
-    """One metric: its labels, and what was counted; a counter or a gauge.
+    """A counter or a gauge with its labels and value.
 
     References
     ----------
@@ -45,7 +45,7 @@ class Sample:
         self._lock = threading.Lock()
 
     def increment(self, value: float) -> None:
-        """Add a number: to a counter only a positive one."""
+        """Add a number; a counter takes no negative one."""
         if self._kind == "COUNTER" and value < 0:
             raise Refusal(
                 "TRITONSERVER_METRIC_KIND_COUNTER can only be incremented "
@@ -62,11 +62,11 @@ class Sample:
             self._value = value
 
     def observe(self, value: float) -> None:
-        """Refuse: this is no histogram."""
+        """Refuse: only histograms observe."""
         raise self._refused("Observe")
 
     def value(self) -> float:
-        """Return the number."""
+        """Return the value."""
         return self._value
 
     def _refused(self, operation: str) -> Refusal:
@@ -79,7 +79,7 @@ class Sample:
 
 
 class Histogram(Sample):
-    """Counts of values, by the bucket that they fall into."""
+    """Counts of values by bucket."""
 
     __slots__ = ("_bounds", "_counts", "_sum")
 
@@ -92,7 +92,7 @@ class Histogram(Sample):
         self._sum = 0.0
 
     def increment(self, value: float) -> None:
-        """Refuse: a histogram observes."""
+        """Refuse: a histogram only observes."""
         raise self._refused("Increment")
 
     def observe(self, value: float) -> None:
@@ -102,11 +102,11 @@ class Histogram(Sample):
             self._sum += value
 
     def value(self) -> float:
-        """Refuse: a histogram has many."""
+        """Refuse: a histogram has no single value."""
         raise self._refused("Value")
 
     def rows(self, name: str) -> Iterator[Row]:
-        """Return the lines of the page: count, sum, and all up to each bound."""
+        """Return the lines of the page: count, sum and cumulative buckets."""
         with self._lock:
             counts, total = list(self._counts), self._sum
         yield Row(f"{name}_count", self.labels, sum(counts))
@@ -117,7 +117,7 @@ class Histogram(Sample):
 
 
 class Family:
-    """The samples of one name; each lives as long as a family object of a model.
+    """The samples of one name; a sample lives as long as its model uses it.
 
     References
     ----------
@@ -134,12 +134,12 @@ class Family:
         self._lock = threading.Lock()
 
     def sample(self, labels: Mapping[str, object], bounds: tuple[float, ...]) -> Sample:
-        """Return the sample with these labels: the one that is there, or a new one.
+        """Return the sample with these labels; create it if it does not exist.
 
         Raises
         ------
         Refusal
-            A label is none, or the bounds do not ascend.
+            A label is not valid, or the bounds do not ascend.
         """
         key = _checked(labels)
         with self._lock:
@@ -173,7 +173,7 @@ def _checked(labels: Mapping[str, object]) -> Labels:
 
 
 class Fixed(NamedTuple):
-    """A family of the server's own, as it is now."""
+    """A snapshot of one of the server's own families."""
 
     name: str
     description: str
@@ -186,12 +186,12 @@ class Fixed(NamedTuple):
 
 
 class MetricRegistry:
-    """The families of all models; their names stay theirs for good.
+    """The families of all models; a family is never removed.
 
     Parameters
     ----------
     reserved
-        Names of the server's own families, and their kinds.
+        Names and kinds of the server's own families.
     """
 
     def __init__(self, reserved: Mapping[str, str]) -> None:
@@ -200,12 +200,12 @@ class MetricRegistry:
         self._lock = threading.Lock()
 
     def family(self, name: str, description: str, kind: str) -> Family:
-        """Return the family of this name; the first description stands.
+        """Return the family of a name; create it if it does not exist.
 
         Raises
         ------
         Refusal
-            The name is none, or that of a family of another kind.
+            The name is not valid, or another family of another kind has it.
         """
         with self._lock:
             family = self._families.get(name)
@@ -219,13 +219,7 @@ class MetricRegistry:
             return family
 
     def exposition(self, own: Iterable[Fixed]) -> str:
-        """Return the metrics page in Prometheus' text format.
-
-        Parameters
-        ----------
-        own
-            The server's own families.
-        """
+        """Return the metrics page as Prometheus text, including the own families."""
         with self._lock:
             families: list[Fixed | Family] = [*own, *self._families.values()]
         blocks: dict[str, list[str]] = {}
@@ -251,7 +245,7 @@ def _escaped(text: str) -> str:
 
 
 def _number(value: float) -> str:
-    """Return a number as the C++ library writes it: sixteen digits, ``Nan``."""
+    """Return a number in the C++ library's format: sixteen digits, ``Nan``."""
     if math.isnan(value):
         return "Nan"
     if math.isinf(value):

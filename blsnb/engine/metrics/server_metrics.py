@@ -1,4 +1,4 @@
-"""The server's own metrics: Triton's ``nv_*`` families, from its counters."""
+"""The server's own metrics: Triton's ``nv_*`` families."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from blsnb.engine.metrics.registry import Fixed, Row
 from blsnb.engine.metrics.statistics import ModelStatistics
 from blsnb.trace.events import ModelInfo
 
-_USUAL = MetricsConfig()
+_DEFAULT = MetricsConfig()
 _REASONS = ("OTHER", "BACKEND", "CANCELED", "REJECTED")
 
 
@@ -37,7 +37,7 @@ class Measured(Protocol):
 
 
 class _Counter(NamedTuple):
-    """A family with one line for each version; `path` leads through its statistics."""
+    """A family with one line for each version; `path` leads to its statistic."""
 
     name: str
     description: str
@@ -160,18 +160,13 @@ NAMES = {
     },
     _PENDING.name: "GAUGE",
 }
-"""Names and kinds."""
+"""Names and kinds of the families."""
 
 
 def own_metrics(
-    versions: Iterable[Measured], config: MetricsConfig = _USUAL
+    versions: Iterable[Measured], config: MetricsConfig = _DEFAULT
 ) -> Iterator[Fixed]:
-    """Return the families with what the counters of the versions say now.
-
-    Parameters
-    ----------
-    config
-        Whether there are counters of latencies, and which quantiles summaries have.
+    """Yield the families with the present counts of the versions.
 
     References
     ----------
@@ -180,7 +175,7 @@ def own_metrics(
     known = [_Version(version) for version in versions]
     yield _counter(_SUCCESS, known)
     yield _failures(known)
-    # Without counters of latencies Triton's others of executions stay where they are.
+    # Without latency counters Triton's counters of executions stay at 0.
     for family in _COUNTERS:
         yield _counter(family, known, stands=not config.counter_latencies)
     for family in _DURATIONS if config.counter_latencies else ():
@@ -209,7 +204,7 @@ class _Version:
         self._rejections = version.statistics.rejections
 
     def failures(self, reason: str) -> int:
-        """Return how many requests failed for a reason."""
+        """Return the number of requests that failed for a reason."""
         if reason != "BACKEND":
             return self._rejections[reason]
         return self.read(_FAILURE.path) - self._rejections.total()
@@ -226,7 +221,7 @@ class _Version:
 def _counter(
     family: _Counter, versions: list[_Version], *, stands: bool = False
 ) -> Fixed:
-    # The page has microseconds.
+    # The page shows microseconds.
     unit = 1000 if family.path[-1] == "ns" else 1
     rows = tuple(
         Row(
@@ -242,12 +237,9 @@ def _counter(
 def _summaries(
     versions: list[_Version], quantiles: tuple[float, ...]
 ) -> Iterator[Fixed]:
-    """Yield the families of those that keep them, each of the models that have it.
-
-    A model with a response cache has no summary of whole requests on Triton.
-    """
+    """Yield the summaries; as on Triton, cached models have none of whole requests."""
     for kind, (name, description) in _SUMMARIES.items():
-        # Whether a model that has it is cached.
+        # Values of `is_cached` of models that have this summary.
         when = {"request": (False,), "cache_hit": (True,), "cache_miss": (True,)}.get(
             kind, (False, True)
         )
@@ -279,7 +271,7 @@ def _summary(
 
 
 def _failures(versions: list[_Version]) -> Fixed:
-    """Return a line for each reason: the model's own are what no scheduler rejected."""
+    """Return a line for each reason; ``BACKEND`` means failures of the model."""
     rows = tuple(
         Row(
             _FAILURE.name,

@@ -1,4 +1,4 @@
-"""ModelStatistics: Triton's counters, a fold over the same recorded calls."""
+"""ModelStatistics: Triton's counters of a model version."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from blsnb.trace.events import Call
 
 _PHASES = ("compute_input", "compute_infer", "compute_output")
 MOST_LATEST = 512
-"""So many requests of a watched model are remembered one by one."""
+"""Maximum number of latest requests that are kept of a watched model."""
 
 
 class _Sums:
-    """How often something was executed, and how long its phases took in all."""
+    """Number of executions, and total times of their phases."""
 
     __slots__ = ("count", "infer_ns", "input_ns", "output_ns")
 
@@ -24,14 +24,14 @@ class _Sums:
         self.count = self.input_ns = self.infer_ns = self.output_ns = 0
 
     def add(self, input_ns: int, infer_ns: int, output_ns: int) -> None:
-        """Count one more."""
+        """Count one execution."""
         self.count += 1
         self.input_ns += input_ns
         self.infer_ns += infer_ns
         self.output_ns += output_ns
 
     def add_times(self, other: _Sums, sign: int) -> None:
-        """Add another's times, or take them away."""
+        """Add or subtract times."""
         self.input_ns += sign * other.input_ns
         self.infer_ns += sign * other.infer_ns
         self.output_ns += sign * other.output_ns
@@ -50,7 +50,7 @@ def _duration(count: int, ns: int) -> dict[str, int]:
 
 
 class ModelStatistics:
-    """The counters of one model version; they restart at 0 with every load.
+    """The counters of one model version; they restart with every load.
 
     References
     ----------
@@ -66,17 +66,17 @@ class ModelStatistics:
         self._fail_ns = 0
         self._failures = _Sums()
         self.rejections: Counter[str] = Counter()
-        """Requests answered with an error before they were executed, by reason."""
+        """Requests that were rejected before execution, by reason."""
         self._hits = self._hit_ns = self._misses = self._miss_ns = 0
         self._mates = _Sums()
-        """Requests that another led through ``execute``: no executions of their own."""
+        """Requests of batches that another request led."""
         self._batches: dict[int, _Sums] = {}
         self.batching = BatchingCounts()
-        """What the model's batcher did, if it has one."""
+        """Counts of the model's batcher, if it has one."""
         self._latest: deque[tuple[int, int]] | None = None
-        """When each of the latest requests ended, and how long it took."""
+        """End and duration of each of the latest requests."""
         self.summaries: LatencySummaries | None = None
-        """Where the server was told to keep them."""
+        """None unless the server keeps them."""
 
     def add(
         self, call: Call, batch_size: int, failed: bool, execution_size: int
@@ -86,11 +86,11 @@ class ModelStatistics:
         Parameters
         ----------
         batch_size
-            How many inferences the request is.
+            Number of inferences of the request.
         failed
             Whether ``execute`` failed; an error that a model returns is a success.
         execution_size
-            The same of its ``execute``, if it was the first request of that; else 0.
+            Number of inferences of its execution if it led that; else 0.
         """
         end = call.request_end_ns
         if execution_size or not failed:
@@ -131,13 +131,13 @@ class ModelStatistics:
         Parameters
         ----------
         begun_ns
-            When it no longer waited, and its first steps were looked for.
+            End of its waiting time.
         phases
-            Nanoseconds of input, execution and output of all its steps together.
+            Total nanoseconds of input, execution and output of all steps.
         """
         took_ns = call.request_end_ns - call.request_start_ns
         if failed:
-            # Triton counts it for the step, and once more for the request.
+            # Triton counts a failure for the step and for the request.
             self.rejections["OTHER"] += 2
             self._fail_ns += 2 * took_ns
             return
@@ -153,12 +153,12 @@ class ModelStatistics:
             self.summaries.add(call.request_end_ns, took_ns, queue_ns, phases)
 
     def reject(self, call: Call, reason: str) -> None:
-        """Count a call that was answered with an error before it was executed.
+        """Count a call that was rejected before execution.
 
         Parameters
         ----------
         reason
-            As Triton's metrics name it: ``REJECTED`` or ``CANCELED``.
+            ``REJECTED`` or ``CANCELED``, as in Triton's metrics.
         """
         self.rejections[reason] += 1
         self._fail_ns += call.request_end_ns - call.request_start_ns
@@ -175,13 +175,7 @@ class ModelStatistics:
             self.summaries.hit(call.request_end_ns, took_ns, look_up_ns)
 
     def miss(self, ns: int) -> None:
-        """Count a call that the response cache could not answer.
-
-        Parameters
-        ----------
-        ns
-            How long it took to look it up and to keep the answer.
-        """
+        """Count a miss of the response cache; ``ns`` for look-up and insertion."""
         self._misses += 1
         self._miss_ns += ns
         self._success_ns += ns
@@ -189,11 +183,11 @@ class ModelStatistics:
             self.summaries.miss(ns)
 
     def _sums(self, size: int) -> _Sums:
-        """Return where an execution of a size is counted, or a mate of one."""
+        """Return the sums of a batch size; size 0 means a request that led no batch."""
         return self._batches.setdefault(size, _Sums()) if size else self._mates
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the row of Triton's statistics answer."""
+        """Return the statistics in Triton's JSON form."""
         successes = self._successes()
         count = successes.count + self._hits
         return {
@@ -221,13 +215,12 @@ class ModelStatistics:
         }
 
     def batched(self, batcher: str) -> ModelBatching:
-        """Return how the requests were batched.
+        """Return counts of batches.
 
         Parameters
         ----------
         batcher
-            The part of the configuration that the model's batcher comes from; empty
-            if it has none: then each request is an execution.
+            ``"dynamic_batching"`` or ``"sequence_batching"``; empty without a batcher.
         """
         if batcher:
             return self.batching.taken(self._name, self._version, batcher)
@@ -236,35 +229,35 @@ class ModelStatistics:
         return ModelBatching(self._name, self._version, "", sizes, requests)
 
     def totals(self) -> tuple[int, int]:
-        """Return how many requests succeeded, and how many failed."""
+        """Return the numbers of successful and of failed requests."""
         succeeded = self._successes().count + self._hits
         return succeeded, self._failures.count + self.rejections.total()
 
     def work(self) -> tuple[int, int, int]:
-        """Return the inferences, the executions, and the nanoseconds in the queue."""
+        """Return numbers of inferences and executions, and nanoseconds in the queue."""
         executions = sum(sums.count for sums in tuple(self._batches.values()))
         return self._inference_count, executions, self._queue_ns
 
     def watch(self) -> tuple[tuple[int, int], ...]:
-        """Return the latest requests that succeeded: end and nanoseconds of each.
+        """Return end and nanoseconds of the latest successful requests.
 
-        They are remembered from the first call on, as that costs every request time.
+        They are kept from the first call on, since that costs every request time.
         """
         if self._latest is None:
             self._latest = deque(maxlen=MOST_LATEST)
-        # A copy is one step for all threads, a walk is not.
+        # A copy is atomic, an iteration is not.
         return tuple(self._latest.copy())
 
     def unwatch(self) -> None:
-        """Remember single requests no longer."""
+        """Stop keeping the latest requests."""
         self._latest = None
 
     def summarise(self) -> None:
-        """Keep summaries from now on; once is enough."""
+        """Keep summaries from now on; safe to repeat."""
         self.summaries = self.summaries or LatencySummaries()
 
     def _successes(self) -> _Sums:
-        """Return what was executed and did not fail."""
+        """Return the sums of successful executions."""
         successes = _Sums()
         for sums in (self._mates, *self._batches.values()):
             successes.count += sums.count
@@ -274,7 +267,7 @@ class ModelStatistics:
         return successes
 
     def _last_inference_ms(self) -> int:
-        """Return when the last request ended, in milliseconds of the wall clock."""
+        """Return the end of the last request in milliseconds of wall-clock time."""
         if not self._last_ns:
             return 0
         ago_ns = time.monotonic_ns() - self._last_ns

@@ -1,4 +1,4 @@
-"""Alarm: calls functions at their time, all of them on one thread."""
+"""Alarm: calls functions at given times, all on one thread."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _JOIN_S = 1.0
 
 
 class Alarm:
-    """The engine's only clock that rings; its thread starts with the first scheduler.
+    """Timer of a server; its thread starts with the first scheduler that needs it.
 
-    A function that is called must be short: others wait for it.
+    The functions must be short: the next one waits for them.
     """
 
     def __init__(self) -> None:
@@ -29,13 +29,7 @@ class Alarm:
         self._closed = False
 
     def start(self) -> None:
-        """Start the thread, so that no later call can fail; safe to repeat.
-
-        Raises
-        ------
-        OutOfResourcesError
-            It cannot start.
-        """
+        """Start the thread, or raise OutOfResourcesError; safe to repeat."""
         with self._changed:
             self._start()
 
@@ -63,7 +57,7 @@ class Alarm:
                 _log.exception("an alarm failed")
 
     def _next(self) -> Callable[[], None] | None:
-        """Wait for the next function to call; None when there will be none."""
+        """Wait for the next function to call; return None when closed."""
         with self._changed:
             while not self._closed:
                 if not self._due:
@@ -76,7 +70,7 @@ class Alarm:
         return None
 
     def close(self) -> None:
-        """Call nothing any more, and end the thread."""
+        """Drop all functions, and end the thread."""
         with self._changed:
             self._closed = True
             self._due.clear()

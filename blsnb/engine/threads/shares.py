@@ -1,4 +1,4 @@
-"""Shares: which work may run now, so that no key takes every slot."""
+"""Shares: divide slots between keys, so that none takes them all."""
 
 from __future__ import annotations
 
@@ -8,27 +8,22 @@ from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 _RESERVE = 8
-"""One in this many slots stays free of continued work."""
+"""One eighth of the slots is kept free of continued work."""
 
 
 class Shares:
     """Slots, shared between keys. Not thread-safe.
 
-    A key takes one more slot only while more slots are free than it holds. Alone it
-    therefore gets half of them, two busy keys get a third each, and a key that holds
-    none finds a free slot.
-
-    Parameters
-    ----------
-    total
-        Number of slots.
+    A key gets another slot only while more slots are free than it holds. A single busy
+    key therefore holds half of them, two hold a third each, and a new key always finds
+    a free slot.
     """
 
     def __init__(self, total: int) -> None:
         self.total = total
         self._held: Counter[Hashable] = Counter()
         self.free = total
-        """Number of slots that nobody holds."""
+        """Number of free slots."""
 
     def held(self, key: Hashable) -> int:
         """Return the number of slots of a key."""
@@ -40,10 +35,9 @@ class Shares:
         Parameters
         ----------
         key
-            None for work that is not shared out: it takes any free slot.
+            None for work without a share: it takes any free slot.
         continued
-            Whether the work goes on with something that has begun; only a small
-            reserve is kept from it.
+            Whether the work continues something; it may use all but a small reserve.
         """
         if key is None:
             return self.free > 0
@@ -51,85 +45,80 @@ class Shares:
         return self.free > least
 
     def take(self, key: Hashable) -> None:
-        """Give a key a slot."""
+        """Take a slot for a key."""
         self.free -= 1
         self._held[key] += 1
 
     def release(self, key: Hashable) -> None:
-        """Take back a slot of a key."""
+        """Release a slot of a key."""
         self.free += 1
         self._held[key] -= 1
         if not self._held[key]:
             del self._held[key]
 
 
-class _Line(NamedTuple, Generic[T]):
-    """Work of one key that waits: continued work goes first."""
+class _KeyQueue(NamedTuple, Generic[T]):
+    """Waiting work of one key; continued work runs first."""
 
     continued: deque[T]
     first: deque[T]
 
 
 class SharedQueue(Generic[T]):
-    """Work that runs or waits for a slot. Not thread-safe.
+    """Work that runs or waits for one of ``total`` slots. Not thread-safe.
 
-    Work of one key runs in the order of arrival. Where several keys may go on, the
-    one that waits longest for its turn does.
-
-    Parameters
-    ----------
-    total
-        Number of slots.
+    Work of one key runs in order of arrival. Keys alternate: the one that was served
+    least recently is next.
     """
 
     def __init__(self, total: int) -> None:
         self.shares = Shares(total)
-        self._lines: OrderedDict[Hashable, _Line[T]] = OrderedDict()
+        self._queues: OrderedDict[Hashable, _KeyQueue[T]] = OrderedDict()
         self.waiting_count = 0
-        """Number of pieces of work that wait."""
+        """Number of waiting pieces of work."""
 
     def enter(self, key: Hashable, continued: bool = False) -> bool:
-        """Take a slot for new work of a key; return whether there was one."""
+        """Take a slot for new work of a key; return whether one was available."""
         if not self._waits(key, continued) and self.shares.may_take(key, continued):
             self.shares.take(key)
             return True
         return False
 
     def _waits(self, key: Hashable, continued: bool) -> bool:
-        line = self._lines.get(key)
-        return line is not None and bool(line.continued or not continued)
+        queue = self._queues.get(key)
+        return queue is not None and bool(queue.continued or not continued)
 
     def wait(self, key: Hashable, work: T, continued: bool = False) -> None:
-        """Let work wait for its turn."""
-        line = self._lines.setdefault(key, _Line(deque(), deque()))
-        (line.continued if continued else line.first).append(work)
+        """Append waiting work."""
+        queue = self._queues.setdefault(key, _KeyQueue(deque(), deque()))
+        (queue.continued if continued else queue.first).append(work)
         self.waiting_count += 1
 
     def leave(self, key: Hashable) -> None:
-        """Take back the slot of work that is done."""
+        """Release the slot of completed work."""
         self.shares.release(key)
 
     def next(self) -> tuple[Hashable, T] | None:
-        """Take a slot for work that waits; return it with its key, or None."""
-        for key, line in self._lines.items():
-            continued = bool(line.continued)
+        """Take a slot for waiting work; return key and work, or None."""
+        for key, queue in self._queues.items():
+            continued = bool(queue.continued)
             if self.shares.may_take(key, continued):
                 self.shares.take(key)
-                work = (line.continued or line.first).popleft()
-                self._taken(key, line)
+                work = (queue.continued or queue.first).popleft()
+                self._taken(key, queue)
                 return key, work
         return None
 
-    def _taken(self, key: Hashable, line: _Line[T]) -> None:
+    def _taken(self, key: Hashable, queue: _KeyQueue[T]) -> None:
         self.waiting_count -= 1
-        if line.continued or line.first:
-            self._lines.move_to_end(key)
+        if queue.continued or queue.first:
+            self._queues.move_to_end(key)
         else:
-            del self._lines[key]
+            del self._queues[key]
 
     def drop(self) -> list[T]:
-        """Forget all work that waits, and return it."""
-        lines = list(self._lines.values())
-        self._lines.clear()
+        """Remove and return all waiting work."""
+        queues = list(self._queues.values())
+        self._queues.clear()
         self.waiting_count = 0
-        return [work for line in lines for work in (*line.continued, *line.first)]
+        return [work for queue in queues for work in (*queue.continued, *queue.first)]

@@ -1,4 +1,4 @@
-"""Start threads and event loops, and say what is missing where that fails."""
+"""Start threads and event loops, with errors that name the missing resource."""
 
 from __future__ import annotations
 
@@ -20,13 +20,7 @@ _NO_THREAD_ADVICE = (
 
 
 def start(thread: threading.Thread) -> None:
-    """Start a thread.
-
-    Raises
-    ------
-    OutOfResourcesError
-        The system has no thread left.
-    """
+    """Start a thread; raise OutOfResourcesError if the system has none left."""
     try:
         thread.start()
     except (RuntimeError, MemoryError) as error:
@@ -37,15 +31,9 @@ def start(thread: threading.Thread) -> None:
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
-    """Return a new event loop.
-
-    Raises
-    ------
-    OutOfResourcesError
-        No descriptor or memory is left for it.
-    """
+    """Return a new event loop; raise OutOfResourcesError without descriptors."""
     try:
-        # asyncio complains later about a loop that it could make only in part.
+        # Check first: asyncio complains later about a partly created loop.
         with contextlib.ExitStack() as spare:
             for _ in range(2):
                 for each in socket.socketpair():

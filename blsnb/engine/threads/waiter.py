@@ -1,4 +1,4 @@
-"""Waiter: a wait that can be woken once, and that Ctrl-C reaches."""
+"""Waiter: a one-shot event whose wait Ctrl-C interrupts."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class Waiter:
         self._lock.acquire()
 
     def wake(self) -> None:
-        """End the wait, now or when it begins; more calls change nothing."""
+        """End the wait, now or when it begins; further calls do nothing."""
         try:
             self._lock.release()
         except RuntimeError:
-            # Was woken before: the lock is free already.
+            # Woken before: the lock is already free.
             return
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait until woken; return whether it was, before the time was over."""
+        """Wait until woken; return False after the timeout."""
         __tracebackhide__ = True
         if not self._lock.acquire(timeout=-1 if timeout_s is None else timeout_s):
             return False

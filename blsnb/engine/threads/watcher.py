@@ -1,4 +1,4 @@
-"""Watcher: a thread that looks at something from time to time, until it is closed."""
+"""Watcher: a thread that calls a function periodically until it is closed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from blsnb.engine.threads.start import start
 
 
 class Watcher:
-    """Calls a function again and again, with a pause between.
+    """Calls a function periodically on a thread of its own.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ class Watcher:
     pause_s
         Seconds between the end of a call and the next one.
     name
-        The thread's.
+        Name of the thread.
     """
 
     def __init__(self, look: Callable[[], None], pause_s: float, name: str) -> None:
@@ -29,13 +29,7 @@ class Watcher:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Begin; the first call comes after the first pause.
-
-        Raises
-        ------
-        OutOfResourcesError
-            No thread can start.
-        """
+        """Start the thread, or raise OutOfResourcesError; it pauses first."""
         start(self._thread)
 
     def _run(self) -> None:
@@ -43,7 +37,7 @@ class Watcher:
             self._look()
 
     def close(self, timeout_s: float) -> None:
-        """Let no further call begin, and wait for the one that runs."""
+        """End the calls, and wait for a running one."""
         self._end.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(timeout_s)

@@ -1,4 +1,4 @@
-"""Workers: daemon threads that take pieces of work in turn."""
+"""Workers: a pool of daemon threads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IDLE_S = 10.0
 
 
 class _Piece(NamedTuple):
-    """Work, with the key under which it holds a slot."""
+    """A piece of work, with the key that holds its slot."""
 
     key: Hashable
     future: Future[Any]
@@ -28,7 +28,7 @@ class _Piece(NamedTuple):
 
 
 class Worker:
-    """A thread of a pool, and the box in which it finds its next piece of work."""
+    """A thread of a pool, with the box for its next piece of work."""
 
     def __init__(self, run: Callable[[Worker], None], name: str) -> None:
         self.box: queue.SimpleQueue[_Piece | None] = queue.SimpleQueue()
@@ -37,31 +37,30 @@ class Worker:
     def submit(
         self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> Future[T]:
-        """Do the one piece of work for which this thread was claimed."""
+        """Run the one piece of work for which the thread was claimed."""
         future: Future[T] = Future()
         self.box.put(_Piece(None, future, lambda: work(*args, **kwargs)))
         return future
 
 
 class Workers(Executor):
-    """A thread pool that never keeps the process alive, and shrinks again.
+    """A thread pool that shrinks when idle and never keeps the process alive.
 
-    `concurrent.futures` waits for its threads when Python ends, and so for model
-    code that sleeps, long after Ctrl-C has ended the request.
+    `concurrent.futures` waits for its threads at exit, even for sleeping model code
+    whose request Ctrl-C has ended.
 
     Parameters
     ----------
     most
-        Maximum number of threads; each starts when it is first needed.
+        Maximum number of threads, which start on demand.
     name
         Name of every thread.
     closed
-        Makes the error of work that a pool takes no more, or drops, once it is shut
-        down; without it that is `concurrent.futures`' own.
+        Makes the error for work after shutdown; default: `concurrent.futures`' error.
     keep
-        Number of threads that never end for lack of work. Where no further thread
-        can start, work waits for them instead of being refused: only for work that
-        is short, or that belongs to one thread.
+        Number of threads that stay when idle. If no further thread can start, work
+        waits for them instead of being refused: only for work that is short, or that
+        belongs to one thread.
     """
 
     def __init__(
@@ -77,18 +76,12 @@ class Workers(Executor):
         self._queue: SharedQueue[_Piece] = SharedQueue(most)
         self._all: dict[threading.Thread, Worker] = {}
         self._idle: list[Worker] = []
-        """The one that worked last is at the end, and is used first."""
+        """Idle threads; the most recently used one is last, and is used first."""
         self._lock = threading.Lock()
         self._closed = False
 
     def start(self) -> None:
-        """Start the threads that are kept.
-
-        Raises
-        ------
-        OutOfResourcesError
-            One cannot start.
-        """
+        """Start the threads that are kept, or raise OutOfResourcesError."""
         with self._lock:
             while len(self._all) < self._keep:
                 self._idle.append(self._started())
@@ -96,35 +89,27 @@ class Workers(Executor):
     def submit(
         self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> Future[T]:
-        """Let a thread do the work.
-
-        Raises
-        ------
-        OutOfResourcesError
-            It needs a thread, and none can start; the work is not done.
-        RuntimeError
-            The pool was shut down; or what it was told to raise then.
-        """
+        """Run work on a thread; see `submit_for`."""
         return self.submit_for(None, lambda: work(*args, **kwargs))
 
     def submit_for(
         self, key: Hashable, work: Callable[[], T], *, continued: bool = False
     ) -> Future[T]:
-        """Let a thread do the work once its key has a slot; see `Shares`.
+        """Run work on a thread once its key has a slot; see `Shares`.
 
         Parameters
         ----------
         key
-            Such as the name of a model.
+            For example the name of a model.
         continued
-            Whether it goes on with something that has begun.
+            Whether the work continues something that has begun.
 
         Raises
         ------
         OutOfResourcesError
-            It needs a thread, and none can start; the work is not done.
+            No thread can start; the work is not done.
         RuntimeError
-            The pool was shut down; or what it was told to raise then.
+            The pool was shut down; `closed` may make another error.
         """
         piece = _Piece(key, Future(), work)
         with self._lock:
@@ -145,12 +130,7 @@ class Workers(Executor):
     def claim(self) -> Worker | None:
         """Return a thread that waits for one piece of work; None if all are in use.
 
-        Raises
-        ------
-        OutOfResourcesError
-            It would have to start, and none can.
-        RuntimeError
-            The pool was shut down; or what it was told to raise then.
+        Raises the errors of `submit_for`.
         """
         with self._lock:
             self._check_open()
@@ -164,7 +144,7 @@ class Workers(Executor):
         raise RuntimeError("cannot schedule new futures after shutdown")
 
     def _worker(self, key: Hashable) -> Worker:
-        """Return a thread for work that has its slot; give that back if none starts."""
+        """Return a thread for work with a slot; release the slot if none starts."""
         try:
             return self._idle.pop() if self._idle else self._started()
         except BaseException:
@@ -182,12 +162,12 @@ class Workers(Executor):
         while piece is not None:
             key = piece.key
             _do(piece.future, piece.work)
-            # Held on to, it would keep a request alive that nobody can answer.
+            # A reference would keep an abandoned request alive.
             piece = None
             piece = self._following(worker, key) or self._awaited(worker)
 
     def _following(self, worker: Worker, key: Hashable) -> _Piece | None:
-        """Return what a thread that has done its work does next; None if it rests."""
+        """Return the next piece of a thread; None if it becomes idle."""
         with self._lock:
             self._queue.leave(key)
             found = self._queue.next()
@@ -201,18 +181,18 @@ class Workers(Executor):
         return None
 
     def _start_further(self) -> None:
-        """Let other threads do what may run now, too."""
+        """Hand further pieces that may run now to other threads."""
         while (found := self._queue.next()) is not None:
             key, piece = found
             try:
                 self._worker(key).box.put(piece)
             except OutOfResourcesError:
-                # A thread that has done its work takes it.
+                # The next thread that becomes free takes it.
                 self._queue.wait(key, piece, continued=True)
                 return
 
     def _awaited(self, worker: Worker) -> _Piece | None:
-        """Wait for work; None if the thread is to end."""
+        """Wait for a piece; return None if the thread is to end."""
         while True:
             try:
                 return worker.box.get(timeout=IDLE_S)
@@ -225,7 +205,7 @@ class Workers(Executor):
                     return None
 
     def has(self, thread: threading.Thread) -> bool:
-        """Whether a thread is one of these."""
+        """Whether a thread belongs to the pool."""
         return thread in self._all
 
     @property
@@ -236,17 +216,15 @@ class Workers(Executor):
     def shutdown(
         self, wait: bool = True, *, cancel_futures: bool = False, wait_s: float = 1.0
     ) -> None:
-        """Take no more work, and end the threads.
+        """Refuse further work, and end the threads.
 
         Parameters
         ----------
         wait
-            Wait for the threads that have nothing to do; one that still works is
-            left behind, and ends with its work or with the process.
+            Wait for idle threads, at most ``wait_s``. A busy thread ends with its work
+            or with the process.
         cancel_futures
-            Drop the work that no thread has begun.
-        wait_s
-            How long to wait.
+            Drop work that has not started.
         """
         with self._lock:
             self._closed = True

@@ -110,7 +110,7 @@ def _elements(dtype: DType, count: int, text: str, verbatim: str | None) -> byte
     Raises
     ------
     ValueError
-        The text does not hold so many elements of the type.
+        The text does not contain ``count`` elements of the type.
     """
     if dtype is BYTES:
         return byte_strings.pack(_strings(count, text, verbatim))

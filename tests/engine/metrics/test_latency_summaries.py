@@ -52,9 +52,9 @@ def test_many_are_not_kept():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"latencies": True}, "no 'latencies'"),
+        ({"latencies": True}, "'latencies'\\] is unknown"),
         ({"summary_latencies": "maybe"}, "true or false"),
-        ({"summary_quantiles": "0.5"}, "with its error"),
+        ({"summary_quantiles": "0.5"}, "between 0 and 1 with errors"),
         ({"summary_quantiles": "1.5:0.1"}, "between 0 and 1"),
         ({"summary_quantiles": ""}, "0.5:0.05,0.9:0.01"),
     ],

@@ -1,4 +1,4 @@
-"""What both protocols tell of the server and of its models."""
+"""Metadata of the server and its models, for both protocols."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from blsnb.serving.core.metadata import (
     ],
 )
 def test_the_version_of_a_release(release: tuple[int, int], version: str) -> None:
-    """As the server itself says it."""
+    """As the server of that release reports it."""
     assert version == server_version(release)
 
 
 def test_a_server_is_ready_unless_a_model_failed(server: Server) -> None:
-    """One that was unloaded does not matter."""
+    """Unloaded models do not count."""
     assert server_is_ready(parts_of(server).engine.catalog)
     server.define("double", DOUBLE, config=CONFIG)
     server.unload("double")
@@ -50,7 +50,7 @@ def test_a_server_is_ready_unless_a_model_failed(server: Server) -> None:
     assert not server_is_ready(parts_of(server).engine.catalog)
 
 
-def test_the_shape_of_a_batching_model_has_its_axis(server: Server) -> None:
+def test_the_shape_of_a_batching_model_has_the_batch_axis(server: Server) -> None:
     """As requests must have it."""
     server.define("double", DOUBLE, config=f"{CONFIG} max_batch_size: 4")
 
@@ -59,7 +59,7 @@ def test_the_shape_of_a_batching_model_has_its_axis(server: Server) -> None:
 
 
 @pytest.mark.parametrize("text", ["abc", "-2", "9" * 30, "9" * 5000])
-def test_a_version_that_is_none_is_refused(text: str) -> None:
-    """Also one that Python would not even read."""
+def test_an_invalid_version_is_refused(text: str) -> None:
+    """Also one that is too long for Python to convert."""
     with pytest.raises(RequestError, match="failed to get model version"):
         parse_version(text)

@@ -1,4 +1,4 @@
-"""Requests of network clients, before any network: typed values to runs and back."""
+"""Requests of network clients, without a network."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def floats(*values: float) -> WireInput:
     )
 
 
-def test_bytes_of_a_client_reach_the_model_and_come_back(server: Server) -> None:
-    """The request's id and the version that answered come back, too."""
+def test_a_response_has_the_bytes_the_id_and_the_version(server: Server) -> None:
+    """The model receives the bytes of the client."""
     server.define("double", DOUBLE, config=CONFIG)
 
     requests = Requests(parts_of(server))
@@ -59,8 +59,8 @@ def test_bytes_of_a_client_reach_the_model_and_come_back(server: Server) -> None
     assert struct.pack("<2f", 2, 4) == bytes(output.data)
 
 
-def test_it_is_a_run_with_its_id(server: Server) -> None:
-    """As any request from outside: what watches the server sees it."""
+def test_a_request_is_recorded_with_its_id(server: Server) -> None:
+    """Like any other run."""
     server.define("double", DOUBLE, config=CONFIG)
 
     Requests(parts_of(server)).infer(WireRequest("double", SEVEN, (floats(1),)))
@@ -70,8 +70,8 @@ def test_it_is_a_run_with_its_id(server: Server) -> None:
     assert run.ended
 
 
-def test_bytes_that_the_shape_does_not_say_are_refused(server: Server) -> None:
-    """In the words of Triton."""
+def test_bytes_that_contradict_the_shape_are_refused(server: Server) -> None:
+    """With Triton's text."""
     server.define("double", DOUBLE, config=CONFIG)
     half = WireInput("X", "FP32", (2,), b"\0\0\0\0")
 
@@ -79,7 +79,7 @@ def test_bytes_that_the_shape_does_not_say_are_refused(server: Server) -> None:
         Requests(parts_of(server)).infer(WireRequest("double", inputs=(half,)))
 
 
-def test_responses_come_one_by_one(server: Server) -> None:
+def test_responses_are_read_one_by_one(server: Server) -> None:
     """The last is the final flag alone."""
     server.define("each", cell(EACH), config=DECOUPLED)
 
@@ -97,10 +97,10 @@ def test_a_reader_can_cancel_its_request(server: Server) -> None:
     sender.send(reply(x_of(request)))
     while not sender.is_cancelled():
         stage.tick.wait(0.001)
-    stage.told.set()
+    stage.notified.set()
     sender.send(flags=1)
     """
-    stage.tick, stage.told = threading.Event(), threading.Event()
+    stage.tick, stage.notified = threading.Event(), threading.Event()
     server.define("patient", cell(lines), config=DECOUPLED)
     reader = Requests(parts_of(server)).open(
         WireRequest("patient", inputs=(floats(1),))
@@ -109,11 +109,11 @@ def test_a_reader_can_cancel_its_request(server: Server) -> None:
     reader.read()
     reader.cancel()
 
-    assert stage.told.wait(60)
+    assert stage.notified.wait(60)
 
 
-def test_another_thread_can_cancel(server: Server) -> None:
-    """By what the request's beginning told it."""
+def test_another_thread_can_cancel_a_request(server: Server) -> None:
+    """It receives what cancels it before the model runs."""
     lines = """
     while not request.is_cancelled():
         stage.tick.wait(0.001)
@@ -153,8 +153,8 @@ def test_classes_are_the_largest_elements(server: Server) -> None:
     assert [b"6.000000:1:bee", b"4.000000:2"] == texts
 
 
-def test_what_has_no_order_has_no_classes(server: Server) -> None:
-    """Triton refuses such a type."""
+def test_a_datatype_without_an_order_has_no_classes(server: Server) -> None:
+    """Triton refuses it."""
     config = CONFIG.replace("FP32", "BOOL")
     server.define("same", cell("return [reply(x_of(request))]"), config=config)
     given = WireInput("X", "BOOL", (2,), np.array([True, False]).tobytes())

@@ -31,8 +31,8 @@ def shared() -> Iterator[shared_memory.SharedMemory]:
         found.unlink()
 
 
-def test_a_window_shows_what_the_client_wrote(memory, shared) -> None:
-    """And the client sees what is written there."""
+def test_a_window_shares_its_bytes_with_the_client(memory, shared) -> None:
+    """Each sees what the other writes."""
     memory.register("r", shared.name, 4096, 16)
     window = memory.window("r", 4, 8)
     shared.buf[4096 + 4 : 4096 + 8] = b"abcd"
@@ -43,7 +43,7 @@ def test_a_window_shows_what_the_client_wrote(memory, shared) -> None:
 
 
 def test_a_read_is_a_copy(memory, shared) -> None:
-    """What the client writes later is not the request's."""
+    """Later writes of the client do not change the request."""
     memory.register("r", shared.name, 0, 8)
     found = memory.window("r", 0, 8).read()
     shared.buf[:8] = b"changed!"
@@ -52,7 +52,7 @@ def test_a_read_is_a_copy(memory, shared) -> None:
 
 
 def test_a_window_outlives_its_region(memory, shared) -> None:
-    """A request on its way still has somewhere to write."""
+    """A running request can still write its output."""
     memory.register("r", shared.name, 0, 8)
     window = memory.window("r", 0, 8)
     memory.unregister("r")
@@ -83,7 +83,7 @@ def descriptor(shared: shared_memory.SharedMemory) -> int:
 
 
 def truncated(data: str) -> str:
-    """What is said of a region `r` in which bytes are missing."""
+    """Return the expected error for the truncated region `r`."""
     return f"shared memory region 'r' was truncated after it was registered: {data}"
 
 
@@ -103,8 +103,8 @@ def test_a_truncated_object_is_an_error_of_the_request(memory, shared) -> None:
     assert 4100 == os.fstat(descriptor(shared)).st_size
 
 
-def test_an_object_that_is_truncated_all_the_time_ends_nothing(memory, shared) -> None:
-    """Whenever it happens, a part is read as a whole or refused."""
+def test_an_object_may_be_truncated_at_any_moment(memory, shared) -> None:
+    """A part is read as a whole or refused; the process continues."""
     memory.register("r", shared.name, 0, 8192)
     window = memory.window("r", 0, 8192)
     over = threading.Event()
@@ -127,7 +127,7 @@ def test_an_object_that_is_truncated_all_the_time_ends_nothing(memory, shared) -
 
 
 def test_regions_leave_no_descriptor_open(memory, shared) -> None:
-    """Neither one that was registered, nor one that was refused."""
+    """Neither a registered region nor a refused one."""
     before = len(os.listdir("/proc/self/fd"))
     for name, size in (("a", 8), ("b", 8193), ("c", 0)):
         with contextlib.suppress(RequestError):
@@ -151,8 +151,8 @@ def test_an_object_is_registered_once(memory, shared) -> None:
     )
 
 
-def test_all_regions_are_forgotten_at_the_end(memory, shared) -> None:
-    """Their memory is given back."""
+def test_close_releases_all_regions(memory, shared) -> None:
+    """Their descriptors are closed."""
     memory.register("a", shared.name, 0, 8)
     memory.close()
 

@@ -21,7 +21,7 @@ DECOUPLED = f"{CONFIG}\nmodel_transaction_policy {{ decoupled: true }}\n"
 
 
 class Connection(NamedTuple):
-    """A client's end."""
+    """A client's connection."""
 
     stub: Any
     address: str
@@ -29,7 +29,7 @@ class Connection(NamedTuple):
 
 @contextlib.contextmanager
 def connected(server: Server) -> Iterator[Connection]:
-    """Serve, and connect to it."""
+    """Serve a server, and connect to it."""
     with serve(server, http=None, grpc=0, metrics=None) as endpoints:
         address = endpoints.addresses["gRPC"]
         with grpc.insecure_channel(address) as channel:
@@ -37,7 +37,7 @@ def connected(server: Server) -> Iterator[Connection]:
             yield Connection(stub, address)
 
 
-def asking(model: str, *values: float, id: str = "") -> pb.ModelInferRequest:
+def infer_request(model: str, *values: float, id: str = "") -> pb.ModelInferRequest:
     """Return a request with the input X."""
     request = pb.ModelInferRequest(model_name=model, id=id)
     request.inputs.add(name="X", datatype="FP32").shape.append(len(values))
@@ -46,7 +46,7 @@ def asking(model: str, *values: float, id: str = "") -> pb.ModelInferRequest:
 
 
 def settled(condition: Callable[[], bool]) -> bool:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     return until(condition)
 
 

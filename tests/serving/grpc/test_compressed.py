@@ -1,4 +1,4 @@
-"""Compressed messages over gRPC: inflated as by Triton, within a limit."""
+"""Compressed gRPC messages: decompressed as by Triton, within a limit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from blsnb.files.read_budget import MIN_BYTES, RATIO, ReadLimitError
 from blsnb.inference_server import Server
 from blsnb.serving.grpc.compressed import decompressed
 
-from .over_grpc import CALL_S, Connection, asking, connected, values
+from .over_grpc import CALL_S, Connection, connected, infer_request, values
 
 KINDS = [grpc.Compression.Gzip, grpc.Compression.Deflate]
 DESCRIPTOR = pb.ModelInferRequest.DESCRIPTOR
@@ -47,22 +47,22 @@ def wire(server: Server) -> Iterator[Connection]:
 
 def zeros() -> pb.ModelInferRequest:
     """A request that compresses a thousand times."""
-    request = asking("double", id="q")
+    request = infer_request("double", id="q")
     request.inputs[0].shape[:] = [1 << 22]
     request.raw_input_contents[:] = [bytes(1 << 24)]
     return request
 
 
 def refusal(compressed: int) -> str:
-    """What is said of a message of so many bytes."""
+    """Return the error for a message of this size."""
     limit = max(MIN_BYTES, RATIO * compressed)
     return f"would take more than {limit:,} bytes of memory; to allow more, set blsnb"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_compressed_message_is_read(wire: Connection, kind: grpc.Compression) -> None:
-    """As one that is not."""
-    request = asking("double", *range(1000))
+    """Like a message without compression."""
+    request = infer_request("double", *range(1000))
 
     reply = wire.stub.ModelInfer(request, compression=kind, timeout=CALL_S)
 
@@ -70,21 +70,23 @@ def test_a_compressed_message_is_read(wire: Connection, kind: grpc.Compression) 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_compressed_message_that_takes_too_much_is_refused(
+def test_a_compressed_message_beyond_the_limit_is_refused(
     wire: Connection, kind: grpc.Compression
 ) -> None:
-    """With gRPC's code for it; the next one is served."""
+    """With gRPC's status for it; the next one is served."""
     with pytest.raises(grpc.RpcError) as caught:
         wire.stub.ModelInfer(zeros(), compression=kind, timeout=CALL_S)
 
     assert grpc.StatusCode.RESOURCE_EXHAUSTED == caught.value.code()
     assert refusal(0) in caught.value.details()
-    assert [4.0] == values(wire.stub.ModelInfer(asking("double", 2), timeout=CALL_S))
+    assert [4.0] == values(
+        wire.stub.ModelInfer(infer_request("double", 2), timeout=CALL_S)
+    )
 
 
-def test_a_stream_goes_on_after_a_message_that_takes_too_much(wire: Connection) -> None:
-    """The message is answered in its turn."""
-    requests = iter([asking("double", 1), zeros(), asking("double", 2)])
+def test_a_stream_continues_after_a_message_beyond_the_limit(wire: Connection) -> None:
+    """The message gets its error in order."""
+    requests = iter([infer_request("double", 1), zeros(), infer_request("double", 2)])
 
     first, second, third = wire.stub.ModelStreamInfer(
         requests, compression=grpc.Compression.Gzip, timeout=CALL_S
@@ -97,8 +99,8 @@ def test_a_stream_goes_on_after_a_message_that_takes_too_much(wire: Connection) 
 
 @pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
 @pytest.mark.parametrize("compress", [gzip.compress, zlib.compress])
-def test_what_a_compressed_message_becomes_is_limited(compress, flood) -> None:
-    """Its inflated bytes and the fields in them."""
+def test_decompressed_bytes_and_fields_are_limited(compress, flood) -> None:
+    """Both count towards the limit."""
     data = compress(flood if isinstance(flood, bytes) else flood.SerializeToString())
 
     tracemalloc.start()
@@ -115,12 +117,12 @@ def test_what_a_compressed_message_becomes_is_limited(compress, flood) -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"x", b"\x78\x01", b"\x78\x9c\x01\x02", b"\x0a\x01m"], ids=repr
 )
-def test_what_is_not_compressed_stays_as_it_is(data: bytes) -> None:
-    """Also where it begins as a compressed message does."""
+def test_a_plain_message_is_unchanged(data: bytes) -> None:
+    """Even if it begins like a compressed one."""
     assert data == decompressed(data, DESCRIPTOR)
 
 
 def test_a_damaged_message_is_an_error() -> None:
-    """The gate then answers as to any other that is no message."""
+    """The gate then treats it as malformed."""
     with pytest.raises(ValueError, match="damaged"):
         decompressed(gzip.compress(b"\x0a\x01m")[:-4], DESCRIPTOR)

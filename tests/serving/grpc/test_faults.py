@@ -1,4 +1,4 @@
-"""What goes wrong between clients of gRPC and the end point."""
+"""Faults between gRPC clients and the end point."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core import ports
 from blsnb.serving.grpc.calls import MAX_STREAMS
 
-from .over_grpc import CALL_S, Connection, asking, connected, values
+from .over_grpc import CALL_S, Connection, connected, infer_request, values
 
 FILES = "/proc/self/fd"
 
@@ -36,17 +36,17 @@ def wire(server: Server) -> Iterator[Connection]:
 
 
 def live(wire: Connection) -> bool:
-    """Whether the server answers."""
+    """Whether the server reports that it is live."""
     return bool(wire.stub.ServerLive(pb.ServerLiveRequest(), timeout=CALL_S).live)
 
 
 def settled(count: int) -> bool:
-    """Wait until no more files are open than that."""
+    """Wait until at most this many files are open."""
     return until(lambda: len(os.listdir(FILES)) <= count, 5)
 
 
 def test_a_thousand_idle_connections_cost_no_thread(wire: Connection) -> None:
-    """And the files that they had are given back."""
+    """Their file descriptors are closed afterwards."""
     assert live(wire)
     threads, files = threading.active_count(), len(os.listdir(FILES))
     host, port = wire.address.split(":")
@@ -54,17 +54,19 @@ def test_a_thousand_idle_connections_cost_no_thread(wire: Connection) -> None:
     idle = [socket.create_connection((host, int(port))) for _ in range(1000)]
 
     assert live(wire)
-    assert values(wire.stub.ModelInfer(asking("double", 1), timeout=CALL_S)) == [2.0]
+    assert values(wire.stub.ModelInfer(infer_request("double", 1), timeout=CALL_S)) == [
+        2.0
+    ]
     assert threading.active_count() <= threads + 2
     for each in idle:
         each.close()
     assert settled(files + 2)
 
 
-def test_there_is_an_end_to_connections(
+def test_connections_are_limited(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The notebook needs some of the process's files itself."""
+    """The notebook needs file descriptors itself."""
     monkeypatch.setattr(ports, "_MAX_CONNECTIONS", 5)
     with connected(server) as wire:
         assert live(wire)
@@ -81,7 +83,7 @@ def test_there_is_an_end_to_connections(
 
 
 def test_idle_streams_leave_room_for_calls(wire: Connection) -> None:
-    """Those that are too many are refused, and told why."""
+    """Streams beyond their limit are refused with a reason."""
     over = threading.Event()
 
     def nothing() -> Iterator[Any]:
@@ -107,12 +109,12 @@ def _refusal(stream: Any) -> str:
 
 
 def test_half_a_tensor_is_refused(wire: Connection) -> None:
-    """In Triton's words; the next request is answered."""
-    asked = asking("double", 1, 2, id="half")
-    asked.raw_input_contents[0] = asked.raw_input_contents[0][:5]
+    """With Triton's text; the next request is served."""
+    request = infer_request("double", 1, 2, id="half")
+    request.raw_input_contents[0] = request.raw_input_contents[0][:5]
 
     with pytest.raises(grpc.RpcError) as caught:
-        wire.stub.ModelInfer(asked, timeout=CALL_S)
+        wire.stub.ModelInfer(request, timeout=CALL_S)
 
     assert grpc.StatusCode.INVALID_ARGUMENT is caught.value.code()
     assert (
@@ -122,24 +124,24 @@ def test_half_a_tensor_is_refused(wire: Connection) -> None:
     assert live(wire)
 
 
-def test_a_tensor_of_many_megabytes_goes_through(wire: Connection) -> None:
-    """The limit of four that gRPC has by itself is not Triton's."""
-    asked = asking("double")
-    asked.inputs[0].shape[0] = 3 << 20
-    asked.raw_input_contents[0] = bytes(12 << 20)
+def test_a_tensor_of_many_megabytes_is_accepted(wire: Connection) -> None:
+    """GRPC's default limit of 4 MB is not Triton's."""
+    request = infer_request("double")
+    request.inputs[0].shape[0] = 3 << 20
+    request.raw_input_contents[0] = bytes(12 << 20)
     options = [("grpc.max_receive_message_length", -1)]
 
     with grpc.insecure_channel(wire.address, options=options) as channel:
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
-        reply = stub.ModelInfer(asked, timeout=CALL_S)
+        reply = stub.ModelInfer(request, timeout=CALL_S)
 
     assert [3 << 20] == list(reply.outputs[0].shape)
 
 
-def test_what_cannot_be_read_is_no_noise(
+def test_a_malformed_message_prints_nothing(
     wire: Connection, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The client is told; nothing is printed in the notebook."""
+    """Its client gets an error; the notebook stays quiet."""
     path = "/inference.GRPCInferenceService/ModelInfer"
     with grpc.insecure_channel(wire.address) as channel:
         ask = channel.unary_unary(path)
@@ -150,8 +152,8 @@ def test_what_cannot_be_read_is_no_noise(
     assert [] == caplog.records
 
 
-def test_a_connection_that_speaks_something_else_is_closed(wire: Connection) -> None:
-    """The others go on."""
+def test_a_connection_with_another_protocol_is_closed(wire: Connection) -> None:
+    """Other connections continue."""
     host, port = wire.address.split(":")
     with socket.create_connection((host, int(port))) as other:
         other.settimeout(CALL_S)
@@ -162,13 +164,13 @@ def test_a_connection_that_speaks_something_else_is_closed(wire: Connection) -> 
     assert live(wire)
 
 
-def test_an_unexpected_failure_is_told_and_logged(
+def test_an_unexpected_exception_is_returned_and_logged(
     wire: Connection,
     server: Server,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A fault of blsnb's own is no silence."""
+    """A fault of blsnb itself is not hidden."""
 
     def fault(*_: object, **__: object) -> None:
         raise LookupError("a fault")
@@ -182,8 +184,8 @@ def test_an_unexpected_failure_is_told_and_logged(
     assert "a fault" in caplog.text
 
 
-def test_the_server_may_be_closed_while_calls_are_on_their_way(server: Server) -> None:
-    """Their clients get a status, every one."""
+def test_the_server_may_be_closed_while_calls_are_in_flight(server: Server) -> None:
+    """Every client gets a status."""
     stage.begun = threading.Semaphore(0)
     lines = """
     stage.begun.release()
@@ -196,7 +198,7 @@ def test_the_server_may_be_closed_while_calls_are_on_their_way(server: Server) -
     parts_of(server).lifetime.exit_timeout_s = 0.3
     with connected(server) as wire:
         calls = [
-            wire.stub.ModelInfer.future(asking("patient", n), timeout=CALL_S)
+            wire.stub.ModelInfer.future(infer_request("patient", n), timeout=CALL_S)
             for n in range(8)
         ]
         for _ in range(4):

@@ -1,4 +1,4 @@
-"""Messages at random: the end point gives each call a status, whatever it is sent."""
+"""Random gRPC messages: every call gets a status."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tritonclient.grpc import service_pb2 as pb
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
 
-from .over_grpc import CALL_S, DECOUPLED, Connection, asking, connected, values
+from .over_grpc import CALL_S, DECOUPLED, Connection, connected, infer_request, values
 
 SHORT_S, LONG_S = 3.0, 30.0
 SERVICE = pb.DESCRIPTOR.services_by_name["GRPCInferenceService"]
@@ -73,7 +73,7 @@ def wire(server: Server) -> Iterator[Connection]:
 
 
 def filled(message: Message, dice: random.Random, depth: int = 4) -> Message:
-    """Fill a message with values at random, some of which make sense."""
+    """Fill a message with random values, some of them valid."""
     for field in message.DESCRIPTOR.fields:
         if dice.random() < 0.5 or not depth:
             continue
@@ -129,8 +129,8 @@ def _value(field: Any, dice: random.Random) -> Any:
 
 
 def nearly_right(dice: random.Random) -> Message:
-    """Return an inference request with something in it otherwise."""
-    asked = asking(dice.choice(MODELS[:5]), *range(dice.randint(0, 4)), id="q")
+    """Return an inference request with one random change."""
+    request = infer_request(dice.choice(MODELS[:5]), *range(dice.randint(0, 4)), id="q")
     changes = pb.ModelInferRequest()
     filled(changes, dice, 3)
     for field in dice.sample(list(changes.DESCRIPTOR.fields), 2):
@@ -140,14 +140,14 @@ def nearly_right(dice: random.Random) -> Message:
             for other in part.DESCRIPTOR.fields:
                 if other.name != field.name:
                     part.ClearField(other.name)
-            asked.MergeFrom(part)
-    if asked.inputs and dice.random() < 0.4:
-        filled(asked.inputs[0], dice, 3)
-    return asked
+            request.MergeFrom(part)
+    if request.inputs and dice.random() < 0.4:
+        filled(request.inputs[0], dice, 3)
+    return request
 
 
 def message_for(method: str, dice: random.Random) -> bytes:
-    """Return what is sent to a method: a message, or something like one."""
+    """Return a message for a method, or something similar."""
     kind = getattr(pb, SERVICE.methods_by_name[method].input_type.name)
     if kind is pb.ModelInferRequest and dice.random() < 0.7:
         message = nearly_right(dice)
@@ -163,7 +163,7 @@ def message_for(method: str, dice: random.Random) -> bytes:
 
 
 def bombard(wire: Connection, seconds: float) -> dict[str, int]:
-    """Send messages for so long; return how often which status came back."""
+    """Send messages for a time; count the statuses returned."""
     dice = random.Random(20240901)
     until = time.monotonic() + seconds
     seen: dict[str, int] = {}
@@ -183,7 +183,7 @@ def bombard(wire: Connection, seconds: float) -> dict[str, int]:
 
 
 def _leave(replies: Any) -> None:
-    """Read one response, and hang up."""
+    """Read one response, and disconnect."""
     next(replies, None)
     replies.cancel()
 
@@ -197,13 +197,13 @@ def _code(ask: Any, sent: Any, read: Any) -> str:
 
 
 def check(wire: Connection, server: Server, seconds: float) -> None:
-    """Assert that all calls are answered, and none by a fault of blsnb's own."""
+    """Assert that all calls get a status, none by a fault of blsnb."""
     seen = bombard(wire, seconds)
 
     assert seen["OK"]
     assert seen["INVALID_ARGUMENT"]
     assert set() == set(seen) & {"DEADLINE_EXCEEDED", "UNKNOWN", "CANCELLED"}
-    reply = wire.stub.ModelInfer(asking("double", 1), timeout=CALL_S)
+    reply = wire.stub.ModelInfer(infer_request("double", 1), timeout=CALL_S)
     assert [2.0] == values(reply)
 
 
@@ -211,7 +211,7 @@ def check(wire: Connection, server: Server, seconds: float) -> None:
 def test_every_call_gets_a_status(
     wire: Connection, server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """And no fault of the end point's own is logged."""
+    """No fault of the end point is logged."""
     check(wire, server, SHORT_S)
 
     assert [] == [record for record in caplog.records if "blsnb" in record.name]

@@ -1,4 +1,4 @@
-"""What calls of gRPC's clients become on the server, and what becomes of them."""
+"""gRPC calls on the server: runs, cancellation, errors."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .over_grpc import (
     CALL_S,
     DECOUPLED,
     Connection,
-    asking,
     connected,
+    infer_request,
     settled,
     values,
 )
@@ -30,7 +30,7 @@ PATIENT = """
 stage.begun.set()
 while not request.is_cancelled():
     stage.tick.wait(0.001)
-stage.told.set()
+stage.notified.set()
 stage.go.wait(60)
 return [reply(x_of(request))]
 """
@@ -47,7 +47,7 @@ def wire(server: Server) -> Iterator[Connection]:
 @pytest.fixture
 def patient(server: Server) -> Iterator[None]:
     """A model that waits until its client has left."""
-    stage.begun, stage.told = threading.Event(), threading.Event()
+    stage.begun, stage.notified = threading.Event(), threading.Event()
     stage.tick, stage.go = threading.Event(), threading.Event()
     server.define("patient", cell(PATIENT), config=CONFIG)
     yield
@@ -55,16 +55,16 @@ def patient(server: Server) -> Iterator[None]:
 
 
 def ended(server: Server) -> list[int]:
-    """Return the flags of all calls, once all runs are over."""
+    """Return the flags of all calls once all runs have ended."""
     assert settled(lambda: every(run.ended for run in parts_of(server).recorder.runs))
     return [call.flags for run in parts_of(server).recorder.runs for call in run.calls]
 
 
 def test_a_call_is_a_run_with_its_id(wire: Connection, server: Server) -> None:
-    """And with all that it causes; the monitor counts it."""
+    """The run has all calls that it causes; the monitor counts it."""
     server.define("outer", calling("double"), config=CONFIG)
 
-    reply = wire.stub.ModelInfer(asking("outer", 4, id="nine"), timeout=CALL_S)
+    reply = wire.stub.ModelInfer(infer_request("outer", 4, id="nine"), timeout=CALL_S)
 
     (run,) = parts_of(server).recorder.runs
     assert [8.0] == values(reply)
@@ -77,21 +77,21 @@ def test_a_call_is_a_run_with_its_id(wire: Connection, server: Server) -> None:
 def test_runs_of_the_notebook_are_not_of_a_client(
     wire: Connection, server: Server
 ) -> None:
-    """They are shown where they were asked."""
+    """They are displayed in their cell."""
     server.infer("double", {"X": [1.0]})
 
     assert [False] == [run.of_client for run in parts_of(server).recorder.runs]
 
 
 def test_calls_run_side_by_side(wire: Connection, server: Server) -> None:
-    """Each on a thread of its own; here two meet."""
+    """Each on its own thread: two calls wait for each other."""
     stage.both = threading.Barrier(2)
     meeting = "stage.both.wait(60)\nreturn [reply(x_of(request))]"
     config = f"{CONFIG}\ninstance_group {{ kind: KIND_CPU count: 2 }}\n"
     server.define("meeting", cell(meeting), config=config)
 
     calls = [
-        wire.stub.ModelInfer.future(asking("meeting", n), timeout=CALL_S)
+        wire.stub.ModelInfer.future(infer_request("meeting", n), timeout=CALL_S)
         for n in (1, 2)
     ]
 
@@ -99,34 +99,36 @@ def test_calls_run_side_by_side(wire: Connection, server: Server) -> None:
 
 
 @pytest.mark.usefixtures("patient")
-def test_a_client_that_cancels_is_told_to_the_model(
+def test_the_model_sees_that_its_client_has_cancelled(
     wire: Connection, server: Server
 ) -> None:
-    """Which goes on, as on Triton; the record says that its client has left."""
-    call = wire.stub.ModelInfer.future(asking("patient", 1), timeout=CALL_S)
+    """It continues, as on Triton; the record names the cancellation."""
+    call = wire.stub.ModelInfer.future(infer_request("patient", 1), timeout=CALL_S)
     assert stage.begun.wait(60)
 
     call.cancel()
 
-    assert stage.told.wait(60)
+    assert stage.notified.wait(60)
     stage.go.set()
     assert [CallFlag.CANCELLED] == ended(server)
 
 
 @pytest.mark.usefixtures("patient")
-def test_a_deadline_is_told_to_the_model(wire: Connection, server: Server) -> None:
+def test_the_model_sees_that_the_deadline_has_passed(
+    wire: Connection, server: Server
+) -> None:
     """At the moment when the client leaves."""
     for seconds in (0.05, 0.5, 5):
         with pytest.raises(grpc.RpcError) as caught:
-            wire.stub.ModelInfer(asking("patient", 1), timeout=seconds)
+            wire.stub.ModelInfer(infer_request("patient", 1), timeout=seconds)
         if stage.begun.is_set():
             break
 
     assert grpc.StatusCode.DEADLINE_EXCEEDED is caught.value.code()
-    assert stage.told.wait(60)
+    assert stage.notified.wait(60)
 
 
-def test_a_client_that_waits_for_an_instance_and_leaves_is_served_all_the_same(
+def test_a_client_that_leaves_while_waiting_for_an_instance_is_served(
     wire: Connection, server: Server
 ) -> None:
     """Without a batcher, as on Triton."""
@@ -137,7 +139,9 @@ def test_a_client_that_waits_for_an_instance_and_leaves_is_served_all_the_same(
     )
     server.define("waiting", cell(waiting), config=CONFIG)
     first, second = (
-        wire.stub.ModelInfer.future(asking("waiting", 1, id=each), timeout=CALL_S)
+        wire.stub.ModelInfer.future(
+            infer_request("waiting", 1, id=each), timeout=CALL_S
+        )
         for each in "ab"
     )
     served = parts_of(server).engine.catalog.find("waiting")
@@ -149,33 +153,33 @@ def test_a_client_that_waits_for_an_instance_and_leaves_is_served_all_the_same(
     assert settled(lambda: len(stage.count) == 2)
 
 
-def test_a_call_that_ended_well_is_not_cancelled(
-    wire: Connection, server: Server
-) -> None:
-    """Though gRPC says of every call that it is over."""
+def test_a_completed_call_is_not_cancelled(wire: Connection, server: Server) -> None:
+    """GRPC reports the end of every call."""
     for _ in range(20):
-        wire.stub.ModelInfer(asking("double", 1), timeout=CALL_S)
+        wire.stub.ModelInfer(infer_request("double", 1), timeout=CALL_S)
 
     assert {0} == set(ended(server))
 
 
-def test_what_would_hang_is_an_error(wire: Connection, server: Server) -> None:
-    """Where Triton's client would wait for ever."""
+def test_a_hang_is_an_error(wire: Connection, server: Server) -> None:
+    """Triton's client would wait indefinitely."""
     server.define("mute", cell("return None"), config=CONFIG)
 
     with pytest.raises(grpc.RpcError) as caught:
-        wire.stub.ModelInfer(asking("mute", 1), timeout=CALL_S)
+        wire.stub.ModelInfer(infer_request("mute", 1), timeout=CALL_S)
 
     assert grpc.StatusCode.UNAVAILABLE is caught.value.code()
     assert "Triton would wait" in caught.value.details()
 
 
-def test_what_would_hang_ends_its_stream(wire: Connection, server: Server) -> None:
-    """After what was sent before."""
+def test_a_hang_ends_its_stream(wire: Connection, server: Server) -> None:
+    """After the responses before it."""
     lines = "request.get_response_sender().send(reply(x_of(request)))"
     server.define("endless", cell(lines), config=DECOUPLED)
 
-    replies = wire.stub.ModelStreamInfer(iter([asking("endless", 3)]), timeout=CALL_S)
+    replies = wire.stub.ModelStreamInfer(
+        iter([infer_request("endless", 3)]), timeout=CALL_S
+    )
 
     first, last = replies
     assert [3.0] == values(first.infer_response)
@@ -194,7 +198,9 @@ def test_a_model_with_a_thread_of_its_own_is_served(
     """
     server.define("own", cell(lines, methods=methods), config=OWN_THREAD)
 
-    replies = [wire.stub.ModelInfer(asking("own", n), timeout=CALL_S) for n in (1, 2)]
+    replies = [
+        wire.stub.ModelInfer(infer_request("own", n), timeout=CALL_S) for n in (1, 2)
+    ]
 
     assert [[2.0], [3.0]] == [values(reply) for reply in replies]
 
@@ -202,7 +208,7 @@ def test_a_model_with_a_thread_of_its_own_is_served(
 def test_a_load_over_the_network_is_seen_in_the_notebook(
     wire: Connection, server: Server
 ) -> None:
-    """And the other way round."""
+    """And a load in the notebook is seen by clients."""
     server.unload("double")
     ready = pb.ModelReadyRequest(name="double")
     assert not wire.stub.ModelReady(ready, timeout=CALL_S).ready
@@ -213,12 +219,12 @@ def test_a_load_over_the_network_is_seen_in_the_notebook(
     assert [2.0] == server.infer("double", {"X": [1.0]})["Y"].tolist()
 
 
-def test_with_tracing_off_calls_are_answered(server: Server) -> None:
-    """Nothing of them is kept."""
+def test_calls_are_served_without_tracing(server: Server) -> None:
+    """No record of them is kept."""
     with Server(trace_level="off") as other:
         other.define("double", DOUBLE, config=CONFIG)
         with connected(other) as wire:
-            reply = wire.stub.ModelInfer(asking("double", 2), timeout=CALL_S)
+            reply = wire.stub.ModelInfer(infer_request("double", 2), timeout=CALL_S)
 
             assert [4.0] == values(reply)
             assert "1" == reply.model_version

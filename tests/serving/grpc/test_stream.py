@@ -1,4 +1,4 @@
-"""Streams of gRPC's clients: order, ends, and clients that hang up."""
+"""gRPC streams: order, ends, and clients that disconnect."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from .over_grpc import (
     CALL_S,
     DECOUPLED,
     Connection,
-    asking,
     connected,
+    infer_request,
     settled,
     values,
 )
@@ -45,7 +45,7 @@ sender = request.get_response_sender()
 while not sender.is_cancelled():
     sender.send(reply(x_of(request)))
     stage.tick.wait(0.001)
-stage.told.set()
+stage.notified.set()
 sender.send(flags=1)
 """
 
@@ -53,7 +53,7 @@ sender.send(flags=1)
 @pytest.fixture
 def wire(server: Server) -> Iterator[Connection]:
     """A connection to a server with models."""
-    stage.tick, stage.told = threading.Event(), threading.Event()
+    stage.tick, stage.notified = threading.Event(), threading.Event()
     server.define("double", DOUBLE, config=CONFIG)
     server.define("each", cell(EACH), config=DECOUPLED)
     server.define("endless", cell(ENDLESS), config=DECOUPLED)
@@ -62,43 +62,43 @@ def wire(server: Server) -> Iterator[Connection]:
 
 
 class Sending(Iterator[Any]):
-    """Requests that a client sends one by one, until it ends its side."""
+    """Requests that a client sends one by one."""
 
     def __init__(self) -> None:
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.send: Callable[[Any], None] = self._queue.put
 
     def __next__(self) -> Any:
-        """Return the next one."""
+        """Return the next request."""
         found = self._queue.get()
         if found is None:
             raise StopIteration
         return found
 
     def end(self) -> None:
-        """Send no more."""
+        """Send no more requests."""
         self._queue.put(None)
 
 
-def test_each_request_is_a_run(wire: Connection, server: Server) -> None:
-    """A stream is only their way."""
-    asked = [asking("double", n, id=str(n)) for n in range(3)]
+def test_each_request_of_a_stream_is_a_run(wire: Connection, server: Server) -> None:
+    """The stream itself is not a run."""
+    sent = [infer_request("double", n, id=str(n)) for n in range(3)]
 
-    replies = list(wire.stub.ModelStreamInfer(iter(asked), timeout=CALL_S))
+    replies = list(wire.stub.ModelStreamInfer(iter(sent), timeout=CALL_S))
 
     assert [[0.0], [2.0], [4.0]] == [values(each.infer_response) for each in replies]
     found = [run.calls[0].request_id for run in parts_of(server).recorder.runs]
     assert ["0", "1", "2"] == sorted(found)
 
 
-def test_an_answer_comes_before_the_next_request(wire: Connection) -> None:
+def test_a_response_is_sent_before_the_next_request(wire: Connection) -> None:
     """A client may wait for it."""
     sending = Sending()
     replies = wire.stub.ModelStreamInfer(sending, timeout=CALL_S)
     answers = []
 
     for number in range(5):
-        sending.send(asking("double", number))
+        sending.send(infer_request("double", number))
         answers.append(values(next(replies).infer_response))
     sending.end()
 
@@ -108,17 +108,17 @@ def test_an_answer_comes_before_the_next_request(wire: Connection) -> None:
 
 def test_many_requests_keep_their_order(wire: Connection) -> None:
     """However they are executed."""
-    asked = [asking("double", n) for n in range(200)]
+    sent = [infer_request("double", n) for n in range(200)]
 
-    replies = list(wire.stub.ModelStreamInfer(iter(asked), timeout=CALL_S))
+    replies = list(wire.stub.ModelStreamInfer(iter(sent), timeout=CALL_S))
 
     assert [2.0 * n for n in range(200)] == [
         values(r.infer_response)[0] for r in replies
     ]
 
 
-def test_answers_wait_for_their_turn(wire: Connection, server: Server) -> None:
-    """The first request is executed until the second one was."""
+def test_responses_are_sent_in_request_order(wire: Connection, server: Server) -> None:
+    """The first request runs until the second has ended."""
     stage.second = threading.Event()
     lines = """
     if x_of(request)[0] == 1:
@@ -129,25 +129,29 @@ def test_answers_wait_for_their_turn(wire: Connection, server: Server) -> None:
     """
     config = f"{CONFIG}\ninstance_group {{ kind: KIND_CPU count: 2 }}\n"
     server.define("meeting", cell(lines), config=config)
-    asked = [asking("meeting", 1), asking("meeting", 2)]
+    sent = [infer_request("meeting", 1), infer_request("meeting", 2)]
 
-    replies = list(wire.stub.ModelStreamInfer(iter(asked), timeout=CALL_S))
+    replies = list(wire.stub.ModelStreamInfer(iter(sent), timeout=CALL_S))
 
     assert [[1.0], [2.0]] == [values(each.infer_response) for each in replies]
 
 
-def test_who_waits_for_an_instance_holds_up_no_other(
+def test_a_request_that_waits_for_an_instance_delays_no_other(
     wire: Connection, server: Server
 ) -> None:
-    """The third request ends what the first does, and the second waits for."""
+    """The third request ends the first, for which the second waits."""
     stage.third = threading.Event()
     waiting = "assert stage.third.wait(60)\nreturn [reply(x_of(request))]"
     server.define("waiting", cell(waiting), config=CONFIG)
     ending = "stage.third.set()\nreturn [reply(x_of(request))]"
     server.define("ending", cell(ending), config=CONFIG)
-    asked = [asking("waiting", 1), asking("waiting", 2), asking("ending", 3)]
+    sent = [
+        infer_request("waiting", 1),
+        infer_request("waiting", 2),
+        infer_request("ending", 3),
+    ]
 
-    replies = list(wire.stub.ModelStreamInfer(iter(asked), timeout=CALL_S))
+    replies = list(wire.stub.ModelStreamInfer(iter(sent), timeout=CALL_S))
 
     assert [[1.0], [2.0], [3.0]] == [values(each.infer_response) for each in replies]
 
@@ -169,75 +173,77 @@ def test_requests_of_a_sequence_enter_in_order(
     idle = "max_sequence_idle_microseconds: 60000000"
     config = f"{CONFIG}\nsequence_batching {{ {idle} }}\n"
     server.define("ordered", cell(lines, methods=methods), config=config)
-    asked = [asking("ordered", n) for n in range(100)]
-    for number, each in enumerate(asked):
+    sent = [infer_request("ordered", n) for n in range(100)]
+    for number, each in enumerate(sent):
         each.parameters["sequence_id"].int64_param = 7
         each.parameters["sequence_start"].bool_param = number == 0
 
-    replies = list(wire.stub.ModelStreamInfer(iter(asked), timeout=CALL_S))
+    replies = list(wire.stub.ModelStreamInfer(iter(sent), timeout=CALL_S))
 
     assert [[1.0]] * 100 == [values(each.infer_response) for each in replies]
 
 
 def test_requests_of_one_stream_are_batched(wire: Connection, server: Server) -> None:
-    """They wait for each other in the model's queue."""
+    """They meet in the model's queue."""
     config = (
         f"{CONFIG}\nmax_batch_size: 8\n"
         "dynamic_batching { max_queue_delay_microseconds: 2000000 }\n"
     )
     lines = "return [reply(x_of(r) * 0 + len(requests)) for r in requests]"
     server.define("batching", cell(lines), config=config)
-    asked = [asking("batching", n) for n in range(8)]
-    for each in asked:
+    sent = [infer_request("batching", n) for n in range(8)]
+    for each in sent:
         each.inputs[0].shape.insert(0, 1)
 
-    replies = list(wire.stub.ModelStreamInfer(iter(asked), timeout=CALL_S))
+    replies = list(wire.stub.ModelStreamInfer(iter(sent), timeout=CALL_S))
 
     assert [[8.0]] * 8 == [values(each.infer_response) for each in replies]
 
 
-def test_a_client_that_hangs_up_is_told_to_the_model(
+def test_the_model_sees_that_its_client_has_disconnected(
     wire: Connection, server: Server
 ) -> None:
-    """In the middle of a stream that has no end of its own."""
-    replies = wire.stub.ModelStreamInfer(iter([asking("endless", 1)]), timeout=CALL_S)
+    """During a stream that does not end by itself."""
+    replies = wire.stub.ModelStreamInfer(
+        iter([infer_request("endless", 1)]), timeout=CALL_S
+    )
     next(replies)
 
     replies.cancel()
 
-    assert stage.told.wait(60)
+    assert stage.notified.wait(60)
     assert settled(lambda: every(run.ended for run in parts_of(server).recorder.runs))
 
 
-def test_a_client_that_vanishes_is_told_to_the_model(wire: Connection) -> None:
-    """With its connection."""
+def test_the_model_sees_that_the_connection_is_lost(wire: Connection) -> None:
+    """Without an end of the stream."""
     with grpc.insecure_channel(wire.address) as channel:
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
-        next(stub.ModelStreamInfer(iter([asking("endless", 1)])))
+        next(stub.ModelStreamInfer(iter([infer_request("endless", 1)])))
 
-    assert stage.told.wait(60)
+    assert stage.notified.wait(60)
 
 
 def test_all_requests_of_a_stream_are_cancelled(wire: Connection) -> None:
-    """Those that are on their way, and no others."""
+    """Those in flight, and no requests of other streams."""
     sending = Sending()
     replies = wire.stub.ModelStreamInfer(sending, timeout=CALL_S)
-    sending.send(asking("double", 1))
+    sending.send(infer_request("double", 1))
     assert [2.0] == values(next(replies).infer_response)
     for _ in range(3):
-        sending.send(asking("endless", 1))
+        sending.send(infer_request("endless", 1))
     next(replies)
 
     replies.cancel()
     sending.end()
 
-    assert stage.told.wait(60)
+    assert stage.notified.wait(60)
 
 
-def test_a_message_that_is_none_ends_the_stream(wire: Connection) -> None:
-    """As on Triton: without a word."""
+def test_a_malformed_message_ends_the_stream(wire: Connection) -> None:
+    """Without an error, as on Triton."""
     path = "/inference.GRPCInferenceService/ModelStreamInfer"
-    good = asking("double", 1).SerializeToString()
+    good = infer_request("double", 1).SerializeToString()
     with grpc.insecure_channel(wire.address) as channel:
         ask = channel.stream_stream(path)
         replies = list(ask(iter([good, b"\xff\xff", good]), timeout=CALL_S))
@@ -250,7 +256,7 @@ def test_a_fault_ends_the_stream_and_is_logged(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The client would wait for ever for what nobody reads."""
+    """Otherwise the client would wait indefinitely."""
 
     def fault(*_: object) -> None:
         raise LookupError("a fault")
@@ -258,22 +264,22 @@ def test_a_fault_ends_the_stream_and_is_logged(
     monkeypatch.setattr(GrpcStream, "_start", fault)
     sending = Sending()
     replies = wire.stub.ModelStreamInfer(sending, timeout=CALL_S)
-    sending.send(asking("double", 1))
+    sending.send(infer_request("double", 1))
 
     assert [] == list(replies)
     sending.end()
     assert "a fault" in caplog.text
 
 
-def test_an_idle_stream_does_not_delay_the_end(server: Server) -> None:
-    """It ends as one that its client ended."""
+def test_an_idle_stream_does_not_delay_closing(server: Server) -> None:
+    """It ends as if its client had ended it."""
     server.define("double", DOUBLE, config=CONFIG)
     endpoints = serve(server, http=None, grpc=0, metrics=None)
     sending = Sending()
     with grpc.insecure_channel(endpoints.addresses["gRPC"]) as channel:
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
         replies = stub.ModelStreamInfer(sending)
-        sending.send(asking("double", 1))
+        sending.send(infer_request("double", 1))
         next(replies)
         closing = threading.Thread(target=endpoints.close, args=(60.0,))
 
@@ -285,17 +291,17 @@ def test_an_idle_stream_does_not_delay_the_end(server: Server) -> None:
         sending.end()
 
 
-def test_a_stream_ends_with_its_last_answer_when_the_server_stops(
+def test_a_stream_ends_with_its_last_response_when_the_server_stops(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Though its client might send more."""
+    """Even if its client could send more."""
     stopped, stop = threading.Event(), GrpcStream.stop
 
-    def told(stream: GrpcStream) -> None:
+    def noted(stream: GrpcStream) -> None:
         stop(stream)
         stopped.set()
 
-    monkeypatch.setattr(GrpcStream, "stop", told)
+    monkeypatch.setattr(GrpcStream, "stop", noted)
     stage.begun, stage.go = threading.Event(), threading.Event()
     waiting = "stage.begun.set()\nstage.go.wait(60)\nreturn [reply(x_of(request))]"
     server.define("waiting", cell(waiting), config=CONFIG)
@@ -304,7 +310,7 @@ def test_a_stream_ends_with_its_last_answer_when_the_server_stops(
     with grpc.insecure_channel(endpoints.addresses["gRPC"]) as channel:
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
         replies = stub.ModelStreamInfer(sending)
-        sending.send(asking("waiting", 9))
+        sending.send(infer_request("waiting", 9))
         assert stage.begun.wait(60)
         closing = threading.Thread(target=endpoints.close, args=(60.0,))
 
@@ -318,17 +324,17 @@ def test_a_stream_ends_with_its_last_answer_when_the_server_stops(
         sending.end()
 
 
-def test_a_client_that_leaves_a_crowd_frees_the_reading(server: Server) -> None:
-    """Where no thread was left for its last request."""
+def test_a_client_that_leaves_ends_the_wait_for_a_thread(server: Server) -> None:
+    """Its last request had no thread."""
     stage.begun, stage.go = threading.Event(), threading.Event()
     waiting = "stage.begun.set()\nstage.go.wait(60)\nreturn [reply(x_of(request))]"
     server.define("waiting", cell(waiting), config=CONFIG)
     workers = Workers(2, "blsnb test")
-    messages = iter([asking("waiting", n) for n in range(5)])
+    messages = iter([infer_request("waiting", n) for n in range(5)])
     requests = Requests(parts_of(server))
 
-    def parse(asked: Any) -> Any:
-        return request_of(asked, -1, SharedMemory()), False
+    def parse(message: Any) -> Any:
+        return request_of(message, -1, SharedMemory()), False
 
     stream = GrpcStream(requests, parse, workers)
     reading = threading.Thread(target=stream.read, args=(messages,))
@@ -348,13 +354,15 @@ def test_a_client_that_leaves_a_crowd_frees_the_reading(server: Server) -> None:
 
 @pytest.mark.parametrize("first", ["client", "server"])
 def test_a_client_leaves_while_the_server_closes(server: Server, first: str) -> None:
-    """Whoever begins: the model is told, every run ends, and the port is free."""
-    stage.tick, stage.told = threading.Event(), threading.Event()
+    """In either order the model is notified, every run ends, and the port is free."""
+    stage.tick, stage.notified = threading.Event(), threading.Event()
     server.define("endless", cell(ENDLESS), config=DECOUPLED)
     endpoints = serve(server, http=None, grpc=0, metrics=None)
     with grpc.insecure_channel(endpoints.addresses["gRPC"]) as channel:
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
-        replies = stub.ModelStreamInfer(iter([asking("endless", 1)]), timeout=CALL_S)
+        replies = stub.ModelStreamInfer(
+            iter([infer_request("endless", 1)]), timeout=CALL_S
+        )
         next(replies)
         closing = threading.Thread(target=endpoints.close)
         steps = [replies.cancel, closing.start]
@@ -369,5 +377,5 @@ def test_a_client_leaves_while_the_server_closes(server: Server, first: str) -> 
         grpc.StatusCode.CANCELLED,
         grpc.StatusCode.UNAVAILABLE,
     )
-    assert stage.told.wait(60)
+    assert stage.notified.wait(60)
     assert settled(lambda: every(run.ended for run in parts_of(server).recorder.runs))

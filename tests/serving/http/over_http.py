@@ -1,4 +1,4 @@
-"""What tests of the HTTP end point send, and wait for."""
+"""Requests and streams for tests of the HTTP end point."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SLEEPER = cell(
 
 
 def head(length: int, path: str = "/v2/models/double/infer") -> bytes:
-    """Return what comes before a body."""
+    """Return the head of a request with a body of this length."""
     return (
         f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode()
     )
@@ -45,7 +45,7 @@ sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 
 @contextlib.contextmanager
 def streaming(served: Any) -> Iterator[socket.socket]:
-    """A connection on which the first event of a stream has come."""
+    """A connection that has received the first event of a stream."""
     served.server.define("stream", cell(STREAM), config=DECOUPLED)
     body = b'{"X": [1]}'
     with served.connect() as client:

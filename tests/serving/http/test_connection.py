@@ -1,4 +1,4 @@
-"""Connections of the HTTP end point: their requests, their faults, their end."""
+"""Connections of the HTTP end point: requests, faults, ends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import stage
-from asserting import some
+from asserting import every, some
 from cells import CONFIG, DOUBLE
 from waiting import until
 
@@ -30,7 +30,7 @@ IDLE = 1000
 
 
 def test_a_connection_serves_many_requests(http_served: Any) -> None:
-    """Also if they are sent before the answers come."""
+    """Even if they are sent before the responses."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
     body = json.dumps(BODY).encode()
     with http_served.connect() as client:
@@ -42,8 +42,8 @@ def test_a_connection_serves_many_requests(http_served: Any) -> None:
     assert 3 == found.count(b"HTTP/1.1 200 OK")
 
 
-def test_a_body_may_come_in_chunks(http_served: Any) -> None:
-    """Of any size."""
+def test_a_body_may_be_chunked(http_served: Any) -> None:
+    """With chunks of any size."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
     body = json.dumps(BODY).encode()
     start = head(0).replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
@@ -54,8 +54,10 @@ def test_a_body_may_come_in_chunks(http_served: Any) -> None:
         assert client.recv(100).startswith(b"HTTP/1.1 200 OK")
 
 
-def test_a_client_that_hangs_up_in_mid_body_leaves_nothing(http_served: Any) -> None:
-    """No run, no thread."""
+def test_a_client_that_disconnects_within_a_body_leaves_nothing(
+    http_served: Any,
+) -> None:
+    """No run and no thread."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
     with http_served.connect() as client:
         client.sendall(head(1000) + b'{"inputs":')
@@ -64,10 +66,10 @@ def test_a_client_that_hangs_up_in_mid_body_leaves_nothing(http_served: Any) -> 
     assert 1 == len(http_served.server.runs)
 
 
-def test_a_client_that_hangs_up_cancels_nothing_before_its_answer(
+def test_a_client_that_disconnects_before_the_response_cancels_nothing(
     http_served: Any,
 ) -> None:
-    """As on Triton: the model goes on, and has no way to know."""
+    """As on Triton: the model continues, and cannot see it."""
     http_served.server.define("slow", SLEEPER, config=CONFIG)
     body = json.dumps(BODY).encode()
     with http_served.connect() as client:
@@ -84,8 +86,8 @@ def test_a_client_that_hangs_up_cancels_nothing_before_its_answer(
     )
 
 
-def test_requests_that_are_sent_ahead_are_answered_in_order(http_served: Any) -> None:
-    """However many; what comes before its time waits."""
+def test_pipelined_requests_are_answered_in_order(http_served: Any) -> None:
+    """However many there are."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
     bodies = [json.dumps(body_of([n])).encode() for n in range(400)]
     with http_served.connect() as client:
@@ -104,7 +106,7 @@ def test_requests_that_are_sent_ahead_are_answered_in_order(http_served: Any) ->
 
 @contextlib.contextmanager
 def impatient(monkeypatch: pytest.MonkeyPatch, server: Server) -> Iterator[Any]:
-    """A port that waits a moment only for what is half through."""
+    """A port that drops incomplete requests after a moment."""
     monkeypatch.setattr("blsnb.serving.http.endpoint._PATIENCE_S", 0.1)
     end = HttpEndpoint(parts_of(server), SharedState(parts_of(server)), "127.0.0.1", 0)
     try:
@@ -116,10 +118,10 @@ def impatient(monkeypatch: pytest.MonkeyPatch, server: Server) -> Iterator[Any]:
 @pytest.mark.parametrize(
     "sent", [b"GET /v2 HT", head(10), head(10) + b"12"], ids=["head", "body", "half"]
 )
-def test_a_request_that_is_left_half_through_is_dropped(
+def test_an_incomplete_request_is_dropped(
     server: Server, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
-    """It would hold a file for ever."""
+    """It would hold a file descriptor indefinitely."""
     with (
         impatient(monkeypatch, server) as end,
         socket.create_connection(("127.0.0.1", end.port), timeout=WAIT_S) as client,
@@ -138,7 +140,7 @@ def is_dropped(client: socket.socket) -> bool:
 
 
 def test_a_head_that_is_too_long_ends_the_connection(http_served: Any) -> None:
-    """Nothing is answered, as on Triton; who comes next is served."""
+    """Without a response, as on Triton; the next client is served."""
     with http_served.connect() as client:
         with contextlib.suppress(ConnectionError):
             client.sendall(b"GET /v2 HTTP/1.1\r\nA: " + b"x" * (1 << 20))
@@ -147,10 +149,10 @@ def test_a_head_that_is_too_long_ends_the_connection(http_served: Any) -> None:
     assert 200 == http_served.ask("/v2")[0]
 
 
-def test_there_is_an_end_to_connections(
+def test_connections_are_limited(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A new one takes the place of the one that is idle for the longest time."""
+    """A new one replaces the one that has been idle longest."""
     monkeypatch.setattr("blsnb.serving.core.ports._MAX_CONNECTIONS", 3)
     end = HttpEndpoint(parts_of(server), SharedState(parts_of(server)), "127.0.0.1", 0)
     try:
@@ -169,8 +171,8 @@ def test_there_is_an_end_to_connections(
         end.close(1)
 
 
-def test_events_come_one_by_one(http_served: Any) -> None:
-    """Each as soon as the model sent it."""
+def test_events_are_sent_one_by_one(http_served: Any) -> None:
+    """Each as soon as the model has sent it."""
     with streaming(http_served) as client:
         assert [0] == stage.seen
         stage.events["go 0"].set()
@@ -179,18 +181,36 @@ def test_events_come_one_by_one(http_served: Any) -> None:
 
 
 def test_a_client_that_leaves_a_stream_cancels_it(http_served: Any) -> None:
-    """The model may ask; the thread that waited for it is free."""
+    """The model can check that; the thread that waited is free."""
     with streaming(http_served):
         pass
 
     assert stage.events["cancelled"].wait(WAIT_S)
 
 
+@pytest.mark.parametrize("first", ["client", "server"])
+def test_a_client_leaves_while_the_server_closes(http_served: Any, first: str) -> None:
+    """In any order the model is notified, every run ends, and the port is free."""
+    server = http_served.server
+    closing = threading.Thread(target=http_served.end.close, args=(WAIT_S,))
+    with streaming(http_served) as client:
+        steps = [client.close, closing.start]
+        for step in steps if first == "client" else reversed(steps):
+            step()
+        closing.join(WAIT_S)
+
+    assert not closing.is_alive()
+    assert stage.events["cancelled"].wait(WAIT_S)
+    assert until(lambda: every(run.ended for run in parts_of(server).recorder.runs))
+    with pytest.raises(ConnectionRefusedError):
+        http_served.connect()
+
+
 def test_a_thousand_idle_connections_cost_no_thread(http_served: Any) -> None:
-    """And keep nobody from being served."""
+    """Other clients are served meanwhile."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < 3 * IDLE:
-        pytest.skip("not so many files may be open here")
+        pytest.skip("this system allows too few open files")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 3 * IDLE), hard))
     http_served.server.define("double", DOUBLE, config=CONFIG)
     http_served.infer("double", [1])
@@ -208,7 +228,7 @@ def test_a_thousand_idle_connections_cost_no_thread(http_served: Any) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_a_body_beyond_the_limit_is_refused_before_it_comes(http_served: Any) -> None:
+def test_a_body_beyond_the_limit_is_refused_before_it_is_sent(http_served: Any) -> None:
     """And the connection is closed."""
     with http_served.connect() as client:
         client.sendall(head(2**31))
@@ -223,7 +243,7 @@ def test_a_body_beyond_the_limit_is_refused_before_it_comes(http_served: Any) ->
     [b"garbage\r\n\r\n", b"GET\r\n\r\n", head(-5), b"\x16\x03\x01\x02\x00\r\n\r\n"],
     ids=["no request", "no path", "no length", "something else"],
 )
-def test_what_is_no_http_ends_the_connection(http_served: Any, sent: bytes) -> None:
+def test_another_protocol_ends_the_connection(http_served: Any, sent: bytes) -> None:
     """The next one is served."""
     with http_served.connect() as client:
         client.sendall(sent)
@@ -233,10 +253,10 @@ def test_what_is_no_http_ends_the_connection(http_served: Any, sent: bytes) -> N
     assert 200 == http_served.ask("/v2")[0]
 
 
-def test_a_stream_that_finds_no_thread_for_long_ends_with_an_error(
+def test_a_stream_without_a_thread_for_long_ends_with_an_error(
     http_served: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its client is told why, and the model that nobody wants more."""
+    """Its client gets the reason, and the model is cancelled."""
     monkeypatch.setattr("blsnb.serving.http.exchange._GIVE_UP_S", 0.2)
     with streaming(http_served) as client:
         threads = http_served.end.state.threads

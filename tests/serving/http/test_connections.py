@@ -1,4 +1,4 @@
-"""Which connection is closed for a new one."""
+"""The choice of the connection to close for a new one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from blsnb.serving.http.server import STALLED_S, Connections
 
 @pytest.fixture
 def three() -> Connections[str]:
-    """Three connections, which rest since seconds 0, 1 and 2."""
+    """Three connections, idle since seconds 0, 1 and 2."""
     connections: Connections[str] = Connections(3)
     for second, name in enumerate("abc"):
         connections.idle(name, second)
@@ -17,7 +17,7 @@ def three() -> Connections[str]:
 
 
 def test_the_limit_counts_every_connection(three: Connections[str]) -> None:
-    """Whatever it does."""
+    """In any state."""
     three.reading("a", 3)
     three.responding("b")
 
@@ -26,7 +26,7 @@ def test_the_limit_counts_every_connection(three: Connections[str]) -> None:
     assert not three.is_full
 
 
-def test_the_one_that_is_idle_for_the_longest_time_goes(
+def test_the_connection_that_has_been_idle_longest_is_chosen(
     three: Connections[str],
 ) -> None:
     """Counted from the end of its last request."""
@@ -36,7 +36,7 @@ def test_the_one_that_is_idle_for_the_longest_time_goes(
     assert "b" == three.least_needed(6)
 
 
-def test_one_with_a_request_in_flight_stays(three: Connections[str]) -> None:
+def test_a_connection_with_a_request_in_flight_is_kept(three: Connections[str]) -> None:
     """However long that takes."""
     for name in "abc":
         three.responding(name)
@@ -47,7 +47,7 @@ def test_one_with_a_request_in_flight_stays(three: Connections[str]) -> None:
 def test_an_incomplete_request_keeps_its_connection_for_a_while(
     three: Connections[str],
 ) -> None:
-    """From its last byte; idle connections go first."""
+    """From its last byte; idle connections are closed first."""
     for name in "abc":
         three.reading(name, 3)
     three.reading("a", 4)

@@ -1,4 +1,4 @@
-"""The HTTP end point of a live server: its runs, its faults, its end."""
+"""The HTTP end point of a live server: runs, faults, closing."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from .over_http import BODY, SLEEPER, WAIT_S, head, streaming
 
 
 def test_a_request_is_a_run(http_served: Any) -> None:
-    """Recorded as any other from outside, under its id."""
+    """Recorded under its id, like any other."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
 
-    status, said = http_served.infer("double", [1, 2], id="q")
+    status, found = http_served.infer("double", [1, 2], id="q")
 
     (record,) = parts_of(http_served.server).recorder.runs
-    assert (200, "q", [2, 4]) == (status, said["id"], said["outputs"][0]["data"])
+    assert (200, "q", [2, 4]) == (status, found["id"], found["outputs"][0]["data"])
     assert ["double", "q"] == [record.calls[0].model.name, record.calls[0].request_id]
 
 
-def test_a_refusal_names_its_reason_as_an_error(http_served: Any) -> None:
-    """Whatever is wrong, the body is an object with one member."""
+def test_an_error_is_an_object_with_one_member(http_served: Any) -> None:
+    """Whatever is wrong."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
     text = "Request for unknown model: 'nope' is not found"
 
@@ -45,18 +45,18 @@ def test_a_refusal_names_its_reason_as_an_error(http_served: Any) -> None:
     assert (404, {"error": "Not Found"}) == http_served.ask("/nothing")
 
 
-def test_what_would_hang_is_an_error(http_served: Any) -> None:
-    """Its client gets the text that the notebook's user gets."""
+def test_a_hang_is_an_error(http_served: Any) -> None:
+    """Its client gets the notebook's text."""
     http_served.server.define("silent", cell("return [None]"), config=CONFIG)
 
-    status, said = http_served.infer("silent", [1])
+    status, found = http_served.infer("silent", [1])
 
     assert 503 == status
-    assert said["error"].startswith("Triton would wait here for ever: ")
+    assert found["error"].startswith("Triton would wait here for ever: ")
 
 
 def test_requests_run_side_by_side(http_served: Any) -> None:
-    """A slow model keeps nobody from another, nor from the server's health."""
+    """A slow model delays neither other models nor the server's health."""
     http_served.server.define("slow", SLEEPER, config=CONFIG)
     http_served.server.define("double", DOUBLE, config=CONFIG)
     with http_served.connect() as client:
@@ -72,7 +72,7 @@ def test_requests_run_side_by_side(http_served: Any) -> None:
 
 
 def load_of(model: str, source: str) -> bytes:
-    """Return a request that loads a model which is nowhere else."""
+    """Return a request that loads a model with a name of its own."""
     code = base64.b64encode(source.encode()).decode()
     config = json.dumps({"backend": "python"})
     given = {"config": config, "file:1/model.py": code}
@@ -80,8 +80,8 @@ def load_of(model: str, source: str) -> bytes:
     return head(len(body), f"/v2/repository/models/{model}/load") + body
 
 
-def test_what_is_asked_of_the_server_waits_for_no_load(http_served: Any) -> None:
-    """However many of them do not come to an end."""
+def test_queries_do_not_wait_for_loads(http_served: Any) -> None:
+    """However many loads do not end."""
     source = cell("pass", methods="def initialize(self, args): stage.sleep()\n")
     http_served.server.define("double", DOUBLE, config=CONFIG)
     paths = ("", "/health/live", "/health/ready", "/models/double", "/models/stats")
@@ -98,23 +98,23 @@ def test_what_is_asked_of_the_server_waits_for_no_load(http_served: Any) -> None
         stage.events["end"].set()
 
 
-def test_what_a_model_says_with_its_response_is_told(http_served: Any) -> None:
+def test_a_response_has_the_parameters_of_the_model(http_served: Any) -> None:
     """Beside the outputs; with generate among them."""
     answer = (
         "return [pb_utils.InferenceResponse([pb_utils.Tensor('Y', x_of(request))], "
         "parameters={'n': 1, 'b': True, 's': 'é'})]"
     )
-    http_served.server.define("telling", cell(answer), config=CONFIG)
+    http_served.server.define("speaking", cell(answer), config=CONFIG)
 
-    _, said = http_served.infer("telling", [1])
-    _, generated = http_served.ask("/v2/models/telling/generate", {"X": 1})
+    _, found = http_served.infer("speaking", [1])
+    _, generated = http_served.ask("/v2/models/speaking/generate", {"X": 1})
 
-    assert {"n": 1, "b": True, "s": "é"} == said["parameters"]
+    assert {"n": 1, "b": True, "s": "é"} == found["parameters"]
     assert ["Y", "b", "model_name", "model_version", "n", "s"] == list(generated)
 
 
-def test_a_binary_tensor_that_is_cut_is_refused(http_served: Any) -> None:
-    """What is missing is counted."""
+def test_a_truncated_binary_tensor_is_refused(http_served: Any) -> None:
+    """The error counts the missing bytes."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
     given = {
         "name": "X",
@@ -124,7 +124,7 @@ def test_a_binary_tensor_that_is_cut_is_refused(http_served: Any) -> None:
     }
     text = json.dumps({"inputs": [given]}).encode()
 
-    status, said = http_served.ask(
+    status, found = http_served.ask(
         "/v2/models/double/infer",
         text + bytes(10),
         Inference_Header_Content_Length=str(len(text)),
@@ -132,7 +132,7 @@ def test_a_binary_tensor_that_is_cut_is_refused(http_served: Any) -> None:
 
     expected = "unexpected size for input 'X', expecting 6 additional bytes"
     assert 400 == status
-    assert said["error"].startswith(expected)
+    assert found["error"].startswith(expected)
 
 
 FLOODS = {
@@ -145,7 +145,7 @@ FLOODS = {
 def test_a_compressed_body_takes_at_most_64_times_its_size(
     http_served: Any, body: bytes
 ) -> None:
-    """One that would take more, inflated or parsed, is refused with the option."""
+    """A larger one, decompressed or parsed, is refused; the error names the option."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
     limit = max(MIN_BYTES, RATIO * len(body))
 
@@ -160,7 +160,7 @@ def test_a_compressed_body_takes_at_most_64_times_its_size(
 
 
 def test_a_compressed_body_of_zeros_is_read(http_served: Any) -> None:
-    """An image of zeros compresses a thousand times, and is a usual first try."""
+    """An image of zeros compresses a thousand times, and is a usual first test."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
     count = 3 * 224 * 224
     given = {"name": "X", "shape": [count], "datatype": "FP32"}
@@ -179,7 +179,7 @@ def test_a_compressed_body_of_zeros_is_read(http_served: Any) -> None:
 
 
 def test_a_port_in_use_is_an_error(server: Server, http_served: Any) -> None:
-    """And leaves no thread."""
+    """No thread is left."""
     before = threading.active_count()
 
     with pytest.raises(OSError, match="in use"):
@@ -192,7 +192,7 @@ def test_a_port_in_use_is_an_error(server: Server, http_served: Any) -> None:
     assert before == threading.active_count()
 
 
-def test_an_end_point_ends_in_bounded_time(http_served: Any) -> None:
+def test_an_end_point_closes_in_bounded_time(http_served: Any) -> None:
     """Whatever a model does; its port is free again."""
     http_served.server.define("slow", SLEEPER, config=CONFIG)
     body = json.dumps(BODY).encode()
@@ -209,8 +209,8 @@ def test_an_end_point_ends_in_bounded_time(http_served: Any) -> None:
         stage.events["end"].set()
 
 
-def test_a_stream_without_end_ends_with_the_end_point(http_served: Any) -> None:
-    """Its model may ask, and its thread is free."""
+def test_an_endless_stream_ends_with_the_end_point(http_served: Any) -> None:
+    """Its model can check that, and its thread is free."""
     with streaming(http_served):
         begin = time.monotonic()
         http_served.end.close(0.1)
@@ -219,8 +219,8 @@ def test_a_stream_without_end_ends_with_the_end_point(http_served: Any) -> None:
         assert stage.events["cancelled"].wait(WAIT_S)
 
 
-def test_a_request_on_its_way_is_answered_before_the_end(http_served: Any) -> None:
-    """If it takes no longer than it may."""
+def test_a_running_request_is_answered_before_the_end(http_served: Any) -> None:
+    """Within the timeout."""
     http_served.server.define("slow", SLEEPER, config=CONFIG)
     body = json.dumps(BODY).encode()
     with http_served.connect() as client:
@@ -234,26 +234,26 @@ def test_a_request_on_its_way_is_answered_before_the_end(http_served: Any) -> No
         closing.join(WAIT_S)
 
 
-def test_an_end_point_is_closed_once(http_served: Any) -> None:
-    """Closing it again does nothing."""
+def test_an_end_point_may_be_closed_twice(http_served: Any) -> None:
+    """The second time does nothing."""
     http_served.end.close(0)
     http_served.end.close(0)
 
 
-def test_a_server_that_was_closed_is_unavailable(http_served: Any) -> None:
-    """As one that stops: whoever still asks is told."""
+def test_a_closed_server_is_unavailable(http_served: Any) -> None:
+    """With Triton's text for a server that stops."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
     http_served.server.close()
 
-    status, said = http_served.infer("double", [1])
+    status, found = http_served.infer("double", [1])
 
     assert status in (404, 503)
-    assert list(said) == ["error"]
+    assert list(found) == ["error"]
     assert (400, b"") == http_served.ask("/v2/health/ready")
 
 
 def test_metrics_have_a_port_of_their_own(server: Server) -> None:
-    """With the page alone."""
+    """It serves the metrics page only."""
     server.define("double", DOUBLE, config=CONFIG)
     server.infer("double", {"X": [1]})
     end = MetricsEndpoint(parts_of(server), "127.0.0.1", 0)

@@ -1,4 +1,4 @@
-"""Bodies and headers at random: the end point answers, whatever it is sent."""
+"""Random HTTP requests: each is answered, or its connection closed."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ HEADERS = (
 
 
 class Seed(NamedTuple):
-    """A request that is right."""
+    """A valid request."""
 
     path: str
     body: Any
@@ -131,7 +131,7 @@ SEEDS = (
 
 
 def changed(value: Any, dice: random.Random) -> Any:
-    """Return a value with something in it otherwise."""
+    """Return a value with one random change."""
     if dice.random() < 0.2 or not isinstance(value, list | dict) or not value:
         return dice.choice(INTERESTING)
     if isinstance(value, list):
@@ -152,7 +152,7 @@ def changed(value: Any, dice: random.Random) -> Any:
 
 
 def damaged(data: bytes, dice: random.Random) -> bytes:
-    """Return bytes, some of which are others, gone or new."""
+    """Return bytes with random replacements, deletions and insertions."""
     found = bytearray(data or b"x")
     for _ in range(dice.randint(1, 4)):
         place = dice.randrange(len(found) or 1)
@@ -169,7 +169,7 @@ def damaged(data: bytes, dice: random.Random) -> bytes:
 
 
 def bodies(dice: random.Random) -> Iterator[tuple[str, bytes, dict[str, str]]]:
-    """Yield path, body and headers of requests, each of them perhaps wrong."""
+    """Yield path, body and headers of requests that may be invalid."""
     while True:
         seed = dice.choice(SEEDS)
         value = seed.body
@@ -187,7 +187,7 @@ def bodies(dice: random.Random) -> Iterator[tuple[str, bytes, dict[str, str]]]:
 
 
 def heads(dice: random.Random) -> Iterator[bytes]:
-    """Yield requests whose very form is damaged."""
+    """Yield requests whose syntax may be damaged."""
     for path, body, headers in bodies(dice):
         named = {"Host": "x", "Content-Length": str(len(body)), **headers}
         lines = "".join(f"{name}: {value}\r\n" for name, value in named.items())
@@ -196,18 +196,18 @@ def heads(dice: random.Random) -> Iterator[bytes]:
 
 
 def check_body(served: Any, path: str, body: bytes, headers: dict[str, str]) -> None:
-    """Assert that a request is answered, and well."""
+    """Assert that a request gets a valid response."""
     named = {name.replace("-", "_"): value for name, value in headers.items()}
-    status, said = served.ask(path, body, **named)
-    wrong = json.dumps([path, body.hex(), headers, status, str(said)])
+    status, found = served.ask(path, body, **named)
+    wrong = json.dumps([path, body.hex(), headers, status, str(found)])
     assert status in (200, 400, 404, 500, 501, 503), wrong
     if status != 200 and not path.endswith("generate_stream"):
-        assert ["error"] == list(said), wrong
-        assert not said["error"].startswith("unexpected error:"), wrong
+        assert ["error"] == list(found), wrong
+        assert not found["error"].startswith("unexpected error:"), wrong
 
 
 def check_head(served: Any, sent: bytes) -> None:
-    """Assert that what is perhaps no request is answered, or the connection ended."""
+    """Assert that damaged syntax gets a response or ends the connection."""
     with served.connect() as client, contextlib.suppress(OSError):
         client.sendall(sent)
         client.shutdown(1)
@@ -216,30 +216,30 @@ def check_head(served: Any, sent: bytes) -> None:
 
 
 def fuzzed(served: Any, seconds: float, number: int) -> None:
-    """Ask for so many seconds; then the server answers as before."""
+    """Send requests for some seconds; then the server responds as before."""
     served.server.define("double", DOUBLE, config=CONFIG)
     served.server.define("any", ECHO, config=ANY)
     decoupled = f"{CONFIG} model_transaction_policy {{ decoupled: true }}"
     served.server.define("each", EACH, config=decoupled)
     dice = random.Random(number)
-    asked, sent = bodies(dice), heads(dice)
+    requests, sent = bodies(dice), heads(dice)
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         for _ in range(10):
-            check_body(served, *next(asked))
+            check_body(served, *next(requests))
         check_head(served, next(sent))
-    status, said = served.infer("double", [1, 2])
-    assert (200, [2, 4]) == (status, said["outputs"][0]["data"])
+    status, found = served.infer("double", [1, 2])
+    assert (200, [2, 4]) == (status, found["outputs"][0]["data"])
 
 
-def test_anything_is_answered(http_served: Any) -> None:
-    """A few seconds of bodies and headers that are wrong in one way or another."""
+def test_every_request_is_answered(http_served: Any) -> None:
+    """For a few seconds."""
     fuzzed(http_served, SHORT_S, 1)
 
 
 @pytest.mark.slow
-def test_anything_is_answered_for_long(http_served: Any) -> None:
-    """Other ones each day."""
+def test_every_request_is_answered_for_long(http_served: Any) -> None:
+    """With other requests each day."""
     number = int(time.time())
     print(f"seed {number}")
     fuzzed(http_served, LONG_S, number)

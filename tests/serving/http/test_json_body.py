@@ -1,4 +1,4 @@
-"""JSON texts read as Triton's parser reads them, and written as its writer does."""
+"""JSON texts as Triton's parser reads and its writer writes them."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ VALUES = st.recursive(
 FAILED = "failed to parse the request JSON buffer: "
 
 
-def said(text: bytes) -> str:
-    """Return what is said of a text that cannot be read."""
+def error_of(text: bytes) -> str:
+    """Return the error for an invalid text."""
     with pytest.raises(RequestError) as caught:
         parse(text)
     assert "INTERNAL" == caught.value.code
@@ -40,27 +40,27 @@ def said(text: bytes) -> str:
 
 
 @given(VALUES)
-def test_what_is_written_is_read(value: object) -> None:
-    """Every value, to the last digit."""
+def test_a_written_value_is_read(value: object) -> None:
+    """Exactly, to the last digit."""
     assert value == parse(bytes_of(value))
 
 
 @given(VALUES)
-def test_what_python_writes_is_read(value: object) -> None:
-    """With its escapes and its blanks."""
+def test_a_text_of_python_is_read(value: object) -> None:
+    """With its escapes and blanks."""
     assert value == parse(json.dumps(value, indent=1).encode())
 
 
 @given(st.binary())
 def test_any_bytes_are_read_or_refused(text: bytes) -> None:
-    """Nothing else comes of it."""
+    """With no other exception."""
     with contextlib.suppress(RequestError):
         parse(text)
 
 
 @given(VALUES, st.data())
-def test_the_slow_way_reads_the_same(value: object, data: st.DataObject) -> None:
-    """What makes Python's parser stand back changes no value."""
+def test_the_scanner_changes_no_value(value: object, data: st.DataObject) -> None:
+    """Escapes of surrogates make it check a text."""
     text = b'{"\\ud83d\\ude00":' + json.dumps(value).encode() + b"}"
 
     assert {"😀": value} == parse(text)
@@ -80,8 +80,8 @@ def test_the_slow_way_reads_the_same(value: object, data: st.DataObject) -> None
     ],
     ids=["infinity", "quoted", "low", "mark", "nul", "largest", "pair", "deep"],
 )
-def test_what_triton_takes(text: bytes, value: object) -> None:
-    """Though JSON has it not."""
+def test_texts_that_only_triton_accepts(text: bytes, value: object) -> None:
+    """They are not valid JSON."""
     found = parse(text)
 
     assert value is None or value == found
@@ -102,13 +102,13 @@ def test_what_triton_takes(text: bytes, value: object) -> None:
         (b'["\xc3\xa9" 1]', "Missing a comma or ']' after an array element. at 6"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(text: bytes, expected: str) -> None:
-    """In Triton's words; what is nested without end is not followed."""
-    assert expected == said(text)
+def test_an_error_has_the_reason_and_the_offset(text: bytes, expected: str) -> None:
+    """With Triton's text; unlimited nesting is refused."""
+    assert expected == error_of(text)
 
 
-def test_of_a_member_that_is_named_twice_the_first_counts() -> None:
-    """And that it was there twice is known."""
+def test_the_first_of_repeated_members_counts() -> None:
+    """The repetition is recorded."""
     found = parse(b'{"a": 1, "b": 2, "a": 3}')
 
     assert {"a": 1, "b": 2} == found
@@ -134,6 +134,6 @@ def test_of_a_member_that_is_named_twice_the_first_counts() -> None:
         ({"a": [1, 2.0, "b"], "c": {}}, b'{"a":[1,2.0,"b"],"c":{}}'),
     ],
 )
-def test_how_a_value_is_written(value: object, text: bytes) -> None:
-    """Without blanks; numbers and control characters in Triton's way."""
+def test_values_are_written_as_by_triton(value: object, text: bytes) -> None:
+    """Without blanks; numbers and control characters in its form."""
     assert text == bytes_of(value)

@@ -1,4 +1,4 @@
-"""Web pages that ask the server, by way of somebody's browser."""
+"""Web pages that send requests through a user's browser."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ LOAD = "/v2/repository/models/any/load"
         {"Origin": "http://10.0.0.7:8000", "Host": "10.0.0.7:8000"},
     ],
 )
-def test_this_machines_own_pages_may_ask(headers: dict[str, str]) -> None:
-    """And whatever is no browser; and a page of the very address that is served."""
+def test_pages_of_this_machine_are_allowed(headers: dict[str, str]) -> None:
+    """And clients that are not browsers; and a page of the served address itself."""
     assert not is_foreign(headers)
 
 
@@ -40,14 +40,14 @@ def test_this_machines_own_pages_may_ask(headers: dict[str, str]) -> None:
     ],
     ids=["site", "file", "empty", "broken", "like", "neighbour", "rebound"],
 )
-def test_pages_from_elsewhere_may_not(headers: dict[str, str]) -> None:
-    """Nor one whose name was made to mean this machine."""
+def test_pages_of_other_machines_are_refused(headers: dict[str, str]) -> None:
+    """Even if their name resolves to this machine."""
     assert is_foreign(headers)
 
 
-def test_a_page_from_elsewhere_loads_no_model(http_served: Any) -> None:
+def test_a_page_of_another_machine_cannot_load_a_model(http_served: Any) -> None:
     """It would run its own code."""
-    status, said = http_served.ask(LOAD, b"{}", Origin="https://example.com")
+    status, found = http_served.ask(LOAD, b"{}", Origin="https://example.com")
 
     assert 403 == status
-    assert said["error"].startswith("a web page from another machine may not")
+    assert found["error"].startswith("a web page from another machine may not")

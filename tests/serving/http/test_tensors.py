@@ -1,4 +1,4 @@
-"""Elements in JSON and bytes of tensors, both ways."""
+"""Tensors in JSON and in binary form, both ways."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ TYPES = {
 
 @pytest.mark.parametrize("datatype", TYPES)
 @given(data=st.data())
-def test_elements_come_back(datatype: str, data: st.DataObject) -> None:
-    """Whatever they are, and however they were nested."""
+def test_elements_survive_a_round_trip(datatype: str, data: st.DataObject) -> None:
+    """Of every datatype, and nested in any way."""
     elements = data.draw(st.lists(TYPES[datatype], max_size=8))
     nested = [elements[:2], [[each] for each in elements[2:]]]
 
@@ -49,8 +49,8 @@ def test_elements_come_back(datatype: str, data: st.DataObject) -> None:
         ("INT64", -(2**63), -(2**63)),
     ],
 )
-def test_whole_numbers_wrap(datatype: str, given_: int, expected: int) -> None:
-    """As those of Triton, which looks at no bounds."""
+def test_integers_wrap_around(datatype: str, given_: int, expected: int) -> None:
+    """As on Triton, which checks no range."""
     tensor = WireTensor("X", datatype, (1,), read("X", datatype, [given_], 1))
 
     assert [expected] == elements_of(tensor)
@@ -76,8 +76,10 @@ def test_a_number_beyond_its_type_is_infinite() -> None:
         ),
     ],
 )
-def test_elements_that_are_none(datatype: str, data: list[object], text: str) -> None:
-    """Those beyond the shape are not looked at."""
+def test_invalid_elements_are_refused(
+    datatype: str, data: list[object], text: str
+) -> None:
+    """Elements beyond the shape are not checked."""
     with pytest.raises(RequestError) as caught:
         read("X", datatype, data, 2)
 
@@ -85,8 +87,8 @@ def test_elements_that_are_none(datatype: str, data: list[object], text: str) ->
 
 
 @given(st.binary(), st.sampled_from(["gzip", "deflate", "identity"]))
-def test_what_is_packed_is_unpacked(body: bytes, encoding: str) -> None:
-    """Either way, whichever the header names."""
+def test_a_compressed_body_is_decompressed(body: bytes, encoding: str) -> None:
+    """With either compression, whichever the header names."""
     headers = {"Content-Encoding": encoding}
     sent = compressed(body, encoding)
 
@@ -94,7 +96,7 @@ def test_what_is_packed_is_unpacked(body: bytes, encoding: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["=", "A", "\u00e9", "A=\n"], ids=repr)
-def test_base64_takes_a_few_times_its_size(text: str) -> None:
+def test_base64_needs_a_few_times_its_size(text: str) -> None:
     """Whatever its characters are."""
     text *= 2_000_000 // len(text)
     size = len(text.encode())
@@ -120,5 +122,5 @@ def test_base64_takes_a_few_times_its_size(text: str) -> None:
     ],
 )
 def test_base64_is_read_leniently(text: str, found: bytes) -> None:
-    """As libb64 does: what is no letter of it is passed over."""
+    """As by libb64: characters outside the alphabet are ignored."""
     assert found == decode_base64(text)

@@ -107,24 +107,13 @@ _FIELDS: dict[str, _Read] = {
     "copies": _listed(call_values.copy),
     "device_use": lambda v, _: call_values.device_use(v),
 }
-"""Every field of a span but its index, which is its row."""
+"""Every field of a span except its index, which is its row."""
 _OF_DEVICES = ("copies", "device_use")
-"""Columns of runs on a device; other files, and older ones, do not have them."""
+"""Columns of runs on a device, which other files do not have."""
 
 
 def read_spans(value: Any, models: int, tensors: Tensors) -> tuple[Span, ...]:
-    """Return the spans of columns that anybody may have written.
-
-    Parameters
-    ----------
-    models
-        How many models there are.
-
-    Raises
-    ------
-    Malformed
-        They are none.
-    """
+    """Return the spans of untrusted columns; ``models`` is the number of models."""
     columns = checked.table(value)
     size = len(checked.listed(columns.get("parent"), lambda each: each))
     read: dict[str, list[Any]] = {}
@@ -136,7 +125,7 @@ def read_spans(value: Any, models: int, tensors: Tensors) -> tuple[Span, ...]:
     for row, (parent, model) in enumerate(
         zip(read["parent"], read["model"], strict=True)
     ):
-        # A caller stands before its calls, so that no call is below itself.
+        # A caller precedes its calls, so that no call is its own ancestor.
         if parent >= row or model >= models:
             raise Malformed(f"call {row} with caller {parent} and model {model}")
     named = (

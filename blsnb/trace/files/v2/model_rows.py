@@ -1,4 +1,4 @@
-"""Models of a run file, version 2, and what is known of calls that it lacks."""
+"""Rows of models, counted calls, gaps and drops of a run file, version 2."""
 
 from __future__ import annotations
 
