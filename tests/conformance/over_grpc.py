@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Servers reached over gRPC: Triton, and blsnb if the session says so."""
-=======
 """gRPC requests of conformance tests to Triton and to blsnb."""
->>>>>>> main
 
 from __future__ import annotations
 
@@ -18,11 +14,7 @@ from .targets import Answer, Failure, Request, Value
 
 
 class OverGrpc:
-<<<<<<< HEAD
-    """Sends requests by a service stub, and reads responses."""
-=======
     """Sends requests to a server, and reads its responses."""
->>>>>>> main
 
     stub: Any
 
@@ -63,11 +55,7 @@ class OverGrpc:
             return list(pool.map(self.stream, requests))
 
     def streamed(self, reply: pb.ModelStreamInferResponse) -> Answer:
-<<<<<<< HEAD
-        """Return the contents of one message of a stream."""
-=======
         """Return the content of a response on a stream."""
->>>>>>> main
         said = reply.infer_response.parameters.get("triton_final_response")
         final = None if said is None else said.bool_param
         if reply.error_message:
@@ -77,22 +65,14 @@ class OverGrpc:
         return replace(self.answer_of(reply.infer_response), final=final)
 
     def outcome(self, future: Any) -> Answer:
-<<<<<<< HEAD
-        """Wait for a call, and return its result."""
-=======
         """Wait for a call, and return its response or error."""
->>>>>>> main
         try:
             return self.answer_of(future.result())
         except grpc.RpcError as error:
             return Answer(error=self.failure(error))
 
     def answer_of(self, reply: pb.ModelInferResponse) -> Answer:
-<<<<<<< HEAD
-        """Return the contents of a response."""
-=======
         """Return the content of a response."""
->>>>>>> main
         pairs = zip(reply.outputs, reply.raw_output_contents, strict=True)
         outputs = {
             output.name: Value(output.datatype, tuple(output.shape), data)
@@ -101,11 +81,7 @@ class OverGrpc:
         return Answer(outputs)
 
     def failure(self, error: Any) -> Failure:
-<<<<<<< HEAD
-        """Return a gRPC error."""
-=======
         """Return the status and the details of an error."""
->>>>>>> main
         text = self.normalised(error.details() or "")
         # gRPC's own words for one thing.
         text = text.replace("Stream removed (Deadline Exceeded)", "Deadline Exceeded")
@@ -113,11 +89,7 @@ class OverGrpc:
 
 
 def message(request: Request) -> pb.ModelInferRequest:
-<<<<<<< HEAD
-    """Return the unvalidated message of a request."""
-=======
     """Return a request message, unchecked."""
->>>>>>> main
     built = pb.ModelInferRequest(
         model_name=request.model, model_version=request.version, id=request.id
     )

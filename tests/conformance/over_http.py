@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Servers of one test, reached over HTTP: a real one, and blsnb."""
-=======
 """HTTP requests of conformance tests to Triton and to blsnb."""
->>>>>>> main
 
 from __future__ import annotations
 
@@ -71,11 +67,7 @@ class End:
     _there: set[str] = field(default_factory=set)
 
     def ask(self, ask: Ask, port: int = 0) -> list[Any]:
-<<<<<<< HEAD
-        """Return status, type and body; a JSON body as its value."""
-=======
         """Return status, content type and body; the value of a JSON body."""
->>>>>>> main
         body, headers = ask.encoded()
         verb = ask.verb or ("GET" if body is None else "POST")
         connection = http.client.HTTPConnection(HOST, port or self.port, timeout=CALL_S)
@@ -128,11 +120,7 @@ class End:
         self.have(model)
 
     def forget(self, model: str) -> None:
-<<<<<<< HEAD
-        """Record that a model is no longer loaded."""
-=======
         """Note that a model is no longer loaded."""
->>>>>>> main
         self._there.discard(model)
 
     def place(self, model: str) -> None:

@@ -24,11 +24,7 @@ def values(result: Any, name: str = "Y") -> list[Any]:
     return result.as_numpy(name).tolist()
 
 
-<<<<<<< HEAD
 def callback_arguments(result: Any, error: Any) -> list[Any]:
-=======
-def seen(result: Any, error: Any) -> list[Any]:
->>>>>>> main
     """Return the arguments of a callback."""
     if error is not None:
         return ["error", str(error)]
@@ -55,11 +51,7 @@ def stream(
 
 
 def test_a_request_is_answered(agree, beside):
-<<<<<<< HEAD
-    """The response has the id and only the requested outputs."""
-=======
     """Synchronously, with an id and only the requested outputs."""
->>>>>>> main
 
     def case(target):
         with connected(beside(target), "same") as client:
@@ -74,11 +66,7 @@ def test_a_request_is_answered(agree, beside):
 
 
 def test_requests_are_answered_by_callback(agree, beside):
-<<<<<<< HEAD
-    """Each receives its own response, in any order."""
-=======
     """Each with its own response, in any order."""
->>>>>>> main
 
     def case(target):
         with connected(beside(target), "same") as client:
@@ -120,11 +108,7 @@ def test_coroutines_are_answered(agree, beside):
 
 
 def test_a_stream_answers_in_order(agree, beside):
-<<<<<<< HEAD
-    """Responses are in the order of the requests, however long one takes."""
-=======
     """A model that responds once to each request; some take longer."""
->>>>>>> main
 
     def case(target):
         with connected(beside(target), "slow") as client:
@@ -166,11 +150,7 @@ def test_no_response_is_only_a_flag(agree, beside):
 
 
 def test_a_stream_goes_on_after_a_refusal(agree, beside):
-<<<<<<< HEAD
-    """The refusal is at its position among the responses."""
-=======
     """The error is in its place among the responses."""
->>>>>>> main
 
     def case(target):
         with connected(beside(target), "same") as client:
@@ -229,11 +209,7 @@ def test_bf16_travels(agree, beside):
 
 
 def test_shared_memory_takes_inputs_and_outputs(agree, beside):
-<<<<<<< HEAD
-    """A region holds both; registrations can be queried."""
-=======
     """A region holds both; the status lists it."""
->>>>>>> main
 
     def case(target):
         key = f"/blsnb_{os.getpid()}_{target.name}"

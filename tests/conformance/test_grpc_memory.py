@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Shared memory of gRPC clients: registrations, and their use in requests."""
-=======
 """Shared memory over gRPC: registered regions, and the parts that requests name."""
->>>>>>> main
 
 from __future__ import annotations
 
@@ -40,11 +36,7 @@ IN_MEMORY = {
 
 
 def test_inputs_and_outputs_in_shared_memory(agree, beside):
-<<<<<<< HEAD
-    """Each region must exist, and its parameters must have the right types."""
-=======
     """Each part must exist, with parameters of the right types."""
->>>>>>> main
 
     def case(target):
         key = f"/blsnb_texts_{os.getpid()}_{target.name}"
@@ -79,11 +71,7 @@ def parts(change: dict[str, Any]) -> list[pb.ModelInferRequest]:
 
 
 def test_shared_memory_goes_with_little_else(agree, beside):
-<<<<<<< HEAD
-    """Contents and classification are refused; a part alone is ignored."""
-=======
     """Neither with contents nor with classes; a region needs a size."""
->>>>>>> main
 
     def case(target):
         part = {REGION: "unknown", SIZE: 8}

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""tritonclient's model control over gRPC, and information on models."""
-=======
 """tritonclient's model control and metadata over gRPC."""
->>>>>>> main
 
 from __future__ import annotations
 
@@ -64,11 +60,7 @@ def test_a_load_that_fails_says_why(agree, beside):
 
 
 def test_the_server_describes_itself_and_its_models(agree, beside):
-<<<<<<< HEAD
-    """Configuration, metadata and statistics agree, except for durations."""
-=======
     """Configuration, metadata and statistics agree, except for measured times."""
->>>>>>> main
 
     def case(target):
         with connected(beside(target), "described") as client:
@@ -88,11 +80,7 @@ def test_the_server_describes_itself_and_its_models(agree, beside):
 
 
 def counted(client, name, requests):
-<<<<<<< HEAD
-    """Return the statistics of a model; Triton counts shortly after the response."""
-=======
     """Return the statistics of a model, once Triton has counted a response."""
->>>>>>> main
 
     def rows():
         return client.get_inference_statistics(name).model_stats
@@ -117,11 +105,7 @@ def test_what_is_counted_of_requests_agrees(agree, beside):
 
 
 def test_the_index_has_a_row_for_each_version(agree, beside):
-<<<<<<< HEAD
-    """Models in the repository have rows; loaded ones have a state."""
-=======
     """Of all models in the repository; loaded ones have a state."""
->>>>>>> main
 
     def case(target):
         with connected(beside(target), "same") as client:
@@ -135,11 +119,7 @@ def test_the_index_has_a_row_for_each_version(agree, beside):
 @rows("r3.2/non-numeric-version-in-url")
 @pytest.mark.parametrize("version", ["abc", "-1", "9", "0", "-x"])
 def test_a_version_that_is_none_is_refused(agree, beside, version):
-<<<<<<< HEAD
-    """By every method that takes a version."""
-=======
     """By every call that takes a version."""
->>>>>>> main
 
     def case(target):
         with connected(beside(target), "same") as client:
@@ -161,9 +141,5 @@ def test_a_version_that_is_none_is_refused(agree, beside, version):
 
 
 def test_the_models_of_these_flows_are_complete():
-<<<<<<< HEAD
-    """The strict server loads them."""
-=======
     """So that a real server can load them."""
->>>>>>> main
     assert "dims" in config("same_int8")

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Trace and log settings, read and changed over gRPC."""
-=======
 """Trace and log settings over gRPC."""
->>>>>>> main
 
 from __future__ import annotations
 
@@ -18,11 +14,7 @@ from .served_models import line
 
 
 def trace(wire: Line, settings: Mapping[str, Sequence[str]], model: str = "") -> Any:
-<<<<<<< HEAD
-    """Change trace settings; return those in effect."""
-=======
     """Change the trace settings; return those in force."""
->>>>>>> main
     asked = pb.TraceSettingRequest(model_name=model)
     for name, values in settings.items():
         asked.settings[name].value.extend(values)

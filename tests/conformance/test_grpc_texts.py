@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Checks, texts and limits of the gRPC end point itself."""
-=======
 """Checks and error texts of gRPC's end point."""
->>>>>>> main
 
 from __future__ import annotations
 
@@ -35,11 +31,7 @@ CONTENTS = {
 
 @pytest.mark.parametrize("name", CONTENTS)
 def test_explicit_contents(agree, beside, name):
-<<<<<<< HEAD
-    """They replace raw contents if they have the type of the input."""
-=======
     """They replace raw contents, if the field is that of the datatype."""
->>>>>>> main
     contents, more = CONTENTS[name]
 
     def case(target):
@@ -83,11 +75,7 @@ def test_explicit_contents_of_every_type(agree, beside):
 
 
 def test_raw_contents_must_be_there(agree, beside):
-<<<<<<< HEAD
-    """One for each input, with the size of its shape; further ones are ignored."""
-=======
     """One for each input, with the size of its shape; more are ignored."""
->>>>>>> main
 
     def case(target):
         more = request("net_same", **TWO)
@@ -123,11 +111,7 @@ def test_raw_contents_must_be_there(agree, beside):
     ],
 )
 def test_parameters_have_types(agree, beside, name):
-<<<<<<< HEAD
-    """Reserved parameters are checked; the model receives the others."""
-=======
     """Those that are fields of the request; the model receives the others."""
->>>>>>> main
 
     def case(target):
         with line(beside(target), "told") as wire:
@@ -168,11 +152,7 @@ def test_classes_are_counted(agree, beside):
 
 
 def test_classes_are_of_numbers(agree, beside):
-<<<<<<< HEAD
-    """Equal ones are ordered by their index."""
-=======
     """Equal elements are in the order of their index."""
->>>>>>> main
 
     def case(target):
         values = {
@@ -223,11 +203,7 @@ STREAMED = {
 
 @pytest.mark.parametrize("name", STREAMED)
 def test_messages_of_a_stream(agree, beside, name):
-<<<<<<< HEAD
-    """Their fields, and those that are omitted."""
-=======
     """Fields that are set, and fields that are not."""
->>>>>>> main
 
     def case(target):
         with line(beside(target), "same", "each", "sum") as wire:
@@ -237,11 +213,7 @@ def test_messages_of_a_stream(agree, beside, name):
 
 
 def test_what_is_no_request(agree, beside):
-<<<<<<< HEAD
-    """Invalid bytes, unknown methods, and gRPC's own health service."""
-=======
     """Malformed messages, unknown methods; and gRPC's health check."""
->>>>>>> main
 
     def case(target):
         service = "/inference.GRPCInferenceService/"
@@ -283,11 +255,7 @@ LOADS = {
 @rows({"an unknown parameter": "r1.4/any-other-key"})
 @pytest.mark.parametrize("name", LOADS)
 def test_a_load_has_parameters(agree, beside, name):
-<<<<<<< HEAD
-    """A configuration and files; others are refused."""
-=======
     """A configuration and files; no others."""
->>>>>>> main
     model, parameters = LOADS[name]
 
     def case(target):

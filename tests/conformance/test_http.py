@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Information and control over HTTP."""
-=======
 """Metadata, repository and metrics over HTTP, beside the real server."""
->>>>>>> main
 
 from __future__ import annotations
 
@@ -135,11 +131,7 @@ def test_statistics(agree: Agree, served: Served) -> None:
 
 @rows("r6.2/get-8002-metrics")
 def test_the_metrics_page(agree: Agree, served: Served) -> None:
-<<<<<<< HEAD
-    """It has a port of its own; other paths there are empty pages."""
-=======
     """It has its own port; any other path there is an empty page."""
->>>>>>> main
 
     def case(target: Target) -> list[Any]:
         end = served(target).have("add")

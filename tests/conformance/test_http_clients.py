@@ -137,11 +137,7 @@ def test_what_goes_with_a_request(agree: Agree, served: Served) -> None:
 
 
 def test_strings(agree: Agree, served: Served) -> None:
-<<<<<<< HEAD
-    """Any bytes in binary form, only text in JSON."""
-=======
     """Any bytes; over JSON only texts."""
->>>>>>> main
 
     def case(target: Target) -> list[Any]:
         with connected(served(target).have("texts")) as client:
@@ -172,11 +168,7 @@ def test_classes(agree: Agree, served: Served) -> None:
 
 
 def test_async_infer(agree: Agree, served: Served) -> None:
-<<<<<<< HEAD
-    """Concurrent requests receive their own responses."""
-=======
     """Several requests at once, each with its own response."""
->>>>>>> main
 
     def case(target: Target) -> list[Any]:
         with connected(served(target).have("add")) as client:

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""HTTP connections: limits of requests, and who closes the connection."""
-=======
 """Connections over HTTP: where requests begin and end, and clients that disconnect."""
->>>>>>> main
 
 from __future__ import annotations
 
@@ -46,11 +42,7 @@ LIVE = b"GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n"
 def post(
     body: bytes = BODY, *more: bytes, length: int | None = None, version: bytes = b"1.1"
 ) -> bytes:
-<<<<<<< HEAD
-    """Return the bytes of an inference request."""
-=======
     """Return an inference request as bytes."""
->>>>>>> main
     said = b"Content-Length: %d" % (len(body) if length is None else length)
     lines = [b"POST %b HTTP/%b" % (INFER, version), b"Host: x", said, *more]
     return b"\r\n".join([*lines, b"", body])
@@ -64,21 +56,13 @@ def chunks(*parts: bytes, after: bytes = b"") -> bytes:
 
 
 def in_bytes(sent: bytes) -> list[bytes]:
-<<<<<<< HEAD
-    """Return a request in parts; the real server may fail in the middle of a path."""
-=======
     """Return a request in parts; the real server may misread a divided path."""
->>>>>>> main
     line, end, rest = sent.partition(b"\r\n")
     return [line + end, *(bytes([each]) for each in rest)]
 
 
 class Line:
-<<<<<<< HEAD
-    """A connection and the responses on it."""
-=======
     """A connection, and what was received on it."""
->>>>>>> main
 
     def __init__(self, end: End) -> None:
         self.socket = socket.create_connection((HOST, end.port), timeout=CALL_S)
@@ -99,11 +83,7 @@ class Line:
             return
 
     def answer(self, verb: str = "GET") -> Any:
-<<<<<<< HEAD
-        """Return the contents of a response, or that the connection is closed."""
-=======
         """Return the next response, or that the connection is closed."""
->>>>>>> main
         try:
             line = self._file.readline()
             if not line:
@@ -118,11 +98,7 @@ class Line:
         return [version, int(status), *said, body.decode("latin-1")]
 
     def then(self) -> Any:
-<<<<<<< HEAD
-        """Return the result of another request."""
-=======
         """Return the response to another request."""
->>>>>>> main
         self.send(LIVE)
         return self.answer()
 
@@ -260,11 +236,7 @@ BROKEN: dict[str, bytes] = {
 def test_what_is_no_http_ends_the_connection(
     agree: Agree, served: Served, name: str
 ) -> None:
-<<<<<<< HEAD
-    """The start of the next request is unknown."""
-=======
     """The begin of the next request would be unknown."""
->>>>>>> main
 
     def case(target: Target) -> Any:
         with Line(served(target)) as line:
@@ -313,11 +285,7 @@ def test_requests_that_are_sent_ahead(agree: Agree, served: Served) -> None:
 
 @pytest.mark.parametrize("path", [INFER, b"/v2", b"/v2/health/live"])
 def test_a_head_is_asked_for(agree: Agree, served: Served, path: bytes) -> None:
-<<<<<<< HEAD
-    """No end point accepts HEAD; its response has no body."""
-=======
     """No path supports the method; clients expect no body."""
->>>>>>> main
 
     def case(target: Target) -> Any:
         with Line(served(target)) as line:
@@ -388,11 +356,7 @@ ASKED: dict[str, Any] = {
 }
 
 
-<<<<<<< HEAD
 def exists(path: Path) -> bool:
-=======
-def seen(path: Path) -> bool:
->>>>>>> main
     """Wait until a file exists."""
     return until(path.exists)
 
@@ -420,11 +384,7 @@ def waiting(served: Served) -> Callable[[Target, str], End]:
 
 
 def test_who_has_sent_all_that_it_will(agree: Agree, waiting: Any) -> None:
-<<<<<<< HEAD
-    """A half-closed connection receives its response."""
-=======
     """It may wait for the response."""
->>>>>>> main
 
     def case(target: Target) -> Any:
         name = "half"
@@ -448,11 +408,7 @@ def test_who_has_sent_all_that_it_will(agree: Agree, waiting: Any) -> None:
 def test_who_leaves_before_its_answer_cancels_nothing(
     agree: Agree, waiting: Any, kind: str
 ) -> None:
-<<<<<<< HEAD
-    """The model continues, and cannot know."""
-=======
     """The model continues, and cannot see it."""
->>>>>>> main
 
     def case(target: Target) -> Any:
         name = f"left_{kind}"
@@ -470,11 +426,7 @@ def test_who_leaves_before_its_answer_cancels_nothing(
 
 
 def test_who_leaves_a_stream_cancels_it(agree: Agree, waiting: Any) -> None:
-<<<<<<< HEAD
-    """The model can query it."""
-=======
     """The model can check that."""
->>>>>>> main
 
     def case(target: Target) -> Any:
         end = waiting(target, "streaming")

@@ -105,11 +105,7 @@ ASKED = {
 )
 @pytest.mark.parametrize("asks", ASKED.values(), ids=ASKED)
 def test_generate(agree: Agree, served: Served, asks: list[Ask]) -> None:
-<<<<<<< HEAD
-    """Status, type and body of the response to an object."""
-=======
     """Status, content type and body for an object."""
->>>>>>> main
     agree(lambda target: served(target).have(*MODELS).each(asks))
 
 
@@ -140,11 +136,7 @@ SENT = {
 def test_a_model_that_answers_as_often_as_it_likes(
     agree: Agree, served: Served, code: str
 ) -> None:
-<<<<<<< HEAD
-    """Generate takes one response; a stream takes all, including errors."""
-=======
     """Generate expects one response; a stream accepts any number, and errors."""
->>>>>>> main
     body = {"CODE": SENDER + code, "id": "q"}
     asks = [
         ask("script_decoupled", body, kind) for kind in ("generate", "generate_stream")
@@ -155,11 +147,7 @@ def test_a_model_that_answers_as_often_as_it_likes(
 
 @rows("r6.4/generate_stream")
 def test_a_stream_of_one(agree: Agree, served: Served) -> None:
-<<<<<<< HEAD
-    """Every model can be used so."""
-=======
     """Any model supports it."""
->>>>>>> main
     codes = (ANSWER, "returned = [failure('gen err')]", "raise ValueError('boom')")
     asks = [ask("script", {"CODE": each}, "generate_stream") for each in codes]
 

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Inference over HTTP: valid and invalid bodies."""
-=======
 """Inference over HTTP, beside the real server: valid and invalid bodies."""
->>>>>>> main
 
 from __future__ import annotations
 
@@ -42,11 +38,7 @@ def add(**fields: Any) -> Ask:
 
 
 def first(**fields: Any) -> Ask:
-<<<<<<< HEAD
-    """Return a request with a changed first input."""
-=======
     """Return a request with another first input."""
->>>>>>> main
     return Ask(ADD, {"inputs": [given("A", **fields), given("B")]})
 
 
@@ -64,11 +56,7 @@ def outputs(*named: Any) -> Ask:
 
 
 def parameters(value: Any) -> Ask:
-<<<<<<< HEAD
-    """Return a request with parameters, which the model returns."""
-=======
     """Return a request with parameters, which the model reports."""
->>>>>>> main
     wanted = [{"name": "REPORT"}]
     return Ask(ECHO, {"inputs": [], "parameters": value, "outputs": wanted})
 
@@ -336,11 +324,7 @@ ASKED = {
 )
 @pytest.mark.parametrize("asks", ASKED.values(), ids=ASKED)
 def test_a_body(agree: Agree, served: Served, asks: list[Ask]) -> None:
-<<<<<<< HEAD
-    """Status, type and body of the response."""
-=======
     """Status, content type and body of the response."""
->>>>>>> main
     agree(lambda target: served(target).have(*MODELS, "script_decoupled").each(asks))
 
 
