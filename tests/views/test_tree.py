@@ -23,7 +23,7 @@ def test_a_line_has_model_calls_time_and_failures():
 
 
 def test_notes_are_below_the_line_of_their_call():
-    """A line of many calls has the first few notes, each once, and the number of others."""
+    """A line has the first notes of its calls, each once, and the number of others."""
     script = Script()
     script.model("outer")
     script.model("inner")

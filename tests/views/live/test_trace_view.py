@@ -43,14 +43,14 @@ def view():
     shown.close()
 
 
-def test_an_unknown_keyword_is_refused():
-    """A misspelled trait is an error here, not silence."""
+def test_an_unknown_keyword_is_rejected():
+    """A misspelled trait is an error."""
     with pytest.raises(TypeError, match="no trait 'selection'"):
         TraceView(invoice_run, selection=3)
 
 
-def test_selection_and_filter_are_traits_that_can_be_given_and_observed(view):
-    """A notebook can follow what its reader looks at."""
+def test_selection_and_filter_are_traits(view):
+    """A notebook can set and observe them."""
     seen = []
     view.observe(lambda change: seen.append(change["new"]), "selected")
     view.selected = 4
@@ -60,8 +60,8 @@ def test_selection_and_filter_are_traits_that_can_be_given_and_observed(view):
     assert {"selected", "filter", "height"} <= set(view.keys)
 
 
-def test_a_baseline_is_a_trait_that_can_be_given_and_changed(view):
-    """The page gets the whole run anew, with the one that it is compared with."""
+def test_the_baseline_is_a_trait(view):
+    """A change sends the whole run with its baseline."""
     view.baseline = SimpleNamespace(trace=edited_run())
     [(message, [buffer])] = view.sent
     header = message["header"]
