@@ -29,7 +29,7 @@ from blsnb.trace.spans import Span
 
 MOST_ID = (1 << 31) - 1
 """Largest call id: columns of pages are 32 bits wide."""
-_LATER = (
+LATER_TIMES = (
     "queue_start_ns",
     "compute_start_ns",
     "compute_input_end_ns",
@@ -69,7 +69,7 @@ _OWN: dict[str, Column] = {
     "batch": integers(0, U4),
     "batching": lists(call_values.batching),
     "request_start_ns": TIME,
-    **dict.fromkeys(_LATER, optional_integers(-NS, NS)),
+    **dict.fromkeys(LATER_TIMES, optional_integers(-NS, NS)),
     "response_count": integers(0, U4),
     "error": texts(),
     "error_code": texts(),
@@ -100,7 +100,7 @@ def write_calls(
         "parent": list(parents),
         "model": list(models),
         **{name: [getattr(span, name) for span in spans] for name in _PLAIN},
-        **{name: _later(name, spans) for name in _LATER},
+        **{name: _later(name, spans) for name in LATER_TIMES},
         **_write_requests(spans),
     }
     for name, write in _CONVERTED.items():
@@ -126,7 +126,7 @@ _CONVERTED: dict[str, Callable[[Any], Any]] = {
     "response_parameters": call_values.write_parameters,
 }
 _PLAIN = [
-    name for name in _OWN if name not in ("parent", "model", *_LATER, *_CONVERTED)
+    name for name in _OWN if name not in ("parent", "model", *LATER_TIMES, *_CONVERTED)
 ]
 """Fields of a span that are written without conversion."""
 
@@ -177,7 +177,7 @@ def read_calls(
     _IDS.read(ids)
     columns = dict(read_columns(value, _known(tensors), len(ids)))
     starts = columns["request_start_ns"] = list(columns["request_start_ns"])
-    for name in _LATER:
+    for name in LATER_TIMES:
         columns[name] = _times(starts, columns[name])
     given = zip(*(columns.pop(name) for name in _REQUEST), strict=True)
     columns["request_fields"] = _requests(given)
