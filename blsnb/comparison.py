@@ -1,4 +1,4 @@
-"""Comparison: two runs side by side, usually before and after an edit."""
+"""Comparison: a run beside an earlier one."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ if TYPE_CHECKING:
 
 
 class Traced(Protocol):
-    """What can be compared: a run."""
+    """A run."""
 
     @property
     def trace(self) -> Trace:
-        """Its calls, as values."""
+        """The calls, as values."""
 
 
 class Comparison:
-    """A run beside an earlier one, its baseline.
+    """A run beside an earlier one, such as one before an edit.
 
-    In a notebook it shows itself; ``print(comparison)`` says the same in words.
+    A notebook displays it; ``print(comparison)`` describes it in words.
 
     Parameters
     ----------
-    this, baseline
-        The run that is looked at, and the one that it is compared with.
+    this
+        The later run.
+    baseline
+        The earlier run.
     """
 
     def __init__(self, this: Traced, baseline: Traced) -> None:
@@ -45,37 +47,37 @@ class Comparison:
         return f"<Comparison {heading(self._traces.this)}: {words}>"
 
     def __str__(self) -> str:
-        """Return the comparison as text: both times of each row, and what differs."""
+        """Return the comparison as text: times of both runs, and the differences."""
         from blsnb.views.tree import tree
 
         return tree(self._traces)
 
     @property
     def trace(self) -> TraceComparison:
-        """The calls of both, as values."""
+        """The calls of both runs, as values."""
         return self._traces
 
     @property
     def changes(self) -> list[CallChange]:
-        """What is different about the calls that both runs have, in their order."""
+        """Differences of the calls that both runs have, in the order of the calls."""
         return [self._traces.changes[row] for row in sorted(self._traces.changes)]
 
     @property
     def new(self) -> list[Span]:
-        """The calls that the baseline does not have."""
+        """Calls of this run that the baseline does not have."""
         return [self._traces.this.spans[row] for row in self._traces.alignment.new]
 
     @property
     def missing(self) -> list[Span]:
-        """The calls of the baseline that were not made again."""
+        """Calls of the baseline that this run does not have."""
         before = self._traces.baseline.spans
         return [before[row] for row in self._traces.alignment.missing]
 
     @property
     def not_compared(self) -> dict[str, list[Span]]:
-        """The calls of which not everything could be compared: why, and which.
+        """Calls that could not be compared completely, by reason.
 
-        Values may not have been kept or recorded, or a call may still run.
+        Values may not be recorded or no longer kept, or a call may be running.
         """
         spans = self._traces.this.spans
         return {
@@ -85,7 +87,7 @@ class Comparison:
 
     @property
     def differences(self) -> list[TensorDifference]:
-        """In what the answers to the requests from outside differ."""
+        """Differences between the outputs of the client requests."""
         return [
             tensor.difference
             for row in self._traces.this.roots
@@ -95,20 +97,32 @@ class Comparison:
         ]
 
     def widget(self) -> Any:
-        """Return the connected widget: slices of tensors come from the kernel."""
+        """Return the connected widget, which reads tensors from the kernel."""
         from blsnb.views.live.trace_view import TraceView
 
         return TraceView(lambda: self._traces.this, baseline=self.baseline)
 
     def save(self, path: str | Path) -> Path:
-        """Write the comparison as a web page that needs no kernel and no network.
+        """Write the comparison as a web page that needs neither kernel nor network.
+
+        Parameters
+        ----------
+        path
+            The file to write, ending in ``.html``.
+
+        Returns
+        -------
+        Path
+            The written file.
 
         Raises
         ------
+        TypeError
+            The path has the wrong type.
         ValueError
             The suffix is not ``.html``.
         OSError
-            The file cannot be written; what stood there before still does.
+            The file cannot be written; an existing one is unchanged.
         """
         from blsnb.files.whole import whole_file
         from blsnb.views.documents import document

@@ -1,20 +1,20 @@
-"""What blsnb itself raises; what model code sees has Triton's classes instead.
+"""Errors that blsnb raises to its users. Model code sees Triton's classes instead.
 
 ::
 
     BlsnbError
     ├── InferenceError        a request failed: Triton's text and code
-    │   ├── WouldHang         Triton would wait for ever here
-    │   └── OutOfResourcesError   no thread, descriptor or memory is left for it
-    ├── InputError            a value given to infer() is none that Triton has
+    │   ├── WouldHang         Triton would never answer
+    │   └── OutOfResourcesError   no thread, descriptor or memory was left
+    ├── InputError            an argument of a request has a wrong type
     ├── ModelLoadError        a model could not be loaded: Triton's text
     ├── ModelConfigError      a configuration is invalid
-    ├── ModelSourceError      a cell is no model
-    ├── BackendError          a backend cannot load a model, or answer requests
+    ├── ModelSourceError      a cell is not the source of a model
+    ├── BackendError          a backend cannot load a model, or execute requests
     ├── ServerClosedError     the server was closed
     ├── RepositoryError       a folder or file of a model repository cannot be used
-    ├── TritonServerError     a real Triton server cannot be started, reached or asked
-    ├── TraceError            a recorded value is asked for that is not there
+    ├── TritonServerError     a real Triton server cannot be installed, started, reached
+    ├── TraceError            a recorded call or value is not available
     └── TraceFileError        a file is neither a Triton trace nor a saved run
 """
 
@@ -24,11 +24,11 @@ from collections.abc import Mapping
 from typing import Any
 
 OUT_OF_RESOURCES = "RESOURCE_EXHAUSTED"
-"""Code of a request for which no thread, descriptor or memory is left: gRPC's name."""
+"""Code of a request without a thread, descriptor or memory left: gRPC's name."""
 
 
 class BlsnbError(Exception):
-    """Root of everything that blsnb raises to its user."""
+    """Base of the errors that blsnb raises to its users."""
 
 
 class InferenceError(BlsnbError):
@@ -37,13 +37,13 @@ class InferenceError(BlsnbError):
     Parameters
     ----------
     message
-        The status details, exactly as Triton words them.
+        Triton's text, unchanged.
     code
         Triton's name of the code, such as ``"INVALID_ARG"``.
     run
-        The run of the failed request, so that it can be looked at.
+        The `Run` of the failed request, if there is one.
     advice
-        What to do about it; shown after the message, never part of it.
+        How to fix it; shown after the message.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class InferenceError(BlsnbError):
         self.advice = advice
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Leave the run out: it belongs to a server of this process."""
+        """Pickle without the run, which belongs to a server of this process."""
         return type(self), self.args, {**self.__dict__, "run": None}
 
     def __str__(self) -> str:
@@ -65,11 +65,17 @@ class InferenceError(BlsnbError):
 
 
 class WouldHang(InferenceError):
-    """Triton would wait here for ever; the message says why and how to mend it."""
+    """Triton would never answer; the message says why, and how to fix it."""
 
 
 class OutOfResourcesError(InferenceError):
-    """No thread, descriptor or memory is left for a request, which was not run."""
+    """A request was not run: no thread, descriptor or memory was left.
+
+    Parameters
+    ----------
+    message, code, run, advice
+        As of `InferenceError`.
+    """
 
     def __init__(
         self,
@@ -82,7 +88,7 @@ class OutOfResourcesError(InferenceError):
 
 
 class InputError(BlsnbError, TypeError):
-    """A value given to ``infer`` is of no type that Triton has, or does not convert."""
+    """An argument of a request has a wrong type, or an input does not convert."""
 
 
 class ModelLoadError(BlsnbError):
@@ -91,19 +97,19 @@ class ModelLoadError(BlsnbError):
     Parameters
     ----------
     message
-        What Triton's load call answers, to the letter.
+        Text of Triton's load call, unchanged.
     code
         Triton's name of the code.
     reason
         The cause, which Triton may show in its log only.
     advice
-        What to do about it.
+        How to fix it.
     reasons
-        What became of each version that was to be loaded, as the index tells it;
-        None where the model was not taken up.
+        Reason of each version, as in the repository index; None if the load failed
+        before any version was made.
     stage
-        Where it failed: ``"poll"`` before the model was taken up, ``"dependency"``
-        before it was made, else ``"create"``.
+        Step that failed: ``"poll"`` reads the folder, ``"dependency"`` resolves the
+        steps of an ensemble, ``"create"`` makes the model.
     """
 
     def __init__(
@@ -138,13 +144,13 @@ class ModelConfigError(BlsnbError):
     Parameters
     ----------
     message
-        Triton's text, to the letter.
+        Triton's text, unchanged.
     stage
-        Where Triton finds it: ``"poll"``, ``"create"`` or ``"dependency"``.
+        Step of Triton that fails: ``"poll"``, ``"create"`` or ``"dependency"``.
     code
         Triton's name of the code.
     advice
-        What to do about it.
+        How to fix it.
     """
 
     def __init__(
@@ -169,16 +175,19 @@ class ModelSourceError(BlsnbError):
 
 
 class BackendError(BlsnbError):
-    """Why a backend cannot load a model or execute requests; it reaches no user.
+    """A backend cannot load a model or execute requests.
+
+    Backends raise it. Users receive a `ModelLoadError` or an `InferenceError` with its
+    text.
 
     Parameters
     ----------
     text
-        As Triton's backend words it.
+        Text of Triton's backend.
     code
         Triton's name of the code.
     advice
-        What to do about it; never part of the text.
+        How to fix it; not part of the text.
     """
 
     def __init__(self, text: str, code: str = "INTERNAL", advice: str = "") -> None:
@@ -189,7 +198,13 @@ class BackendError(BlsnbError):
 
 
 class ServerClosedError(BlsnbError):
-    """The server was closed and takes no more requests."""
+    """The server was closed and accepts no more requests.
+
+    Parameters
+    ----------
+    message
+        What was closed, and what to do.
+    """
 
     def __init__(
         self, message: str = "the server was closed; make a new blsnb.Server()"
@@ -202,16 +217,16 @@ class RepositoryError(BlsnbError):
 
 
 class TritonServerError(BlsnbError):
-    """A real Triton server cannot be installed, started, reached or asked.
+    """A real Triton server cannot be installed, started or reached.
 
     Parameters
     ----------
     message
-        What went wrong, with its reason.
+        What failed, and why.
     log
-        The last lines that the server wrote.
+        Last lines of the server's log.
     advice
-        What to do about it.
+        How to fix it.
     """
 
     def __init__(self, message: str, log: str = "", advice: str = "") -> None:
@@ -225,8 +240,8 @@ class TritonServerError(BlsnbError):
 
 
 class TraceError(BlsnbError):
-    """A recorded value is asked for that the trace does not hold (any more)."""
+    """A recorded call or value is not available: never recorded, or no longer kept."""
 
 
 class TraceFileError(BlsnbError):
-    """A file holds no trace of a Triton server and no saved run, or too much."""
+    """A file is neither a Triton trace nor a saved run, or needs too much memory."""

@@ -42,78 +42,94 @@ if TYPE_CHECKING:
 class Server:
     """A Triton server in this process: models, requests, traces.
 
+    Use it as a context manager, or call `close`. A server that is garbage-collected
+    while it is open warns with `ResourceWarning`: its models, threads and private
+    folder then remain until the process ends. The default server of `blsnb.server`
+    never warns: it is closed when the process ends.
+
+    Methods refuse arguments of a wrong type with `TypeError`; those that run or change
+    models raise `ServerClosedError` once the server is closed.
+
     Parameters
     ----------
     model_repository
-        A folder of models, several, or none; models defined in the notebook have
-        a private folder beside them.
+        A folder of models on disk, or several. Models that are defined in Python have a
+        private folder beside them. None for the private folder alone.
     startup_models
-        Names of models to load at once, or ``"*"`` for all.
+        Names of the models to load at the start, or ``"*"`` for all.
     model_control_mode
-        ``"explicit"``: models are loaded and unloaded when asked for. ``"poll"``:
-        what is in the repository serves; every ``repository_poll_s`` seconds it is
-        looked at. ``"none"``: all models are loaded at the start.
+        ``"explicit"``: models are loaded and unloaded on request. ``"poll"``: the
+        models of the repository serve, and it is scanned every ``repository_poll_s``
+        seconds. ``"none"``: all models are loaded at the start.
     repository_poll_s
-        Seconds between two looks in mode ``"poll"``.
+        Seconds between two scans in mode ``"poll"``.
     model_config_name
-        Of the file in a model's ``configs`` that takes the place of its
-        ``config.pbtxt``, if it is there.
+        Name of a custom configuration: where a model has ``configs/NAME.pbtxt``, it
+        replaces ``config.pbtxt``.
     exit_on_error
-        Whether a model that does not load at the start is an error; else it is
-        logged.
+        Whether a model that does not load at the start raises `ModelLoadError`.
+        Otherwise the failure is logged.
     strict_model_config
-        Whether every model needs a ``config.pbtxt``, which nothing completes.
+        Whether every model needs a complete ``config.pbtxt``. Otherwise missing fields
+        are completed, as on Triton.
     triton_release
-        The release to agree with, such as ``"24.10"``; the newest known if None.
+        Release of Triton to follow, such as ``"24.10"``. None for the newest known one,
+        `blsnb.TRITON_RELEASE`.
     trace_level
-        ``"tensors"``, ``"timestamps"`` or ``"off"``.
+        ``"tensors"`` records calls with their tensors, ``"timestamps"`` calls without
+        values, ``"off"`` nothing.
     trace_budget_bytes
-        Bytes of tensor values that the trace keeps, in all runs that are not pinned by
-        `Run.keep`, newest runs first. Of a call without its values the times remain,
-        and the names, types, shapes and sizes of its tensors.
+        Maximum number of bytes of tensor values that the trace keeps, in the runs of
+        `runs` that are not pinned by `Run.keep`; newest runs first. Calls that lost
+        their values keep times, and the names, datatypes, shapes and sizes of their
+        tensors.
     keep_calls
-        Number of calls kept one by one, in all runs that are not pinned, newest runs
-        first. The others are counted, with their times, by caller and model. A call
-        takes about half a kilobyte besides its values.
+        Maximum number of calls kept one by one, in the same runs; newest runs first.
+        The others are counted with their times, by caller and model. A call takes about
+        half a kilobyte besides its values.
     keep_runs
-        Number of runs kept, besides those that are pinned.
+        Maximum number of runs in `runs`, besides those that are pinned. A `Run` that
+        you hold stays usable: what it has when it leaves `runs` remains until you drop
+        it.
     hang_notice_s
-        Seconds after which a wait that may be legal is reported.
+        Seconds after which a long wait that may be legal is reported.
     log_verbose
-        From 1 on, ``log_verbose`` lines of models are shown.
+        1 or more to show the lines that models log with ``Logger.log_verbose``.
     cache_bytes
-        Size of the response cache, for models that enable it; 0 for none.
+        Size of the response cache in bytes, for models that enable it; 0 for no cache.
     rate_limit
-        ``"execution_count"``: an instance executes only when the resources that its
-        ``rate_limiter`` names are free, and when it is its turn among all models.
-        ``"off"``: such settings are ignored.
+        ``"execution_count"``: an instance executes only when the resources of its
+        ``rate_limiter`` are free, in the order of priorities. ``"off"``: these settings
+        of models are ignored.
     rate_limit_resources
-        How much there is of each resource, such as ``{"R": 2}``, or by device, as in
-        ``{"R": {0: 2, 1: 4}}``; without any, as much as the most demanding instance
-        needs.
+        Number of units of each resource, such as ``{"R": 2}``, or by device, such as
+        ``{"R": {0: 2, 1: 4}}``. None for as many as the most demanding instance needs.
     runtime
-        ``"numpy"``: tensors are on the host. ``"cupy"``: also on CUDA devices.
-        ``"simulated"``: on a device that is simulated in the host's memory, for tests.
-        ``"auto"``: CuPy where a device answers. Or a runtime of one's own.
+        ``"numpy"``: tensors are in host memory. ``"cupy"``: also on CUDA devices.
+        ``"simulated"``: also on a device that is simulated in host memory, for tests.
+        ``"auto"``: CuPy if a device responds. Or a runtime of your own.
     hostile_placement
-        A seed: tensors that may be on the host or on a device are moved at random, as
-        Triton might. Without a device ``"auto"`` then takes a simulated one.
+        Seed for moving tensors between host and device at random wherever Triton may do
+        so. ``runtime="auto"`` then simulates a device if there is none. None to leave
+        tensors where they are.
     metrics_config
-        ``{"summary_latencies": True}``: the metrics page has summaries of latencies;
-        also ``summary_quantiles``, such as ``"0.5:0.05,0.9:0.01"``, and
-        ``counter_latencies``, which takes their counters away if it is false.
+        Settings of the metrics page: ``summary_latencies`` adds summaries of latencies,
+        ``summary_quantiles`` names their quantiles, such as ``"0.5:0.05,0.9:0.01"``,
+        and ``counter_latencies`` set to False removes the counters of latencies.
     exit_timeout_s
-        Seconds that requests on their way have when the server is closed.
+        Seconds that requests in flight have when the server is closed.
 
     Raises
     ------
     RepositoryError
         A folder is missing.
     ModelLoadError
-        A model cannot be loaded at the start.
+        A model does not load at the start.
+    TypeError
+        An argument has the wrong type.
     ValueError
-        A mode is none, or does not go with the startup models; a count is none; there
-        is no such runtime, or no device for it.
+        An argument is out of range or unknown; ``startup_models`` is used without
+        ``model_control_mode="explicit"``; no device responds for the runtime.
     """
 
     def __init__(
@@ -198,8 +214,9 @@ class Server:
     def close(self) -> None:
         """Finalize every model, stop every thread, remove the private folder.
 
-        Requests in flight have ``exit_timeout_s`` to end. In a forked child this
-        only closes the child's copy: models, ports and folders are the parent's.
+        Requests in flight have ``exit_timeout_s`` seconds to end. In a forked child
+        this only marks the child's copy as closed: models, ports and folders are the
+        parent's.
         """
         self._parts.lifetime.close()
 
@@ -210,7 +227,7 @@ class Server:
 
     @property
     def release(self) -> tuple[int, int]:
-        """Triton's release that the server agrees with, such as ``(24, 10)``."""
+        """The release of Triton that the server follows, such as ``(24, 10)``."""
         return self._parts.engine.release
 
     @property
@@ -220,7 +237,7 @@ class Server:
 
     @property
     def runs(self) -> list[Run]:
-        """The runs that are kept, oldest first."""
+        """The recorded runs that the server keeps, oldest first; see ``keep_runs``."""
         parts = self._parts
         return [Run.of(record, parts.requests) for record in parts.recorder.runs]
 
@@ -235,25 +252,49 @@ class Server:
 
         Parameters
         ----------
+        model_name
+            The model.
         inputs
-            Name and value: an array in its own type, or a list, number or string
-            that takes the configured type.
+            Values by input name. An array keeps its datatype; lists, numbers and
+            strings are converted to the configured one. With ``max_batch_size`` above 0
+            the first axis is the batch: shape ``[batch, *dims]``, otherwise ``dims``.
         outputs
-            Names of the outputs wanted; all of them if None.
+            Names of the requested outputs; None for all.
+        version
+            Version of the model; None lets the server choose, usually the newest one.
+        parameters
+            Custom parameters of the request: a bool, int, float or str by name.
+        request_id
+            Id of the request, which the model and the trace see.
+        correlation_id
+            Id of the sequence that the request belongs to; 0 or ``""`` for none.
+        sequence_start, sequence_end
+            Whether the request is the first, or the last, of its sequence.
+        priority
+            Priority level for the model's scheduler; 0 for the default, 1 is the
+            highest.
         timeout_us
-            The request's own field, for schedulers.
+            Maximum time in the scheduler's queue, in microseconds; 0 for the model's
+            default.
         client_timeout_s
-            The caller's deadline: it gets ``DEADLINE_EXCEEDED``, ``is_cancelled()``
-            turns true in the model, and the model goes on, on a thread of its own.
+            Seconds until the client gives up and gets ``DEADLINE_EXCEEDED``. In the
+            model ``is_cancelled()`` then returns True; the model continues on a worker
+            thread. None to wait indefinitely.
+
+        Returns
+        -------
+        Run
+            The response, and the trace of all calls. ``run["Y"]`` is a NumPy array of
+            shape ``[batch, *dims]``, or ``dims`` if the model does not batch.
 
         Raises
         ------
         InferenceError
-            The request failed: text, code, and the run to look at.
+            The request failed: Triton's text and code, and the run so far.
         WouldHang
             Triton would never answer.
         InputError
-            An input is of a type that Triton has not.
+            An argument or an input has a wrong type.
         """
         __tracebackhide__ = True
         request = client_request(model_name, inputs, options)
@@ -266,14 +307,30 @@ class Server:
         inputs: Mapping[str, Any],
         **options: Unpack[RequestOptions],
     ) -> Run:
-        """Run a request without blocking the event loop; takes what `infer` takes.
+        """Run a request without blocking the event loop.
+
+        Cancelling the task cancels the request, as with Triton's gRPC client.
+
+        Parameters
+        ----------
+        model_name, inputs, options
+            As `infer` takes them.
+
+        Returns
+        -------
+        Run
+            As of `infer`.
 
         Raises
         ------
         InferenceError
             The request failed.
+        WouldHang
+            Triton would never answer.
+        InputError
+            An argument or an input has a wrong type.
         """
-        request = client_request(model_name, inputs, options)
+        request = client_request(model_name, inputs, options, "async_infer")
         return await self._parts.requests.async_run(request)
 
     @takes_request_options
@@ -283,17 +340,32 @@ class Server:
         inputs: Mapping[str, Any],
         **options: Unpack[RequestOptions],
     ) -> Stream:
-        """Run a request and iterate over its responses; takes what `infer` takes.
+        """Run a request and iterate over its responses.
 
-        Any model can be asked so; a decoupled one must be.
+        A decoupled model requires it; other models have one response.
+
+        Parameters
+        ----------
+        model_name, inputs, options
+            As `infer` takes them.
+
+        Returns
+        -------
+        Stream
+            An iterator of `Response`, whose ``run`` is the run so far. Dropping it
+            before its end cancels the request.
 
         Raises
         ------
         InferenceError
-            The request was refused.
+            The request was rejected.
+        WouldHang
+            Triton would never answer.
+        InputError
+            An argument or an input has a wrong type.
         """
         __tracebackhide__ = True
-        request = client_request(model_name, inputs, options)
+        request = client_request(model_name, inputs, options, "stream")
         return self._parts.requests.stream(request)
 
     @takes_request_options
@@ -303,16 +375,29 @@ class Server:
         inputs: Mapping[str, Any],
         **options: Unpack[RequestOptions],
     ) -> AsyncIterator[Response]:
-        """Run a request whose responses ``async for`` reads; takes what `infer` takes.
+        """Run a request whose responses ``async for`` iterates over.
 
         Leaving the loop early cancels the request.
+
+        Parameters
+        ----------
+        model_name, inputs, options
+            As `infer` takes them.
+
+        Returns
+        -------
+        AsyncIterator of Response
 
         Raises
         ------
         InferenceError
-            The request was refused.
+            The request was rejected.
+        WouldHang
+            Triton would never answer.
+        InputError
+            An argument or an input has a wrong type.
         """
-        request = client_request(model_name, inputs, options)
+        request = client_request(model_name, inputs, options, "async_stream")
         return self._parts.requests.async_stream(request)
 
     def define(
@@ -328,21 +413,31 @@ class Server:
 
         Parameters
         ----------
+        name
+            Name of the model.
         source
-            The text of ``model.py``, to the letter; None for an ensemble.
+            Text of ``model.py``, unchanged; None for a model without one, such as an
+            ensemble.
         config
-            The text of ``config.pbtxt``, or a configuration; None leaves the one
-            that is there, or lets ``auto_complete_config`` give it.
+            Text of ``config.pbtxt``, or a configuration. None keeps an existing file,
+            or lets ``auto_complete_config`` fill in everything.
+        version
+            Version whose folder receives the source and the files.
         files
-            Path relative to the version's folder, and text, bytes or a file.
+            Text, bytes or a `pathlib.Path` by path relative to the version's folder.
+
+        Returns
+        -------
+        ModelStatus
+            State, versions, inputs and outputs.
 
         Raises
         ------
         ModelLoadError
-            The model does not load; its folder is as it was before, and what
+            The model does not load. Its folder is as before, and the version that
             served before still does.
         RepositoryError
-            A name or a path is none.
+            A name or a path is invalid.
         """
         return self._parts.models.define(
             name, source, config=config, version=version, files=files
@@ -355,84 +450,140 @@ class Server:
         config: ConfigOverride | None = None,
         files: Mapping[str, FileContent] | None = None,
     ) -> ModelStatus:
-        """Load a model from its folder, or load it anew if a file of it is newer.
+        """Load a model from its folder, or reload it if a file of the folder is newer.
 
-        An override is not written into the folder. It lasts until the model is
-        unloaded, defined, or loaded again after a file of its folder was changed.
+        ``config`` and ``files`` are not written into the folder. They last until the
+        model is unloaded, defined, or reloaded after a file of its folder changed.
 
         Parameters
         ----------
+        name
+            Name of the model.
         config
-            Replaces ``config.pbtxt``: JSON text, a dict of the same, or a
+            Replaces ``config.pbtxt``: JSON text, a dict with the same keys, or a
             configuration.
         files
-            Replace the folder, and need a ``config``: text, bytes or a file, by
-            ``"file:1/model.py"`` and the like.
+            Replace the whole folder and require ``config``: text, bytes or a
+            `pathlib.Path` by ``"file:"`` and a path, such as ``"file:1/model.py"``.
+
+        Returns
+        -------
+        ModelStatus
+            State, versions, inputs and outputs.
 
         Raises
         ------
         ModelLoadError
-            With the text of Triton's load call.
+            With the text of Triton's load call; the version that served before still
+            does.
         """
         return self._parts.models.load(name, config=config, files=files)
 
     def unload(self, name: str, *, unload_dependents: bool = False) -> None:
-        """Stop serving a model; one that is not loaded is no error, as on Triton.
+        """Stop serving a model. A model that is not loaded is no error, as on Triton.
+
+        Requests in flight are finished first.
 
         Parameters
         ----------
+        name
+            Name of the model.
         unload_dependents
-            Whether models go, too, that were loaded only as parts of an ensemble.
+            Whether models that were loaded only as steps of this ensemble are unloaded,
+            too.
+
+        Raises
+        ------
+        ModelLoadError
+            The model control mode does not allow it; the text is Triton's.
         """
         self._parts.models.unload(name, unload_dependents=unload_dependents)
 
     def models(self) -> list[ModelStatus]:
-        """Return the status of every model of the repository, sorted by name."""
+        """Return the status of every model in the repository, sorted by name."""
         return self._parts.models.statuses()
 
     def model(self, name: str) -> ModelStatus:
-        """Return the status of a model."""
+        """Return the status of a model: state, versions, inputs, outputs.
+
+        Parameters
+        ----------
+        name
+            Name of the model. The status of an unknown one has no versions.
+        """
         return self._parts.models.status(name)
 
     def index(self) -> list[dict[str, str]]:
-        """Return Triton's repository index: a row for each version of each model."""
+        """Return Triton's repository index: a row for each version of each model.
+
+        Returns
+        -------
+        list of dict
+            Each with ``name``, and ``version``, ``state`` and ``reason`` where they
+            apply.
+        """
         return self._parts.models.index()
 
     def config(self, name: str, *, version: int = -1) -> dict[str, Any]:
-        """Return the configuration of a model in service, in Triton's JSON form.
+        """Return the configuration of a ready model, in Triton's JSON form.
+
+        Parameters
+        ----------
+        name
+            Name of the model.
+        version
+            Version of the model; -1 lets the server choose.
 
         Raises
         ------
         InferenceError
-            It does not serve; the text is Triton's.
+            The model is not ready; the text is Triton's.
         """
         return self._parts.models.config(name, version=version)
 
     def config_text(self, name: str, *, version: int = -1) -> str:
-        """Return the completed configuration as the text of a ``config.pbtxt``.
+        """Return the completed configuration of a ready model as ``config.pbtxt``.
+
+        Parameters
+        ----------
+        name
+            Name of the model.
+        version
+            Version of the model; -1 lets the server choose.
 
         Raises
         ------
         InferenceError
-            The model does not serve.
+            The model is not ready; the text is Triton's.
         """
         return self._parts.models.config_text(name, version=version)
 
     def watch(self, name: str) -> None:
-        """Load a model anew whenever a file of its folder is saved.
+        """Reload a model whenever a file of its folder is saved.
 
-        It ends with `unwatch`, `unload` and `close`. A load that fails leaves what
-        serves, and is logged; the next save tries again.
+        `unwatch`, `unload` and `close` end it. A reload that fails is logged, and the
+        version that served before still does; the next save tries again.
+
+        Parameters
+        ----------
+        name
+            Name of the model.
 
         Raises
         ------
         InferenceError
-            The model does not serve; the text is Triton's.
+            The model is not ready; the text is Triton's.
         """
         self._parts.folders.watch(name)
 
     def unwatch(self, name: str) -> None:
-        """Watch a model no more; one that was not watched is no error."""
+        """Stop watching a model, if it is watched.
+
+        Parameters
+        ----------
+        name
+            Name of the model.
+        """
         self._parts.folders.unwatch(name)
 
     @property
@@ -443,20 +594,27 @@ class Server:
     def import_repository(
         self, path: str | Path, names: Sequence[str] | None = None
     ) -> list[ModelStatus]:
-        """Load the models of a repository on disk, where they are.
+        """Load the models of a repository on disk from where they are.
 
-        The folder is read from now on, and never written. A model that does not load
-        is no error: its status says why, and the others are loaded all the same.
+        The folder is read from now on and never written. A model that does not load is
+        no error: its status says why, and the others are loaded.
 
         Parameters
         ----------
+        path
+            The folder of models.
         names
-            Which models to load; all of the folder if None.
+            Names of the models to load; None for all.
+
+        Returns
+        -------
+        list of ModelStatus
+            One for each model.
 
         Raises
         ------
         RepositoryError
-            The folder is none, or has no model of such a name.
+            The folder is missing, or has no model of such a name.
         """
         return self._parts.folders.import_(path, names)
 
@@ -469,46 +627,55 @@ class Server:
     ) -> Exported:
         """Write models as a repository that Triton loads, byte for byte.
 
-        Beside them are a ``requirements.txt`` of what they import, and a
-        ``README.md`` with the commands that serve them. Each model is written whole
-        or stays as it was; one from an earlier export is replaced.
+        A ``requirements.txt`` of their imports and a ``README.md`` with the commands
+        that serve them are written beside them. Each model is written completely or not
+        at all; one from an earlier export is replaced.
 
         Parameters
         ----------
+        path
+            The folder to write; it is made if it is missing.
         names
-            Which models; all of them if None.
+            Names of the models; None for all.
         force
-            Whether files may be overwritten that no export wrote, or that were
-            changed since.
+            Whether to overwrite files that no export wrote, or that changed since.
 
         Returns
         -------
         Exported
-            The models, and notes on what is different there.
+            The models, and notes on what differs on Triton.
 
         Raises
         ------
         RepositoryError
-            A model is unknown or not complete, such a file is in the way, or a file
-            cannot be read or written.
+            A model is unknown or incomplete, a file is in the way, or a file cannot be
+            read or written.
         """
         return self._parts.folders.export(path, names, force=force)
 
     def implied_config(self, name: str, *runs: Run) -> Implied:
         """Return a configuration that fits the tensors of a model in recorded runs.
 
-        An axis whose size differed between calls is -1; with a ``max_batch_size``
-        the first axis is the batch. What was not seen stays as it is configured.
+        An axis whose size differs between calls becomes -1. With ``max_batch_size``
+        above 0 the first axis is the batch and left out. Unseen inputs and outputs stay
+        as configured.
 
         Parameters
         ----------
-        runs
-            Which; the newest one with a call of the model if there is none.
+        name
+            Name of the model.
+        *runs
+            The runs; without any, the newest run in `runs` that called the model.
+
+        Returns
+        -------
+        Implied
+            The configuration, and its text.
 
         Raises
         ------
         ModelConfigError
-            No configuration fits, or no tensor was seen.
+            No configuration fits, or no tensor was recorded.
         RepositoryError
             There is no such model.
         """
@@ -526,120 +693,178 @@ class Server:
     ) -> ModelStatus:
         """Let a stand-in answer for a model whose backend is not here.
 
-        The model's configuration counts as it does for the model: requests are
-        checked, queued and batched. Cards and graphs mark it, and an export leaves it
-        out. It answers until the model is unloaded or defined.
+        Requests are validated, queued and batched by the model's configuration. Cards
+        and graphs mark the model, and an export leaves it out. The stand-in is replaced
+        when the model is unloaded or defined. Pass exactly one of ``zeros``,
+        ``random``, ``replay``, ``call`` and ``remote``.
 
         Parameters
         ----------
+        name
+            Name of the model.
         zeros
-            With zeros, false and empty texts. What varies in a shape is as in an input
-            of the same rank.
+            Answer with zeros, False and empty strings. Variable axes take the sizes of
+            an input of the same rank.
         random
-            With numbers by chance, from this seed; equal requests get equal answers.
+            Answer with random numbers of this seed; equal requests get equal answers.
         replay
-            As the model did in a recorded run, or in several, where a request had the
-            same inputs to the byte.
+            Answer as the model did in one or several recorded runs, for requests with
+            byte-identical inputs.
         call
-            With what a function returns: it gets a dict of arrays by input, and gives
-            one by output.
+            Answer with the result of a function: it receives a dict of arrays by input
+            name and returns one by output name. With batching, arrays have shape
+            ``[batch, *dims]``.
         remote
-            As the model of this name on a Triton server, such as
+            Ask the model of this name on a Triton server, such as
             ``"grpc://localhost:8001"``.
+
+        Returns
+        -------
+        ModelStatus
+            State, versions, inputs and outputs.
 
         Raises
         ------
         ModelLoadError
-            The configuration is wrong, or does not say enough; what served before
+            The configuration is invalid or incomplete; the version that served before
             still does.
         ValueError
-            Not one way to answer was given, but none or several.
+            None or several of the ways to answer were passed.
         """
         return self._parts.stand_ins.load(
             name, zeros=zeros, random=random, replay=replay, call=call, remote=remote
         )
 
-    def standing_in(self, name: str, **how: Any) -> AbstractContextManager[ModelStatus]:
-        """Let a stand-in answer while a block runs; takes what `standin` takes.
+    def standing_in(
+        self,
+        name: str,
+        *,
+        zeros: bool = False,
+        random: int | None = None,
+        replay: Run | Sequence[Run] | None = None,
+        call: Callable[[dict[str, Any]], Any] | None = None,
+        remote: str | None = None,
+    ) -> AbstractContextManager[ModelStatus]:
+        """Let a stand-in answer for a model while a ``with`` block runs.
 
-        After it the model of the folder serves as before, or what stood in for it;
-        nothing does, if nothing did.
+        Afterwards the model of the folder, or an earlier stand-in, serves again;
+        nothing does if nothing did.
+
+        Parameters
+        ----------
+        name
+            Name of the model.
+        zeros, random, replay, call, remote
+            Exactly one of them, as `standin` takes them.
+
+        Returns
+        -------
+        context manager
+            Its value is the `ModelStatus` of the stand-in.
 
         Raises
         ------
         ModelLoadError
             The stand-in cannot answer; or the model does not load afterwards.
         ValueError
-            Not one way to answer was given, but none or several.
+            None or several of the ways to answer were passed.
         """
-        return self._parts.stand_ins.loaded(name, **how)
+        return self._parts.stand_ins.loaded(
+            name, zeros=zeros, random=random, replay=replay, call=call, remote=remote
+        )
 
     @property
     def runtime(self) -> Runtime:
-        """What tensors are made of: NumPy's arrays, or a device's."""
+        """The runtime that makes tensors: NumPy's, or that of a device."""
         return self._parts.devices.runtime
 
     def use_runtime(self, runtime: str | Runtime) -> dict[str, ModelLoadError | None]:
-        """Take another runtime, and load every model that serves anew on it.
+        """Change the runtime and reload every ready model on it.
 
-        A model that was loaded with a configuration of its own stays as it is.
+        A model that was loaded with ``config`` or ``files`` is not reloaded.
+
+        Parameters
+        ----------
+        runtime
+            As `Server` takes it.
 
         Returns
         -------
         dict
-            The models, each with the error if it did not load; then what served
-            before still does, on the runtime that it had.
+            The reloaded models by name: None, or the `ModelLoadError` of one that did
+            not load. Its earlier version then still serves, on the earlier runtime.
 
         Raises
         ------
         ValueError
-            There is no such runtime, or no device answers; nothing has changed.
+            The name is unknown, or no device responds; nothing has changed.
         """
         return self._parts.devices.use(runtime)
 
     def statistics(
         self, name: str | None = None, *, version: int = -1
     ) -> dict[str, Any]:
-        """Return Triton's statistics of one model, or of all that serve.
+        """Return Triton's statistics of one model, or of all ready models.
+
+        Parameters
+        ----------
+        name
+            Name of the model; None for all.
+        version
+            Version of the model; -1 for all versions.
+
+        Returns
+        -------
+        dict
+            ``{"model_stats": [...]}`` with the fields of Triton's statistics extension;
+            times are in nanoseconds, ``last_inference`` is in milliseconds since the
+            epoch.
 
         Raises
         ------
         InferenceError
-            The model does not serve; the text is Triton's.
+            The model is not ready; the text is Triton's.
         """
         return self._parts.measurements.statistics(name, version)
 
     def batching(self, name: str, *, version: int = -1) -> ModelBatching:
-        """Return how a model's requests were batched, and why not together.
+        """Return how the requests of a model were batched, and why not together.
 
         The counts restart with every load, as those of `statistics` do.
 
         Parameters
         ----------
+        name
+            Name of the model.
         version
-            The newest that serves if -1.
+            Version of the model; -1 lets the server choose.
+
+        Returns
+        -------
+        ModelBatching
+            Number of executions by batch size, and by the reason that ended a batch.
 
         Raises
         ------
         InferenceError
-            The model does not serve; the text is Triton's.
+            The model is not ready; the text is Triton's.
         """
         return self._parts.measurements.batching(name, version)
 
     def metrics(self) -> str:
-        """Return Triton's metrics page: Prometheus' text format.
+        """Return Triton's metrics page, in Prometheus' text format.
 
-        It has ``nv_inference_*`` of every model that serves, and what models count
-        themselves with ``pb_utils.MetricFamily``.
+        It has ``nv_inference_*`` of every ready model, in microseconds, and the metrics
+        of ``pb_utils.MetricFamily``.
         """
         return self._parts.measurements.metrics()
 
     def monitor(self) -> Monitor:
-        """Return what shows this server live, the same until it is closed.
+        """Return the live view of this server: the same object until it is closed.
 
-        As the value of a cell it is a widget, as ``str()`` a table. Rates are those
-        of the last five seconds; p50 to p99 are those of the latest requests of
-        each model that succeeded, 512 at most and none from before the last minute.
+        In a notebook it is a widget, and ``str()`` returns a table. Rates are those of
+        the last five seconds; p50 to p99 are those of each model's latest successful
+        requests: at most 512, of the last minute.
         """
         return self._parts.measurements.monitor()
 
@@ -659,48 +884,48 @@ class Server:
     ) -> Bench:
         """Measure a model under load, in a closed loop.
 
-        At each level so many clients ask, each anew as soon as it was answered: a
-        decoupled model by stream. Ctrl-C ends it with what was measured so far.
+        At each level that many clients send the same request, and again as soon as they
+        are answered; a decoupled model is asked by stream. Ctrl-C ends the measurement
+        and returns the results so far.
 
         Parameters
         ----------
-        inputs
-            Of every request, as for `infer`.
+        model_name, inputs, options
+            As `infer` takes them; the same for every request.
         concurrency
-            The levels: numbers of clients.
+            The levels: numbers of clients, from 1 to 1024.
         duration_s
-            Seconds that clients ask at each level.
+            Seconds that each level lasts.
         requests
-            How many requests there are at each level at most.
+            Maximum number of requests of each level.
         warm_up_requests
-            How many are made before the first level, and not measured.
+            Number of requests before the first level, which are not measured.
         trace_level
-            How much is recorded of each request, as it costs time; the server's own
-            if None. The runs are not kept.
+            How much is recorded of each request, which costs time; None for the level
+            of the server. The runs are not kept.
         progress
-            Told the share that is done, and the level.
-        options
-            What `infer` takes besides.
+            Called with the completed share, from 0 to 1, and the level in words.
 
         Returns
         -------
         Bench
-            A row for each level; requests that failed are counted in it, by text.
+            A row for each level, with requests per second and latencies in
+            microseconds. Failed requests are counted by text.
 
         Raises
         ------
         InferenceError
-            The model does not serve; the text is Triton's.
+            The model is not ready; the text is Triton's.
         InputError
-            An input is of a type that Triton has not.
+            An argument or an input of the request has a wrong type.
         ValueError
-            A number is out of range, or there is no such trace level.
+            A number is out of range, or the trace level is unknown.
         """
         from blsnb.benchmark.measure import bench
 
         return bench(
             self._parts,
-            client_request(model_name, inputs, options),
+            client_request(model_name, inputs, options, "bench"),
             concurrency=concurrency,
             duration_s=duration_s,
             requests=requests,
@@ -726,36 +951,33 @@ class Server:
     ) -> Parity:
         """Make the same requests here and on a real Triton server, and compare.
 
-        A model's values, datatypes, shapes, error codes and texts, the order of its
-        responses and their parameters count; how long it takes is told. The models
-        here keep their state between requests; those of a server of its own are new.
+        Values, datatypes, shapes, error codes and texts, the order of responses and
+        their parameters are compared; latencies are reported. The models here keep
+        their state between requests; those of a started server are new.
 
         Parameters
         ----------
-        inputs
-            Of the first request, as for `infer`; None if there are only cases.
+        model_name, inputs, options
+            As `infer` takes them; options are those of all requests. ``inputs`` may be
+            None if there are ``cases``.
         target
-            ``"local"``: a real server is started with an export of the models and
-            stopped afterwards. It is a ``tritonserver`` on PATH, or that of an
-            installed nvidia-pytriton. ``"grpc://host:port"``: one that runs, and
-            has the models.
+            ``"local"`` starts a real server with an export of the models and stops it
+            afterwards: a ``tritonserver`` on PATH, or that of an installed
+            nvidia-pytriton. ``"grpc://host:port"`` is a running server that has the
+            models.
         cases
             Further requests: a JSON file with a list of objects, or the objects. Each
-            has ``inputs``, and may have a ``name`` and what `infer` takes besides. In
-            a file a value is what JSON has, or ``{"npy": "path"}`` of a NumPy file
-            beside it.
+            has ``inputs``, and may have a ``name`` and the options of `infer`. In a
+            file a value is JSON, or ``{"npy": "path"}`` for a NumPy file beside it.
         atol, rtol
-            Numbers agree if they are at most ``atol + rtol * |real value|`` apart.
+            Numbers agree if they differ by at most ``atol + rtol * |real value|``.
         timeout_s
-            Seconds that a real server has to become ready, and to answer each
-            request.
+            Maximum seconds until a real server is ready, and of each request.
         install
-            Whether a real server, and packages that the models import, may be
-            installed from the package index, in an environment of its own.
+            Whether to install a real server, and packages that models import, from the
+            package index into an environment of their own.
         progress
-            Told the share that is done, and what is being done.
-        options
-            What `infer` takes besides, for all requests.
+            Called with the completed share, from 0 to 1, and the next step in words.
 
         Returns
         -------
@@ -765,14 +987,14 @@ class Server:
         Raises
         ------
         InputError
-            A request has another form, or an input a type that Triton has not.
+            A request has an invalid form, or an input a wrong type.
         RepositoryError
             There is no such model, or a stand-in answers in its run.
         TritonServerError
-            There is no real server, it cannot be reached or does not become ready,
-            or the model does not load there; the text says why.
+            There is no real server, it does not become ready or cannot be reached, or
+            the model does not load there; the text says why.
         ValueError
-            The target is none.
+            The target is invalid.
         OSError
             A file of cases cannot be read.
         """
@@ -807,11 +1029,11 @@ class Server:
         Parameters
         ----------
         http, grpc, metrics
-            The ports; 0 for a free one, None for no such interface.
+            The ports; 0 for a free one, None to leave the interface out.
         host
-            The address to listen on. Any other than this machine's own lets everybody
-            who reaches it run the models' code, and load other models: a warning says
-            so.
+            The address to listen on. With any address but this machine's own, everybody
+            who reaches it can run the models' code and load other models: a warning
+            says so.
 
         Returns
         -------
@@ -821,11 +1043,9 @@ class Server:
         Raises
         ------
         OSError
-            A port is in use or not allowed; the text names it.
-        ServerClosedError
-            The server was closed.
+            A port is in use or not permitted; the text names it.
         ValueError
-            No port has such a number.
+            A port is out of range.
         """
         from blsnb.serving.endpoints import serve
 

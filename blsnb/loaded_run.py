@@ -1,4 +1,4 @@
-"""Runs that are read from files: traces of Triton servers, and saved runs."""
+"""Read runs from files: saved runs, and traces of Triton servers."""
 
 from __future__ import annotations
 
@@ -14,23 +14,31 @@ from blsnb.trace.dropped import missing_values
 def load_run(path: str | Path, *, limit_bytes: int | None = None) -> Run:
     """Read a run that `Run.save` wrote as ``.blsrun``.
 
-    Nothing in the file is executed. A file that was not completed, or is damaged, is
-    read up to its last whole part. The run's view says so, and names values that the
-    file does not hold.
+    Nothing in the file is executed. An incomplete or damaged file is read up to its
+    last complete part; the run's view says so, and names values that are missing.
 
     Parameters
     ----------
+    path
+        The file.
     limit_bytes
-        Maximum number of bytes of memory that reading uses beside the tensor values;
-        if None, `blsnb.options.read_limit_bytes`, which is 64 times the size of the
-        file by default, and at most 256 MiB.
+        Maximum number of bytes of memory for reading, besides the tensor values; None
+        for `blsnb.options.read_limit_bytes`, by default 64 times the size of the file
+        and at most 256 MiB.
+
+    Returns
+    -------
+    Run
+        The saved run. `Run.replay` needs a ``server``.
 
     Raises
     ------
     TraceFileError
-        It is not such a file, or takes more memory.
+        The file is not a saved run, or needs more memory.
+    TypeError
+        An argument has the wrong type.
     OSError
-        It cannot be opened.
+        The file cannot be opened.
     """
     from blsnb.trace.files import run_file
 
@@ -53,22 +61,24 @@ def load_trace(path: str | Path) -> list[Run]:
     Parameters
     ----------
     path
-        The file; or, of ``trace.json.0``, ``trace.json.1`` and so on, the name
-        without the number.
+        The file; for ``trace.json.0``, ``trace.json.1`` and so on, the name without the
+        number.
 
     Returns
     -------
     list of Run
-        One for each request from outside, in the order in which they started. What
-        could not be read is left out, and each run says so.
+        One for each client request, in the order of their starts. Unreadable events
+        are left out, and each run says so.
 
     Raises
     ------
     TraceFileError
-        Nothing in it is an event of a Triton trace, or reading it would take more
-        memory than `blsnb.options.read_limit_bytes` allows.
+        The file has no event of a Triton trace, or reading it needs more memory than
+        `blsnb.options.read_limit_bytes`.
+    TypeError
+        The path has the wrong type.
     OSError
-        It cannot be opened.
+        The file cannot be opened.
     """
     from blsnb.trace.triton import trace_file as triton_import
 

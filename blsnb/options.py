@@ -1,4 +1,4 @@
-"""Settings of the kernel: what is shown, and what the default server is like."""
+"""Settings of the kernel: display, and the default server."""
 
 from __future__ import annotations
 
@@ -8,48 +8,48 @@ from typing import Any
 
 @dataclass
 class Options:
-    """Settings that a user may change at any time.
+    """Settings that can be changed at any time.
 
-    Settings of the default server count when it starts, which is at the first
-    use of it; one that is changed later counts for the next one, with a warning.
+    The default server reads its settings when it starts, at its first use. A setting
+    that changes later applies to the next default server, and a warning says so.
     """
 
     show: bool = True
-    """Whether a finished run shows itself at the end of its cell."""
+    """Whether a finished run is displayed at the end of its cell."""
     notes: bool = True
-    """Whether runs carry notes of what Triton lets pass and a reviewer would not."""
+    """Whether runs have notes on what Triton accepts and is probably a mistake."""
     static: str = ""
-    """``"png"`` adds a picture for readers of LaTeX and PDF."""
+    """``"png"`` adds a picture to displayed runs, for LaTeX and PDF."""
     embed_previews: bool = True
-    """Whether a saved notebook holds previews of tensors, not statistics alone."""
+    """Whether a saved notebook has previews of tensors besides their statistics."""
     log_verbose: int = 0
-    """From 1 on, ``pb_utils.Logger.log_verbose`` is shown."""
+    """1 or more to show the lines of ``pb_utils.Logger.log_verbose``."""
     hang_notice_s: float = 10.0
-    """Seconds after which a wait that may be legal is reported."""
+    """Seconds after which a long wait that may be legal is reported."""
     model_repository: Any = None
-    """Model repositories on disk that the default server reads."""
+    """Folder or folders of models that the default server reads."""
     triton_release: str | None = None
-    """Triton's release to agree with, such as ``"24.10"``."""
+    """Release of Triton to follow, such as ``"24.10"``; None for the newest known."""
     trace_level: str = "tensors"
     """``"tensors"``, ``"timestamps"`` or ``"off"``."""
     trace_budget_bytes: int = 256 << 20
-    """Bytes of tensor values that the trace keeps, newest runs first."""
+    """Maximum number of bytes of tensor values that the trace keeps."""
     keep_calls: int = 10_200
-    """Number of calls kept one by one, in all runs, newest runs first."""
+    """Maximum number of calls kept one by one, in all runs; newest runs first."""
     keep_runs: int = 50
-    """Number of runs kept. ``run.keep()`` pins one, whatever these three limits."""
+    """Maximum number of runs kept. ``run.keep()`` exempts one from these limits."""
     runtime: Any = "auto"
     """``"auto"``, ``"numpy"``, ``"cupy"`` or ``"simulated"``: where tensors may be."""
     read_limit_bytes: int | None = None
-    """Bytes of memory that reading a file or a compressed body may use; None for 64
+    """Maximum bytes of memory for reading a file or a compressed body; None for 64
     times its size, at least 1 MiB and at most 256 MiB."""
     hostile_placement: int | None = None
-    """A seed: tensors are moved between host and device at random, as Triton might."""
+    """Seed for moving tensors between host and device at random; None not to."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in type(self).__dataclass_fields__:
             known = ", ".join(type(self).__dataclass_fields__)
-            raise AttributeError(f"there is no option {name!r}; known are: {known}")
+            raise AttributeError(f"unknown option {name!r}; the options are {known}")
         super().__setattr__(name, value)
 
 

@@ -1,21 +1,21 @@
-"""Which release of Triton is imitated."""
+"""The releases of Triton that blsnb can follow."""
 
 from __future__ import annotations
 
 TRITON_RELEASE = "26.07"
-"""The newest release whose behaviour is described and followed."""
+"""The newest release that blsnb follows."""
 
 OLDEST = (24, 10)
-"""The release that conformance is judged by."""
+"""The oldest release that blsnb follows, with which conformance is tested."""
 
 
 def parse_release(text: str | None) -> tuple[int, int]:
-    """Return a release as numbers that compare.
+    """Return a release as comparable numbers; the newest one for None.
 
     Raises
     ------
     ValueError
-        It is no ``yy.mm``, or one that is older or newer than those known.
+        The text is not ``yy.mm``, or the release is too old or too new.
     """
     newest = _numbers(TRITON_RELEASE)
     if text is None:
@@ -23,8 +23,8 @@ def parse_release(text: str | None) -> tuple[int, int]:
     release = _numbers(text)
     if not OLDEST <= release <= newest:
         raise ValueError(
-            f"Triton {text} is not known; from {OLDEST[0]}.{OLDEST[1]} to "
-            f"{TRITON_RELEASE} can be imitated"
+            f"triton_release={text!r} is not valid; expected a release from "
+            f"'{OLDEST[0]}.{OLDEST[1]}' to {TRITON_RELEASE!r}"
         )
     return release
 
@@ -32,5 +32,7 @@ def parse_release(text: str | None) -> tuple[int, int]:
 def _numbers(text: str) -> tuple[int, int]:
     year, _, month = text.partition(".")
     if not (year.isdigit() and month.isdigit()):
-        raise ValueError(f"{text!r} is no release of Triton; write it as '24.10'")
+        raise ValueError(
+            f"triton_release={text!r} is not valid; expected a release such as '24.10'"
+        )
     return int(year), int(month)

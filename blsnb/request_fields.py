@@ -152,8 +152,8 @@ def takes_request_options(function: F) -> F:
     return function
 
 
-def fields_of(options: RequestOptions) -> RequestFields:
-    """Return the fields that a client gives as options.
+def fields_of(options: RequestOptions, method: str = "infer") -> RequestFields:
+    """Return the fields that a client gives as options of a method.
 
     Raises
     ------
@@ -165,8 +165,8 @@ def fields_of(options: RequestOptions) -> RequestFields:
         return PLAIN
     if unknown := options.keys() - _DEFAULTS.keys():
         raise InputError(
-            f"unknown option {', '.join(map(repr, sorted(unknown)))}; the options of a "
-            f"request are {', '.join(_DEFAULTS)}"
+            f"{method}() has no option {', '.join(map(repr, sorted(unknown)))}; its "
+            f"options for a request are {', '.join(_DEFAULTS)}"
         )
     given: RequestOptions = {**_DEFAULTS, **options}
     _check(given)
@@ -201,6 +201,7 @@ def _check(given: RequestOptions) -> None:
         expect(name, value, Integral, "a number")
         if not 0 <= value < _UNSIGNED:
             raise InputError(f"{name} must be a number from 0 on, not {value}")
+    expect("parameters", given["parameters"], Mapping | None, "a dict")
     for name, item in (given["parameters"] or {}).items():
         wanted = "a bool, a number or a string"
         expect(f"parameter {name!r}", item, bool | int | float | str, wanted)

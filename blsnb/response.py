@@ -1,4 +1,4 @@
-"""Response: one of the answers that a request was given."""
+"""Response: one response of a request."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Response:
     Parameters
     ----------
     refs
-        Its outputs, frozen.
+        The outputs, frozen.
     error
-        The error's text; None for none.
+        Text of the error; None if there is no error.
     final
-        Whether it is the last one.
+        Whether it is the last response.
     parameters
-        What the model sent along.
+        Parameters of the response, set by the model.
     missing
-        Returns why values are not there, for the names of tensors.
+        Returns the reason why the values of some tensors are missing.
     """
 
     def __init__(
@@ -51,14 +51,14 @@ class Response:
         return f"<Response: {self.error or outputs or 'empty'}>"
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
-        """Return an output as a writable array of the caller's own.
+        """Return an output as a writable array of shape ``[batch, *dims]``.
 
         Raises
         ------
         KeyError
-            The response has no such output; the text names those it has.
+            The response has no such output; the text names its outputs.
         TraceError
-            Its value is not in the file it was read from, or is no longer kept.
+            The value is no longer kept, or the file of the run does not have it.
         """
         if name not in self._refs:
             known = ", ".join(self._refs) or "no outputs"
@@ -73,20 +73,20 @@ class Response:
         return self._arrays[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names of its outputs, in the order the model gave them."""
+        """Iterate over the names of the outputs, in the model's order."""
         return iter(self._refs)
 
     def keys(self) -> list[str]:
-        """Return the names of its outputs, which ``dict(response)`` asks for."""
+        """Return the names of the outputs, for ``dict(response)``."""
         return list(self)
 
     @property
     def outputs(self) -> dict[str, np.ndarray[Any, Any]]:
-        """The outputs by name, in the order the model gave them."""
+        """The outputs by name, in the model's order."""
         return {name: self[name] for name in self._refs}
 
     def saved(self) -> SavedResponse:
-        """Return it as a file keeps it."""
+        """Return the response as a file stores it."""
         from blsnb.trace.files.saved_run import SavedResponse
 
         refs = tuple(self._refs.values())

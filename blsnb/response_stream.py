@@ -1,4 +1,4 @@
-"""Stream: the responses of one request from outside, as they come."""
+"""Stream: the responses of a client request, one by one."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ from blsnb.run import Run
 from blsnb.trace.responses import Ends
 
 _KEEP = 1000
+"""Maximum number of read responses that the run of a stream keeps."""
 _KEEP_BYTES = 64 << 20
+"""Maximum number of bytes of their outputs."""
 
 
 class Stream(Iterator[Response]):
-    """Iterates over the responses of a request; the model goes on meanwhile.
+    """An iterator over the responses of a request, while the model continues.
 
-    A response with an error does not end a stream: Triton's client, too, is told of
-    it and reads on. The final flag, when it is sent alone, is a last response
-    without outputs. Dropping the stream before its end cancels the request.
+    A response with an error does not end the stream, as with Triton's client. A final
+    flag that is sent alone is a last response without outputs. Dropping the stream
+    before its end cancels the request.
 
     Parameters
     ----------
     model_name
-        The model that was asked.
+        The requested model.
     reader
-        Gives what the model sends.
+        Receives the responses.
     replayer
         Executes recorded calls again.
     """
@@ -54,26 +56,26 @@ class Stream(Iterator[Response]):
 
     @property
     def run(self) -> Run:
-        """The run so far: what was read, and the trace.
+        """The run so far: the responses that were read, and the trace.
 
-        Of many responses the first and the latest are kept, a thousand at most.
+        It keeps at most a thousand responses, the first and the latest.
         """
         record = self._reader.root.record
         read = self._read.items
         return Run(self._model_name, record, read, self._error, self._replayer)
 
     def __next__(self) -> Response:
-        """Return the next response, waiting for it.
+        """Wait for the next response and return it.
 
         Raises
         ------
         StopIteration
-            The last one was read.
+            The last response was read.
         InferenceError
             The deadline has passed (``DEADLINE_EXCEEDED``), or the stream was
-            cancelled (``CANCELLED``); what was not read until then is lost.
+            cancelled (``CANCELLED``); unread responses are lost.
         WouldHang
-            Triton would never send another one.
+            Triton would never send another response.
         """
         __tracebackhide__ = True
         try:
@@ -92,7 +94,9 @@ class Stream(Iterator[Response]):
         return response
 
     def cancel(self) -> None:
-        """Read no more: ``is_cancelled()`` turns true in the model, which goes on.
+        """Cancel the request: ``is_cancelled()`` returns True in the model.
+
+        The model itself continues.
 
         References
         ----------

@@ -1,4 +1,4 @@
-"""Run: what one request gave, and all that can be seen of it."""
+"""Run: the result of a client request, with its trace."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _EARLY = "It was saved while it was still running."
 _CLOCK = ClockReading(time.monotonic_ns(), time.time_ns())
-"""Ties the times of this process to the time of day. Read once: a run that is saved
-twice gives the same file."""
+"""Relates monotonic times to the time of day. Read once, so that saving a run twice
+writes the same file."""
 
 
 def _counted(count: int, noun: str) -> str:
@@ -39,7 +39,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 def take_trace(record: RunRecord) -> Trace:
-    """Return what is recorded of a run so far, with notes if they are wanted."""
+    """Return the trace of a record so far, with notes if `options.notes` is set."""
     calls = list(record.calls)
     trace = trace_of(
         record.id,
@@ -55,21 +55,23 @@ def take_trace(record: RunRecord) -> Trace:
 
 
 class Run:
-    """One request from outside, answered or failed, with its trace.
+    """The result of a client request, successful or failed, with its trace.
+
+    Two runs are equal if they are the same execution.
 
     Parameters
     ----------
     model_name
-        The model that was asked.
+        The requested model.
     record
-        What was recorded of it.
+        The recorded calls.
     responses
         The responses of the client request, in order, or a function that returns
         them when they are read; None to take them, and the error, from the record.
     error
         The failure's text; None if it succeeded.
     replayer
-        Executes recorded calls again; None if a server has to be named for it.
+        Executes recorded calls again; None if `replay` needs a ``server``.
     """
 
     def __init__(
@@ -89,7 +91,15 @@ class Run:
 
     @classmethod
     def of(cls, record: RunRecord, replayer: Replayer) -> Run:
-        """Return the run of a record that a server keeps."""
+        """Return the run of a record that a server keeps.
+
+        Parameters
+        ----------
+        record
+            The recorded calls.
+        replayer
+            Executes recorded calls again.
+        """
         calls = record.calls[:1]
         return cls(calls[0].model.name if calls else "", record, replayer=replayer)
 
@@ -121,7 +131,7 @@ class Run:
 
     @property
     def id(self) -> str:
-        """The run's identifier in this server."""
+        """Identifier of the run in its server, such as ``"00a3"``."""
         return self._record.id
 
     def __repr__(self) -> str:
@@ -137,12 +147,14 @@ class Run:
         )
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
-        """Return an output of the first response.
+        """Return an output of the first response, of shape ``[batch, *dims]``.
 
         Raises
         ------
         KeyError
             There is no such output.
+        TraceError
+            Its value is no longer kept.
         """
         if not self.responses:
             raise KeyError(f"no output {name!r}: {self.error or self._why_none()}")
@@ -159,7 +171,7 @@ class Run:
         return iter(self.responses[0] if self.responses else ())
 
     def keys(self) -> list[str]:
-        """Return the names of the outputs, which ``dict(run)`` asks for."""
+        """Return the names of the outputs, for ``dict(run)``."""
         return list(self)
 
     def __reduce__(self) -> Any:
@@ -178,7 +190,7 @@ class Run:
 
     @property
     def notes(self) -> list[str]:
-        """What Triton lets pass and a reviewer would not."""
+        """Findings of a review: what Triton accepts and is probably a mistake."""
         return [note for span in self.trace.spans for note in span.notes]
 
     @property
@@ -188,7 +200,7 @@ class Run:
         if record.taken is None or self._with_notes is not options.notes:
             self._with_notes = options.notes
             trace = take_trace(record)
-            # What still changes is not kept; what is kept goes with its values.
+            # Kept only once it is final; dropped values drop it, too.
             if not record.ended or trace.running:
                 return trace
             record.taken = trace
@@ -197,37 +209,49 @@ class Run:
     def keep(self) -> Run:
         """Pin the run: from now on it loses neither calls nor values.
 
-        Neither ``trace_budget_bytes``, ``keep_calls`` nor ``keep_runs`` of `Server`
-        then counts for it.
+        The limits ``trace_budget_bytes``, ``keep_calls`` and ``keep_runs`` of `Server`
+        no longer apply to it.
+
+        Returns
+        -------
+        Run
+            This run.
         """
         self._record.pinned = True
         return self
 
     def widget(self) -> Any:
-        """Return the connected widget: slices of tensors come from the kernel."""
+        """Return the connected widget, which reads tensors from the kernel."""
         from blsnb.views.live import trace_view
 
         return trace_view.TraceView(lambda: self.trace)
 
     def save(self, path: str | Path, *, budget_bytes: int | None = None) -> Path:
-        """Write the run to a file, which is there only once it is whole.
+        """Write the run to a file, completely or not at all.
 
         Parameters
         ----------
         path
-            ``run.html``: a web page that needs no kernel and no network.
-            ``run.blsrun``: the run itself, which `load_run` reads.
+            ``run.html``: a web page that needs neither kernel nor network.
+            ``run.blsrun``: the run itself, for `load_run`.
         budget_bytes
-            Bytes of tensor values that a ``.blsrun`` holds at most; 256 MiB if
-            None. Those of the answers come first, then those of failed calls.
-            What does not fit is told by a warning, and by the file.
+            Maximum number of bytes of tensor values in a ``.blsrun``; None for
+            256 MiB. Values of the response have priority, then those of failed calls.
+            A warning and the file name values that are left out.
+
+        Returns
+        -------
+        Path
+            The written file.
 
         Raises
         ------
+        TypeError
+            An argument has the wrong type.
         ValueError
-            The suffix is another one, or the budget is negative.
+            The suffix is unknown, or the budget is negative.
         OSError
-            The file cannot be written; what stood there before still does.
+            The file cannot be written; an existing one is unchanged.
         """
         check_path(path=path)
         check_type("budget_bytes", budget_bytes, int | None, "a number, or None")
@@ -258,7 +282,7 @@ class Run:
 
         trace = self.trace
         if not trace.title:
-            # Nothing was recorded: what was asked is known all the same.
+            # Without a recorded call the requested model is the title.
             trace = replace(trace, title=self.model_name)
         if trace.running and _EARLY not in trace.remarks:
             trace = replace(trace, remarks=(*trace.remarks, _EARLY))
@@ -267,25 +291,34 @@ class Run:
         responses = tuple(response.saved() for response in self.responses)
         budget = BUDGET_BYTES if budget_bytes is None else budget_bytes
         if budget < 0:
-            raise ValueError(f"budget_bytes is 0 or more, not {budget}")
+            raise ValueError(f"budget_bytes={budget} is not valid; expected 0 or more")
         saved = SavedRun(trace, responses, self.error)
         left_out = write_run(saved, path, budget)
         if left_out:
             warnings.warn(f"{path.name}: {left_out}", stacklevel=3)
 
     def export_trace(self, path: str | Path, format: str = "triton") -> Path:
-        """Write the run's trace for other programs.
+        """Write the trace of the run for other programs.
 
         Parameters
         ----------
+        path
+            The file to write.
         format
-            ``"triton"``: the JSON that a Triton server writes, which `load_trace`
-            reads; ``"perfetto"``: the JSON that ui.perfetto.dev opens.
+            ``"triton"``: the JSON of a Triton server, for `load_trace`;
+            ``"perfetto"``: the JSON that ui.perfetto.dev opens.
+
+        Returns
+        -------
+        Path
+            The written file.
 
         Raises
         ------
+        TypeError
+            An argument has the wrong type.
         ValueError
-            There is no such format.
+            The format is unknown.
         OSError
             The file cannot be written.
         """
@@ -302,15 +335,25 @@ class Run:
         return figure.plot(self.trace)
 
     def compare(self, other: Run) -> Comparison:
-        """Compare with an earlier run, the baseline: before and after an edit.
+        """Compare with an earlier run, such as one before an edit.
 
-        A call is the same one in both if it is the same of those that the same
-        caller made of the same model.
+        Calls correspond to each other if the same caller made them of the same model
+        in the same order.
+
+        Parameters
+        ----------
+        other
+            The baseline.
+
+        Returns
+        -------
+        Comparison
+            Of this run with the baseline.
 
         Raises
         ------
         TypeError
-            It is no run.
+            ``other`` is not a run.
         """
         from blsnb.comparison import Comparison
 
@@ -327,34 +370,35 @@ class Run:
     ) -> Comparison:
         """Execute a recorded call again, on its model as it is now.
 
-        The request is the recorded one: inputs, outputs asked for, parameters,
-        priority, timeout, and what it said of its sequence. It is made from outside,
-        also where a model made it.
+        The request has the recorded inputs, requested outputs, parameters, priority,
+        timeout and sequence fields. It is a client request, even if a model made the
+        recorded call.
 
         Parameters
         ----------
         call
-            Its id, which the view shows, such as ``widget.selected`` of
-            ``run.widget()``; its span, ``run.trace.spans[3]``; or the name of a model
-            that was called once. The client request if None.
+            Id of the call, as the view shows it, such as ``run.widget().selected``; its
+            span, such as ``run.trace.spans[3]``; or the name of a model that was called
+            once. None for the client request.
         server
-            Where to execute it; the server of this run if None.
+            The server that executes it; None for the server of this run.
         client_timeout_s
-            How long to wait for an answer; for ever if None.
+            Maximum seconds to wait for an answer; None to wait indefinitely.
 
         Returns
         -------
         Comparison
-            ``this`` is the new run, also if it failed; ``baseline`` is what was
-            recorded.
+            ``this`` is the new run, even if it failed; ``baseline`` is the recording.
 
         Raises
         ------
+        ServerClosedError
+            The server was closed.
         TraceError
-            There is no such call; it, or the value of an input, is no longer kept.
-            Or the run was read from a file, and no server is named.
+            There is no such call; the call, or the value of an input, is no longer
+            kept. Or the run was read from a file, and ``server`` is missing.
         TypeError
-            ``call`` names no call, or ``server`` is none.
+            ``call`` does not identify a call, or ``server`` is not a server.
         """
         from blsnb.comparison import Comparison
         from blsnb.replay import replayer_of, request_of, span_of
@@ -366,7 +410,7 @@ class Run:
         replayer = self._replayer if server is None else replayer_of(server)
         if replayer is None:
             raise TraceError(
-                "this run has no server of its own: name the one that executes the "
+                "this run has no server of its own: pass the one that executes the "
                 "call, such as run.replay(0, server=blsnb.server())"
             )
         run = replayer.replay(request, client_timeout_s)
@@ -375,18 +419,18 @@ class Run:
 
 
 class ImportedRun(Run):
-    """A run that is known by its trace alone, such as one that was read from a file.
+    """A run that consists of a trace, such as one that was read from a file.
 
     Parameters
     ----------
     trace
-        Its calls.
+        The calls.
     responses
-        What its client was answered; if None, what the first request was answered.
+        The responses to the client; None for those of the first request.
     error
         The failure's text; None if it succeeded.
     replayer
-        Executes recorded calls again; None if a server has to be named for it.
+        Executes recorded calls again; None if `replay` needs a ``server``.
     """
 
     def __init__(

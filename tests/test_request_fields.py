@@ -62,7 +62,7 @@ def test_fields_survive_the_parameters_of_a_network_client():
 
 def test_an_unknown_option_is_refused_with_those_that_there_are():
     """Whichever function it is given to."""
-    with pytest.raises(InputError, match=r"unknown option 'oops'; .* client_timeout_s"):
+    with pytest.raises(InputError, match=r"no option 'oops'; .* client_timeout_s"):
         blsnb.stream("model", {}, oops=1)
 
 

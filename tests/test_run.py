@@ -210,7 +210,7 @@ def test_values_beyond_the_budget_are_left_out_aloud(run, tmp_path):
 
 def test_a_budget_is_not_negative(run, tmp_path):
     """Without one, nothing is written."""
-    with pytest.raises(ValueError, match="budget_bytes is 0 or more, not -1"):
+    with pytest.raises(ValueError, match="budget_bytes=-1 is not valid"):
         run.save(tmp_path / "run.blsrun", budget_bytes=-1)
 
     assert [] == list(tmp_path.iterdir())

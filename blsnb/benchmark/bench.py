@@ -1,4 +1,4 @@
-"""Bench: what a model did under load, as rows, a table and a figure."""
+"""Bench: measurements of a model under load, as rows, a table and a figure."""
 
 from __future__ import annotations
 
@@ -14,21 +14,25 @@ _HEAD = ("clients", "requests/s", "p50", "p90", "p95", "p99")
 _TAIL = ("queue", "compute", "batch", "requests", "failed")
 _STREAM = ("first p50", "first p99")
 _DASH = "-"
-_LEFT = "not answered when the level was over, and left: they do not count"
+_LEFT = "unanswered at the end of their level, and not counted"
 
 
 @dataclass(frozen=True)
 class Bench:
-    """What `blsnb.Server.bench` measured.
+    """The measurements of `blsnb.Server.bench`.
 
     Parameters
     ----------
+    model_name
+        The measured model.
     trace_level
-        How much was recorded of each request; the runs were not kept.
+        How much was recorded of each request.
     stream
-        Whether the model is decoupled: latencies are to the last response.
+        Whether the model is decoupled. Latencies then extend to the last response.
+    rows
+        One for each level: numbers of requests, latencies in microseconds.
     interrupted
-        Whether Ctrl-C ended it; the last row is what was measured until then.
+        Whether Ctrl-C ended the measurement, during the last row.
     """
 
     model_name: str
@@ -63,7 +67,7 @@ class Bench:
 
     @property
     def caption(self) -> str:
-        """What was measured, and how, in a line."""
+        """The model and the conditions, in a line."""
         end = "; interrupted" if self.interrupted else ""
         last = ", latency to the last response" if self.stream else ""
         return (
@@ -72,7 +76,7 @@ class Bench:
 
     @property
     def errors(self) -> list[str]:
-        """Texts of the requests that failed, each with how often it came."""
+        """Error texts of failed requests, each with its count."""
         total: Counter[str] = Counter()
         for row in self.rows:
             total.update(row.errors)
@@ -81,7 +85,7 @@ class Bench:
         return [*texts, f"{unfinished:,} {_LEFT}"] if unfinished else texts
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Return a head and a line of texts for each level."""
+        """Return the head of a table, and a line of texts for each level."""
         first = _STREAM if self.stream else ()
         return (*_HEAD, *first, *_TAIL), [self._line(row) for row in self.rows]
 
@@ -114,7 +118,7 @@ def _time(us: float) -> str:
 
 
 def _batches(row: Row) -> str:
-    """Return the mean batch size, and the largest where they differ."""
+    """Return the mean batch size, and the maximum if it is larger."""
     if not row.batch_sizes:
         return _DASH
     if len(row.batch_sizes) == 1:

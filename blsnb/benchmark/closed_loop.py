@@ -1,4 +1,4 @@
-"""ClosedLoop: clients on threads of their own, each asking anew once answered."""
+"""Clients on threads of their own that send a request after each response."""
 
 from __future__ import annotations
 
@@ -21,22 +21,25 @@ _now = time.monotonic_ns
 _TICK_S = 0.1
 MOST_CLIENTS = 1024
 GRACE_S = 0.3
-"""How long requests may go on that were told to end."""
+"""Seconds that requests have to end after the end of their level."""
 LEAST_DRAIN_S = 2.0
-_MOST_S = 86_400
-_MOST_REQUESTS = 1_000_000
+"""Minimum of seconds that responses are awaited after the end of a level."""
+_MAX_DURATION_S = 86_400
+_MAX_REQUESTS = 1_000_000
 
 
 @dataclass(frozen=True)
 class Load:
-    """What each client asks, and for how long.
+    """The request of each client, and the limits of a level.
 
     Parameters
     ----------
+    request
+        The request.
     duration_s
-        So long clients ask anew; what was asked before is waited for.
+        Seconds in which clients send requests; later responses are awaited.
     requests
-        How many requests there are at most, of all clients together.
+        Maximum number of requests of all clients together.
 
     Raises
     ------
@@ -49,19 +52,19 @@ class Load:
     requests: int
 
     def __post_init__(self) -> None:
-        if not 0 < self.duration_s <= _MOST_S:
+        if not 0 < self.duration_s <= _MAX_DURATION_S:
             raise ValueError(
-                f"duration_s must be more than 0 and at most {_MOST_S}, "
+                f"duration_s must be more than 0 and at most {_MAX_DURATION_S}, "
                 f"not {self.duration_s!r}"
             )
-        if not 1 <= self.requests <= _MOST_REQUESTS:
+        if not 1 <= self.requests <= _MAX_REQUESTS:
             raise ValueError(
-                f"requests must be from 1 to {_MOST_REQUESTS}, not {self.requests!r}"
+                f"requests must be from 1 to {_MAX_REQUESTS}, not {self.requests!r}"
             )
 
 
 class Level:
-    """One level of load: what is on its way, and what was measured."""
+    """One level of load: the requests in flight, and the measurements."""
 
     def __init__(self, duration_s: float, requests: int) -> None:
         self._duration_s = duration_s
@@ -69,58 +72,58 @@ class Level:
         self.began = time.monotonic()
         self._numbers = itertools.count(1)
         self._stopped = False
-        self._left = False
+        self._abandoned = False
         self.samples: list[Sample] = []
         self._open: dict[int, Callable[[], None]] = {}
         self.interrupted = False
         self.unfinished = 0
-        """How many requests were left to themselves."""
+        """Number of abandoned requests."""
 
     @property
-    def goes_on(self) -> bool:
-        """Whether a client may ask once more."""
+    def continues(self) -> bool:
+        """Whether a client may send another request."""
         if self._stopped or self.elapsed_s >= self._duration_s:
             return False
         return next(self._numbers) <= self._requests
 
     @property
     def elapsed_s(self) -> float:
-        """How long it has lasted."""
+        """Seconds since the start."""
         return time.monotonic() - self.began
 
     def stop(self) -> None:
-        """Let no client ask any more."""
+        """Let no client send another request."""
         self._stopped = True
 
-    def leave(self) -> None:
-        """End what is on its way; it does not count."""
-        self._left = True
+    def abandon(self) -> None:
+        """Cancel the requests in flight; they do not count."""
+        self._abandoned = True
         self.stop()
-        leaving = list(self._open.values())
-        self.unfinished = len(leaving)
-        for leave in leaving:
-            leave()
+        cancels = list(self._open.values())
+        self.unfinished = len(cancels)
+        for cancel in cancels:
+            cancel()
 
-    def begun(self, client: int, leave: Callable[[], None]) -> None:
-        """Note a request, and what ends it before its time."""
-        self._open[client] = leave
-        if self._left:
-            leave()
+    def begun(self, client: int, cancel: Callable[[], None]) -> None:
+        """Add a request in flight, and the function that cancels it."""
+        self._open[client] = cancel
+        if self._abandoned:
+            cancel()
 
     def add(self, client: int, sample: Sample) -> None:
-        """Take what was measured of a request."""
+        """Add the measurement of a request."""
         self._open.pop(client, None)
-        if not self._left:
+        if not self._abandoned:
             self.samples.append(sample)
 
 
 class ClosedLoop:
-    """Runs levels of load, one after the other; the owner of the clients' threads.
+    """Runs levels of load one after the other, and owns the clients' threads.
 
     Parameters
     ----------
     record
-        Returns the record of one request's run.
+        Returns a new record for a request.
     stream
         Whether a request has any number of responses.
     """
@@ -142,24 +145,24 @@ class ClosedLoop:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # A model that does not come back keeps its thread, as after Ctrl-C.
+        # A model that never returns keeps its thread, as after Ctrl-C.
         self._workers.shutdown(cancel_futures=True)
 
     def run(self, concurrency: int, tick: Tick, requests: int | None = None) -> Level:
-        """Run one level; Ctrl-C ends it with what was measured until then.
+        """Run one level. Ctrl-C ends it with the measurements so far.
 
         Parameters
         ----------
         tick
-            Told the share of the time that is over, ten times a second.
+            Called with the elapsed share of the time, ten times a second.
         requests
-            How many there are at most; as in all levels if None.
+            Maximum number of requests; that of the load if None.
 
         Raises
         ------
         BlsnbError
-            No request could be made: an input is of a type that Triton has not, the
-            server was closed, or no thread is left for a client.
+            No request could be made: an input has a wrong type, the server was
+            closed, or no thread is left for a client.
         """
         load = self._load
         most = load.requests if requests is None else requests
@@ -167,7 +170,7 @@ class ClosedLoop:
         futures: list[Future[None]] = []
         try:
             for client in range(concurrency):
-                futures.append(self._workers.submit(self._ask_on, level, client))
+                futures.append(self._workers.submit(self._run_client, level, client))
             self._wait(level, futures, tick)
         except KeyboardInterrupt:
             level.interrupted = True
@@ -188,14 +191,14 @@ class ClosedLoop:
             if any(future.exception() for future in done):
                 return
 
-    def _ask_on(self, level: Level, client: int) -> None:
-        ask = self._ask_stream if self.stream else self._ask
-        while level.goes_on:
-            level.add(client, ask(level, client))
+    def _run_client(self, level: Level, client: int) -> None:
+        send = self._stream if self.stream else self._infer
+        while level.continues:
+            level.add(client, send(level, client))
 
-    def _ask(self, level: Level, client: int) -> Sample:
+    def _infer(self, level: Level, client: int) -> Sample:
         def begun(root: RootRequest) -> None:
-            level.begun(client, lambda: _leave(root))
+            level.begun(client, lambda: _cancel(root))
 
         error = ""
         began_ns = _now()
@@ -206,7 +209,7 @@ class ClosedLoop:
         ended_ns = _now()
         return Sample(began_ns, ended_ns, ended_ns, 1, error)
 
-    def _ask_stream(self, level: Level, client: int) -> Sample:
+    def _stream(self, level: Level, client: int) -> Sample:
         error = ""
         responses = first_ns = 0
         began_ns = _now()
@@ -224,16 +227,16 @@ class ClosedLoop:
 
 
 def _end(level: Level, futures: list[Future[None]]) -> None:
-    """Let what is on its way end, then end it."""
+    """Wait for the requests in flight, then cancel them."""
     level.stop()
     _, waiting = wait(futures, timeout=GRACE_S)
     if waiting:
-        level.leave()
+        level.abandon()
         wait(waiting, timeout=GRACE_S)
 
 
-def _leave(root: RootRequest) -> None:
-    """End a request that nobody waits for any more, wherever it waits."""
+def _cancel(root: RootRequest) -> None:
+    """End an abandoned request, wherever it waits."""
     root.cancel()
     root.end(InferenceError("the bench is over", "CANCELLED"))
 

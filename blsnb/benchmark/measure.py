@@ -67,12 +67,12 @@ def _counts(catalog: Catalog, name: str, version: int) -> Counts:
 
 
 def levels_of(concurrency: Iterable[int]) -> tuple[int, ...]:
-    """Return numbers of clients.
+    """Return the levels as numbers of clients.
 
     Raises
     ------
     ValueError
-        There is none, or one of them is no number of clients.
+        There is no level, or a number is out of range.
     """
     levels = tuple(concurrency)
     for clients in levels or (0,):
@@ -91,22 +91,16 @@ def measure(
     warm_up_requests: int,
     progress: Progress | None = None,
 ) -> tuple[tuple[Row, ...], bool]:
-    """Run the levels; return a row for each, and whether Ctrl-C ended them.
-
-    Parameters
-    ----------
-    counts
-        Returns what the server has counted of the model.
-    """
-    tell = progress or _tell_nobody
+    """Run the levels; return a row for each, and whether Ctrl-C ended them."""
+    report = progress or _ignore
     rows: list[Row] = []
-    warm_up = partial(_tick, lambda _, words: tell(0.0, words), 0, 1, "warm-up")
+    warm_up = partial(_tick, lambda _, words: report(0.0, words), 0, 1, "warm-up")
     interrupted = loop.run(1, warm_up, warm_up_requests).interrupted
     for number, clients in enumerate(levels):
         if interrupted:
             break
         before = counts()
-        tick = partial(_tick, tell, number, len(levels), counted(clients, "client"))
+        tick = partial(_tick, report, number, len(levels), counted(clients, "client"))
         level = loop.run(clients, tick)
         interrupted = level.interrupted
         since = counts().since(before)
@@ -118,14 +112,14 @@ def measure(
             unfinished=level.unfinished,
         )
         rows.append(row)
-    tell(1.0, "interrupted" if interrupted else "done")
+    report(1.0, "interrupted" if interrupted else "done")
     return tuple(rows), interrupted
 
 
-def _tick(tell: Progress, number: int, levels: int, words: str, share: float) -> None:
-    """Tell of the share of one level as of one of all."""
-    tell((number + min(1.0, share)) / levels, words)
+def _tick(report: Progress, number: int, levels: int, words: str, share: float) -> None:
+    """Report the completed share of one level as a share of all levels."""
+    report((number + min(1.0, share)) / levels, words)
 
 
-def _tell_nobody(share: float, words: str) -> None:
-    """Take what nobody wants to know."""
+def _ignore(share: float, words: str) -> None:
+    """Report nothing."""

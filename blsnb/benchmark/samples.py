@@ -1,4 +1,4 @@
-"""From the requests of one level of load to a row of the table: pure functions."""
+"""Aggregate the requests of one level of load to a row of the table."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Sample(NamedTuple):
     Parameters
     ----------
     began_ns, first_ns, ended_ns
-        When it was asked, when its first response came, and its last.
+        Monotonic times of the request, of its first and of its last response.
     responses
-        How many came.
+        Number of responses.
     error
-        Why it failed; empty if it did not.
+        Text of the failure; empty if the request succeeded.
     """
 
     began_ns: int
@@ -34,14 +34,14 @@ class Sample(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What a server has counted of a model, as far as a bench needs it.
+    """Counters of a model in its server.
 
     Parameters
     ----------
     phases
-        Of each phase how often it was measured, and its nanoseconds in all.
+        Number of measurements of each phase, and their sum in nanoseconds.
     sizes
-        How many executions had each batch size.
+        Number of executions by batch size.
     """
 
     phases: Mapping[str, tuple[int, int]]
@@ -58,7 +58,7 @@ class Counts(NamedTuple):
         return cls(phases, dict(sizes))
 
     def since(self, before: Counts) -> Counts:
-        """Return what was counted since then; all, if the model was loaded anew."""
+        """Return the increments since then; all counts if the model was reloaded."""
         pairs = zip(self.phases.values(), before.phases.values(), strict=True)
         if any(now[0] < then[0] for now, then in pairs):
             return self
@@ -71,42 +71,42 @@ class Counts(NamedTuple):
         return Counts(phases, {size: n for size, n in sorted(sizes.items()) if n > 0})
 
     def mean_us(self, phase: str) -> float:
-        """Return how long a phase took; NaN if it never was."""
+        """Return the mean duration of a phase; NaN without a measurement."""
         count, ns = self.phases[phase]
         return ns / count / 1e3 if count else math.nan
 
 
 NOTHING = Counts({phase: (0, 0) for phase in _PHASES}, {})
-"""Of a model that does not serve."""
+"""Counters of a model that is not ready."""
 
 
 class Row(NamedTuple):
-    """One level of load. Times are microseconds; what there is not is NaN.
+    """One level of load. Times are in microseconds; missing ones are NaN.
 
     Parameters
     ----------
     concurrency
-        How many clients asked, each anew as soon as it was answered.
+        Number of clients.
     duration_s
-        From the first question to the last answer.
+        Seconds from the first request to the last response.
     requests, failed
-        How many were answered well, and how many with an error.
+        Number of successful and of failed requests.
     throughput
-        Requests answered well, per second.
+        Successful requests per second.
     mean_us, p50_us, p90_us, p95_us, p99_us
-        From a question to its last answer, as the client sees it.
+        Latency to the last response, as the client sees it.
     first_p50_us, first_p99_us
-        To the first response of a stream.
+        Latency to the first response of a stream.
     responses
-        Of streams, all together.
+        Number of responses of all streams.
     queue_us, compute_input_us, compute_infer_us, compute_output_us
-        Means of the server's own statistics.
+        Means of the server's statistics.
     batch_sizes
-        How many executions had each batch size.
+        Number of executions by batch size.
     errors
-        How often each error came, by its text.
+        Number of failures by text.
     unfinished
-        How many were not answered in time, and left to themselves.
+        Number of requests that were abandoned at the end of the level.
     """
 
     concurrency: int
@@ -132,12 +132,12 @@ class Row(NamedTuple):
 
     @property
     def compute_us(self) -> float:
-        """Input, execution and output together."""
+        """Sum of input, execution and output."""
         return self.compute_input_us + self.compute_infer_us + self.compute_output_us
 
     @property
     def batch_size(self) -> float:
-        """The mean of all executions."""
+        """Mean batch size of all executions."""
         executions = sum(self.batch_sizes.values())
         inferences = sum(size * count for size, count in self.batch_sizes.items())
         return inferences / executions if executions else math.nan
@@ -156,7 +156,7 @@ def row_of(
     Parameters
     ----------
     counted
-        What the server counted meanwhile.
+        The server's counters of the level.
     stream
         Whether requests have any number of responses.
     """

@@ -1,1 +1,1 @@
-"""A server as it is now: what is read of it from time to time, and who looks."""
+"""The live view of a server: its counters, polled, as rates and percentiles."""

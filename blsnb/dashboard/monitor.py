@@ -1,4 +1,4 @@
-"""Monitor: looks at a server from time to time, as long as somebody watches."""
+"""Monitor: polls a server as long as a page displays it."""
 
 from __future__ import annotations
 
@@ -20,26 +20,27 @@ if TYPE_CHECKING:
 
 INTERVAL_S = 0.5
 UNWATCHED_NS = 600_000_000_000
-"""So long a page may be silent: one says nothing while a cell runs."""
+"""Time without a message of a page, after which polling pauses. A page sends none
+while a cell runs."""
 _END_S = 1.0
 _log = logging.getLogger(__name__)
 
 
 class Monitor:
-    """A server shown live: `display` it, or ask for its `overview`.
+    """The live view of a server: display it, or read its `overview`.
 
-    It looks every half second on one thread of its own. That ends when the monitor,
-    its widget or the server is closed; it rests while no page has said for ten
-    minutes that somebody watches, and goes on when one does.
+    A thread polls the server every half second, until the monitor, its widget or the
+    server is closed. It pauses after ten minutes without a message of a page, and
+    resumes with the next message.
 
     Parameters
     ----------
     read
         Reads the server's counters.
     release
-        Called once nobody looks any more.
+        Called when polling pauses or ends.
     clock
-        Tells the nanoseconds.
+        Returns a monotonic time in nanoseconds.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class Monitor:
         self._clock = clock
         self._window = Window()
         self._lock = threading.RLock()
-        """A look and an end do not overlap."""
+        """Polling and closing exclude each other."""
         self._watcher: Watcher | None = None
         self._watched_ns = clock()
         self._view: MonitorView | None = None
@@ -64,7 +65,7 @@ class Monitor:
         self.closed = False
 
     def __repr__(self) -> str:
-        state = "closed" if self.closed else "live" if self.is_looking else "at rest"
+        state = "closed" if self.closed else "live" if self.is_polling else "paused"
         return f"<Monitor, {state}: {self.overview().caption}>"
 
     def __str__(self) -> str:
@@ -78,46 +79,46 @@ class Monitor:
         return self.widget().document()
 
     @property
-    def is_looking(self) -> bool:
+    def is_polling(self) -> bool:
         """Whether the thread runs."""
         return self._watcher is not None
 
     def overview(self) -> Overview:
-        """Return the server as it is now; the last state once this is closed."""
+        """Return the state of the server; the last one if the monitor is closed."""
         with self._lock:
             if self._last is None or not self.closed:
                 self._last = self._window.add(self._read())
             return self._last
 
     def widget(self) -> MonitorView:
-        """Return the widget, the same every time; from now on it is live.
+        """Return the widget, always the same one, and start polling.
 
         Raises
         ------
         RuntimeError
-            The monitor was closed.
+            The monitor is closed.
         """
         from blsnb.views.live.monitor_view import MonitorView
 
         with self._lock:
             if self.closed:
-                raise RuntimeError("the monitor was closed; server.monitor() has a new")
+                raise RuntimeError("the monitor is closed; make one: server.monitor()")
             if self._view is None:
-                self._view = MonitorView(self.overview(), self.watched, self.close)
-            self.watched()
+                self._view = MonitorView(self.overview(), self.keep_alive, self.close)
+            self.keep_alive()
             return self._view
 
-    def watched(self) -> None:
-        """Note that somebody watches, and look from now on."""
+    def keep_alive(self) -> None:
+        """Start polling, or continue for another ten minutes."""
         with self._lock:
             self._watched_ns = self._clock()
             if self._watcher is None and not self.closed:
-                watcher = Watcher(self.look, INTERVAL_S, "blsnb monitor")
+                watcher = Watcher(self.poll, INTERVAL_S, "blsnb monitor")
                 watcher.start()
                 self._watcher = watcher
 
-    def look(self) -> None:
-        """Show the server as it is now; rest if nobody has watched for long."""
+    def poll(self) -> None:
+        """Show the state of the server; pause if no page has sent messages lately."""
         with self._lock:
             if self.closed:
                 return
@@ -127,9 +128,9 @@ class Monitor:
                     self._view.show(overview)
                 self._keep(overview)
             except Exception:
-                _log.exception("a look at the server failed")
+                _log.exception("the monitor could not read the server")
             if self._clock() - self._watched_ns >= UNWATCHED_NS:
-                self._rest()
+                self._pause()
 
     def _keep(self, overview: Overview) -> None:
         now_ns, numbers = self._clock(), overview.numbers
@@ -139,25 +140,36 @@ class Monitor:
             took_ns = self._clock() - now_ns
             self._keep_clock.kept(now_ns, numbers, took_ns)
 
-    def _rest(self) -> None:
+    def _pause(self) -> None:
         watcher, self._watcher = self._watcher, None
         if watcher is not None:
             watcher.close(0)
         self._release()
 
-    def at_times(self, call: Callable[[], None]) -> None:
-        """Call a function when the numbers have changed, at last once a minute.
+    def on_change(self, call: Callable[[], None]) -> None:
+        """Call a function when the numbers have changed, soon or within a minute.
 
-        A notebook that is saved holds what was shown last, not what is in a page.
+        A saved notebook has the last displayed state, not that of the page.
+
+        Parameters
+        ----------
+        call
+            Called without arguments, on the polling thread.
         """
         self._keeps.append(call)
 
-    def at_end(self, call: Callable[[Overview], None]) -> None:
-        """Call a function with the last state, once this is closed."""
+    def on_close(self, call: Callable[[Overview], None]) -> None:
+        """Call a function when the monitor is closed.
+
+        Parameters
+        ----------
+        call
+            Called with the last state.
+        """
         self._ends.append(call)
 
     def close(self) -> None:
-        """Look no more, and leave the last state; safe to repeat."""
+        """Stop polling and show the last state. Closing again has no effect."""
         with self._lock:
             if self.closed:
                 return
@@ -167,27 +179,27 @@ class Monitor:
             view, self._view = self._view, None
             self._release()
         if watcher is not None:
-            # Not under the lock: the thread may wait for it.
+            # Outside of the lock, which the thread may be waiting for.
             watcher.close(_END_S)
-        self._leave(last)
+        self._call_ends(last)
         if view is not None:
             view.show(last)
             view.close()
 
     def _final(self) -> Overview:
-        """Return the last state, and keep it; the server may be half gone."""
+        """Return and keep the last state; the server may be closing."""
         try:
             last = self.overview()
         except Exception:
-            _log.exception("the last look at the server failed")
+            _log.exception("the monitor could not read the server")
             last = self._last or Overview(0, math.nan, ())
         self._last = last._replace(ended=True)
         return self._last
 
-    def _leave(self, last: Overview) -> None:
+    def _call_ends(self, last: Overview) -> None:
         for call in self._ends:
             try:
                 call(last)
             except Exception:
-                # A server that closes goes on doing so.
-                _log.exception("a monitor's place could not be filled")
+                # The server must continue to close.
+                _log.exception("the end of a monitor could not be displayed")

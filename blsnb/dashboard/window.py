@@ -1,4 +1,4 @@
-"""Window: from readings of counters to rates and percentiles; pure, told the time."""
+"""Rates and percentiles from readings of counters; the readings carry the time."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from blsnb.engine.readings import Reading, VersionReading
 from blsnb.views.live.overview import ModelRow, Overview
 
 RATE_NS = 5_000_000_000
-"""Rates are those of so long a time."""
+"""Period of the rates."""
 LATENCY_NS = 60_000_000_000
-"""Requests that ended longer ago count in no percentile."""
-_MOST_POINTS = 120
+"""Maximum age of the requests in the percentiles."""
+_MAX_POINTS = 120
+"""Maximum number of points of the history."""
 _Key = tuple[str, int]
 _COUNTERS = tuple(
     attrgetter(name)
@@ -24,19 +25,19 @@ _COUNTERS = tuple(
 
 
 class Window:
-    """Remembers the readings of the latest seconds."""
+    """The readings of the latest seconds."""
 
     def __init__(self) -> None:
         self._readings: deque[Reading] = deque()
-        self._history: deque[float] = deque(maxlen=_MOST_POINTS)
-        self._looks = 0
+        self._history: deque[float] = deque(maxlen=_MAX_POINTS)
+        self._count = 0
 
     def add(self, reading: Reading) -> Overview:
-        """Take a reading, the latest so far, and return what it shows."""
-        self._looks += 1
+        """Add the latest reading and return the overview."""
+        self._count += 1
         last = self._readings[-1] if self._readings else None
         self._readings.append(reading)
-        # The first is what is subtracted: one that is as old as a rate wants it.
+        # Rates are differences from the first reading: keep one as old as their period.
         while len(self._readings) > 1 and self._is_old(self._readings[1], reading):
             self._readings.popleft()
         if last is not None:
@@ -55,22 +56,22 @@ class Window:
         known = len(self._readings) > 1
         total = _total(ended) if known else math.nan
         history = tuple(self._history)
-        return Overview(now.in_flight, total, rows, history, self._looks)
+        return Overview(now.in_flight, total, rows, history, self._count)
 
 
 class _Ended(NamedTuple):
-    """What ended in some time.
+    """The requests that ended within a period.
 
     Parameters
     ----------
     per_second
-        Requests each second.
+        Requests per second.
     failed
-        How many of them failed.
+        Number of failed requests.
     batch
-        Inferences of each execution on average; NaN if there was none.
+        Mean number of inferences per execution; NaN without an execution.
     queued_us
-        How long a request waited in the queue on average; NaN if there was none.
+        Mean time of a request in the queue; NaN without a request.
     """
 
     per_second: float
@@ -80,7 +81,7 @@ class _Ended(NamedTuple):
 
 
 def _ended(before: Reading, now: Reading) -> dict[_Key, _Ended]:
-    """Return what ended between two readings; nothing if they are the same."""
+    """Return the requests that ended between two readings, by model version."""
     seconds = (now.at_ns - before.at_ns) / 1e9
     if seconds <= 0:
         return {}
@@ -97,7 +98,7 @@ def _since(
     before: VersionReading | None, now: VersionReading, seconds: float
 ) -> _Ended:
     counts = [counter(now) for counter in _COUNTERS]
-    # With fewer than before it was loaded anew, and counts from 0.
+    # Lower counts than before: the model was reloaded and counts from 0.
     if before and before.succeeded <= now.succeeded and before.failed <= now.failed:
         counts = [
             count - counter(before)
@@ -107,7 +108,7 @@ def _since(
     return _Ended(
         (succeeded + failed) / seconds,
         failed,
-        # What fails is executed, and is no inference: there is no batch of none.
+        # A failed request is executed and is not an inference.
         _mean(inferences, executions if inferences else 0),
         _mean(queued_ns / 1e3, succeeded),
     )
@@ -144,7 +145,7 @@ def _row(version: VersionReading, now_ns: int, ended: _Ended | None) -> ModelRow
 
 
 def _percentile_us(took: Sequence[int], percent: int) -> float:
-    """Return the smallest time that so many percent do not exceed; NaN of none."""
+    """Return the smallest time that this percentage does not exceed; NaN of none."""
     if not took:
         return math.nan
     return took[math.ceil(len(took) * percent / 100) - 1] / 1e3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 from blsnb.options import options
@@ -13,6 +13,7 @@ from blsnb.request_fields import RequestOptions, takes_request_options
 
 if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
+    from blsnb.benchmark.measure import Progress
     from blsnb.inference_server import Server
     from blsnb.response_stream import Stream
     from blsnb.run import Run
@@ -115,30 +116,29 @@ def _nothing() -> None:
 
 @takes_request_options
 def infer(
-    model_name: str,
-    inputs: Mapping[str, Any],
-    **options: Unpack[RequestOptions],
+    model_name: str, inputs: Mapping[str, Any], **options: Unpack[RequestOptions]
 ) -> Run:
-    """Run a request on a model of the default server.
+    """Run a request on a model of the default server, as Triton's gRPC client would.
 
     Parameters
     ----------
-    inputs
-        Name and value: an array in its own type, or a list, number or string
-        that takes the configured type.
-    outputs
-        Names of the requested outputs; all if None.
-    timeout_us
-        Timeout in the queue, in microseconds; a field of the request.
-    client_timeout_s
-        The client's deadline in seconds; then the request is cancelled.
+    model_name, inputs, options
+        As `Server.infer` takes them.
+
+    Returns
+    -------
+    Run
+        The response, and the trace of all calls. ``run["Y"]`` is a NumPy array of
+        shape ``[batch, *dims]``, or ``dims`` if the model does not batch.
 
     Raises
     ------
     InferenceError
-        The request failed; the error has text, code and run.
+        The request failed: Triton's text and code, and the run so far.
     WouldHang
         Triton would never answer.
+    InputError
+        An argument or an input has a wrong type.
     """
     __tracebackhide__ = True
     return server().infer(model_name, inputs, **options)
@@ -148,12 +148,26 @@ def infer(
 async def async_infer(
     model_name: str, inputs: Mapping[str, Any], **options: Unpack[RequestOptions]
 ) -> Run:
-    """Run a request without blocking the event loop; takes what `infer` takes.
+    """Run a request on the default server without blocking the event loop.
+
+    Parameters
+    ----------
+    model_name, inputs, options
+        As `Server.infer` takes them.
+
+    Returns
+    -------
+    Run
+        As of `infer`.
 
     Raises
     ------
     InferenceError
         The request failed.
+    WouldHang
+        Triton would never answer.
+    InputError
+        An argument or an input has a wrong type.
     """
     __tracebackhide__ = True
     return await server().async_infer(model_name, inputs, **options)
@@ -163,25 +177,79 @@ async def async_infer(
 def stream(
     model_name: str, inputs: Mapping[str, Any], **options: Unpack[RequestOptions]
 ) -> Stream:
-    """Run a request and iterate over its responses; takes what `infer` takes.
+    """Run a request on the default server and iterate over its responses.
 
-    Decoupled models need it; other models send one response.
+    A decoupled model requires it; other models have one response.
+
+    Parameters
+    ----------
+    model_name, inputs, options
+        As `Server.infer` takes them.
+
+    Returns
+    -------
+    Stream
+        An iterator of `Response`, whose ``run`` is the run so far.
 
     Raises
     ------
     InferenceError
-        The request was refused.
+        The request was rejected.
+    WouldHang
+        Triton would never answer.
+    InputError
+        An argument or an input has a wrong type.
     """
     __tracebackhide__ = True
     return server().stream(model_name, inputs, **options)
 
 
-def bench(model_name: str, inputs: Mapping[str, Any], **options: Any) -> Bench:
-    """Measure a model under load; takes what `blsnb.Server.bench` takes.
+@takes_request_options
+def bench(
+    model_name: str,
+    inputs: Mapping[str, Any],
+    *,
+    concurrency: Iterable[int] = (1, 2, 4, 8),
+    duration_s: float = 5.0,
+    requests: int = 100_000,
+    warm_up_requests: int = 1,
+    trace_level: str | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[RequestOptions],
+) -> Bench:
+    """Measure a model of the default server under load, in a closed loop.
+
+    Parameters
+    ----------
+    model_name, inputs, options
+        As `Server.infer` takes them; the same for every request.
+    concurrency, duration_s, requests, warm_up_requests, trace_level, progress
+        As `Server.bench` takes them.
+
+    Returns
+    -------
+    Bench
+        A row for each level, with requests per second and latencies in microseconds.
 
     Raises
     ------
     InferenceError
-        The model does not serve.
+        The model is not ready; the text is Triton's.
+    InputError
+        An argument or an input of the request has a wrong type.
+    TypeError
+        Another argument has the wrong type.
+    ValueError
+        A number is out of range, or the trace level is unknown.
     """
-    return server().bench(model_name, inputs, **options)
+    return server().bench(
+        model_name,
+        inputs,
+        concurrency=concurrency,
+        duration_s=duration_s,
+        requests=requests,
+        warm_up_requests=warm_up_requests,
+        trace_level=trace_level,
+        progress=progress,
+        **options,
+    )

@@ -235,6 +235,8 @@ def serve(
 
     Parameters
     ----------
+    server
+        The server.
     http, grpc, metrics
         The ports; 0 for a free one, None to leave a protocol out.
     host
@@ -250,6 +252,10 @@ def serve(
     ------
     OSError
         A port is not available; the text names it.
+    ServerClosedError
+        The server was closed.
+    TypeError
+        An argument has the wrong type.
     ValueError
         A port is out of range.
     """

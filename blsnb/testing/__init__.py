@@ -1,7 +1,7 @@
-"""Models tested by pytest: a server as a fixture, recorded runs as tests.
+"""Test models with pytest: a server as a fixture, recorded runs as tests.
 
-Importing this room is all that pytest does where blsnb is installed, so nothing of the
-engine is imported before a test asks for a server.
+pytest imports this package wherever blsnb is installed. The engine is imported only
+when a test uses a server.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["ReplayError", "TestedServer"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name's home when it is first asked for."""
+    """Import a name on first use."""
     if name == "TestedServer":
         from blsnb.testing.tested_server import TestedServer
 

@@ -1,4 +1,4 @@
-"""What is shown and kept of a test that failed: its runs."""
+"""The runs of a failed test, as text and as pages."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ if TYPE_CHECKING:
     from blsnb.run import Run
 
 SECTION = "blsnb runs"
-_MOST = 5
+_MAX_RUNS = 5
+"""Maximum number of runs shown of one test."""
 _NO_NAME = re.compile(r"[^\w.-]+")
-_MOST_NAME = 120
+_MAX_NAME = 120
 
 
-def told(runs: Sequence[Run]) -> str:
-    """Return the newest runs as trees, with their notes."""
+def trees(runs: Sequence[Run]) -> str:
+    """Return the newest runs as trees of calls, with their notes."""
     from blsnb.views.tree import tree
 
-    left_out = len(runs) - _MOST
+    left_out = len(runs) - _MAX_RUNS
     before = [f"… {left_out} earlier runs\n"] if left_out > 0 else []
-    return "\n".join([*before, *(f"{tree(run.trace)}\n" for run in runs[-_MOST:])])
+    return "\n".join([*before, *(f"{tree(run.trace)}\n" for run in runs[-_MAX_RUNS:])])
 
 
 class Artefacts:
-    """A folder with the documents of runs that failed, named after their tests.
+    """A folder with pages of runs, named after their failed tests.
 
     Parameters
     ----------
     folder
-        Made when there is something to keep.
+        The folder, made with the first page.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -41,7 +42,7 @@ class Artefacts:
     def keep(
         self, test: str, runs: Sequence[Run], error: BaseException | None
     ) -> list[Path]:
-        """Write the newest runs, and the comparison if a replay failed.
+        """Write pages of the newest runs, and of the comparison if a replay failed.
 
         Raises
         ------
@@ -50,7 +51,7 @@ class Artefacts:
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         name = self._name(test)
-        kept = runs[-_MOST:]
+        kept = runs[-_MAX_RUNS:]
         paths = [
             run.save(self._folder / f"{name}{suffix}.html")
             for run, suffix in zip(kept, _suffixes(len(kept)), strict=True)
@@ -62,7 +63,7 @@ class Artefacts:
         return paths
 
     def _name(self, test: str) -> str:
-        base = _NO_NAME.sub("-", test).strip("-")[-_MOST_NAME:]
+        base = _NO_NAME.sub("-", test).strip("-")[-_MAX_NAME:]
         name, number = base, 1
         while name in self._names:
             number += 1
@@ -72,5 +73,5 @@ class Artefacts:
 
 
 def _suffixes(count: int) -> Iterator[str]:
-    """Yield what ends the name of each run, of which there is usually one."""
+    """Return the suffix of the name of each run; nothing for a single one."""
     return iter([""] if count == 1 else [f".{n}" for n in range(1, count + 1)])

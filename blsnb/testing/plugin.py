@@ -1,4 +1,4 @@
-"""The pytest plugin: fixtures that serve models, and what failures show."""
+"""The pytest plugin: fixtures that serve models, and the runs of failed tests."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from blsnb.comparison import Comparison
     from blsnb.run import Run
     from blsnb.testing.failures import Artefacts
-    from blsnb.testing.pool import Pool
-    from blsnb.testing.settings import ServerSettings
+    from blsnb.testing.pool import ServerPool
+    from blsnb.testing.settings import FixtureSettings
     from blsnb.testing.tested_server import TestedServer
 
 _MARK = (
-    "triton(repository=None, models='*', share='function', **settings): what the "
-    "fixture triton_server serves; further settings are those of blsnb.Server."
+    "triton(repository=None, models='*', share='function', **settings): the models of "
+    "the fixture triton_server; further settings are those of blsnb.Server."
 )
 _SERVER: pytest.StashKey[TestedServer] = pytest.StashKey()
-_POOL: pytest.StashKey[Pool] = pytest.StashKey()
+_POOL: pytest.StashKey[ServerPool] = pytest.StashKey()
 _ARTEFACTS: pytest.StashKey[Artefacts] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options, and the settings of an ini-file."""
+    """Add command-line options and settings of the ini-file."""
     group = parser.getgroup("triton", "Triton models, served by blsnb")
     group.addoption(
         "--triton-repository",
@@ -51,21 +51,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the mark known."""
+    """Register the mark."""
     config.addinivalue_line("markers", _MARK)
 
 
 @pytest.fixture
 def triton_server(request: pytest.FixtureRequest) -> Iterator[TestedServer]:
-    """Server with the models of ``--triton-repository``, or as ``mark.triton`` says.
+    """Server with the models of ``--triton-repository`` or of ``mark.triton``.
 
-    It is closed when the test ends; with ``share="module"`` and the like, when all
-    tests that share it have.
+    It is closed after the test; with ``share="module"`` and the like, after the last
+    test that shares it.
     """
-    from blsnb.testing.pool import Pool
+    from blsnb.testing.pool import ServerPool
 
     node = request.node
-    pool = request.config.stash.setdefault(_POOL, Pool())
+    pool = request.config.stash.setdefault(_POOL, ServerPool())
     server = _lent(pool, node)
     node.stash[_SERVER] = server
     server.begin_test(node.path.parent)
@@ -76,36 +76,36 @@ def triton_server(request: pytest.FixtureRequest) -> Iterator[TestedServer]:
 
 @pytest.fixture
 def triton_infer(triton_server: TestedServer) -> Callable[..., Run]:
-    """``triton_server.infer``: runs a request on a model, and returns the run."""
+    """``triton_server.infer``: runs a request on a model and returns the run."""
     return triton_server.infer
 
 
 @pytest.fixture
 def assert_replays(triton_server: TestedServer) -> Callable[..., Comparison]:
-    """``triton_server.assert_replays``: makes a recorded run again, and compares."""
+    """``triton_server.assert_replays``: executes a recorded run again and compares."""
     return triton_server.assert_replays
 
 
-def _lent(pool: Pool, test: pytest.Item) -> TestedServer:
-    """Return a test's server; what is wrong with it is the test's error, in short."""
+def _lent(pool: ServerPool, test: pytest.Item) -> TestedServer:
+    """Return the server of a test; fail the test in a few lines if there is none."""
     from blsnb.errors import BlsnbError
 
     try:
         return pool.lend(test, _settings(test))
     except (BlsnbError, ValueError) as error:
-        wrong = str(error).rstrip()
-    pytest.fail(wrong, pytrace=False)
+        message = str(error).rstrip()
+    pytest.fail(message, pytrace=False)
 
 
-def _settings(test: pytest.Item) -> ServerSettings:
+def _settings(test: pytest.Item) -> FixtureSettings:
     from blsnb.testing.settings import SettingError, settings_of
 
     config = test.config
     marks = list(test.iter_markers("triton"))
     if any(mark.args for mark in marks):
-        raise SettingError(f"mark.triton takes no values without names: {_MARK}")
-    asked = config.getoption("--triton-repository")
-    given = [config.invocation_params.dir / path for path in asked or ()]
+        raise SettingError(f"mark.triton takes keyword arguments only: {_MARK}")
+    paths = config.getoption("--triton-repository") or ()
+    given = [config.invocation_params.dir / path for path in paths]
     return settings_of(
         [mark.kwargs for mark in marks],
         given or config.getini("triton_repository"),
@@ -118,7 +118,7 @@ def _settings(test: pytest.Item) -> ServerSettings:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show the runs of a test that failed, and keep their pages."""
+    """Show the runs of a failed test and write their pages."""
     report = yield
     server = item.stash.get(_SERVER, None)
     if server is not None and report.failed:
@@ -133,17 +133,17 @@ def _sections(
 
     try:
         runs = server.runs_of_test
-        text = failures.told(runs)
+        text = failures.trees(runs)
         if runs:
             text += _kept(item, runs, call.excinfo and call.excinfo.value)
     except Exception as error:
-        # What is shown of a failure must not become one of pytest itself.
+        # An error here would be an internal error of pytest.
         text = f"the runs cannot be shown: {type(error).__name__}: {error}"
     return [(failures.SECTION, text)] if text else []
 
 
 def _kept(item: pytest.Item, runs: list[Run], error: BaseException | None) -> str:
-    """Keep the pages of runs if that is wanted, and say where they are."""
+    """Write the pages of runs if there is a folder for them; return their paths."""
     from blsnb.testing.failures import Artefacts
 
     config = item.config

@@ -1,4 +1,4 @@
-"""Pool: the servers of a session of tests, each made once and closed in time."""
+"""The servers of a test session, each made once for the tests that share it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from blsnb.testing.settings import ServerSettings
+from blsnb.testing.settings import FixtureSettings
 from blsnb.testing.tested_server import TestedServer
 
 _NODES: dict[str, type[pytest.Collector]] = {
@@ -18,32 +18,32 @@ _NODES: dict[str, type[pytest.Collector]] = {
 
 
 class _Shared(NamedTuple):
-    """A server that the tests below a node share."""
+    """A server that the tests of a node share."""
 
     node: pytest.Collector
-    settings: ServerSettings
+    settings: FixtureSettings
     server: TestedServer
 
 
-class Pool:
-    """Gives each test its server: one of its own, or one that others have, too."""
+class ServerPool:
+    """Servers by test, of its own or shared with other tests."""
 
     def __init__(self) -> None:
         self._shared: list[_Shared] = []
 
-    def lend(self, test: pytest.Item, settings: ServerSettings) -> TestedServer:
+    def lend(self, test: pytest.Item, settings: FixtureSettings) -> TestedServer:
         """Return a server for a test.
 
         Raises
         ------
         RepositoryError, ModelLoadError
-            There is no such repository, or a model of it does not load.
+            The repository is missing, or one of its models does not load.
         """
         node = _sharing(test, settings.share)
         for each in self._shared:
-            wanted = each.node is node and each.settings == settings
+            matches = each.node is node and each.settings == settings
             # A test may have closed it.
-            if wanted and not each.server.closed:
+            if matches and not each.server.closed:
                 return each.server
         server = TestedServer(**settings.arguments(test.path))
         if node is not None:
@@ -53,7 +53,7 @@ class Pool:
         return server
 
     def take_back(self, server: TestedServer) -> None:
-        """End a test: close its server, or let it be as it was for the next test."""
+        """End a test: close its server, or restore it for the tests that share it."""
         if any(each.server is server for each in self._shared):
             server.end_test()
         else:
@@ -65,9 +65,9 @@ class Pool:
 
 
 def _sharing(test: pytest.Item, share: str) -> pytest.Collector | None:
-    """Return the node whose tests share a server; None for a test of its own."""
+    """Return the node whose tests share a server; None for a server of its own."""
     kind = _NODES.get(share)
     if kind is None:
         return None
-    # A test may stand in no class, or in no package.
+    # A test may be in no class, or in no package.
     return test.getparent(kind) or test.getparent(pytest.Module)

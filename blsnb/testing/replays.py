@@ -1,4 +1,4 @@
-"""A recorded run as a test: made again, and compared within a tolerance."""
+"""Compare a replayed run with its recording, within a tolerance."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from blsnb.views.format import counted
 if TYPE_CHECKING:
     from blsnb.comparison import Comparison
 
-_MOST_LINES = 20
-# Of the frames in an error's text: the folder, the file's name, the line.
+_MAX_LINES = 20
+"""Maximum number of differences in an error."""
+# A frame in the text of an error: folder, file name, line.
 _FRAME = re.compile(r"^  .*/([^/()\n]+)\(\d+\): ", re.MULTILINE)
 
 
 class ReplayError(AssertionError):
-    """A recorded run is answered otherwise now.
+    """The responses of a replayed run differ from the recorded ones.
 
     Parameters
     ----------
     message
-        What is different, call by call.
+        The differences, call by call.
     comparison
         The new run beside the recorded one.
     """
@@ -39,52 +40,53 @@ class ReplayError(AssertionError):
 
 
 def check_replay(comparison: Comparison, tolerance: Tolerance, name: str) -> None:
-    """Compare what a call was answered with what was recorded.
+    """Compare the responses of a replayed call with the recorded ones.
 
     Parameters
     ----------
     comparison
-        What `Run.replay` returned.
+        Result of `Run.replay`.
     name
-        Of the recorded call, for the message.
+        Name of the recorded call, for the message.
 
     Raises
     ------
     ReplayError
-        Outputs differ by more, or texts of errors, or the number of responses; or
-        they cannot be compared, as a value was not recorded.
+        Outputs differ by more than the tolerance, or texts of errors or the numbers of
+        responses differ; or a value was not recorded.
     """
     __tracebackhide__ = True
-    found = _found(comparison, tolerance)
-    if not found:
+    differences = _differences(comparison, tolerance)
+    if not differences:
         return
-    left_out = len(found) - _MOST_LINES
-    lines = [textwrap.indent(each.strip(), "    ")[2:] for each in found[:_MOST_LINES]]
+    left_out = len(differences) - _MAX_LINES
+    shown = differences[:_MAX_LINES]
+    lines = [textwrap.indent(each.strip(), "    ")[2:] for each in shown]
     lines += [f"  … {left_out} more"] if left_out > 0 else []
-    title = f"{name} is answered otherwise than recorded ({tolerance}):"
+    title = f"{name} differs from its recording ({tolerance}):"
     raise ReplayError("\n".join([title, *lines]), comparison)
 
 
-def _found(comparison: Comparison, tolerance: Tolerance) -> list[str]:
-    """Return a line for each difference that counts, and where it begins."""
+def _differences(comparison: Comparison, tolerance: Tolerance) -> list[str]:
+    """Return a line for each difference, and one for their origin."""
     traces = comparison.trace
     if not traces.this.spans or traces.this.spans[0].running:
-        # Its client did not get so far, or did not wait so long.
+        # The client failed before the call, or did not wait for its end.
         return [f"error: {getattr(comparison.this, 'error', None) or 'not executed'}"]
     change = change_of(traces.alignment, 0, 0)
-    told = list(_told(traces, change, tolerance))
-    return [*told, *_origin(traces, tolerance)] if told else []
+    lines = list(_lines(traces, change, tolerance))
+    return [*lines, *_origin(traces, tolerance)] if lines else []
 
 
-def _told(
+def _lines(
     traces: TraceComparison, change: CallChange, tolerance: Tolerance
 ) -> Iterator[str]:
-    """Yield a line for each difference of a call's answer that counts."""
-    yield from _told_outputs(change, tolerance)
-    yield from _told_error(traces, change)
+    """Yield a line for each difference between the responses of a call."""
+    yield from _output_lines(change, tolerance)
+    yield from _error_lines(traces, change)
     if change.responses is not None:
         now, before = change.responses
-        yield f"{counted(now, 'response')}, {before:,} were recorded"
+        yield f"{counted(now, 'response')}, {before:,} recorded"
     if change.not_compared:
         outputs = counted(change.not_compared, "output")
         yield f"{outputs} not compared: {missing_values(traces.baseline)}"
@@ -92,7 +94,7 @@ def _told(
         yield f"not compared: {change.unknown}"
 
 
-def _told_outputs(change: CallChange, tolerance: Tolerance) -> Iterator[str]:
+def _output_lines(change: CallChange, tolerance: Tolerance) -> Iterator[str]:
     several = any(tensor.response for tensor in change.tensors)
     for tensor in change.tensors:
         found = tolerance.beyond(tensor.difference)
@@ -101,36 +103,33 @@ def _told_outputs(change: CallChange, tolerance: Tolerance) -> Iterator[str]:
             yield f"{place}output {found.name!r}: {found.words}"
 
 
-def _told_error(traces: TraceComparison, change: CallChange) -> Iterator[str]:
-    """Yield what is different about errors: of the call, and in responses."""
+def _error_lines(traces: TraceComparison, change: CallChange) -> Iterator[str]:
+    """Yield a line for each difference between errors, of the call and in responses."""
     this = find_call(traces.this, change.call)
     baseline = find_call(traces.baseline, change.baseline)
     pairs = [("", _error(this), _error(baseline))]
-    recorded = {each.number: _said(each.error) for each in baseline.responses}
+    recorded = {each.number: _normalised(each.error) for each in baseline.responses}
     for each in this.responses:
         if each.number in recorded:
             place = f"response {each.number}: "
-            pairs.append((place, _said(each.error), recorded[each.number]))
+            pairs.append((place, _normalised(each.error), recorded[each.number]))
     for place, now, before in pairs:
         if now != before:
-            yield f"{place}{now or 'no error'}\nrecorded was {before or 'no error'}"
+            yield f"{place}{now or 'no error'}\nrecorded: {before or 'no error'}"
 
 
 def _error(span: Span) -> str:
-    return _said(span.error, span.error_code)
+    return _normalised(span.error, span.error_code)
 
 
-def _said(text: str, code: str = "") -> str:
-    """Return an error as it is wherever the files lie.
-
-    Lines of its frames are left out, too: a comment above moves them.
-    """
+def _normalised(text: str, code: str = "") -> str:
+    """Return an error without the folders and line numbers of its frames."""
     where = f"error {code}".rstrip()
     return f"{where}: " + _FRAME.sub(r"  \1: ", text) if text else ""
 
 
 def _origin(traces: TraceComparison, tolerance: Tolerance) -> list[str]:
-    """Return the first call that answered otherwise though it was asked the same."""
+    """Return the first call whose response differs although its inputs agree."""
     own = [
         change
         for change in traces.changes.values()
@@ -138,7 +137,7 @@ def _origin(traces: TraceComparison, tolerance: Tolerance) -> list[str]:
             tensor.role == "input" and tolerance.beyond(tensor.difference)
             for tensor in change.tensors
         )
-        and next(_told(traces, change, tolerance), None)
+        and next(_lines(traces, change, tolerance), None)
     ]
     spans = traces.this.spans
     callers = set()
@@ -155,5 +154,5 @@ def _origin(traces: TraceComparison, tolerance: Tolerance) -> list[str]:
     if first is None or first.call == spans[0].id:
         return []
     model = traces.this.models[find_call(traces.this, first.call).model].name
-    told = next(_told(traces, first, tolerance))
-    return [f"It begins in call {first.call} ({model}), asked the same: {told}"]
+    line = next(_lines(traces, first, tolerance))
+    return [f"The first difference is in call {first.call} ({model}): {line}"]

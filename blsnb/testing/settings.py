@@ -1,4 +1,4 @@
-"""What a test says of its server: marks, options of pytest, its ini-file."""
+"""Settings of a test's server: from marks, pytest options and the ini-file."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ _EXIT_S = 1.0
 
 
 class SettingError(ValueError):
-    """A mark or an option says something that no server can have."""
+    """A mark or an option of pytest is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
-class ServerSettings:
-    """Which server a test gets; servers of the same settings can be shared."""
+class FixtureSettings:
+    """The server of a test; tests with equal settings can share one."""
 
     repositories: tuple[Path, ...] = ()
     models: tuple[str, ...] | str = ALL
     share: str = "function"
-    """Which tests share it: those of a class, a module, a package, all."""
+    """Which tests share the server, as a name of `SCOPES`."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Further ones, as `blsnb.Server` takes them."""
+    """Further arguments of `blsnb.Server`."""
 
     def arguments(self, tests: Path) -> dict[str, Any]:
-        """Return what `blsnb.Server` is given.
+        """Return the arguments of `blsnb.Server`.
 
         Parameters
         ----------
         tests
-            The file of the test. A folder of a repository that has it is no model,
-            unless it looks like one.
+            The file of the test. A folder of the repository that contains it is not a
+            model, unless it has a configuration or a version.
         """
         given = {"exit_timeout_s": _EXIT_S, **self.options}
         if given.get("model_control_mode", "explicit") == "explicit":
@@ -51,11 +51,11 @@ class ServerSettings:
             name
             for root in self.repositories
             for name in sorted(models_in(root))
-            if not (tests.is_relative_to(root / name) and _is_no_model(root / name))
+            if not (tests.is_relative_to(root / name) and _is_not_model(root / name))
         )
 
 
-def _is_no_model(folder: Path) -> bool:
+def _is_not_model(folder: Path) -> bool:
     return not (folder / "config.pbtxt").exists() and not any(
         each.name.isdecimal() for each in folder.iterdir()
     )
@@ -66,38 +66,38 @@ def settings_of(
     repositories: Iterable[Path],
     share: str,
     folder: Path,
-) -> ServerSettings:
+) -> FixtureSettings:
     """Return the settings of a test's server.
 
     Parameters
     ----------
     marks
-        What its marks say, the closest first, which wins.
+        Arguments of the marks, the closest first, which has priority.
     repositories, share
-        What holds where no mark says otherwise.
+        Defaults for what no mark sets.
     folder
-        What paths in marks are relative to: that of the test's file.
+        Folder of the test's file, to which paths in marks are relative.
 
     Raises
     ------
     SettingError
-        A setting is none, or has a value that it cannot have.
+        A setting is unknown, or its value is invalid.
     """
-    said: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for mark in marks:
-        said = {**mark, **said}
-    roots = said.pop("repository", None)
-    models = said.pop("models", ALL)
-    share = said.pop("share", None) or share or "function"
+        options = {**mark, **options}
+    roots = options.pop("repository", None)
+    models = options.pop("models", ALL)
+    share = options.pop("share", None) or share or "function"
     if share not in SCOPES:
         known = ", ".join(SCOPES)
         raise SettingError(f"mark.triton: share must be one of {known}, not {share!r}")
-    _check_options(said)
-    return ServerSettings(
+    _check_options(options)
+    return FixtureSettings(
         tuple(repositories) if roots is None else _paths(roots, folder),
         models if models == ALL else _listed(models),
         share,
-        said,
+        options,
     )
 
 
@@ -120,6 +120,6 @@ def _check_options(options: Mapping[str, Any]) -> None:
     for name in options:
         if name not in known:
             raise SettingError(
-                f"mark.triton has no {name!r}; it has repository, models, share, "
-                f"{', '.join(sorted(known))}"
+                f"mark.triton: unknown setting {name!r}; expected repository, models, "
+                f"share, {', '.join(sorted(known))}"
             )

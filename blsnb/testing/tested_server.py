@@ -1,8 +1,10 @@
-"""TestedServer: the server of a test, and what is put back at the test's end."""
+"""TestedServer: the server of a test, restored at the end of the test."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,27 +18,32 @@ if TYPE_CHECKING:
 
 
 class TestedServer(Server):
-    """A server that tests ask: what the fixture ``triton_server`` gives.
+    """The server of the fixture ``triton_server``: a `blsnb.Server` for tests."""
 
-    It takes what `blsnb.Server` takes, and does what that does.
-    """
-
-    # pytest would take it for a class of tests where it is imported.
+    # Not a class of tests, whatever its name looks like to pytest.
     __test__ = False
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        self._folder = Path()
-        self._of_test = contextlib.ExitStack()
-        self._earlier: set[str] = set()
+    _folder = Path()
+    _earlier: frozenset[str] = frozenset()
+
+    @functools.cached_property
+    def _of_test(self) -> contextlib.ExitStack:
+        """Restores the models of the current test."""
+        return contextlib.ExitStack()
 
     def begin_test(self, folder: Path) -> None:
-        """Let a test begin: its files are in a folder."""
+        """Begin a test.
+
+        Parameters
+        ----------
+        folder
+            Folder of the test's file and its recorded runs.
+        """
         self._folder = folder
-        self._earlier = {run.id for run in self.runs}
+        self._earlier = frozenset(run.id for run in self.runs)
 
     def end_test(self) -> None:
-        """Put back the models for which something stood in."""
+        """Replace the stand-ins of the test by the models."""
         self._of_test.close()
 
     @property
@@ -45,20 +52,41 @@ class TestedServer(Server):
         new = (run for run in self.runs if run.id not in self._earlier)
         return [run for run in new if run.trace.spans]
 
-    def stand_in(self, name: str, **how: Any) -> ModelStatus:
-        """Let something else answer for a model until the test ends.
+    def stand_in(
+        self,
+        name: str,
+        *,
+        zeros: bool = False,
+        random: int | None = None,
+        replay: Run | Sequence[Run] | None = None,
+        call: Callable[[dict[str, Any]], Any] | None = None,
+        remote: str | None = None,
+    ) -> ModelStatus:
+        """Let a stand-in answer for a model until the test ends.
 
-        Takes what `Server.standin` takes, such as ``call=function``, which gets a dict
-        of arrays and returns one; ``zeros=True``; or ``replay=run``.
+        Parameters
+        ----------
+        name
+            Name of the model.
+        zeros, random, replay, call, remote
+            Exactly one of them, as `Server.standin` takes them.
+
+        Returns
+        -------
+        ModelStatus
+            State, versions, inputs and outputs.
 
         Raises
         ------
         ModelLoadError
-            The model's configuration does not say enough.
+            The model's configuration is incomplete.
         ValueError
-            Not one way to answer was given, but none or several.
+            None or several of the ways to answer were passed.
         """
-        return self._of_test.enter_context(self.standing_in(name, **how))
+        standing_in = self.standing_in(
+            name, zeros=zeros, random=random, replay=replay, call=call, remote=remote
+        )
+        return self._of_test.enter_context(standing_in)
 
     def assert_replays(
         self,
@@ -69,21 +97,20 @@ class TestedServer(Server):
         call: int = 0,
         client_timeout_s: float | None = None,
     ) -> Comparison:
-        """Make a recorded request again and compare: all outputs, errors, responses.
+        """Execute a recorded request again; compare outputs, errors and responses.
 
         Parameters
         ----------
         recorded
-            A ``.blsrun`` that ``run.save`` wrote, beside the test's file or in the
-            working folder; or a run.
+            Path of a ``.blsrun`` that ``run.save`` wrote, relative to the test's file
+            or the working folder; or a run.
         atol, rtol
-            How far a number may be from its recorded value:
-            ``atol + rtol * abs(recorded)``. Nothing, if neither is given.
+            Numbers may differ by ``atol + rtol * abs(recorded)``; by default not.
         call
-            Id of the call that is made again, as the view shows it; the client
-            request, and so the whole run, if 0.
+            Id of the call to execute, as the view shows it; 0 for the client request
+            and so the whole run.
         client_timeout_s
-            How long to wait for an answer; for ever if None.
+            Maximum seconds to wait for an answer; None to wait indefinitely.
 
         Returns
         -------
@@ -93,13 +120,15 @@ class TestedServer(Server):
         Raises
         ------
         AssertionError
-            It is answered otherwise; the message names call, output, and the largest
+            The responses differ; the message names call, output, and the largest
             deviation with its index.
-        OSError, TraceFileError
-            The file is missing, or no recorded run.
+        OSError
+            The file is missing.
         TraceError
-            There is no such call; it, or the value of an input, is no longer kept or
-            was never recorded.
+            There is no such call, or the call or the value of an input was not
+            recorded or is no longer kept.
+        TraceFileError
+            The file is not a recorded run.
         """
         __tracebackhide__ = True
         from blsnb.testing.replays import check_replay

@@ -77,12 +77,12 @@ def test_a_stream_has_the_time_to_its_first_response():
     assert "latency to the last response" in bench.caption
 
 
-def test_requests_that_never_came_back_are_told():
-    """A level without a number needs a word."""
+def test_unanswered_requests_are_listed_with_the_errors():
+    """They are in no other number."""
     left = row(1, 0)._replace(unfinished=3)
 
     [text] = Bench("m", "off", False, (left,)).errors
-    assert text.startswith("3 not answered when the level was over")
+    assert text.startswith("3 unanswered at the end of their level")
 
 
 def test_rows_are_plain_data():

@@ -137,7 +137,7 @@ def test_it_looks_on_one_thread_and_only_once_it_is_shown(looked):
     """However often it is shown."""
     assert not looking()
     assert looked.monitor.widget() is looked.monitor.widget()
-    assert looked.monitor.is_looking
+    assert looked.monitor.is_polling
     names = [thread.name for thread in threading.enumerate()]
 
     assert 1 == names.count("blsnb monitor")
@@ -149,7 +149,7 @@ def test_closing_it_ends_the_thread_and_leaves_the_last_state(looked):
     """Safe to repeat."""
     told = []
     looked.monitor.widget()
-    looked.monitor.at_end(told.append)
+    looked.monitor.on_close(told.append)
     looked.monitor.close()
     looked.monitor.close()
 
@@ -158,18 +158,18 @@ def test_closing_it_ends_the_thread_and_leaves_the_last_state(looked):
     assert [True] == [overview.ended for overview in told]
     assert looked.monitor.overview() is told[0]
     assert {"text/html", "text/plain"} == set(looked.monitor._repr_mimebundle_())
-    with pytest.raises(RuntimeError, match="was closed"):
+    with pytest.raises(RuntimeError, match="is closed"):
         looked.monitor.widget()
 
 
 def test_a_notebook_is_given_what_is_new_and_nothing_twice(looked):
     """What it saves is not much older than what a page shows."""
     told = []
-    looked.monitor.at_times(lambda: told.append(looked.clock.now_ns))
+    looked.monitor.on_change(lambda: told.append(looked.clock.now_ns))
     for second in (1, 2, 3, 10, 11, 12, 13, 14):
         looked.clock.now_ns = second * 10**9
         looked.requests = max(0, second - 9)
-        looked.monitor.look()
+        looked.monitor.poll()
 
     # Rates are known from the second look on.
     assert [1, 2, 10, 11, 13] == [now_ns // 10**9 for now_ns in told]
@@ -179,14 +179,14 @@ def test_what_fails_at_the_end_ends_it_all_the_same(looked, caplog):
     """A server that closes goes on doing so."""
     told = []
     looked.monitor.widget()
-    looked.monitor.at_end(lambda last: 1 / 0)
-    looked.monitor.at_end(told.append)
+    looked.monitor.on_close(lambda last: 1 / 0)
+    looked.monitor.on_close(told.append)
     looked.monitor._read = None
     looked.monitor.close()
 
     assert 1 == len(told)
     assert not looking()
-    assert "the last look at the server failed" in caplog.text
+    assert "the monitor could not read the server" in caplog.text
     assert "ZeroDivisionError" in caplog.text
 
 
@@ -203,17 +203,17 @@ def test_it_rests_without_a_viewer_and_goes_on_with_one(looked):
     monitor = looked.monitor
     view = monitor.widget()
     looked.clock.now_ns = UNWATCHED_NS - 1
-    monitor.look()
-    assert monitor.is_looking
+    monitor.poll()
+    assert monitor.is_polling
     looked.clock.now_ns = UNWATCHED_NS
-    monitor.look()
-    assert not monitor.is_looking
+    monitor.poll()
+    assert not monitor.is_polling
     assert 1 == looked.left
     view._handle_custom_msg({"type": "watching"}, [])
 
-    assert monitor.is_looking
-    monitor.look()
-    assert monitor.is_looking
+    assert monitor.is_polling
+    monitor.poll()
+    assert monitor.is_polling
 
 
 def test_a_failed_look_ends_nothing(looked, caplog):
@@ -222,11 +222,11 @@ def test_a_failed_look_ends_nothing(looked, caplog):
     view = monitor.widget()
     before = view.overview["looks"]
     read, monitor._read = monitor._read, None
-    monitor.look()
+    monitor.poll()
     monitor._read = read
-    monitor.look()
+    monitor.poll()
 
-    assert "a look at the server failed" in caplog.text
+    assert "the monitor could not read the server" in caplog.text
     assert view.overview["looks"] > before
 
 

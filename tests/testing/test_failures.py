@@ -179,7 +179,7 @@ def test_a_run_that_cannot_be_shown_does_not_end_the_session(run_tests, monkeypa
     def fail(runs):
         raise ZeroDivisionError("no tree")
 
-    monkeypatch.setattr(failures, "told", fail)
+    monkeypatch.setattr(failures, "trees", fail)
     result = run_tests(ONE_FAILS, SERVED)
 
     result.assert_outcomes(passed=1, failed=1)

@@ -312,16 +312,19 @@ def test_the_folder_of_the_tests_is_no_model(pytester, models):
 @pytest.mark.parametrize(
     ("mark", "text"),
     [
-        ("trace='off'", "mark.triton has no 'trace'; it has repository, *"),
-        ("startup_models='a'", "mark.triton has no 'startup_models'; it has *"),
+        ("trace='off'", "mark.triton: unknown setting 'trace'; expected repository, *"),
+        (
+            "startup_models='a'",
+            "mark.triton: unknown setting 'startup_models'; expected *",
+        ),
         (
             "share='mine'",
             "mark.triton: share must be one of function, *, session, not 'mine'",
         ),
-        ("'models'", "mark.triton takes no values without names: triton(repository=*"),
+        ("'models'", "mark.triton takes keyword arguments only: triton(repository=*"),
         ("repository='no'", "'*/no' is not a folder of models"),
         ("models='no'", "*failed to load 'no'*"),
-        ("model_control_mode='some'", "model_control_mode='some' is not valid*"),
+        ("model_control_mode='some'", "model_control_mode='some' is not valid; *"),
     ],
 )
 def test_a_mark_that_means_nothing_is_told(mark, text, run_tests):

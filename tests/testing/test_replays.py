@@ -69,10 +69,10 @@ def test_the_message_names_call_output_and_largest_deviation(server, recorded):
     server.define("inner", off_by(0.5), config=CONFIG)
 
     assert (
-        "run.blsrun: call 0 (outer) is answered otherwise than recorded "
+        "run.blsrun: call 0 (outer) differs from its recording "
         "(atol=0, rtol=0):\n"
         "  output 'Y': 1 of 2 differ; most by 0.5 at [1]: 4.5, was 4\n"
-        "  It begins in call 1 (inner), asked the same: "
+        "  The first difference is in call 1 (inner): "
         "output 'Y': 1 of 2 differ; most by 0.5 at [1]: 4.5, was 4"
     ) == replayed(server, recorded)
 
@@ -102,9 +102,9 @@ def test_a_run_that_failed_is_to_fail_alike(server, tmp_path):
         none = replayed(other, path)
 
     assert "ValueError: bang" in another
-    assert "recorded was error INTERNAL: Failed to process the request(s)" in another
-    assert "It begins in call 1 (inner), asked the same: error INTERNAL: " in another
-    assert "\n  no error\n    recorded was error INTERNAL: " in none
+    assert "recorded: error INTERNAL: Failed to process the request(s)" in another
+    assert "The first difference is in call 1 (inner): error INTERNAL: " in another
+    assert "\n  no error\n    recorded: error INTERNAL: " in none
 
 
 def test_a_run_that_fails_now_is_told(server, recorded):
@@ -113,7 +113,7 @@ def test_a_run_that_fails_now_is_told(server, recorded):
 
     said = replayed(server, recorded)
     assert "ValueError: boom" in said
-    assert "\n    recorded was no error" in said
+    assert "\n    recorded: no error" in said
 
 
 def test_a_model_that_is_gone_is_told(server, recorded):
@@ -158,7 +158,7 @@ def test_a_stream_is_compared_response_by_response(server, tmp_path):
         replayed(server, path)
     )
     server.define("many", STREAM.replace("range(3)", "range(2)"), config=DECOUPLED)
-    assert "  3 responses, 4 were recorded" in replayed(server, path)
+    assert "  3 responses, 4 recorded" in replayed(server, path)
 
 
 def test_an_error_in_a_stream_is_compared(server, tmp_path):
@@ -174,9 +174,7 @@ def test_an_error_in_a_stream_is_compared(server, tmp_path):
     server.define(
         "many", STREAM.replace(sent, error.replace("no", "yes")), config=DECOUPLED
     )
-    assert "response 0: error: yes\n    recorded was error: no" in replayed(
-        server, path
-    )
+    assert "response 0: error: yes\n    recorded: error: no" in replayed(server, path)
 
 
 def test_a_call_within_the_run_can_be_made_again(server, recorded):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,9 +76,17 @@ class ClientRequest:
 
 
 def client_request(
-    model_name: str, inputs: Mapping[str, Any], options: RequestOptions
+    model_name: str,
+    inputs: Mapping[str, Any],
+    options: RequestOptions,
+    method: str = "infer",
 ) -> ClientRequest:
     """Return a request of the arguments of ``infer`` and its siblings.
+
+    Parameters
+    ----------
+    method
+        Name of the called method, for errors.
 
     Raises
     ------
@@ -95,9 +103,12 @@ def client_request(
             f"outputs must be a list of names, not the string {outputs!r}; "
             f"write outputs=[{outputs!r}]"
         )
+    expect("outputs", outputs, Collection | None, "a list of names")
     seconds = options.get("client_timeout_s")
     _check_timeout(seconds)
-    return ClientRequest(model_name, inputs, fields_of(options), outputs, seconds)
+    return ClientRequest(
+        model_name, inputs, fields_of(options, method), outputs, seconds
+    )
 
 
 def _check_target(model_name: object, inputs: object) -> None:

@@ -34,8 +34,8 @@ class Monitors:
             handle = display(widget, display_id=True)
         else:
             handle = display(widget.document(), raw=True, display_id=True)
-            monitor.at_times(lambda: handle.update(widget.document(), raw=True))
-        monitor.at_end(lambda last: _show_last(handle, last))
+            monitor.on_change(lambda: handle.update(widget.document(), raw=True))
+        monitor.on_close(lambda last: _show_last(handle, last))
 
     def close(self) -> None:
         """Close all monitors."""

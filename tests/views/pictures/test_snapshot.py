@@ -5,9 +5,17 @@ from xml.etree import ElementTree
 
 from blsnb.trace.events import Call
 from blsnb.views.pictures.snapshot import snapshot
+from blsnb.views.pictures.svg import COLOURS
 
 from .. import golden_run
-from ..samples import Script, batch_run, hostile_run, invoice_run, running_run
+from ..samples import (
+    Script,
+    batch_run,
+    hostile_run,
+    instant_run,
+    invoice_run,
+    running_run,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -41,6 +49,19 @@ def test_every_model_is_a_box_and_every_row_is_named():
     assert "crop_recognizer \N{MULTIPLICATION SIGN}121 error" in found
     assert "llm_extract46 responses" in found
     assert "46 resp" in found
+
+
+def test_a_call_of_zero_time_is_drawn_without_a_bar():
+    """Its box and its row say so; nothing is divided by its time."""
+    picture = snapshot(instant_run())
+    fills = [
+        each.get("fill") for each in ElementTree.fromstring(picture).iter(f"{SVG}rect")
+    ]
+
+    assert 1 == fills.count(COLOURS["infer"])  # in the legend
+    assert ["0 µs", "instant", "0 µs"] == [
+        text for text in texts(picture) if text in ("instant", "0 µs")
+    ][1:]
 
 
 def test_hostile_names_stay_text():

@@ -1,0 +1,134 @@
+"""The docstrings of the public API are complete."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import blsnb
+from blsnb.benchmark.bench import Bench
+from blsnb.comparison import Comparison
+from blsnb.dashboard.monitor import Monitor
+from blsnb.response_stream import Stream
+from blsnb.serving import Endpoints, serve
+from blsnb.testing import ReplayError, TestedServer
+
+CLASSES = [
+    blsnb.Server,
+    blsnb.Run,
+    blsnb.Response,
+    Stream,
+    Comparison,
+    Bench,
+    Monitor,
+    Endpoints,
+    TestedServer,
+    ReplayError,
+    *(
+        each
+        for each in vars(blsnb).values()
+        if isinstance(each, type) and issubclass(each, blsnb.BlsnbError)
+    ),
+]
+# IPython calls them; nobody else does.
+HOOKS = {"load_ipython_extension", "unload_ipython_extension"}
+OF_OTHERS = {"self", "cls", "args", "kwargs", "options"}
+"""Arguments that Python passes, or that are documented where they are listed."""
+OPTIONS = {
+    "outputs",
+    "version",
+    "parameters",
+    "request_id",
+    "correlation_id",
+    "sequence_start",
+    "sequence_end",
+    "priority",
+    "timeout_us",
+    "client_timeout_s",
+}
+"""The options of a request, which `Server.infer` documents for all its siblings."""
+
+
+def methods_of(kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the public methods that a class defines."""
+    for name, value in vars(kind).items():
+        method = getattr(value, "__func__", value)
+        if not name.startswith("_") and inspect.isfunction(method):
+            yield f"{kind.__name__}.{name}", method
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{
+        name: getattr(blsnb, name)
+        for name in blsnb.__all__
+        if inspect.isfunction(getattr(blsnb, name)) and name not in HOOKS
+    },
+    "serve": serve,
+    **dict(pair for kind in CLASSES for pair in methods_of(kind)),
+}
+
+
+def section(text: str, title: str) -> list[str]:
+    """Return the names that a section of a NumPy docstring lists."""
+    found = re.search(rf"^{title}\n-+\n(.*?)(?:\n\n\w+\n-+\n|\Z)", text, re.M | re.S)
+    lines = found[1].split("\n") if found else []
+    heads = [line for line in lines if line and not line.startswith(" ")]
+    return [name.strip("* ") for head in heads for name in head.split(",")]
+
+
+def arguments(function: Callable[..., Any]) -> set[str]:
+    """Return the names of a function's own parameters."""
+    names = set(inspect.signature(function).parameters) - OF_OTHERS
+    is_sibling = names >= OPTIONS and function.__qualname__ != "Server.infer"
+    return names - OPTIONS if is_sibling else names
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_parameter_of_a_public_function_is_documented(name):
+    """And no other; the options of a request may be documented by `infer`."""
+    function = FUNCTIONS[name]
+    documented = section(inspect.getdoc(function) or "", "Parameters")
+
+    assert arguments(function) == set(documented) - OF_OTHERS
+    assert len(set(documented)) == len(documented)
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_parameter_of_a_public_class_is_documented(kind):
+    """In the docstring of the class, or of the one that takes it."""
+    holder = next(each for each in kind.__mro__ if "__init__" in vars(each))
+    if not inspect.isfunction(holder.__init__):
+        return
+    documented = section(inspect.getdoc(holder) or "", "Parameters")
+
+    assert arguments(holder) - {"settings"} <= set(documented) | hidden(holder)
+
+
+def hidden(kind: type) -> set[str]:
+    """Return parameters of classes that users receive and do not make."""
+    names = {"Run": {"record"}, "Endpoints": {"parts", "host"}}
+    return names.get(kind.__name__, set())
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_documented_error_can_be_imported(name):
+    """From `blsnb`, or it is one of Python's own."""
+    raised = section(inspect.getdoc(FUNCTIONS[name]) or "", "Raises")
+
+    known = {*vars(builtins), *blsnb.__all__, "ReplayError", "StopIteration"}
+    assert set() == set(raised) - known
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_docstring_begins_with_one_sentence(name):
+    """Imperative, on a line of its own."""
+    first, *rest = (inspect.getdoc(FUNCTIONS[name]) or "").split("\n")
+
+    assert first.endswith(".")
+    assert first[0].isupper()
+    assert not rest or not rest[0]
