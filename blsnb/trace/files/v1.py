@@ -17,7 +17,7 @@ from blsnb.trace.files import checked
 from blsnb.trace.files.checked import NS, Malformed
 from blsnb.trace.files.refusal import newer
 from blsnb.trace.files.saved_run import SavedRun
-from blsnb.trace.files.v2.call_columns import LATER_TIMES
+from blsnb.trace.files.v2.call_columns import LATER_TIMES, REQUEST
 from blsnb.trace.files.v2.contents import RunContents
 from blsnb.trace.files.v2.tensor_columns import new_tensor
 
@@ -37,15 +37,7 @@ _MODEL = (
     "origin",
     "unbatched",
 )
-_REQUEST = {
-    "version": -1,
-    "correlation_id": 0,
-    "sequence_flags": 0,
-    "timeout_us": 0,
-    "priority": 0,
-    "parameters": [],
-}
-"""Fields of a request with their defaults."""
+_REQUEST = [name for name in REQUEST if name != "request_id"]
 _RESPONSE = ("call", "ns", "outputs", "error", "number")
 _FOLDED = (
     "caller",
@@ -170,7 +162,9 @@ def _calls(columns: dict[str, Any]) -> tuple[dict[str, Any], list[list[Any]]]:
         for name in LATER_TIMES
     }
     requests = [
-        list(_REQUEST.values()) if row is None else checked.row(row, len(_REQUEST))
+        [REQUEST[name].default for name in _REQUEST]
+        if row is None
+        else checked.row(row, len(_REQUEST))
         for row in column("request_fields")
     ]
     sent = [
@@ -178,7 +172,7 @@ def _calls(columns: dict[str, Any]) -> tuple[dict[str, Any], list[list[Any]]]:
         for call, responses in enumerate(column("responses"))
         for response in _rows(responses, 4)
     ]
-    calls = {**columns, **later, **_columns(tuple(_REQUEST), requests)}
+    calls = {**columns, **later, **_columns(_REQUEST, requests)}
     return {**calls, "ids": list(range(size))}, sent
 
 

@@ -48,7 +48,7 @@ def _call_flags(values: Values) -> list[CallFlag]:
     return [known[value] for value in values]
 
 
-_REQUEST: dict[str, Column] = {
+REQUEST: dict[str, Column] = {
     "version": integers(-1, NS, -1),
     "correlation_id": each(call_values.correlation_id, 0),
     "sequence_flags": integers(0, U4),
@@ -143,7 +143,7 @@ def _write_requests(spans: Sequence[Span]) -> dict[str, Values]:
     requests = [span.request_fields for span in spans]
     if all(request == PLAIN for request in requests):
         return {}
-    columns = dict(zip(_REQUEST, map(list, zip(*requests, strict=True)), strict=True))
+    columns = dict(zip(REQUEST, map(list, zip(*requests, strict=True)), strict=True))
     columns["parameters"] = list(map(_written_parameters, columns["parameters"]))
     return columns
 
@@ -154,7 +154,7 @@ def _written_parameters(pairs: Any) -> list[Any]:
 
 def _known(tensors: Sequence[TensorRef]) -> dict[str, Column]:
     numbers = references(tensors)
-    return {**_OWN, **_REQUEST, **dict.fromkeys(_TENSORS, numbers)}
+    return {**_OWN, **REQUEST, **dict.fromkeys(_TENSORS, numbers)}
 
 
 def read_calls(
@@ -179,7 +179,7 @@ def read_calls(
     starts = columns["request_start_ns"] = list(columns["request_start_ns"])
     for name in LATER_TIMES:
         columns[name] = _times(starts, columns[name])
-    given = zip(*(columns.pop(name) for name in _REQUEST), strict=True)
+    given = zip(*(columns.pop(name) for name in REQUEST), strict=True)
     columns["request_fields"] = _requests(given)
     rows = list(zip(*(columns[name] for name in FACTS), strict=True))
     for id, row in zip(ids, rows, strict=True):
