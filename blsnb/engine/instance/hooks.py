@@ -7,8 +7,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from blsnb.engine.instance.instance_threads import InstanceThreads, LoopEnded, Outcome
+from blsnb.engine.instance.event_loop import LoopEnded
+from blsnb.engine.instance.instance_threads import InstanceThreads
 from blsnb.engine.request.failure import describe
+from blsnb.engine.threads.outcome import Outcome
 from blsnb.errors import OutOfResourcesError
 
 HOOKS = ("auto_complete_config", "initialize", "execute", "finalize")
@@ -67,5 +69,5 @@ def unready(name: str, hook: Callable[[], Any], threads: InstanceThreads) -> str
 def _ask(hook: Callable[[], Any], threads: InstanceThreads) -> Any:
     answer = hook()
     if inspect.iscoroutine(answer):
-        return threads.run_for(answer, _PATIENCE_S)
+        return threads.loop.run_for(answer, _PATIENCE_S)
     return answer

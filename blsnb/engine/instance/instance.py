@@ -11,8 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from blsnb.engine.instance.event_loop import LoopEnded
 from blsnb.engine.instance.hooks import note_of_names, unready
-from blsnb.engine.instance.instance_threads import Abandoned, InstanceThreads, LoopEnded
+from blsnb.engine.instance.instance_threads import InstanceThreads
 from blsnb.engine.instance.placement import OnDevice
 from blsnb.engine.instance.shared_state import SharedState, note_of_changes, snapshot
 from blsnb.engine.instance.world import World
@@ -20,6 +21,7 @@ from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.failure import describe, notes_of
 from blsnb.engine.request.inflight import Execution, current_execution
 from blsnb.engine.request.lifetime import RootRequest, Unwind, boundary
+from blsnb.engine.threads.outcome import Abandoned
 from blsnb.errors import OutOfResourcesError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.model.config import InstanceSpec
@@ -333,22 +335,22 @@ class ModelInstance:
         if type(result) is list or not asyncio.iscoroutine(result):
             return result
         try:
-            self.threads.start_loop()
+            self.threads.loop.start()
         except OutOfResourcesError:
             result.close()
             raise
         execution = self.execution
         ended = functools.partial(self._loop_ended, root, execution)
         if execution is None:
-            return self.threads.run_coroutine(root, result, ended)
-        execution.thread_id = self.threads.loop_thread_id
+            return self.threads.loop.run(root, result, ended)
+        execution.thread_id = self.threads.loop.thread_id
         token = current_execution.set(execution)
         try:
             if not execution.inflight.decoupled:
-                return self.threads.run_coroutine(root, result, ended)
+                return self.threads.loop.run(root, result, ended)
             # Triton starts it and takes the next request: any number interleave.
             lost = functools.partial(self._lost, execution)
-            self.threads.start_coroutine(result, lost, ended)
+            self.threads.loop.start_soon(result, lost, ended)
             return None
         finally:
             current_execution.reset(token)
@@ -403,7 +405,7 @@ class ModelInstance:
     def finalize(self) -> None:
         """Call ``finalize``; its failure is only logged, as on Triton."""
         self.ready = False
-        self.threads.stop_loop()
+        self.threads.loop.stop()
         hook = self._found(self.model, "finalize")
         if hook is not None:
             try:
