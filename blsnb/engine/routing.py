@@ -9,7 +9,13 @@ from collections.abc import Callable
 
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.instance.pool import Retired
-from blsnb.engine.request.deferred import Apart
+from blsnb.engine.refusals import (
+    NOT_READY,
+    decoupled_refusal,
+    fill_refusal,
+    not_submitted,
+)
+from blsnb.engine.request.deferred import DeferredResponse
 from blsnb.engine.request.inflight import Caller, Inflight
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.request.streaming import Readable, Single, StreamInflight
@@ -22,7 +28,6 @@ from blsnb.trace.events import Call, CallFlag, ModelInfo
 from blsnb.trace.recorder import Recorder
 
 _now = time.monotonic_ns
-_UNREADY = "Failed for execute the inference request. Model '{}' is not ready."
 
 
 class Router:
@@ -62,49 +67,64 @@ class Router:
         Raises
         ------
         RequestError
-            The request is refused before a model sees it.
+            The request is refused before a model receives it.
         Unwind
-            The whole request has ended.
+            The whole client request has ended.
         """
         __tracebackhide__ = True
         while True:
             served = self._admit(message, caller)
+            call = self._opened(served, message, caller)
             try:
-                return self._run_on(served, message, caller)
+                return self._run(served, call, message, caller)
             except Retired:
-                # Replaced between look-up and execution: ask its successor.
+                # Replaced between look-up and execution: run it on the successor.
                 continue
 
-    def route_apart(self, message: RequestMessage, caller: Caller) -> Apart:
-        """Start a request on a worker's thread, which its client need not wait for.
+    def defer(self, message: RequestMessage, caller: Caller) -> DeferredResponse:
+        """Start a client request on a worker thread, so that its client can leave.
 
         Raises
         ------
         RequestError
-            It needs a thread, and none can start.
+            The request is refused, or no thread can start.
         """
-        apart = Apart(caller.root)
-        work = functools.partial(self._apart, message, caller, apart)
+        try:
+            served = self._admit(message, caller)
+            return self._deferred(served, message, caller)
+        except RequestError:
+            self._root_ended(caller.root)
+            raise
+
+    def _deferred(
+        self, served: Served, message: RequestMessage, caller: Caller
+    ) -> DeferredResponse:
+        # Before a thread is free: the client may leave while the request waits for it.
+        call = self._opened(served, message, caller)
+        deferred = DeferredResponse(caller.root)
+        work = functools.partial(
+            self._run_deferred, served, call, message, caller, deferred
+        )
         try:
             self._start(message, caller, work)
         except RequestError as error:
-            self.record_refusal(message, caller, error)
-            self._root_ended(caller.root)
+            fill_refusal(call, message, caller, error)
+            self._recorder.close(caller.root.record, call, message.inputs, ())
             raise
-        return apart
+        return deferred
 
     def _start(
         self, message: RequestMessage, caller: Caller, work: Callable[[], None]
     ) -> None:
-        """Let a worker run a request.
+        """Run a request on a worker thread.
 
-        Only client requests share the threads out between models: what a model or an
-        ensemble waits for must not wait for other clients.
+        Only client requests share the threads between models: a request of a model or
+        an ensemble must not wait for other clients.
 
         Raises
         ------
         RequestError
-            It needs a thread, and none can start.
+            No thread can start.
         """
         key = message.model_name if caller.parent is None else None
         work = functools.partial(contextvars.copy_context().run, work)
@@ -113,12 +133,22 @@ class Router:
         except OutOfResourcesError as error:
             raise RequestError(error.message, error.code, error.advice) from error
 
-    def _apart(self, message: RequestMessage, caller: Caller, apart: Apart) -> None:
+    def _run_deferred(
+        self,
+        served: Served,
+        call: Call,
+        message: RequestMessage,
+        caller: Caller,
+        deferred: DeferredResponse,
+    ) -> None:
         refusal = None
         try:
-            response = self.route(message, caller)
+            try:
+                response = self._run(served, call, message, caller)
+            except Retired:
+                response = self.route(message, caller)
         except Unwind:
-            apart.unwind()
+            deferred.unwind()
             return
         except RequestError as error:
             refusal = error
@@ -126,9 +156,9 @@ class Router:
             response = ResponseMessage(error=repr(error), cause=error)
         self._root_ended(caller.root)
         if refusal is not None:
-            apart.refuse(refusal)
+            deferred.refuse(refusal)
         else:
-            apart.answer(response)
+            deferred.answer(response)
 
     def route_many(self, message: RequestMessage, caller: Caller) -> Readable:
         """Start a request that may have any number of responses.
@@ -143,7 +173,7 @@ class Router:
         served = self._admit(message, caller, many=True)
         if not served.decoupled:
             if caller.root.deadline_ns and caller.is_client:
-                return self.route_apart(message, caller)
+                return self._deferred(served, message, caller)
             return Single(self.route(message, caller))
         call = self._opened(served, message, caller)
         call.flags |= CallFlag.DECOUPLED
@@ -171,7 +201,7 @@ class Router:
         if caller.steps is not None:
             caller.steps.end(inflight)
         message, record = inflight.message, caller.root.record
-        _fill_refusal(inflight.call, message, caller, error)
+        fill_refusal(inflight.call, message, caller, error)
         self._recorder.close(record, inflight.call, message.inputs, ())
 
     def _stream(self, served: Served, inflight: StreamInflight, caller: Caller) -> None:
@@ -207,8 +237,7 @@ class Router:
         """Return a late refusal, worded for who asked: a client or a model."""
         if caller.is_client:
             return ResponseMessage(error=error.message, code=error.code)
-        name = message.model_name
-        return not_submitted(name, self.unready_text(name, error.message))
+        return not_submitted(message.model_name, error.message, self.keeps_codes)
 
     def _stream_ended(
         self, served: Served, inflight: StreamInflight, caller: Caller
@@ -249,9 +278,9 @@ class Router:
             served = self._catalog.find(message.model_name, message.fields.version)
             if served.says_ready and not caller.is_client and served.unready():
                 name = message.model_name
-                raise RequestError(_UNREADY.format(name), "UNAVAILABLE")
+                raise RequestError(NOT_READY.format(name), "UNAVAILABLE")
             if served.decoupled and not many:
-                raise _decoupled(message, caller)
+                raise decoupled_refusal(message, caller)
             served.validator.check(message)
         except RequestError as error:
             self.record_refusal(message, caller, error)
@@ -268,12 +297,11 @@ class Router:
         call.line = caller.line
         return call
 
-    def _run_on(
-        self, served: Served, message: RequestMessage, caller: Caller
+    def _run(
+        self, served: Served, call: Call, message: RequestMessage, caller: Caller
     ) -> ResponseMessage:
         __tracebackhide__ = True
         root = caller.root
-        call = self._opened(served, message, caller)
         inflight = Inflight(message, root, call)
         execution, steps = caller.execution, caller.steps
         if execution is not None:
@@ -290,7 +318,7 @@ class Router:
             self._recorder.drop(root.record, call)
             raise
         except RequestError as error:
-            _fill_refusal(call, message, caller, error)
+            fill_refusal(call, message, caller, error)
             self._recorder.close(root.record, call, message.inputs, ())
             raise
         finally:
@@ -316,55 +344,5 @@ class Router:
         parent = None if caller.parent is None else caller.parent.call
         record = caller.root.record
         call = self._recorder.open(record, info, parent)
-        _fill_refusal(call, message, caller, error)
+        fill_refusal(call, message, caller, error)
         self._recorder.close(record, call, message.inputs, ())
-
-    def unready_text(self, name: str, reason: str) -> str:
-        """Return what a BLS caller reads of a model that cannot serve.
-
-        Until 25.03 a BLS call asks for readiness first and words it so.
-        """
-        if reason.startswith("Request for unknown model") and not self.keeps_codes:
-            return _UNREADY.format(name)
-        return reason
-
-
-def not_submitted(name: str, reason: str) -> ResponseMessage:
-    """Return the response to a BLS request that was refused."""
-    return ResponseMessage(
-        error=f"Model {name} - Error when running inference: {reason}"
-    )
-
-
-def _decoupled(message: RequestMessage, caller: Caller) -> RequestError:
-    """Return the refusal of a call that expects one response of a decoupled model."""
-    if caller.is_client:
-        return RequestError(
-            "ModelInfer RPC doesn't support models with decoupled transaction policy",
-            "UNSUPPORTED",
-            f"Use blsnb.stream({message.model_name!r}, …): it iterates over the "
-            "responses.",
-        )
-    # The quotation mark at the end is Triton's.
-    return RequestError(
-        f"Model {message.model_name} is using the decoupled. The current BLS request "
-        "call doesn't support models using the decoupled transaction policy. Please "
-        "use 'decoupled=True' argument to the 'exec' or 'async_exec' calls for "
-        "decoupled models.'"
-    )
-
-
-def _fill_refusal(
-    call: Call, message: RequestMessage, caller: Caller, error: RequestError
-) -> None:
-    call.request_end_ns = _now()
-    # What a scheduler refuses began before.
-    call.request_start_ns = call.request_start_ns or call.request_end_ns
-    call.request_fields = message.fields
-    call.requested_outputs = message.requested_outputs
-    call.line = caller.line
-    call.flags = caller.flags | CallFlag.ERROR
-    call.error = error.message
-    call.error_code = error.code
-    if error.advice:
-        call.notes = [error.advice]

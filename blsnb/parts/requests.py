@@ -159,7 +159,7 @@ class ClientRequests:
     ) -> ResponseMessage:
         __tracebackhide__ = True
         root = caller.root
-        deferred = self._router.route_apart(message, caller)
+        deferred = self._router.defer(message, caller)
         try:
             response = deferred.get(0, root.deadline_ns)
         except TooLate:

@@ -31,7 +31,7 @@ class Box:
     errors: int
     own_us: float
     """Time not covered by child calls."""
-    phases_us: tuple[float, float, float, float]
+    phases_us: tuple[float, ...]
     """Queue, input, own inference, output."""
     first: int
     """Row of the first call; siblings are drawn in this order."""
@@ -105,7 +105,7 @@ def _boxes(trace: Trace, columns: Columns) -> tuple[Box, ...]:
     own = summed(columns.own_us)
     _, queue, load, infer, output, _ = np.nan_to_num(columns.phases)
     phases = (queue, load, np.maximum(0.0, infer - columns.covered_us), output)
-    sums = [summed(phase) for phase in phases]
+    sums = list(zip(*map(summed, phases), strict=True))
     present, first = np.unique(columns.model, return_index=True)
     boxes = [
         Box(
@@ -115,7 +115,7 @@ def _boxes(trace: Trace, columns: Columns) -> tuple[Box, ...]:
             calls=int(calls[model]),
             errors=int(errors[model]),
             own_us=own[model],
-            phases_us=(sums[0][model], sums[1][model], sums[2][model], sums[3][model]),
+            phases_us=sums[model],
             first=row,
             is_ensemble=trace.models[model].is_ensemble,
         )
@@ -125,7 +125,7 @@ def _boxes(trace: Trace, columns: Columns) -> tuple[Box, ...]:
 
 
 def _device(model: ModelInfo) -> str:
-    """Return the device of a model; only the steps of an ensemble have one."""
+    # Only the steps of an ensemble have a device.
     return "" if model.is_ensemble else model.device
 
 
@@ -216,9 +216,7 @@ def _joined(known: Edge, edge: Edge) -> Edge:
 
 
 def _others(rest: list[Box]) -> Box:
-    queue, load, own, output = (
-        sum(phase) for phase in zip(*(box.phases_us for box in rest), strict=True)
-    )
+    phases = zip(*(box.phases_us for box in rest), strict=True)
     return Box(
         model=_OTHERS,
         name=f"+{len(rest)} models",
@@ -226,6 +224,6 @@ def _others(rest: list[Box]) -> Box:
         calls=sum(box.calls for box in rest),
         errors=sum(box.errors for box in rest),
         own_us=sum(box.own_us for box in rest),
-        phases_us=(queue, load, own, output),
+        phases_us=tuple(map(sum, phases)),
         first=rest[0].first,
     )

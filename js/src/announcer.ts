@@ -1,4 +1,4 @@
-/** Tells assistive technology what was selected. */
+/** The live region that announces selections to assistive technology. */
 
 import { h, setText } from "./dom.ts";
 import { counted, time } from "./format.ts";

@@ -1,4 +1,4 @@
-/** The timeline's bars, painted on canvas: shape and order carry the meaning before colour does. */
+/** Bars of the timeline on a canvas; shape and order carry the meaning, colour repeats it. */
 
 import { paintBefore, paintMissing } from "./baselinebar.ts";
 import { Brush } from "./brush.ts";
@@ -15,7 +15,7 @@ const DIM = 0.4;
 export interface RowLook {
   dim: boolean;
   critical: boolean;
-  /** Its call was executed together with the selected one. */
+  /** The call shared its execution with the selected call. */
   mate: boolean;
 }
 

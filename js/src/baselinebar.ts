@@ -1,4 +1,4 @@
-/** What the baseline has of a row: a thin bar below, a hollow one for calls that are missing. */
+/** Bars of the baseline: thin ones below a row, hollow ones for missing calls. */
 
 import type { Comparison } from "./comparison.ts";
 import { LABEL_GAP, type Brush, type Label } from "./brush.ts";
@@ -8,20 +8,20 @@ import type { Row } from "./rows.ts";
 import { beforeOf, totalOf } from "./rowtimes.ts";
 import type { Trace } from "./trace.ts";
 
-/** It lies below, where it covers nothing. */
+/** Position below the middle of a row, and height. */
 const [BELOW, HEIGHT] = [8.25, 2.5];
-/** A call of a microsecond was there, too. */
+/** Minimum width in pixels: short calls stay visible. */
 const LEAST_WIDTH = 3;
 const HOLLOW_HEIGHT = 9;
 
-/** The same calls in the baseline. */
+/** Paint the counterparts of a row in the baseline. */
 export function paintBefore(trace: Trace, row: Row, middle: number, brush: Brush): void {
   if (!trace.comparison) return;
   for (const [from, to] of brush.plane.visible(beforeOf(trace, row).times))
     brush.span(from, to, middle + BELOW, HEIGHT, brush.colours.fg3, LEAST_WIDTH);
 }
 
-/** Calls that only the baseline has. */
+/** Paint calls that only the baseline has. */
 export function paintMissing(trace: Trace, row: Row, middle: number, brush: Brush): void {
   if (!trace.comparison) return;
   const { times, total } = beforeOf(trace, row);
@@ -39,7 +39,7 @@ export function paintMissing(trace: Trace, row: Row, middle: number, brush: Brus
   brush.label(label, times[0][0], times[times.length - 1][1], middle, LABEL_GAP);
 }
 
-/** By how much calls are slower or faster than in the baseline, or that they are new. */
+/** Return the difference of the durations, or that the calls are new. */
 export function beside(trace: Trace, row: Row, { colours }: Brush): Label {
   const { comparison } = trace;
   if (!comparison) return [];
@@ -51,7 +51,7 @@ export function beside(trace: Trace, row: Row, { colours }: Brush): Label {
   return sign === "≈" ? [] : [[deltaText(now, then), colours[toneOf(sign)]]];
 }
 
-/** Whether either run only counts more such calls: the slowest is among those that it kept. */
+/** Whether either run has more such calls that are only counted: the slowest ones are kept. */
 function isPartial(trace: Trace, row: Row, comparison: Comparison): boolean {
   if (row.kind === "call") return false;
   return trace.folded.has(row.calls) || row.calls.some((call) => comparison.isCounted(call));

@@ -1,24 +1,24 @@
-/** Why was this not batched? With whom a call was executed, and why not with others. Pure. */
+/** Batches: which calls shared an execution, and why a call missed earlier ones. Pure. */
 
 import { count, counted } from "./format.ts";
 import type { Trace } from "./trace.ts";
 import type { Batching } from "./header.ts";
 
-/** What there is to say of a call's batch, as texts and rows. */
+/** Facts about the batch of a call. */
 export interface BatchFacts {
-  /** How many requests its `execute` was for; 0 where that is not known. */
+  /** Number of requests of its `execute`; 0 if unknown. */
   size: number;
-  /** Why it left when it did. */
+  /** Why the batch was executed at that time. */
   because: string;
-  /** The other calls of this run in it. */
+  /** Other calls of this run in the batch. */
   mates: readonly number[];
-  /** Who else was in it, in words. */
+  /** Requests of other runs in the batch, in words. */
   others: string;
-  /** Why it was not taken along before: the words, and the first call of that batch, or -1. */
+  /** Why it missed earlier batches: a reason, and the first call of that batch, or -1. */
   apart: readonly { words: string; call: number }[];
 }
 
-/** Everything of a call's batch; null for a model that executes each request alone. */
+/** Return the batch of a call; null for a model that executes each request alone. */
 export function batchFacts(trace: Trace, call: number): BatchFacts | null {
   const entries = trace.header.batching[trace.id(call)] ?? [];
   const mates = trace.batch(call).filter((each) => each !== call);

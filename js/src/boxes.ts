@@ -1,4 +1,4 @@
-/** The boxes of the call graph: a model's name, its calls and own time, its share of the largest. */
+/** Boxes of the call graph: name, calls, own time, and a bar as share of the largest own time. */
 
 import { shortDelta, signOf, toneOf } from "./delta.ts";
 import { setText, svg } from "./dom.ts";
@@ -12,7 +12,7 @@ const LEAST_WIDTH = 96;
 const PADDING = 8;
 const NAME_LENGTH = 22;
 const NAME_SIZE = 12;
-/** A few failures among many calls must not paint the graph. */
+/** Share of failed calls from which a box is marked: one in hundreds is not. */
 export const ERROR_SHARE = 0.05;
 
 export interface Box {
@@ -26,7 +26,7 @@ export interface Box {
   bars: SVGGElement;
 }
 
-/** As wide as the widest name or second line. */
+/** Return the width of the widest name or second line. */
 export function boxWidth(nodes: readonly ModelNode[], font: string): number {
   const widths = nodes.map((node) => {
     const [left, right] = [leftText(node), rightText(node)];
@@ -36,7 +36,7 @@ export function boxWidth(nodes: readonly ModelNode[], font: string): number {
   return Math.ceil(Math.max(LEAST_WIDTH, ...widths) + 2 * PADDING);
 }
 
-/** The size in which a name fills its box: to be read where all else is too small. */
+/** Return the font size in which a name fills its box, for a graph that is zoomed out. */
 export function grownSize(node: ModelNode, width: number, font: string): number {
   return (NAME_SIZE * (width - 2 * PADDING)) / Math.max(1, nameWidth(node, font));
 }
@@ -65,7 +65,7 @@ export function newBox(node: ModelNode): Box {
   const [name, left] = [svg("text", { class: "name" }), svg("text", { class: "second" })];
   const right = svg("text", { class: "second", "text-anchor": "end" });
   const [track, bars] = [svg("rect", { class: "track", height: 3 }), svg("g")];
-  // The spaces part the words of the button's name, which is its text.
+  // The text is the name of the button; spaces separate its words.
   const element = svg(
     "g",
     { role: "button", tabindex: -1 },
@@ -111,7 +111,7 @@ function total(phases: [string, number][]): number {
   return phases.reduce((sum, [, us]) => sum + us, 0);
 }
 
-/** Show a model's numbers in its box, at its place. */
+/** Update texts, bar and position of a box. */
 export function updateBox(
   box: Box,
   node: ModelNode,
@@ -149,7 +149,7 @@ function describe({ name, count: calls, own, errors, before }: ModelNode): strin
   return `${name}: ${counted(calls, "call")}, own time ${time(own)}${then}${failed}`;
 }
 
-/** The model's share of the largest own time, by phase. */
+/** Draw the own time by phase, scaled to the largest own time. */
 function drawShare(box: Box, node: ModelNode, x: number, y: number, scale: number): void {
   let from = x;
   const parts = ownPhases(node.phases).map(([phase, us]) => {

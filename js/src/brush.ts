@@ -1,4 +1,4 @@
-/** What bars are painted with: stretches of time, marks and labels, all as pale as their row. */
+/** Painting of bars, marks and labels, with the opacity of their row. */
 
 import type { Plane } from "./plane.ts";
 import type { Colours } from "./theme.ts";
@@ -6,12 +6,12 @@ import type { Colours } from "./theme.ts";
 export const BAR_HEIGHT = 12;
 export const QUEUE_HEIGHT = 5;
 export const LABEL_GAP = 6;
-/** Beyond the canvas's edges bars go on so far, in pixels. */
+/** Number of pixels by which bars are painted beyond the edges of the canvas. */
 const BEYOND = 50;
 const LABEL_INSIDE = 8;
 const [CRITICAL_BELOW, CRITICAL_HEIGHT] = [8.75, 1.5];
 
-/** Texts beside one another, each in its colour. */
+/** Texts in a line, each in its colour. */
 export type Label = readonly (readonly [text: string, colour: string])[];
 
 export class Brush {
@@ -29,20 +29,20 @@ export class Brush {
     pen.textAlign = "left";
   }
 
-  /** How strong everything is from now on. */
+  /** The opacity from now on. */
   set strength(strength: number) {
     this.#strength = strength;
     this.pen.globalAlpha = strength;
   }
 
-  /** Paint a part of a row so much weaker than the rest of it. */
+  /** Paint with a share of the opacity. */
   weakly(share: number, paint: () => void): void {
     this.pen.globalAlpha = this.#strength * share;
     paint();
     this.pen.globalAlpha = this.#strength;
   }
 
-  /** A bar between two times, cut where it would leave the canvas. */
+  /** Paint a bar between two times, clipped to the canvas. */
   span(
     from: number,
     to: number,
@@ -67,12 +67,12 @@ export class Brush {
     this.pen.fill();
   }
 
-  /** The line of the critical path. */
+  /** Paint the line of the critical path. */
   underline(from: number, to: number, middle: number): void {
     this.span(from, to, middle + CRITICAL_BELOW, CRITICAL_HEIGHT, this.colours.fg, 1);
   }
 
-  /** Behind the bar, else before it, else in it. */
+  /** Write a label behind the bar, else before it, else in it. */
   label(
     label: Label,
     from: number,
@@ -90,7 +90,7 @@ export class Brush {
     else this.#texts(label, Math.max(start, this.plane.left) + LABEL_INSIDE, middle, within);
   }
 
-  /** From a place on, as much of it as there is room for. */
+  /** Write as much of a label as fits behind a position. */
   labelAt(label: Label, x: number, middle: number): void {
     let room = this.plane.right - x;
     const fits = label.filter(([text]) => {

@@ -1,4 +1,4 @@
-/** The bar of one call: its phases in their order, responses, how it ended. */
+/** The bar of one call: phases in their order, responses, failure. */
 
 import { beside } from "./baselinebar.ts";
 import { BAR_HEIGHT, LABEL_GAP, QUEUE_HEIGHT, type Brush, type Label } from "./brush.ts";
@@ -8,11 +8,11 @@ import type { Trace } from "./trace.ts";
 import { Flag } from "./wire.ts";
 
 const TINT = 0.28;
-/** Of the triangle of a failed call. */
+/** Width of the triangle of a failed call. */
 const MARK_WIDTH = 19;
-/** Responses closer than this, in pixels, would run into one another. */
+/** Minimum distance of two responses in pixels. */
 const NOTCH_SPACE = 3;
-/** A call narrower than this, in pixels, has no phases that could be seen. */
+/** Minimum width of a call in pixels; a narrower one has no visible phases. */
 const LEAST_WIDTH = 2;
 
 export class CallBar {
@@ -36,11 +36,11 @@ export class CallBar {
       brush.rect(end - 2, middle, 3, BAR_HEIGHT + 2, colours.running);
     if (trace.has(call, Flag.ERROR)) this.#error(end, middle);
     if (critical) brush.underline(trace.start(call), trace.end(call), middle);
-    // Of a call that ended before what is shown, half a label would remain.
+    // The label of a call that ended before the shown time would be cut.
     if (end >= plane.left) this.#label(row, middle);
   }
 
-  /** Frame the part of the call that it shares with others: the computation, without the queue. */
+  /** Draw a frame around the execution that the call shared with others. */
   frame(row: Row, middle: number): void {
     const [trace, { pen, plane, colours }, [call]] = [this.#trace, this.#brush, row.calls];
     const waited = trace.phase(call, "pre_us") + trace.phase(call, "queue_us");
@@ -75,7 +75,7 @@ export class CallBar {
     next(trace.phase(call, "post_us"), bar(1, fg3));
   }
 
-  /** Time in child calls is a tint, own time is solid; between its steps an ensemble waits. */
+  /** Paint time in child calls as a tint and own time solid; an ensemble waits between its steps. */
   #caller(call: number, from: number, to: number, middle: number): void {
     const [trace, brush] = [this.#trace, this.#brush];
     const { fg3, infer } = brush.colours;
@@ -86,11 +86,11 @@ export class CallBar {
         brush.span(start, end, middle, BAR_HEIGHT, colour);
   }
 
-  /** A stream's responses are notches at their times; the first one goes through the bar. */
+  /** Paint responses of a stream as notches; that of the first goes through the bar. */
   #responses(call: number, middle: number): void {
     const [trace, { plane, colours, pen }] = [this.#trace, this.#brush];
     if (!trace.has(call, Flag.DECOUPLED)) return;
-    // On the pale bar of a caller light notches are lost.
+    // Light notches are invisible on the pale bar of a caller.
     pen.fillStyle = trace.isLeaf(call) ? colours.bg : colours.fg;
     let last = -Infinity;
     for (const [k, us] of trace.responses(call).entries()) {
@@ -107,7 +107,7 @@ export class CallBar {
     else pen.fillRect(x, middle + 2, 1, 4);
   }
 
-  /** A bar at the end and a triangle: never colour alone. */
+  /** Mark a failure by a bar and a triangle, not by colour alone. */
   #error(x: number, middle: number): void {
     const { colours } = this.#brush;
     this.#brush.rect(x - 1, middle, 2, 16, colours.error);
@@ -127,7 +127,7 @@ export class CallBar {
   }
 }
 
-/** The parts of a stretch of time that none of the intervals covers: start, end, start, end, … */
+/** Return the parts of a period that no interval covers; intervals are start, end, start, end, … */
 function between(intervals: readonly number[], from: number, to: number): [number, number][] {
   const free: [number, number][] = [];
   let at = from;

@@ -16,13 +16,13 @@ import { labelArea, labelPlaces } from "./labels.ts";
 import { layered, type Layout } from "./layout.ts";
 import { hasLoops, LOOP_ROOM, loopLabel, withRoom } from "./loops.ts";
 import { modelGraph, OTHERS, type ModelEdge, type ModelGraph, type ModelNode } from "./modelgraph.ts";
-import { phaseLegend } from "./phaselegend.ts";
+import { phaseLegend } from "./phasetable.ts";
 import type { Selection, Session } from "./session.ts";
 import type { Trace } from "./trace.ts";
 import { Viewport } from "./viewport.ts";
 
 const [LEAST_HEIGHT, MOST_HEIGHT] = [150, 300];
-/** Above and below the graph, without the legend. */
+/** Height above and below the graph, without the legend. */
 const MARGIN = 29;
 const ORIGIN = { x: 0, y: 0 };
 
@@ -60,7 +60,7 @@ export class CallGraph {
     this.element = h("div", { class: "callgraph" }, picture, this.#legend, buttons);
   }
 
-  /** Draw the models of a trace; returns the height that shows the graph well. */
+  /** Draw the models of a trace; returns the preferred height. */
   draw(trace: Trace): number {
     this.#graph = modelGraph(trace);
     const width = boxWidth(this.#graph.nodes, this.#session.colours.font);
@@ -76,7 +76,7 @@ export class CallGraph {
     return Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, wanted));
   }
 
-  /** Emphasise a model, a path of edges, and dim what is unrelated. */
+  /** Emphasise a model and a path of edges, and dim the others. */
   mark({ model: selected, path, lit }: GraphMarks): void {
     const model = selected === null ? null : this.#boxOf(selected);
     const bright = (id: number): boolean => lit === null || id === OTHERS || lit.has(id);
@@ -94,7 +94,7 @@ export class CallGraph {
     });
   }
 
-  /** Show the whole graph in a pane of this height. */
+  /** Show the whole graph in a pane of a height. */
   fit(height = this.element.clientHeight): void {
     const width = this.#paneWidth();
     const legendHeight = this.#legend.offsetHeight;
@@ -106,7 +106,7 @@ export class CallGraph {
     this.element.remove();
   }
 
-  /** A model without a box of its own is in that of many. */
+  /** Return the box of a model: its own, or that of all other models. */
   #boxOf(model: number): number {
     return this.#boxes.has(model) ? model : OTHERS;
   }
@@ -144,7 +144,7 @@ export class CallGraph {
       this.#boxes.delete(id);
     }
     for (const node of this.#graph.nodes) {
-      // Boxes are kept while a run grows: a click needs one element from press to release.
+      // Boxes are kept while a run grows: press and release of a click need the same element.
       const box = this.#boxes.get(node.id) ?? this.#newBox(node);
       box.name.style.setProperty("--grown", `${grownSize(node, width, font).toFixed(1)}px`);
       updateBox(box, node, layout.boxes.get(node.id) ?? ORIGIN, width, largest);
@@ -171,7 +171,7 @@ export class CallGraph {
     this.#session.select(this.#selectionOf(node), { reveal: true });
   }
 
-  /** A model with one call is that call, which has more to show. */
+  /** Return the selection of a box; a single call has more to show than its model. */
   #selectionOf({ id, count: calls, models }: ModelNode): Selection {
     if (models.length > 1) return { kind: "models", models };
     if (calls > 1) return { kind: "model", model: id };
@@ -225,7 +225,7 @@ function arrowMarker(id: string): SVGMarkerElement {
   return svg("marker", { id, ...size }, svg("path", { d: "M0 1 L7 4 L0 7z", fill: "context-stroke" }));
 }
 
-/** The kinds of edges that there are. */
+/** Return an entry for each kind of edge in the graph. */
 function legend(edges: readonly ModelEdge[]): HTMLElement[] {
   const present = new Set<string>(edges.map(kindOf));
   const kinds = ["call", "async", "stream"].filter((kind) => present.has(kind));
@@ -233,7 +233,7 @@ function legend(edges: readonly ModelEdge[]): HTMLElement[] {
   return [...entries, h("span", { class: "legend" }, phaseLegend())];
 }
 
-/** Top-down like the timeline, unless left-to-right fits clearly better. */
+/** Return the layout from top to bottom, unless left to right fits clearly better. */
 function chooseLayout(
   graph: ModelGraph,
   width: number,
@@ -261,7 +261,7 @@ function chooseLayout(
   return withRoom(chosen, edges, BOX_HEIGHT);
 }
 
-/** How far a box lies in the direction of an arrow key; 0 if it does not. */
+/** Return the distance of a box in the direction of an arrow key; 0 in any other direction. */
 function distanceTowards(key: string, dx: number, dy: number): number {
   switch (key) {
     case "ArrowRight":

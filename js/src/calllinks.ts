@@ -4,7 +4,7 @@ import { h } from "./dom.ts";
 import { time } from "./format.ts";
 import type { Session } from "./session.ts";
 
-/** So many calls are listed. */
+/** Maximum number of listed calls. */
 export const LISTED_CALLS = 6;
 /** A longer chain of callers is cut in its middle. */
 const MOST_CRUMBS = 6;
@@ -20,7 +20,7 @@ export function callLink(session: Session, call: number, place: string): HTMLEle
   );
 }
 
-/** Some of the calls that are selected. */
+/** Return links to some of the calls. */
 export function callLinks(
   session: Session,
   heading: string,
@@ -33,12 +33,12 @@ export function callLinks(
   return [h("h4", {}, heading), ...links];
 }
 
-/** The callers of a call, outermost first, each of which can be selected. */
+/** Return links to the callers of a call, outermost first. */
 export function breadcrumb(session: Session, call: number): HTMLElement {
   const path = session.trace.ancestors(call);
-  if (path.length === 0) return h("div", { class: "breadcrumb" }, "request from outside");
+  if (path.length === 0) return h("div", { class: "breadcrumb" }, "client request");
   const steps = (callers: number[]): HTMLElement[] => callers.map((each) => crumb(session, each));
-  // Deep recursion: the ends of the chain are what tells where one is.
+  // Of deep recursion the ends of the chain are shown.
   const shown =
     path.length > MOST_CRUMBS
       ? [...steps(path.slice(0, 2)), h("span", {}, "…"), ...steps(path.slice(-3))]

@@ -1,24 +1,24 @@
-/** A small slice as a table of numbers, each on the colour that it would have in the heatmap. */
+/** A small slice as a table of numbers on the colours of the heatmap. */
 
 import { h } from "./dom.ts";
 import { pixelsOf } from "./picture.ts";
 import type { GridPreview, ImagePreview } from "./header.ts";
 
-/** Numbers beside one another; a longer vector goes on in the next line. */
+/** Maximum number of columns; a longer vector is wrapped. */
 const MOST_COLUMNS = 6;
-/** Longer numbers are rounded; the pointer tells them in full. */
+/** Maximum length of a number; longer ones are rounded, the tooltip has them in full. */
 const MOST_CHARACTERS = 7;
-/** On a lighter ground than this, writing is dark. */
+/** Luminance from which text is dark. */
 const LIGHT = 118;
 
-/** How many numbers a line has; 0 if the slice is no table of numbers. */
+/** Return the number of columns; 0 if the slice is not shown as a table. */
 export function columnsOf(picture: GridPreview | ImagePreview): number {
   if (picture.kind !== "grid" || !picture.values?.length) return 0;
   if (picture.rows === 1) return Math.min(MOST_COLUMNS, picture.columns);
   return picture.columns <= MOST_COLUMNS ? picture.columns : 0;
 }
 
-/** A number of a tensor as short as a cell is wide. */
+/** Return a number that fits in a cell. */
 export function shortened(text: string): string {
   const number = Number(text);
   if (text.length <= MOST_CHARACTERS || !Number.isFinite(number)) return text;
@@ -26,7 +26,7 @@ export function shortened(text: string): string {
   return roundings.find((each) => each.length <= MOST_CHARACTERS) ?? number.toExponential(1);
 }
 
-/** One element per number, in their order. */
+/** Return an element for each number. */
 export function cells(picture: GridPreview, data: Uint8Array): HTMLElement[] {
   const pixels = pixelsOf(picture, data);
   return (picture.values ?? []).map((text, k) => {

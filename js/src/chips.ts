@@ -1,4 +1,4 @@
-/** Short facts about calls, in a row below their name. */
+/** Chips: short facts about calls, below their name. */
 
 import { batchFacts } from "./batching.ts";
 import { h } from "./dom.ts";
@@ -6,7 +6,7 @@ import { count, counted, time } from "./format.ts";
 import type { Trace } from "./trace.ts";
 import { Flag } from "./wire.ts";
 
-/** One without a text is left out. */
+/** A chip without text is left out. */
 export type Chip = [text: string, kind?: string];
 
 export function chipList(chips: readonly Chip[]): HTMLElement {
@@ -18,7 +18,7 @@ export function chipList(chips: readonly Chip[]): HTMLElement {
   );
 }
 
-/** How long it took, where it ran, and what kind of call it was. */
+/** Return duration, place, id and states of a call. */
 export function chipsOf(trace: Trace, call: number): Chip[] {
   const { header, calls } = trace;
   const request = header.request_ids[trace.id(call)];
@@ -32,7 +32,7 @@ export function chipsOf(trace: Trace, call: number): Chip[] {
   ];
 }
 
-/** Its states in a line, and when a stream's first response came. */
+/** Return the states of a call in one line, with the time of a stream's first response. */
 export function inShort(trace: Trace, call: number): string {
   const [first] = trace.has(call, Flag.DECOUPLED) ? trace.responses(call) : [];
   const states = statesOf(trace, call).map(([text]) => text);

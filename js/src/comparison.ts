@@ -1,27 +1,27 @@
-/** A run beside an earlier one: which calls are the same, new, changed, missing. Pure. */
+/** A run and its baseline: which calls are paired, new, changed or missing. Pure. */
 
 import { Trace } from "./trace.ts";
 import type { Change } from "./header.ts";
 import type { Store } from "./store.ts";
 
-/** In the place of a call's row in the baseline: it has none, or it only counts it. */
+/** In place of a row of the baseline: it has no such call, or it only counts the call. */
 const [NEW, COUNTED] = [-1, -2];
 
-/** What is known of both runs, beside their calls. */
+/** How the calls of two runs are paired, and what differs. */
 export interface Compared {
-  /** Of each call its row in the baseline, or why it has none. */
+  /** Row of each call in the baseline, or why it has none. */
   of: Int32Array;
-  /** Rows of the baseline that were not made again. */
+  /** Rows of calls that only the baseline has. */
   missing: ArrayLike<number>;
   changed?: readonly number[];
   changes?: Record<string, Change>;
-  /** Calls that were not compared, or not whole: why, and stretches of their rows. */
+  /** Calls that were not compared in full: reasons, and ranges of rows. */
   unknown?: Record<string, [first: number, many: number][]>;
 }
 
 export class Comparison {
   readonly baseline: Trace;
-  /** Calls that both runs have and that answer, or are asked, differently. */
+  /** Calls that both runs have with different inputs, outputs or errors. */
   readonly changed: ReadonlySet<number>;
   #of: Int32Array;
   #changes: Record<string, Change>;
@@ -42,12 +42,12 @@ export class Comparison {
           this.#unknown.set(call, why);
   }
 
-  /** Null for a run that stands alone. */
+  /** Return the comparison of a run; null without a baseline. */
   static of({ baseline, compared }: Store): Comparison | null {
     return baseline && compared ? new Comparison(new Trace(baseline), compared) : null;
   }
 
-  /** The same call in the baseline; negative for one that has none. */
+  /** Return the counterpart of a call; negative if it has none. */
   before(call: number): number {
     return this.#of[call] ?? NEW;
   }
@@ -61,7 +61,7 @@ export class Comparison {
     return this.before(call) === COUNTED;
   }
 
-  /** Why a call was not compared, or not whole; empty if it was. */
+  /** Return why a call was not compared in full; empty if it was. */
   unknown(call: number): string {
     return this.#unknown.get(call) ?? "";
   }
@@ -70,7 +70,7 @@ export class Comparison {
     return this.#unknown.size;
   }
 
-  /** The counterparts of calls; those that have none are left out. */
+  /** Return the counterparts of calls that have one. */
   beforeAll(calls: readonly number[]): number[] {
     return calls.map((call) => this.before(call)).filter((call) => call >= 0);
   }
@@ -87,7 +87,7 @@ export class Comparison {
     return this.#missing.reduce((sum, each) => sum + each, 0);
   }
 
-  /** Calls of the baseline that were not made again: from outside, or below these calls of it. */
+  /** Return missing calls of the baseline: client requests, or calls by some callers. */
   missing(callers: readonly number[] | null): number[] {
     const below = callers
       ? callers.flatMap((caller) => Array.from(this.baseline.children(caller)))
@@ -95,7 +95,7 @@ export class Comparison {
     return below.filter((call) => this.#missing[call] === 1);
   }
 
-  /** The baseline's own time of all calls of a model; null if it has none. */
+  /** Return the own time of a model in the baseline; null if it has no such model. */
   ownOf(name: string): number | null {
     if (!this.#own) {
       const own = new Map<string, number>();
@@ -116,7 +116,7 @@ export class Comparison {
   }
 }
 
-/** The durations of some calls, summed. */
+/** Return the sum of the durations of some calls. */
 export function total(trace: Trace, calls: readonly number[]): number {
   return calls.reduce((sum, call) => sum + trace.duration[call], 0);
 }

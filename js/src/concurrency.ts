@@ -1,4 +1,4 @@
-/** How many calls ran at once, counted exactly by a sweep over starts and ends. */
+/** Number of calls that ran at once, counted exactly by a sweep over starts and ends. */
 
 /** From `times[k]` to `times[k + 1]`, `counts[k]` calls ran. */
 export interface Steps {
@@ -7,7 +7,7 @@ export interface Steps {
   max: number;
 }
 
-/** Count intervals that overlap; one that ends where another starts does not overlap it. */
+/** Count overlapping intervals; one that ends where another starts does not overlap it. */
 export function concurrency(starts: ArrayLike<number>, ends: ArrayLike<number>): Steps {
   const opening = Float64Array.from(starts).sort();
   const closing = Float64Array.from(ends).sort();
@@ -27,7 +27,7 @@ export function concurrency(starts: ArrayLike<number>, ends: ArrayLike<number>):
   return { times: times.subarray(0, size), counts: counts.subarray(0, size), max };
 }
 
-/** The most calls at once within each of `width` equal parts of `from … to`. */
+/** Return the maximum number of calls at once in each of `width` equal parts of `from … to`. */
 export function perPixel(steps: Steps, from: number, to: number, width: number): Uint32Array {
   const most = new Uint32Array(width);
   const { times, counts } = steps;
@@ -42,7 +42,7 @@ export function perPixel(steps: Steps, from: number, to: number, width: number):
   return most;
 }
 
-/** The step under way at `from`, found by bisection. */
+/** Return the step at `from`, found by bisection. */
 function firstVisible(times: Float64Array, from: number): number {
   let low = 0;
   let high = times.length;

@@ -1,4 +1,4 @@
-/** The dashboard: figures of a server, a line of its throughput, a row for each model version. */
+/** The dashboard: figures of a server, a chart of its throughput, a row for each model version. */
 
 import { h, setText, svg } from "./dom.ts";
 import { count, time, visible } from "./format.ts";
@@ -18,7 +18,7 @@ import own from "./dashboard.css";
 import { themeOf, watchTheme } from "./theme.ts";
 
 const [WIDTH, HEIGHT] = [240, 40];
-/** As many as Python sends: a minute. */
+/** Number of readings in the chart: those of a minute. */
 const PLACES = 120;
 const COLUMNS: readonly [Key, string, string][] = [
   ["name", "model", "name and version"],
@@ -74,7 +74,7 @@ export class Dashboard {
     this.#stop = watchTheme(() => this.theme());
   }
 
-  /** Go into the page, or on in another place of it: keys go where they went. */
+  /** Move into an element of the page; focus and scrolling stay. */
   moveTo(host: HTMLElement): void {
     this.#moving.into(host);
   }
@@ -84,12 +84,12 @@ export class Dashboard {
     this.element.remove();
   }
 
-  /** To be called once the element is in the page, and whenever the host's theme may have changed. */
+  /** Apply the theme of the host; the element must be in the page. */
   theme(): void {
     this.#root.dataset.theme = themeOf(this.element.parentElement ?? this.element);
   }
 
-  /** Say in words whether these numbers are those of now. */
+  /** Show whether the numbers are current. */
   tell(state: "live" | "closed" | string): void {
     this.#state.className = `now ${state === "live" || state === "closed" ? state : "late"}`;
     setText(this.#state, state);
@@ -173,7 +173,7 @@ export class Dashboard {
       shown.draw(row, most);
       return shown.element;
     });
-    // A row that stays where it is keeps what its reader has selected.
+    // Rows that are not moved keep their selected text.
     const there = this.#body.children;
     if (elements.length !== there.length || elements.some((each, at) => there[at] !== each))
       this.#body.replaceChildren(...elements);
@@ -181,7 +181,7 @@ export class Dashboard {
   }
 }
 
-/** One model version: its elements stay, their texts change. */
+/** The row of a model version; its elements stay while their texts change. */
 class Row {
   readonly element: HTMLElement;
   #name = h("span", { class: "name" });

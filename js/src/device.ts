@@ -1,4 +1,4 @@
-/** What was copied between the host and a device for calls, and what one of them did there. */
+/** Copies between host and device, and the use of a device. */
 
 import { h } from "./dom.ts";
 import { bytes, counted, time } from "./format.ts";
@@ -8,7 +8,7 @@ import type { Copy } from "./header.ts";
 
 const LISTED = 12;
 
-/** The sums of calls' copies. Pure. */
+/** Return the sums of the copies of calls. Pure. */
 export function copied(trace: Trace, calls: readonly number[]): { bytes: number; us: number } {
   const sums = { bytes: 0, us: 0 };
   for (const call of calls) {
@@ -18,7 +18,7 @@ export function copied(trace: Trace, calls: readonly number[]): { bytes: number;
   return sums;
 }
 
-/** Nothing where no device had a part. */
+/** Return the facts about devices; nothing for calls on the host. */
 export function deviceWork(trace: Trace, calls: readonly number[]): HTMLElement[] {
   const sums = copied(trace, calls);
   const [call] = calls;

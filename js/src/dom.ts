@@ -1,4 +1,4 @@
-/** The only creator of elements: text as text nodes, never markup, never an address from a trace. */
+/** Creation of elements: text as text nodes, no markup, no addresses. Nothing else creates elements. */
 
 import { visible } from "./format.ts";
 
@@ -13,7 +13,7 @@ export interface Attributes {
     string | number | boolean | null | undefined | Record<string, string | number> | Listener;
 }
 
-/** An HTML element. `onclick` and the like take functions, `style` a record of properties. */
+/** Create an HTML element; `onclick` and the like are functions, `style` a record of properties. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -22,7 +22,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return filled(document.createElement(tag), attributes, children);
 }
 
-/** An SVG element. */
+/** Create an SVG element. */
 export function svg<K extends keyof SVGElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -35,13 +35,13 @@ export function svg<K extends keyof SVGElementTagNameMap>(
   );
 }
 
-/** Set a text without markup, with what could hide in it made visible. */
+/** Set the text of an element, with visible marks for invisible characters. */
 export function setText(element: Element, text: string): void {
   const shown = visible(text);
   if (element.textContent !== shown) element.textContent = shown;
 }
 
-/** A canvas sized for the screen's pixels, cleared, in CSS pixels. */
+/** Clear a canvas of a size in CSS pixels, and return its context. */
 export function context(
   canvas: HTMLCanvasElement,
   width: number,

@@ -1,11 +1,11 @@
-/** What is no longer kept of a run, in words. */
+/** Calls and values that are no longer kept. */
 
 import { h } from "./dom.ts";
 import { count } from "./format.ts";
 import type { Trace } from "./trace.ts";
 import type { Drops } from "./header.ts";
 
-/** About a call that has no row: which limit dropped it. */
+/** Return the facts about a call that is no longer kept: the limit that dropped it. */
 export function droppedCall(trace: Trace, id: number): HTMLElement[] {
   return [
     h("div", { class: "breadcrumb" }, "no longer kept"),
@@ -21,7 +21,7 @@ function whyDropped({ header, n }: Trace, id: number): string {
   return `Call ${id} is only counted: this view shows ${count(n)} of ${count(calls)} calls one by one.`;
 }
 
-/** A line above the panes for each thing that was dropped, and why. */
+/** Return a notice for dropped calls, and one for dropped values. */
 export function notices(dropped: Drops | undefined): HTMLElement[] {
   const drops = [dropped?.calls, dropped?.values];
   return drops.flatMap((drop) =>
@@ -29,7 +29,7 @@ export function notices(dropped: Drops | undefined): HTMLElement[] {
   );
 }
 
-/** Why values of a call are not there. */
+/** Return a note on missing values of a call. */
 export function lacking(words: string | undefined): HTMLElement[] {
   return words ? [h("p", { class: "note lacks" }, `${words[0].toUpperCase()}${words.slice(1)}.`)] : [];
 }

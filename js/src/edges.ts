@@ -10,7 +10,7 @@ import type { ModelEdge } from "./modelgraph.ts";
 
 type Direction = "down" | "right";
 
-/** Line and label of an edge; the label of a loop has its own place. */
+/** Create the line and the label of an edge. */
 export function edgeElement(
   edge: ModelEdge,
   route: Route,
@@ -35,19 +35,19 @@ export function edgeElement(
   );
 }
 
-/** What an edge's line tells: its class, and its word in the legend. */
+/** Return the kind of an edge, which is also its class and its entry in the legend. */
 export function kindOf({ streams, async }: ModelEdge): "call" | "async" | "stream" {
   if (streams) return "stream";
   return async ? "async" : "call";
 }
 
-/** What an edge says: how many calls, of a stream how many responses. */
+/** Return the label of an edge: the number of calls, or of responses of streams. */
 export function edgeLabel({ count: calls, streams, responses }: ModelEdge): string {
   const times = calls > 1 ? `×${count(calls)}` : "";
   return streams ? `${times} ${count(responses)} resp`.trim() : times;
 }
 
-/** Straight through ranks, curved between them, ending short of the box for the arrow. */
+/** Return a path that is straight in ranks and curved between them, with room for the arrow. */
 function curve({ points, back }: Route, direction: Direction): string {
   const down = direction === "down";
   const sign = back ? -1 : 1;

@@ -1,4 +1,4 @@
-/** What is emphasised: what the filter means, what the pointer is over, what is selected. */
+/** Emphasis of the filtered, hovered and selected calls and models. */
 
 import type { GraphMarks } from "./callgraph.ts";
 import { filterOf } from "./filter.ts";
@@ -13,14 +13,14 @@ export class Emphasis {
   #trace: Trace | null = null;
   #relevance: Relevance | null = null;
 
-  /** Whether the pointer is now over something else. */
+  /** Set the hovered call or models; returns whether they changed. */
   hover(over: Hover | null): boolean {
     const changed = JSON.stringify(over) !== JSON.stringify(this.#hovered);
     this.#hovered = over;
     return changed;
   }
 
-  /** Work it out anew, and say what the graph has to show of it. */
+  /** Compute the emphasis, and return what the graph shows of it. */
   relate(trace: Trace, text: string, selection: Selection | null): GraphMarks {
     this.#hovered = hoveredIn(trace, this.#trace ?? trace, this.#hovered);
     this.#trace = trace;
@@ -33,7 +33,7 @@ export class Emphasis {
     };
   }
 
-  /** Whether a row of the timeline is left aside. */
+  /** Return whether a row of the timeline is dimmed. */
   dims(row: Row, open: boolean): boolean {
     return dims(this.#relevance, row, open);
   }

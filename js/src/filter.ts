@@ -1,4 +1,4 @@
-/** The filter's small language: part of a name or device, a state, or a bound on the duration. Pure. */
+/** The filter: part of a name or device, a state, or a bound of the duration. Pure. */
 
 import type { Trace } from "./trace.ts";
 import { Flag } from "./wire.ts";
@@ -13,7 +13,7 @@ const STATES: Record<string, number> = {
   cached: Flag.CACHE_HIT,
 };
 
-/** Which calls a text means; null for an empty text, which means all. */
+/** Return which calls match a text; null for an empty one. */
 export function filterOf(text: string, trace: Trace): ((call: number) => boolean) | null {
   const wanted = text.trim().toLowerCase();
   if (!wanted) return null;

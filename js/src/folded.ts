@@ -1,6 +1,6 @@
-/** Calls that a long run only counts: how many, by caller and model, beside those that have rows. Pure. */
+/** Calls that a long run only counts, by caller and model; they have no rows. Pure. */
 
-/** As it is sent: the caller's model (−1 for requests from outside), the model, sums, and when. */
+/** As it is sent: the caller's model (−1 for client requests), the model, sums and times. */
 export type FoldedEntry = [
   caller: number,
   model: number,
@@ -12,26 +12,26 @@ export type FoldedEntry = [
   latencies?: [latencyClass: number, calls: number][],
 ];
 
-/** Calls that have no rows, summed. */
+/** Sums of calls that are only counted. */
 export interface Counted {
   calls: number;
   errors: number;
   us: number;
-  /** When the first of them began, and the last one ended; nothing between for an old file. */
+  /** Start of the first and end of the last call; unknown in old files. */
   from: number;
   to: number;
-  /** So many took about so long. */
+  /** Numbers of calls by latency. */
   latencies: [us: number, calls: number][];
 }
 
-/** The middle of a class of latencies in microseconds; classes are 9 % wide. */
+/** Return the middle of a latency class in microseconds; classes are 9 % wide. */
 function middle(latencyClass: number): number {
   return 2 ** ((latencyClass + 0.5) / 8) / 1000;
 }
 
 type Rows = { parent: ArrayLike<number>; model: ArrayLike<number> };
 
-/** What a trace knows of the calls that it does not hold. */
+/** The calls that a trace only counts. */
 export class Folded {
   readonly entries: readonly FoldedEntry[];
   #rows: Rows;
@@ -43,17 +43,17 @@ export class Folded {
     this.#rows = rows;
   }
 
-  /** Of one model, whoever called it; null if there are none. */
+  /** Return the counted calls of a model; null if there are none. */
   of(model: number): Counted | null {
     return summed(this.entries.filter(([, each]) => each === model));
   }
 
-  /** Made by calls of one model; null if there are none. */
+  /** Return the counted calls by a model; null if there are none. */
   by(caller: number): Counted | null {
     return summed(this.entries.filter(([each]) => each === caller));
   }
 
-  /** Of one model by callers of one model, if these are all such calls that have rows. */
+  /** Return the counted calls of the same model and caller, if these are all such calls with rows. */
   beside(calls: readonly number[]): Counted | null {
     if (this.entries.length === 0 || calls.length === 0) return null;
     let known = this.#known.get(calls);
@@ -61,13 +61,13 @@ export class Folded {
     return known;
   }
 
-  /** Whether there are any of one model by callers of one model, as some of these calls are. */
+  /** Return whether calls of the same model and caller as any of these are only counted. */
   has(calls: readonly number[]): boolean {
     const pairs = new Set(this.entries.map(([caller, model]) => `${caller}>${model}`));
     return pairs.size > 0 && calls.some((call) => pairs.has(this.#pair(call)));
   }
 
-  /** When calls ran that wait for no other call, and how many at once on average. */
+  /** Return when counted calls ran that call no other model, and their mean concurrency. */
   get stretches(): { from: number; to: number; level: number }[] {
     const callers = new Set(this.entries.map(([caller]) => caller));
     return this.entries

@@ -1,4 +1,4 @@
-/** Times, sizes, numbers and names, as a reader sees them. */
+/** Times, sizes, numbers and names as text. */
 
 const TIME_UNITS: readonly [string, number][] = [
   ["µs", 1],
@@ -12,7 +12,7 @@ const BYTE_UNITS: readonly [string, number][] = [
   ["GiB", 1 << 30],
 ];
 
-/** Microseconds in the unit that keeps three digits; an absent time is a dash. */
+/** Return microseconds in the unit that keeps three digits; a dash for NaN. */
 export function time(us: number): string {
   if (!Number.isFinite(us)) return "–";
   const size = Math.abs(us);
@@ -21,13 +21,13 @@ export function time(us: number): string {
   return `${threeDigits(us / scale)} ${unit}`;
 }
 
-/** A size in bytes with its binary unit. */
+/** Return a number of bytes with a binary unit. */
 export function bytes(size: number): string {
   const [unit, scale] = BYTE_UNITS.findLast(([, each]) => size >= each) ?? BYTE_UNITS[0];
   return scale === 1 ? `${size} B` : `${(size / scale).toFixed(1)} ${unit}`;
 }
 
-/** A tensor's value; what is not finite travels as null. */
+/** Return the value of a tensor; null stands for a value that is not finite. */
 export function value(number: number | null): string {
   if (number === null || !Number.isFinite(number)) return "–";
   const size = Math.abs(number);
@@ -37,27 +37,27 @@ export function value(number: number | null): string {
 
 const separated = new Intl.NumberFormat("en");
 
-/** A count with separators. */
+/** Return a count with separators. */
 export function count(number: number): string {
   return separated.format(number);
 }
 
-/** A count and its noun, in the plural where that is due. */
+/** Return a count and its noun, such as "2 calls". */
 export function counted(number: number, noun: string): string {
   return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** A part of a whole in percent. */
+/** Return a share in percent. */
 export function percent(part: number, whole: number): string {
   return whole > 0 ? `${((100 * part) / whole).toFixed(1)} %` : "–";
 }
 
-/** A tensor's shape. */
+/** Return the shape of a tensor. */
 export function shape(sizes: readonly number[]): string {
   return `[${sizes.join(" × ")}]`;
 }
 
-/** A name cut in its middle: the ends are what tells long names apart. */
+/** Return a name without its middle: long names differ at their ends. */
 export function clip(text: string, length: number): string {
   const shown = visible(text);
   return shown.length <= length ? shown : `${shown.slice(0, length - 5)}…${shown.slice(-4)}`;
@@ -67,7 +67,7 @@ export function clip(text: string, length: number): string {
 const UNSEEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
 
-/** The text with every character that could hide or reorder it made visible. */
+/** Return text with marks in place of invisible and reordering characters. */
 export function visible(text: string): string {
   return text.replace(UNSEEN, mark);
 }

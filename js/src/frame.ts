@@ -1,4 +1,4 @@
-/** The frame around the panes: one trace, one selection, one theme, in a shadow root of its own. */
+/** The frame of a view: panes that share one trace, one selection and one theme. */
 
 import { Announcer } from "./announcer.ts";
 import { CallGraph } from "./callgraph.ts";
@@ -23,19 +23,19 @@ import type { Drops } from "./header.ts";
 import type { Store } from "./store.ts";
 import { Flag } from "./wire.ts";
 
-/** Above and below the whole view. */
+/** Height of the borders of the view. */
 const BORDERS = 6;
-/** Few rows leave the inspector little room; so much it gets, if it has something to show. */
+/** Maximum height that the inspector requests where there are few rows. */
 const MOST_ROOM = 460;
 
 export interface FrameOptions {
   store: Store;
   kernel: Kernel | null;
   state?: ViewState;
-  /** Called with the id of the call that was selected by hand; −1 for none. */
+  /** Called with the id of the call that the user selected; −1 for none. */
   onSelect?: (id: number) => void;
   onFilter?: (text: string) => void;
-  /** Told how high the view is, so that what replaces it can reserve the room. */
+  /** Called with the height of the view, which a document in its place will reserve. */
   onHeight?: (height: number) => void;
 }
 
@@ -57,12 +57,12 @@ export class Frame implements Session {
   #graph: CallGraph;
   #timeline: Timeline;
   #inspector: Inspector;
-  /** What is no longer kept of the run. */
+  /** Calls and values that are no longer kept. */
   #notices = h("div", { class: "notices", role: "note", "aria-label": "No longer kept" });
   #emphasis = new Emphasis();
   #width = 0;
   #room = 0;
-  /** The selection as it is known when calls have other rows. */
+  /** The selection by ids, which stay when rows change. */
   #held: Held | null = null;
   #stops: (() => void)[] = [];
 
@@ -101,7 +101,7 @@ export class Frame implements Session {
     this.#stops.push(() => observer.disconnect(), watched);
   }
 
-  /** To be put into the page before `draw`. */
+  /** The element of the view; it must be in the page before `draw`. */
   get element(): HTMLElement {
     return this.#skin.element;
   }
@@ -110,15 +110,15 @@ export class Frame implements Session {
     return this.#skin.colours;
   }
 
-  /** What embedded previews point into. */
+  /** The buffer of embedded previews. */
   get buffer(): ArrayBuffer {
     return this.#options.store.buffer;
   }
 
-  /** Show what the store holds now; the element must be in the page. */
+  /** Show the calls in the store; the element must be in the page. */
   draw(): void {
     this.trace = new Trace(this.#options.store);
-    this.#findAgain();
+    this.#restoreSelection();
     this.#skin.apply();
     this.#toolbar.draw(this.trace);
     this.#notices.replaceChildren(...notices(this.trace.header.run.dropped));
@@ -129,26 +129,26 @@ export class Frame implements Session {
     this.#inspector.draw();
   }
 
-  /** The first paint: with what an earlier view handed over, else with the first call selected. */
+  /** Draw first, with the state of an earlier view, else with the first call selected. */
   start(): void {
     this.draw();
     const { state } = this.#options;
     if (state) this.#restore(state);
     else if (this.trace.roots.length)
       this.#take({ kind: "call", call: this.trace.roots[0] }, false);
-    // While rows come, and where a view was before, nothing may move.
+    // Nothing may move while rows arrive, and where a view was before.
     if (state || this.trace.header.run.state === "running") return;
     this.#room = Math.min(MOST_ROOM, this.#inspector.wantedHeight);
     this.#drawGraph();
   }
 
-  /** Take another store of the same run in the place of the first; what is looked at stays. */
+  /** Show another store of the same run; selection and zoom stay. */
   show(store: Store): void {
     this.#options.store = store;
     this.draw();
   }
 
-  /** From now on there is somebody to ask. */
+  /** Connect the view to a kernel. */
   connect(kernel: Kernel, onSelect: FrameOptions["onSelect"]): void {
     this.kernel = kernel;
     this.#options.onSelect = onSelect;
@@ -156,7 +156,7 @@ export class Frame implements Session {
     this.#inspector.draw();
   }
 
-  learn(dropped: Drops): void {
+  noteDropped(dropped: Drops): void {
     const { run } = this.trace.header;
     if (JSON.stringify(run.dropped) === JSON.stringify(dropped)) return;
     run.dropped = dropped;
@@ -187,7 +187,7 @@ export class Frame implements Session {
     this.#options.onSelect?.(idOf(this.#held));
   }
 
-  /** Select a call from outside the view; an id that no call of the run has selects nothing new. */
+  /** Select a call by id, as Python does; an unknown id changes nothing. */
   selectCall(id: number): void {
     if (idOf(this.#held) === id) return;
     const call = this.trace.at(id);
@@ -195,7 +195,7 @@ export class Frame implements Session {
     else if (this.trace.wasDropped(id)) this.select({ kind: "dropped", id });
   }
 
-  /** Filter by a text that does not come from the field itself. */
+  /** Set the filter, as Python does. */
   filterBy(text: string): void {
     if (this.#toolbar.filter.value === text) return;
     this.#toolbar.filter.value = text;
@@ -241,7 +241,7 @@ export class Frame implements Session {
   #resized(): void {
     const width = this.#root.clientWidth;
     if (width === 0) {
-      // Out of the page: notebooks take cells out of view away, and may change theme meanwhile.
+      // Out of the page: notebooks remove cells that are out of view; the theme may change meanwhile.
       this.#width = 0;
       return;
     }
@@ -264,12 +264,12 @@ export class Frame implements Session {
     });
   }
 
-  /** Where calls were dropped, the selected one has another row now, or none. */
-  #findAgain(): void {
+  /** Find the selected call again: it may have another row, or be dropped. */
+  #restoreSelection(): void {
     this.selection = found(this.trace, this.#held);
   }
 
-  /** A fold that is selected has more calls than when it was. */
+  /** Add new calls to a selected fold. */
   #refreshSelection(): void {
     if (this.selection?.kind !== "fold") return;
     const calls = this.#timeline.callsOf(this.selection.key);
@@ -281,7 +281,7 @@ export class Frame implements Session {
     this.#toolbar.filter.value = filter;
     if (critical) this.#toggleCritical();
     this.#panes.sizes = sizes;
-    // As high as the view before it, which had these rows.
+    // As high as the view before it, which showed these rows.
     this.#drawGraph();
     if (range) this.#timeline.range.show(...range);
     this.#take(found(this.trace, selection), false);
@@ -300,7 +300,7 @@ export class Frame implements Session {
     this.#held = held(this.trace, selection);
   }
 
-  /** Work out what stays bright, and tell the graph. */
+  /** Compute the emphasis of graph and rows. */
   #relate(): void {
     const { value } = this.#toolbar.filter;
     this.#graph.mark(this.#emphasis.relate(this.trace, value, this.selection));
@@ -312,7 +312,7 @@ export class Frame implements Session {
     this.#options.onFilter?.(text);
   }
 
-  /** Whichever pane has the focus; what is typed is no command, and what was understood is none twice. */
+  /** Handle keys of every pane, unless a field or a pane has handled them. */
   #key(event: KeyboardEvent): void {
     const command = commandOf(event);
     const within = event.target as Element;
@@ -347,7 +347,7 @@ export class Frame implements Session {
   }
 }
 
-/** The id of the call that is selected, kept or not; −1 for none. */
+/** Return the id of the selected call, kept or dropped; −1 for none. */
 function idOf(selected: Held | null): number {
   return selected?.kind === "call" || selected?.kind === "dropped" ? selected.id : -1;
 }

@@ -12,7 +12,7 @@ export interface ModelEntry {
   backend: string;
   device: string;
   kind: string;
-  /** The cell that its source came from, and the lines above it there. */
+  /** The cell of its source, and the number of lines above the source in the cell. */
   origin?: [cell: string, offset: number];
 }
 
@@ -46,7 +46,7 @@ export interface GridPreview extends Slice {
   low: number | null;
   high: number | null;
   reduced: "" | "stride" | "max-abs";
-  /** Of few cells the values themselves, as they are written. */
+  /** Values as text, of a slice with few cells. */
   values?: string[];
 }
 
@@ -79,7 +79,7 @@ export interface TensorEntry {
   image?: ImagePreview | null;
 }
 
-/** Why a call was part of an execution, or not; the runs whose requests were; how often in a row. */
+/** Why a call was part of an execution, or not; other runs in it; number of equal entries. */
 export type Batching = [
   execution: number,
   joined: boolean,
@@ -100,14 +100,14 @@ export type Copy = [
 ];
 export type DeviceUse = [device: string, computeUs: number, inUse: number, peak: number];
 export type LogLine = [us: number, level: string, text: string];
-/** By the id of a call. */
+/** Values by call id. */
 export type PerCall<T> = Record<string, T>;
-/** What a limit has dropped of a run: whole calls, or values of calls. */
+/** Calls, or values of calls, that a limit has dropped. */
 export interface Drop {
   calls: number;
-  /** Why, and how to keep them next time. */
+  /** The reason, and how to keep them next time. */
   because: string;
-  /** The same in a few words. */
+  /** The number of calls, in words. */
   notice: string;
   /** The highest id of a dropped call. */
   last: number;
@@ -121,29 +121,29 @@ export interface Run {
   title: string;
   request_id: string;
   state: "running" | "done" | "error" | "cancelled";
-  /** Whether a notebook was given it while it was running. */
+  /** Whether the notebook was saved while it was running. */
   saved?: boolean;
-  /** Whether its kernel went away while it was running. */
+  /** Whether its kernel stopped while it was running. */
   lost?: boolean;
-  /** Since when nothing was heard of it, in words. */
+  /** Time of its last message, if that is too long ago. */
   silent?: string;
-  /** Of all calls, where some are only counted and have no rows. */
+  /** Numbers of all calls, if some are only counted. */
   calls?: number;
   errors?: number;
-  /** Those that have no rows. */
+  /** Calls that are only counted. */
   folded?: FoldedEntry[];
-  /** What it was read from, if it was not seen here. */
+  /** Name of the file that it was read from. */
   file?: string;
-  /** What is no longer kept of it. */
+  /** Calls and values that are no longer kept. */
   dropped?: Drops;
-  /** Why values of calls are not there, where they are not. */
+  /** Why values of calls are missing. */
   lacks?: string;
 }
 
-/** In what a call differs from that of the baseline. */
+/** Differences between a call and its counterpart in the baseline. */
 export interface Change {
   tensors: [role: "input" | "output", name: string, response: number, words: string][];
-  /** How many tensors are not listed. */
+  /** Number of tensors that are not listed. */
   more: number;
   error?: [now: string, before: string];
   responses?: [now: number, before: number];
@@ -167,7 +167,7 @@ export interface Header {
   request_ids: PerCall<string>;
   tensors: PerCall<TensorEntry[]>;
   columns: Record<string, Column>;
-  /** The run that this one is compared with; its columns are in the same buffer. */
+  /** The baseline; its columns are in the same buffer. */
   baseline?: Partial<Header>;
   changed?: number[];
   changes?: PerCall<Change>;

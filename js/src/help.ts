@@ -1,4 +1,4 @@
-/** The keyboard map, over the panes. */
+/** The keyboard help, above the panes. */
 
 import { h } from "./dom.ts";
 import { HELP } from "./keys.ts";
@@ -8,7 +8,7 @@ export class Help {
   #closed: () => void;
   #sheet: HTMLElement | null = null;
 
-  /** It lies over all of `root`; where it was closed something else takes the focus. */
+  /** Cover `root`; `closed` moves the focus when the help is closed. */
   constructor(root: HTMLElement, closed: () => void) {
     this.#root = root;
     this.#closed = closed;

@@ -1,15 +1,15 @@
-/** The inspector: everything about one call, or about all calls of a model or a fold. */
+/** The inspector: the facts about the selected call, model, fold or missing calls. */
 
-import { missingCalls } from "./compared.ts";
+import { missingCalls } from "./inspectbaseline.ts";
 import { h } from "./dom.ts";
 import { droppedCall } from "./dropped.ts";
-import { factsOfCalls, manyCalls } from "./manycalls.ts";
-import { manyModels } from "./manymodels.ts";
-import { factsOfCall, oneCall } from "./onecall.ts";
+import { factsOfCalls, manyCalls } from "./inspectcalls.ts";
+import { manyModels } from "./inspectmodels.ts";
+import { factsOfCall, oneCall } from "./inspectcall.ts";
 import type { Selection, Session } from "./session.ts";
 import { TensorList } from "./tensors.ts";
 
-/** While a run grows, what is selected is told anew so often. */
+/** Pause between two updates of the selection while a run grows. */
 const REFRESH_MS = 500;
 
 export class Inspector {
@@ -29,7 +29,7 @@ export class Inspector {
     this.#tensors = new TensorList(session);
   }
 
-  /** Show the selection; nothing is touched when nothing about it changed. */
+  /** Show the selection; elements stay if no fact has changed. */
   draw(): void {
     const { selection, trace } = this.#session;
     const facts = this.#factsOf(selection);
@@ -42,7 +42,7 @@ export class Inspector {
     this.#replace(this.#content(selection), sameSubject);
   }
 
-  /** How high it would like to be. */
+  /** The preferred height. */
   get wantedHeight(): number {
     return this.element.scrollHeight;
   }
@@ -51,7 +51,7 @@ export class Inspector {
     this.element.focus();
   }
 
-  /** There is another kernel to ask. */
+  /** Discard the answers of an earlier kernel. */
   forget(): void {
     this.#tensors.forget();
     this.#facts = "";
@@ -61,7 +61,7 @@ export class Inspector {
     this.element.remove();
   }
 
-  /** Focus stays on what does the same as before, at least in the pane. */
+  /** Replace the content; focus stays on the same control, or in the pane. */
   #replace(content: HTMLElement[], sameSubject: boolean): void {
     const { activeElement } = this.element.getRootNode() as ShadowRoot;
     const focused = this.element.contains(activeElement) && activeElement;
@@ -77,7 +77,7 @@ export class Inspector {
     (same ?? this.element).focus({ preventScroll: true });
   }
 
-  /** First line: what is selected; second: all that can change about it. */
+  /** Return the identity of the selection, and in a second line the facts that can change. */
   #factsOf(selection: Selection | null): string {
     if (!selection) return "nothing";
     const { trace } = this.#session;

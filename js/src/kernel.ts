@@ -1,4 +1,4 @@
-/** The way to the kernel: questions about tensors, answered by number. */
+/** Queries to the kernel about tensors, and their answers. */
 
 import type { Drops, Preview, TensorEntry } from "./header.ts";
 import { ownBuffer } from "./wire.ts";
@@ -13,13 +13,13 @@ export interface WidgetModel {
   off(event: string, listener: (...values: never[]) => void): void;
 }
 
-/** Tensors or one slice, with the buffer that they point into. */
+/** Tensors or one slice, with the buffer of their previews. */
 export interface Answer {
   tensors?: TensorEntry[];
   preview?: Preview;
-  /** Why values of the call are not there. */
+  /** Why values of the call are missing. */
   lacks?: string;
-  /** What is no longer kept of the run. */
+  /** Calls and values that are no longer kept. */
   dropped?: Drops;
   buffer: ArrayBuffer;
 }
@@ -31,7 +31,7 @@ export interface AnswerMessage extends Omit<Answer, "buffer"> {
   error?: { code: string; text: string; dropped?: Drops };
 }
 
-/** Which part of a tensor is asked for. */
+/** The slice of a tensor to be answered. */
 export interface SliceQuery {
   /** Page id of the run. */
   run: string;
@@ -43,10 +43,10 @@ export interface SliceQuery {
   mode: "grid" | "image";
 }
 
-/** Of the messages between a page and its kernel, see docs/contracts.md. */
+/** Version of the messages between a page and its kernel, see docs/contracts.md. */
 export const VERSION = 1;
 
-/** The answer is an error. */
+/** An error that the kernel answered. */
 export class QueryError extends Error {
   readonly code: string;
   readonly dropped: Drops | undefined;
@@ -61,10 +61,10 @@ export class QueryError extends Error {
 let lastId = 0;
 const GONE = "the kernel that ran this is gone";
 
-/** Widgets that nobody answers for any more: their kernel was restarted, or died. */
+/** Widgets whose kernel was restarted or died. */
 const orphans = new WeakSet<WidgetModel>();
 
-/** Whether a widget lost its kernel; what comes from there shows that it did not. */
+/** Call back when a widget loses its kernel; a later message shows that it did not. */
 export function watchKernel(model: WidgetModel, lost: () => void): () => void {
   const gone = (): void => {
     orphans.add(model);
@@ -98,11 +98,11 @@ export class Kernel {
 
   /** Query the tensors of a call: a run is named by its page id, a call by its id. */
   tensors(run: string, call: number): Promise<Answer> {
-    return this.#ask({ type: "tensors", run, call });
+    return this.#query({ type: "tensors", run, call });
   }
 
   slice(query: SliceQuery): Promise<Answer> {
-    return this.#ask({ type: "slice", ...query });
+    return this.#query({ type: "slice", ...query });
   }
 
   dispose(): void {
@@ -117,7 +117,7 @@ export class Kernel {
   }
 
   /** Ids are unique in the page, since several views may share one model. */
-  #ask(query: Record<string, unknown>): Promise<Answer> {
+  #query(query: Record<string, unknown>): Promise<Answer> {
     const id = ++lastId;
     if (orphans.has(this.#model)) return Promise.reject(new Error(GONE));
     return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** The keyboard map of the timeline, in one table: what a key does and what the help says. */
+/** The keyboard map: commands by key, and the entries of the help. */
 
 export type Command =
   | "down"
@@ -46,7 +46,7 @@ const COMMANDS: Record<string, Command> = {
   Escape: "clear",
 };
 
-/** What means the same in every pane. */
+/** Commands that are the same in every pane. */
 export const EVERYWHERE: ReadonlySet<Command> = new Set<Command>([
   "nextError",
   "criticalPath",
@@ -55,7 +55,7 @@ export const EVERYWHERE: ReadonlySet<Command> = new Set<Command>([
   "help",
 ]);
 
-/** Rows of the help. */
+/** Entries of the help. */
 export const HELP: readonly [keys: string, meaning: string][] = [
   ["↑ ↓ Home End PgUp PgDn", "move between rows"],
   ["← →", "fold, unfold, to the caller"],
@@ -70,7 +70,7 @@ export const HELP: readonly [keys: string, meaning: string][] = [
   ["Esc", "clear filter and selection"],
 ];
 
-/** What the key asks for; nothing when it belongs to the browser or the host. */
+/** Return the command of a key; undefined for keys of the browser or the host. */
 export function commandOf(event: KeyboardEvent): Command | undefined {
   if (event.ctrlKey || event.metaKey || event.altKey) return undefined;
   const shifted =

@@ -1,13 +1,13 @@
-/** Where the labels of edges stand: on their edge, clear of boxes and of one another. Pure. */
+/** Positions of the labels of edges: on their edge, clear of boxes and other labels. Pure. */
 
 import type { Layout, Point, Route } from "./layout.ts";
 
 export const LABEL_HEIGHT = 13;
 const CHARACTER = 6.4;
 const MARGIN = 4;
-/** From the arrow's tip back to the middle of the label. */
+/** Distance from the tip of the arrow to the middle of the label. */
 const [BEFORE_BOX_DOWN, BEFORE_BOX_RIGHT] = [16, 26];
-/** How hard a curve between ranks holds to the direction of its ends. */
+/** Share of a curve that follows the direction of its ends. */
 export const LEAVE = 0.45;
 export const ARRIVE = 0.85;
 const ALONG = [0.5, 0.65, 0.35, 0.8, 0.2];
@@ -21,12 +21,12 @@ export function labelWidth(text: string): number {
   return text.length * CHARACTER + MARGIN;
 }
 
-/** What a label takes that has its middle here. */
+/** Return the area of a label with its middle at a point. */
 export function labelArea({ x, y }: Point, text: string): Area {
   return { x, y, width: labelWidth(text), height: LABEL_HEIGHT };
 }
 
-/** A place per route, clear of what is taken; a label without text has none to keep free. */
+/** Return a position per route, clear of boxes, other labels and `others`. */
 export function labelPlaces(
   texts: readonly string[],
   { routes, boxes, direction }: Layout,
@@ -44,7 +44,7 @@ export function labelPlaces(
   });
 }
 
-/** Where the eye looks for it: at the arrow. */
+/** Return the position at the arrow. */
 function beforeBox({ points, back }: Route, direction: Layout["direction"]): Point {
   const { x, y } = points[points.length - 1];
   const sign = back ? -1 : 1;
@@ -53,7 +53,7 @@ function beforeBox({ points, back }: Route, direction: Layout["direction"]): Poi
     : { x: x - BEFORE_BOX_RIGHT * sign, y };
 }
 
-/** Further places on the edge, from its end to its start. */
+/** Return further positions on the edge, from its end to its start. */
 function along({ points }: Route, direction: Layout["direction"]): Point[] {
   const segments = points.slice(1).map((to, k): [Point, Point] => [points[k], to]);
   return segments

@@ -1,4 +1,4 @@
-/** How long calls took, one beside the other: quantiles and their distribution. */
+/** Latencies of calls: quantiles and distribution. */
 
 import { h } from "./dom.ts";
 import type { Counted } from "./folded.ts";
@@ -6,15 +6,15 @@ import { count, time } from "./format.ts";
 import { distribution, factGrid } from "./tensors.ts";
 
 const BINS = 36;
-/** Latencies so many times as long as the usual ones are told in words. */
+/** Ratio to p90 from which latencies are left out of the histogram. */
 const FAR_OUT = 3;
-/** Fewer latencies than this have no distribution worth drawing. */
+/** Minimum number of latencies of a histogram. */
 const LEAST_FOR_HISTOGRAM = 4;
 
-/** Latencies, smallest first, each with how many calls took so long. */
+/** Latencies in ascending order, with the number of calls of each. */
 type Latencies = readonly (readonly [us: number, calls: number])[];
 
-/** Of all calls, also of those that are only counted. */
+/** Return the latencies of all calls, those that are only counted included. */
 export function latency(durations: readonly number[], gone: Counted | null): HTMLElement[] {
   const kept = durations.map((us) => [us, 1] as const);
   const all = [...kept, ...(gone?.latencies ?? [])].sort(([a], [b]) => a - b);
@@ -39,7 +39,7 @@ function quantiles(all: Latencies, calls: number): [string, string][] {
   ];
 }
 
-/** The latency that such a share of the calls does not exceed. */
+/** Return the latency that a share of the calls does not exceed. */
 function quantileOf(all: Latencies, calls: number, share: number): number {
   const at = Math.min(calls - 1, Math.floor(share * calls));
   let before = 0;
@@ -47,7 +47,7 @@ function quantileOf(all: Latencies, calls: number, share: number): number {
   return NaN;
 }
 
-/** A few that took very long do not squeeze it. */
+/** Return a histogram without the outliers, which are counted beside it. */
 function histogram(all: Latencies, calls: number): HTMLElement[] {
   const [low, most] = [all[0][0], all[all.length - 1][0]];
   const usual = quantileOf(all, calls, 0.9);

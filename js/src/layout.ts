@@ -22,7 +22,7 @@ export interface LayoutEdge {
 export interface LayoutOptions {
   width: number;
   height: number;
-  /** Space between ranks, for the edges and their labels. */
+  /** Distance between ranks, for edges and their labels. */
   rankGap: number;
   siblingGap: number;
   direction: "down" | "right";
@@ -64,7 +64,7 @@ interface Arc {
 const BEND_HALF = 7;
 const ZIGZAG_GAP = 24;
 const TIGHT_GAP = 10;
-/** A closing edge leaves beside the edge that it closes. */
+/** Distance between an edge that closes a cycle and the edge that it closes. */
 const BACK_SHIFT = 14;
 
 export function layered(
@@ -93,7 +93,7 @@ export function layered(
   return draw(nodes, edges, arcs, layers, paths, zigzag, crossings, options);
 }
 
-/** Turn round the edges that close a cycle, found by depth-first search in order of first call. */
+/** Reverse the edges that close a cycle, found by depth-first search in order of first call. */
 function acyclic(nodes: readonly LayoutNode[], edges: readonly LayoutEdge[]): Arc[] {
   const position = new Map(nodes.map((node, k) => [node.id, k]));
   const arcs: Arc[] = [];
@@ -133,7 +133,7 @@ function longestPaths(count: number, arcs: readonly Arc[]): Int32Array {
   return ranks;
 }
 
-/** Boxes and bends by rank, and per edge the vertices it passes, upper end first. */
+/** Return boxes and bends by rank, and the vertices of each edge, upper end first. */
 function vertices(
   nodes: readonly LayoutNode[],
   edges: readonly LayoutEdge[],
@@ -182,7 +182,7 @@ function stagger(layer: Vertex[], size: number): void {
   }
 }
 
-/** Move each vertex near its neighbours, with order and distances kept. */
+/** Move each vertex towards its neighbours; order and distances stay. */
 function place(layers: Vertex[][], gap: number): void {
   for (const layer of layers) {
     const offsets = offsetsOf(layer, gap);
@@ -293,7 +293,7 @@ interface Band {
   end: number;
 }
 
-/** Where each rank begins and ends. */
+/** Return start and end of each rank. */
 function bandsOf(zigzag: boolean[], depth: number, gap: number): Band[] {
   let start = 0;
   return zigzag.map((two) => {
@@ -303,7 +303,7 @@ function bandsOf(zigzag: boolean[], depth: number, gap: number): Band[] {
   });
 }
 
-/** The bends of an edge: straight through a rank, curved only between ranks. */
+/** Return the bends of an edge, which is straight in a rank and curved between ranks. */
 function stepsOf(
   path: Vertex[],
   bands: Band[],

@@ -1,4 +1,4 @@
-/** A running run: rows that arrive in messages, kept by the model and not by a view. */
+/** A running run: rows that arrive in messages, kept for the model and not for a view. */
 
 import type { Header } from "./header.ts";
 import { Store } from "./store.ts";
@@ -13,7 +13,7 @@ interface RowsMessage {
 
 type Message = RowsMessage | { type: "finished" } | { type: "answer" };
 
-/** A running run is told of four times a second, as long as anything can be told. */
+/** A running run sends four messages a second; after this pause its kernel is silent. */
 const SILENT_MS = 5_000;
 
 export class Live {
@@ -54,7 +54,7 @@ export class Live {
   #received(message: Message, buffers: ArrayBufferView[]): void {
     switch (message?.type) {
       case "snapshot":
-        // An answer that took its time, overtaken by rows sent since.
+        // A late answer: newer rows have arrived.
         if (message.seq < this.store.seq) return;
         this.store.replace(message.header, ownBuffer(buffers[0]), message.seq);
         this.#resyncing = false;
@@ -69,33 +69,33 @@ export class Live {
       default:
         return;
     }
-    this.#listen();
-    this.#tell();
+    this.#expectMessage();
+    this.#notify();
   }
 
-  /** A kernel that is gone or that cannot get a word in sends nothing: say since when. */
-  #listen(): void {
-    const heard = new Date().toLocaleTimeString();
+  /** Wait for the next message; after a pause show when the last one arrived. */
+  #expectMessage(): void {
+    const last = new Date().toLocaleTimeString();
     clearTimeout(this.#silence);
     if (!this.isRunning) return;
     this.#silence = setTimeout(() => {
-      this.store.header.run.silent = heard;
-      this.#tell();
+      this.store.header.run.silent = last;
+      this.#notify();
     }, SILENT_MS);
   }
 
-  /** Its kernel was restarted, or died: nothing comes any more. */
+  /** The kernel was restarted or died. */
   #lost(): void {
     this.store.header.run.lost = true;
     clearTimeout(this.#silence);
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Messages are missing: ask for everything, once. */
+  /** Request all rows, once, since messages are missing. */
   #resync(): void {
     if (this.#resyncing) return;
     this.#resyncing = true;

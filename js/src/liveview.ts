@@ -1,4 +1,4 @@
-/** A view of a run while it executes: one frame, wherever its output puts it. */
+/** The view of a running run: one frame that follows its output in the page. */
 
 import { Frame } from "./frame.ts";
 import { Kernel, type WidgetModel } from "./kernel.ts";
@@ -21,39 +21,39 @@ export class LiveView {
   );
   #state: ViewState | undefined;
   #stop: () => void;
-  #obey = (): void => this.#obeyTraits();
+  #apply = (): void => this.#applyTraits();
 
-  /** It is drawn in the host once there are rows, with what an earlier view handed over. */
+  /** Draw in the host when the first rows arrive, with the state of an earlier view. */
   constructor(live: Live, model: WidgetModel, host: HTMLElement, state?: ViewState) {
     this.#live = live;
     this.#model = model;
     this.#host = host;
     this.#state = state;
     this.#kernel = new Kernel(model);
-    this.#stop = live.onChange(this.#repaint.ask);
-    model.on("change:selected", this.#obey);
-    model.on("change:filter", this.#obey);
-    if (live.store.n > 0) this.#repaint.ask();
+    this.#stop = live.onChange(this.#repaint.request);
+    model.on("change:selected", this.#apply);
+    model.on("change:filter", this.#apply);
+    if (live.store.n > 0) this.#repaint.request();
   }
 
-  /** What is looked at, as soon as something is. */
+  /** The state of the view, to be handed over. */
   get state(): ViewState | undefined {
     return this.#frame?.state ?? this.#state;
   }
 
-  /** Whether its output was made anew: a page that only hides one keeps it in its parent. */
+  /** Whether its output was replaced; a hidden output still has a parent. */
   get isLeft(): boolean {
     return this.#host.parentElement === null;
   }
 
-  /** Go on in another element of the page, before the page is painted. */
+  /** Move to another element of the page, before the page is painted. */
   moveTo(host: HTMLElement): void {
     this.#host = host;
     if (this.#moving) this.#moving.into(host);
     else if (this.#live.store.n > 0) this.#draw();
   }
 
-  /** The run has ended: show all of it, and listen no more. */
+  /** Show the whole run, which has ended, and stop listening. */
   complete(store: Store): void {
     this.#leave();
     this.#frame?.show(store);
@@ -68,8 +68,8 @@ export class LiveView {
   #leave(): void {
     this.#stop();
     this.#repaint.cancel();
-    this.#model.off("change:selected", this.#obey);
-    this.#model.off("change:filter", this.#obey);
+    this.#model.off("change:selected", this.#apply);
+    this.#model.off("change:filter", this.#apply);
   }
 
   #draw(): void {
@@ -81,14 +81,14 @@ export class LiveView {
     try {
       frame.start();
     } catch (error) {
-      // Whatever was there says more than a view that cannot be drawn.
+      // The earlier content is better than a view that cannot be drawn.
       frame.dispose();
       this.#host.replaceChildren(...before);
       throw error;
     }
     this.#frame = frame;
     this.#moving = moving;
-    this.#obeyTraits();
+    this.#applyTraits();
   }
 
   #newFrame(): Frame {
@@ -102,19 +102,19 @@ export class LiveView {
     });
   }
 
-  #obeyTraits(): void {
+  #applyTraits(): void {
     const [id, filter] = [this.#model.get("selected"), this.#model.get("filter")];
     if (typeof filter === "string") this.#frame?.filterBy(filter);
     if (typeof id === "number") this.#frame?.selectCall(id);
   }
 }
 
-/** Sets Python's `selected` trait to the id of the selected call; −1 for none. */
+/** Return a function that sets the trait `selected` to a call id; −1 for none. */
 export function selectedIn(model: WidgetModel): (id: number) => void {
   return setter(model, "selected");
 }
 
-/** Sets a trait that the widget has, when it changes. */
+/** Return a function that sets a trait of the widget if it changes. */
 function setter(model: WidgetModel, name: string): (value: unknown) => void {
   return (value) => {
     const before = model.get(name);

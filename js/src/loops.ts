@@ -1,14 +1,14 @@
-/** A model that calls itself: a loop above its box, for which there must be room. Pure. */
+/** Loops: edges from a model to itself, above its box. Pure. */
 
 import type { Layout, LayoutEdge, Point } from "./layout.ts";
 
-/** Of the loop and its label, above the box. */
+/** Height of a loop and its label above the box. */
 export const LOOP_ROOM = 27;
-/** Right of the middle, where the arrow of another caller arrives. */
+/** Right of the middle, where other arrows end. */
 const [FROM_RIGHT, REACH, RISE] = [24, 14, 16];
 const LABEL_ABOVE = 20;
 
-/** A box by its middle. */
+/** A box, whose position is its middle. */
 export interface BoxArea extends Point {
   width: number;
   height: number;
@@ -18,19 +18,19 @@ export function hasLoops(edges: readonly LayoutEdge[]): boolean {
   return edges.some(({ from, to }) => from === to);
 }
 
-/** The curve of the loop, as a path. */
+/** Return the path of a loop. */
 export function loop({ x, y, width, height }: BoxArea): string {
   const [top, middle] = [y - height / 2, x + width / 2 - FROM_RIGHT];
   const [left, right] = [middle - REACH, middle + REACH];
   return `M${left} ${top} C${left} ${top - RISE} ${right} ${top - RISE} ${right} ${top - 2}`;
 }
 
-/** The middle of what is written above the loop. */
+/** Return the middle of the label above a loop. */
 export function loopLabel({ x, y, width, height }: BoxArea): Point {
   return { x: x + width / 2 - FROM_RIGHT, y: y - height / 2 - LABEL_ABOVE };
 }
 
-/** The layout, lower by what the loops of its topmost boxes need. */
+/** Return the layout moved down by the room that loops of its topmost boxes need. */
 export function withRoom(
   layout: Layout,
   edges: readonly LayoutEdge[],

@@ -1,4 +1,4 @@
-/** The calls of a trace gathered by model: boxes, and edges from callers to callees. Pure. */
+/** The calls of a trace by model: boxes, and edges from callers to callees. Pure. */
 
 import { noPhases, type PhaseSums, type Trace } from "./trace.ts";
 import { Flag } from "./wire.ts";
@@ -14,9 +14,9 @@ export interface ModelNode {
   /** Time not covered by child calls. */
   own: number;
   phases: PhaseSums;
-  /** Start of its first call: the order in which siblings stand. */
+  /** Start of its first call, the order of siblings. */
   first: number;
-  /** The models that this box stands for. */
+  /** The models of this box. */
   models: readonly number[];
   /** Own time in the baseline; null for a model that is new, absent without a baseline. */
   before?: number | null;
@@ -39,10 +39,10 @@ export interface ModelGraph {
   edges: ModelEdge[];
 }
 
-/** Id of the box that stands for all models that have none of their own. */
+/** Id of the box of all models without a box of their own. */
 export const OTHERS = 0xffff;
 
-/** Boxes and edges; beyond `limit` models the smallest by own time share one box. */
+/** Return boxes and edges; of more than `limit` models the smallest ones share a box. */
 export function modelGraph(trace: Trace, limit = 60, kept = 40): ModelGraph {
   const nodes = nodesOf(trace);
   const edges = edgesOf(trace);
@@ -65,7 +65,7 @@ function nodesOf(trace: Trace): ModelNode[] {
   return [...nodes.values()];
 }
 
-/** Add the calls that are only counted; one of each kind is always kept. */
+/** Add the calls that are only counted; at least one of each kind is kept. */
 function addFolded({ folded }: Trace, nodes: ModelNode[], edges: ModelEdge[]): void {
   for (const [caller, model, calls, errors, us] of folded.entries) {
     const [node, from] = [model, caller].map((id) => nodes.find((each) => each.id === id));
@@ -74,7 +74,7 @@ function addFolded({ folded }: Trace, nodes: ModelNode[], edges: ModelEdge[]): v
       node.errors += errors;
       addOwn(node, us);
     }
-    // What they took was not the caller's own time.
+    // Their time is not the caller's own time.
     if (from) addOwn(from, -us);
     const edge = edges.find((each) => each.from === caller && each.to === model);
     if (!edge) continue;
@@ -119,7 +119,7 @@ function emptyEdge(from: number, to: number, first: number): ModelEdge {
   return { from, to, count: 0, async: 0, streams: 0, responses: 0, errors: 0, first };
 }
 
-/** Keep the largest boxes, and put all others and their edges into one. */
+/** Keep the largest boxes by own time, and join all others in one. */
 function gather(nodes: ModelNode[], edges: ModelEdge[], kept: number): ModelGraph {
   const large = [...nodes].sort((a, b) => b.own - a.own).slice(0, kept);
   const ids = new Set(large.map((node) => node.id));

@@ -1,26 +1,26 @@
-/** The entry of the dashboard: numbers that arrive as a trait, and word to Python that somebody watches. */
+/** The entry of the dashboard: shows the trait `overview`, and reports to Python that it is watched. */
 
 import { Dashboard } from "./dashboard.ts";
 import type { WidgetModel } from "./kernel.ts";
 import type { Overview } from "./overview.ts";
 
-/** Python rests when it hears nothing for ten minutes. */
+/** Pause between two reports; without one for ten minutes Python stops reading. */
 const WATCHING_MS = 30_000;
-/** Numbers come twice a second; without any for so long they are not those of now. */
+/** Numbers arrive twice a second; after this pause they are late. */
 const LATE_MS = 5_000;
-/** The page is told when it knows of a server's numbers. */
+/** Event of the page when a server is registered. */
 const REGISTERED = "blsnb-monitor-registered";
 
-/** Puts a server's live view in the place of a table; called by the document that is the table. */
+/** Puts the live view in the place of a table; called by the document with the table. */
 type Mount = (host: HTMLElement) => void;
 
-/** A live view, in whatever element it is. */
+/** A live view. */
 interface Watched {
   dashboard: Dashboard;
   dispose(): void;
 }
 
-/** To be called where the dashboard is in the page, which its colours come from. */
+/** Connect a dashboard to its model; it must be in the page. */
 function watch(model: WidgetModel, dashboard: Dashboard): Watched {
   let came = new Date();
   let frame = 0;
@@ -66,8 +66,8 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
 }
 
 /**
- * The output of a notebook's cell is a table, which is all that there is when it is opened again. As long
- * as there is a kernel, the live view takes its place; where a newer table came, the same one does.
+ * The output of a cell is a table, which a notebook keeps. As long as there is a kernel, the live view
+ * takes its place, and moves to a newer table.
  */
 function initialize({ model }: { model: WidgetModel }): () => void {
   const id = String(model.get("monitor_id"));

@@ -1,6 +1,6 @@
-/** An element that is moved in the page: what it would forget out of the page is put back. */
+/** Moves an element in the page, and restores what that loses. */
 
-/** Focus, how far what is inside was scrolled, and what is being dragged. */
+/** Keeps focus, scroll positions and a drag of an element that moves. */
 export class Moving {
   #element: HTMLElement;
   #root: ShadowRoot;
@@ -11,7 +11,7 @@ export class Moving {
   constructor(element: HTMLElement, root: ShadowRoot) {
     this.#element = element;
     this.#root = root;
-    // What is taken out of the page was neither left nor scrolled to its beginning.
+    // Events of an element out of the page are effects of its removal.
     const listen = (name: string, heard: (target: HTMLElement) => void): void =>
       root.addEventListener(
         name,
@@ -19,7 +19,7 @@ export class Moving {
         { capture: true },
       );
     listen("focusin", (target) => (this.#focused = target));
-    // Chromium tells of the focus that a removal takes away before it removes anything.
+    // Chromium reports the lost focus before it removes the element.
     listen("focusout", () => setTimeout(() => this.#look()));
     listen("scroll", (target) =>
       this.#scrolled.set(target, [target.scrollTop, target.scrollLeft]),
@@ -41,12 +41,12 @@ export class Moving {
     try {
       this.#dragged.element.setPointerCapture(this.#dragged.pointer);
     } catch {
-      // The button was let go meanwhile.
+      // The button was released meanwhile.
       this.#dragged = null;
     }
   }
 
-  /** Put it in the place of all that is in another element. */
+  /** Replace the content of another element by this one. */
   into(host: HTMLElement): void {
     const [focused, scrolled] = [this.#focused, [...this.#scrolled]];
     this.#scrolled.clear();

@@ -17,7 +17,7 @@ export interface Vertex {
 
 const SWEEPS = 14;
 
-/** Note each vertex's place in its layer. */
+/** Set the position of each vertex in its layer. */
 export function renumber(layer: Vertex[]): void {
   layer.forEach((vertex, slot) => (vertex.slot = slot));
 }
@@ -75,7 +75,7 @@ function swapNeighbours(layers: Vertex[][]): void {
   }
 }
 
-/** Crossings between the edges of two siblings if they stand in this order. */
+/** Count crossings between the edges of two siblings in this order. */
 function crossingsOf(left: Vertex, right: Vertex): number {
   let sum = 0;
   for (const side of ["up", "down"] as const) {

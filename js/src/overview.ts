@@ -1,8 +1,8 @@
-/** A server as it is now: what travels from Python, in which order it is read, how it is written. */
+/** The overview of a server: what Python sends, the order of its rows, its numbers as text. */
 
 import { count } from "./format.ts";
 
-/** One model version; what is not known is null. Twin of ModelRow in views/live/overview.py. */
+/** One model version; unknown numbers are null. Twin of ModelRow in views/live/overview.py. */
 export interface ModelRow {
   name: string;
   version: number;
@@ -32,7 +32,7 @@ export interface Overview {
   ended: boolean;
 }
 
-/** What a column is ordered by. */
+/** Key of a column. */
 export type Key = Exclude<keyof ModelRow, "version" | "reason" | "instances" | "failed_lately">;
 
 export interface Order {
@@ -40,13 +40,13 @@ export interface Order {
   down: boolean;
 }
 
-/** Which order a click on a column's head gives: names begin with A, numbers with the largest. */
+/** Return the order after a click on a head: names ascending first, numbers descending. */
 export function clicked(order: Order, key: Key): Order {
   if (order.key === key) return { key, down: !order.down };
   return { key, down: key !== "name" && key !== "state" };
 }
 
-/** The rows in an order; what is not known stands last, equals by name and version. */
+/** Return the rows in an order, unknown numbers last, equal ones by name and version. */
 export function ordered(rows: readonly ModelRow[], { key, down }: Order): ModelRow[] {
   const sign = down ? -1 : 1;
   return [...rows].sort((a, b) => {
@@ -57,14 +57,14 @@ export function ordered(rows: readonly ModelRow[], { key, down }: Order): ModelR
   });
 }
 
-/** A rate in three digits, or as a count. */
+/** Return a rate with three digits, or as a count. */
 export function rate(perSecond: number | null): string {
   if (perSecond === null) return "–";
   if (perSecond >= 99.95) return count(Math.round(perSecond));
   return String(Number(perSecond.toPrecision(3)));
 }
 
-/** A line through numbers in a box, the latest at the right end; empty for fewer than two. */
+/** Return the path of a chart, the last value at its right end; empty for fewer than two. */
 export function line(
   values: readonly number[],
   places: number,

@@ -1,11 +1,11 @@
-/** The three panes beside and below one another, their heights, and the borders that can be dragged. */
+/** The arrangement of the three panes, and the borders between them. */
 
 import { h } from "./dom.ts";
 import { splitter } from "./splitter.ts";
 import type { Sizes } from "./viewstate.ts";
 
 const [LEAST_TIMELINE, MOST_TIMELINE] = [150, 300];
-/** What dragging leaves of each pane. */
+/** Minimum sizes of the panes when a border is dragged. */
 const [LEAST_SIDE, BESIDE_SIDE] = [220, 360];
 const [LEAST_GRAPH, BELOW_GRAPH] = [80, 120];
 
@@ -13,11 +13,11 @@ interface Pane {
   readonly element: HTMLElement;
 }
 
-/** Heights in which everything can be seen. */
+/** Heights that the panes prefer. */
 export interface Heights {
   graph: number;
   timeline: number;
-  /** No less in all. */
+  /** Minimum of the sum. */
   least: number;
 }
 
@@ -37,7 +37,7 @@ export class Panes {
     this.element = h("div", { class: "panes" }, panes, borders);
   }
 
-  /** What was dragged by hand. */
+  /** Sizes that the user has set. */
   get sizes(): Sizes {
     return { ...this.#sizes };
   }

@@ -1,4 +1,4 @@
-/** Where the time of calls went: a stack of phases, and their table. */
+/** Phases of calls: a stacked bar and a table. */
 
 import { h } from "./dom.ts";
 import { percent, time } from "./format.ts";
@@ -7,7 +7,7 @@ import { Flag, type Phase } from "./wire.ts";
 
 type Part = readonly [part: keyof PhaseSums, colour: string, text: string, phase: Phase | null];
 
-/** Rows of the table: sum, colour, text, and the column behind it. */
+/** Rows of the table: sum, colour, text, and column. */
 const PARTS: readonly Part[] = [
   ["pre", "fg3", "before the queue", "pre_us"],
   ["queue", "queue", "queue", "queue_us"],
@@ -18,14 +18,14 @@ const PARTS: readonly Part[] = [
   ["output", "output", "compute output", "compute_output_us"],
   ["post", "fg3", "to the response", "post_us"],
 ];
-/** Rarely worth a row: below this share of the call they are left out. */
+/** Phases that are left out below a share of the call. */
 const MARGINAL = new Set<keyof PhaseSums>(["pre", "post"]);
 const MARGINAL_SHARE = 0.005;
 const COMPUTE = new Set<keyof PhaseSums>(["input", "infer", "output"]);
-/** In the stack a smaller part would be a sliver as wide as the gap beside it. */
+/** Minimum share of a part of the stacked bar, as wide as the gap beside it. */
 const LEAST_SHARE = 0.004;
 
-/** Of one call, what was not recorded is said. */
+/** Return stacked bar and table; for one call the table names phases without a record. */
 export function phaseTable(trace: Trace, calls: readonly number[]): HTMLElement[] {
   if (calls.length === 1 && !reachedModel(trace, calls[0]))
     return [h("p", { class: "hint" }, "It reached no model: no phase was recorded.")];
@@ -62,7 +62,14 @@ function row([part, colour, text]: Part, absent: boolean, us: number, whole: num
 
 function isListed(part: keyof PhaseSums, sums: PhaseSums, whole: number): boolean {
   if (part === "child" || part === "between") return sums[part] > 0;
-  // What an ensemble has not, it need not be said to have taken no time.
+  // An ensemble has no computation of its own.
   if (sums.between > 0 && COMPUTE.has(part)) return sums[part] > 0;
   return !MARGINAL.has(part) || sums[part] > MARGINAL_SHARE * whole;
+}
+
+/** Return the legend of the phases that bars are made of. */
+export function phaseLegend(): HTMLElement[] {
+  return ["queue", "input", "infer", "output"].map((phase) =>
+    h("span", {}, h("i", { class: `swatch ${phase} back-${phase}` }), phase),
+  );
 }

@@ -1,4 +1,4 @@
-/** From a preview's bytes to pixels, and which ways of looking a shape allows. Pure. */
+/** From the bytes of a preview to pixels, and the views that a shape allows. Pure. */
 
 import type { GridPreview, ImagePreview } from "./header.ts";
 
@@ -28,12 +28,12 @@ const DIVERGING = [
 ];
 const NOT_A_NUMBER = 255;
 const LEVELS = 254;
-/** Smaller planes than this are no images. */
+/** Minimum side of an image. */
 const LEAST_SIDE = 8;
 
 export type Pixels = Uint8ClampedArray<ArrayBuffer>;
 
-/** Red, green, blue, alpha of every element; what is not a number stays transparent. */
+/** Return red, green, blue, alpha of every element; NaN is transparent. */
 export function pixelsOf(preview: GridPreview | ImagePreview, data: Uint8Array): Pixels {
   return preview.kind === "image" ? imagePixels(data) : gridPixels(preview, data);
 }
@@ -53,20 +53,20 @@ function gridPixels(preview: GridPreview, data: Uint8Array): Pixels {
   return pixels;
 }
 
-/** The bounds of the colour scale: symmetric when the values cross zero. */
+/** Return the bounds of the colour scale, symmetric if the values cross zero. */
 export function scaleOf({ low, high }: GridPreview): [low: number, high: number] {
   const [from, to] = [low ?? 0, high ?? 0];
   const most = Math.max(-from, to);
   return from < 0 && to > 0 ? [-most, most] : [from, to];
 }
 
-/** The colours of the scale, from its lower to its upper bound. */
+/** Return the colours of the scale, from its lower to its upper bound. */
 export function scaleColours(preview: GridPreview): readonly string[] {
   const [from, to] = scaleOf(preview);
   return from < 0 && to > 0 ? DIVERGING : SEQUENTIAL;
 }
 
-/** The value that a level stands for; null where there was no number. */
+/** Return the value of a level; null for NaN. */
 export function valueOf({ low, high }: GridPreview, level: number): number | null {
   if (level === NOT_A_NUMBER || low === null || high === null) return null;
   return low + (level / LEVELS) * (high - low);
@@ -92,7 +92,7 @@ function blend(stops: number[][], share: number): Uint8ClampedArray {
   return Uint8ClampedArray.of(...mixed, 255);
 }
 
-/** How much wider than high a slice is shown: as it is, and a row of values as a band, not a line. */
+/** Return the ratio of width to height of a slice; a single row is shown as a band. */
 export function proportion([rows, columns]: readonly [number, number]): number {
   return Math.min(8, Math.max(1 / 4, columns / rows));
 }

@@ -1,4 +1,4 @@
-/** Where times lie on the timeline's canvas. Pure. */
+/** Positions of times on the canvas of the timeline. Pure. */
 
 import type { TimeRange } from "./range.ts";
 
@@ -26,12 +26,12 @@ export class Plane {
     return this.range.from + ((x - this.left) / this.width) * this.range.width;
   }
 
-  /** How long a pixel is, in microseconds. */
+  /** Duration of a pixel in microseconds. */
   get pixel(): number {
     return this.range.width / this.width;
   }
 
-  /** Of intervals in order those in view, where less than a pixel is between them as one. */
+  /** Return the intervals in view; those less than a pixel apart are joined. */
   visible(times: readonly Interval[]): Interval[] {
     const [from, to] = [this.time(this.left), this.time(this.right)];
     const shown: [number, number][] = [];

@@ -1,19 +1,19 @@
-/** The stretch of time that the timeline shows. Pure. */
+/** The range of time that the timeline shows. Pure. */
 
-/** Some room after the last call, so that its end can be seen. */
+/** Room after the last call, so that its end is visible. */
 const ROOM = 1.005;
 const NARROWEST = 1e-6;
-/** Shown of a run that has no calls yet. */
+/** Range of a run without calls. */
 const LEAST_US = 1;
 
 export class TimeRange {
   from = 0;
   to = 1;
-  /** Grow with a running trace; ends with the first zoom, fold or selection by hand. */
+  /** Whether the range grows with a running trace; until the first zoom, fold or selection. */
   following = true;
   #whole = 1;
 
-  /** End of everything there is to see. */
+  /** End of the whole range. */
   get whole(): number {
     return this.#whole;
   }
@@ -26,7 +26,7 @@ export class TimeRange {
     return this.from <= 0 && this.to >= this.#whole * 0.999;
   }
 
-  /** The trace now ends here. */
+  /** Set the end of the trace. */
   grow(wall: number): void {
     const showAll = this.following || this.isWhole;
     this.#whole = Math.max(wall * ROOM, LEAST_US);
@@ -42,7 +42,7 @@ export class TimeRange {
     this.#set(from, to);
   }
 
-  /** Show less (`factor` below 1) or more; the time `at` stays where it is. */
+  /** Show less (`factor` below 1) or more; the time `at` stays at its position. */
   zoom(factor: number, at = (this.from + this.to) / 2): void {
     this.show(at - (at - this.from) * factor, at + (this.to - at) * factor);
   }
@@ -58,7 +58,7 @@ export class TimeRange {
   }
 }
 
-/** Round times to label, about one per `space` pixels. */
+/** Return round times, about one per `space` pixels. */
 export function ticks(
   range: TimeRange,
   width: number,

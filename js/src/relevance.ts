@@ -1,4 +1,4 @@
-/** What stays bright when something is filtered, selected or hovered. Pure. */
+/** Which rows and models stay bright for a filter, a selection or the pointer. Pure. */
 
 import type { Row } from "./rows.ts";
 import { selectedModel, type Hover, type Selection } from "./session.ts";
@@ -6,15 +6,15 @@ import type { Trace } from "./trace.ts";
 
 /** Which rows of the timeline stay bright. */
 export interface Relevance {
-  /** Per call: 1 if it is meant, 2 if one below it is, 3 if both. */
+  /** Marks of calls: 1 for a match, 2 for a match below it, 3 for both. */
   marks: Uint8Array;
-  /** A caller that is unfolded stays bright only for itself. */
+  /** Whether an unfolded caller stays bright for its own match only. */
   strict: boolean;
 }
 
 type Filter = ((call: number) => boolean) | null;
 
-/** A filter wins over a model that is hovered, and that over one that is selected. */
+/** Return the relevance: of the filter, else of the hovered models, else of the selected ones. */
 export function relevanceOf(
   trace: Trace,
   filter: Filter,
@@ -33,7 +33,7 @@ function modelsOf(selection: Selection | null): readonly number[] | null {
   return selection?.kind === "models" ? selection.models : null;
 }
 
-/** Whether a row is left aside. */
+/** Return whether a row is dimmed. */
 export function dims(relevance: Relevance | null, row: Row, open: boolean): boolean {
   if (!relevance) return false;
   if (row.kind === "missing") return true;
@@ -41,7 +41,7 @@ export function dims(relevance: Relevance | null, row: Row, open: boolean): bool
   return !row.calls.some((call) => relevance.marks[call] & bright);
 }
 
-/** The steps from model to model that led from the request to the selected call. */
+/** Return the steps from model to model from the client request to the selected call. */
 export function pathTo(
   trace: Trace,
   selection: Selection | null,
@@ -52,7 +52,7 @@ export function pathTo(
   return chain.slice(1).map((call, k) => ({ from: model[chain[k]], to: model[call] }));
 }
 
-/** Models that stay bright: of the hovered call and its kin, or of the filter; all if null. */
+/** Return the bright models: of the hovered call, its callers and callees, or of the filter. */
 export function litModels(
   trace: Trace,
   filter: Filter,

@@ -1,11 +1,11 @@
-/** When to paint what changes often. */
+/** Repainting of a view that changes often. */
 
-/** Above so many calls a live view is drawn twice a second. */
+/** Number of calls above which a live view is drawn twice a second. */
 export const MANY_CALLS = 20_000;
 const SLOW_MS = 500;
 
-/** Many messages, one repaint per animation frame; slower when asked to. */
-export function everyFrame(draw: () => void, slow: () => boolean): { ask(): void; cancel(): void } {
+/** Repaint once per animation frame, however many messages arrive; twice a second if `slow`. */
+export function everyFrame(draw: () => void, slow: () => boolean): { request(): void; cancel(): void } {
   let frame = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let last = -Infinity;
@@ -14,15 +14,15 @@ export function everyFrame(draw: () => void, slow: () => boolean): { ask(): void
     last = performance.now();
     draw();
   };
-  const ask = (): void => {
+  const request = (): void => {
     const wait = slow() ? SLOW_MS - (performance.now() - last) : 0;
     clearTimeout(timer);
-    if (wait > 0) timer = setTimeout(ask, wait);
+    if (wait > 0) timer = setTimeout(request, wait);
     else frame ||= requestAnimationFrame(paint);
   };
   const cancel = (): void => {
     clearTimeout(timer);
     cancelAnimationFrame(frame);
   };
-  return { ask, cancel };
+  return { request, cancel };
 }

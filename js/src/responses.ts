@@ -1,4 +1,4 @@
-/** When the responses of streams came: the first one, and those that followed. */
+/** Times of the responses of streams. */
 
 import { h } from "./dom.ts";
 import { counted, time } from "./format.ts";
@@ -6,7 +6,7 @@ import { factGrid } from "./tensors.ts";
 import type { Trace } from "./trace.ts";
 import { Flag } from "./wire.ts";
 
-/** Time to the first response, and between one and the next, in microseconds, in order of size. */
+/** Times to the first response, and between responses, in microseconds, ascending. */
 export interface ResponseTimes {
   streams: number;
   responses: number;
@@ -14,7 +14,7 @@ export interface ResponseTimes {
   gaps: number[];
 }
 
-/** Pure; of calls that are not streams, or have not answered yet, nothing is known. */
+/** Return the times of streams that have responded. Pure. */
 export function timesOf(trace: Trace, calls: readonly number[]): ResponseTimes {
   const times: ResponseTimes = { streams: 0, responses: 0, first: [], gaps: [] };
   for (const call of calls) {
@@ -29,7 +29,7 @@ export function timesOf(trace: Trace, calls: readonly number[]): ResponseTimes {
   return times;
 }
 
-/** Nothing where no call is a stream. */
+/** Return the facts about responses; nothing if no call is a stream. */
 export function responseTimes(trace: Trace, calls: readonly number[]): HTMLElement[] {
   const { streams, responses, first, gaps } = timesOf(trace, calls);
   if (streams === 0) return [];

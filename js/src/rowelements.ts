@@ -1,4 +1,4 @@
-/** The rows of the timeline as elements: only those in view, kept as long as they are. */
+/** Elements of the rows of the timeline that are in view. */
 
 import { ROW_HEIGHT } from "./bars.ts";
 import { h, svg } from "./dom.ts";
@@ -8,7 +8,7 @@ import type { Row, Rows } from "./rows.ts";
 import { selectedBatch, type Selection, type Session } from "./session.ts";
 import { Flag } from "./wire.ts";
 
-/** Deeper rows are not indented further: deep recursion must leave room for names. */
+/** Maximum indentation: deep recursion leaves room for names. */
 const MOST_GUIDES = 10;
 
 interface Shown {
@@ -31,7 +31,7 @@ export class RowElements {
     this.#id = id;
   }
 
-  /** Elements for the rows in view only, in their order; kept as long as they stay in view. */
+  /** Show the rows in view; an element stays as long as its row is in view. */
   show(visible: readonly Row[], rows: Rows, cursor: string): HTMLElement | undefined {
     this.#rows = rows;
     this.#cursor = cursor;
@@ -72,7 +72,7 @@ export class RowElements {
     return shown;
   }
 
-  /** All that the element of a row shows, to see whether it must be filled anew. */
+  /** Return all that the element of a row shows, to notice changes. */
   #facts(row: Row): string {
     const { trace } = this.#session;
     const [call] = row.calls;
@@ -95,7 +95,7 @@ export class RowElements {
     return length + (this.#counted(row)?.errors ?? 0);
   }
 
-  /** The calls of a fold that have no rows. */
+  /** Return the calls of a fold that are only counted. */
   #counted(row: Row): Counted | null {
     return row.kind === "fold" ? this.#session.trace.folded.beside(row.calls) : null;
   }
@@ -182,7 +182,7 @@ export class RowElements {
     return badges;
   }
 
-  /** What is different about a row's calls since the baseline. */
+  /** Return badges for new and changed calls. */
   #compared(row: Row): string[] {
     const { comparison } = this.#session.trace;
     if (!comparison) return [];
@@ -195,7 +195,7 @@ export class RowElements {
     );
   }
 
-  /** The row that a pointer event is about. */
+  /** Return the row of a pointer event. */
   rowAt(event: Event): Row | undefined {
     const element = (event.target as Element).closest("[role=treeitem]");
     return [...this.#shown.values()].find((shown) => shown.element === element)?.row;

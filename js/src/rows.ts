@@ -4,19 +4,19 @@ import type { Trace } from "./trace.ts";
 
 /**
  * `call`: one call. `fold`: calls of one model from one caller (or, below another fold, from all its
- * calls). `calls`: the single calls of a fold, beside its aggregated callees. `missing`: calls that
- * only the baseline has.
+ * calls). `calls`: parent of the single calls of a fold that has callees. `missing`: calls that only
+ * the baseline has.
  */
 export interface Row {
   kind: "call" | "fold" | "calls" | "missing";
-  /** Made of ids and names, so that it stays the row's when calls are dropped. */
+  /** Made of ids and names, so that it stays the same when calls are dropped. */
   key: string;
   /** −1 for calls that are missing. */
   model: number;
   calls: readonly number[];
-  /** Rows of the baseline, where the calls are missing. */
+  /** Missing calls, as rows of the baseline. */
   missing: readonly number[];
-  /** Whether it is a single call of a fold, which has nothing but its id to tell it by. */
+  /** Whether it is a single call of a fold, which shows its id. */
   inFold: boolean;
   parent: Row | null;
   depth: number;
@@ -25,7 +25,7 @@ export interface Row {
   index: number;
 }
 
-/** So many calls of one model from one caller become one row. */
+/** Minimum number of calls of one model by one caller that share a row. */
 export const FOLD_FROM = 4;
 
 export class Rows {
@@ -44,7 +44,7 @@ export class Rows {
     this.rebuild();
   }
 
-  /** List the rows shown, top to bottom. */
+  /** List the visible rows, top to bottom. */
   rebuild(): void {
     this.list = [];
     const waiting = this.#top.toReversed();
@@ -56,7 +56,7 @@ export class Rows {
     }
   }
 
-  /** Show or hide the row's children. */
+  /** Show or hide the children of a row. */
   toggle(row: Row, show = !this.open.has(row.key)): void {
     if (show) this.open.add(row.key);
     else this.open.delete(row.key);
@@ -84,7 +84,7 @@ export class Rows {
     return this.list.find((row) => row.key === key);
   }
 
-  /** Unfold level by level while the view is not full; single calls of folds stay hidden. */
+  /** Unfold level by level up to a number of rows; single calls of folds stay hidden. */
   openDefault(atMost: number): void {
     this.open.clear();
     const waiting = [...this.#top];
@@ -114,7 +114,7 @@ export class Rows {
     return found;
   }
 
-  /** The row of one call among these, unfolding the folds on the way. */
+  /** Return the row of a call among some rows, and unfold its folds. */
   #descend(rows: Row[], call: number): Row | null {
     const single = rows.find((row) => row.kind === "call" && row.calls[0] === call);
     if (single) return single;
@@ -130,7 +130,7 @@ export class Rows {
     return this.children(calls).find((row) => row.calls[0] === call) ?? null;
   }
 
-  /** A fold whose calls made no calls: its children are the calls themselves. */
+  /** Whether the children of a fold are its calls, which made no calls. */
   #isPlainFold(row: Row): boolean {
     return (
       row.kind === "fold" &&
@@ -139,7 +139,7 @@ export class Rows {
     );
   }
 
-  /** Whether calls below this row were made in the baseline only. */
+  /** Whether calls below this row are missing. */
   #lacks(row: Row): boolean {
     const { comparison } = this.trace;
     if (!comparison) return false;
@@ -151,7 +151,7 @@ export class Rows {
     return lacks;
   }
 
-  /** The rows below calls, with those between that only the baseline has. */
+  /** Insert the missing calls below some callers where they once started. */
   #withMissing(parent: Row | null, rows: Row[], callers: readonly number[] | null): Row[] {
     const { comparison } = this.trace;
     const calls = comparison?.missing(callers) ?? [];
@@ -203,7 +203,7 @@ export class Rows {
     return numbered(rows);
   }
 
-  /** Calls as rows in order of their start, folded by model from `foldFrom` calls on. */
+  /** Return rows of calls in order of their start, folded by model from `foldFrom` calls on. */
   #folded(parent: Row | null, calls: Iterable<number>, foldFrom: number): Row[] {
     const { trace } = this;
     const at = parent ? `${parent.key}/` : "";

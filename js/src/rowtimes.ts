@@ -1,4 +1,4 @@
-/** Times of a row's calls, worked out once per row: every frame shows them. Pure. */
+/** Times of the calls of a row, computed once per row. Pure. */
 
 import { total as totalTime } from "./comparison.ts";
 import type { Steps } from "./concurrency.ts";
@@ -6,28 +6,28 @@ import type { Interval } from "./plane.ts";
 import type { Row } from "./rows.ts";
 import type { Trace } from "./trace.ts";
 
-/** The calls of the baseline that belong to a row. */
+/** The calls of the baseline in a row. */
 export interface Before {
   /** Merged, in order. */
   times: readonly Interval[];
   total: number;
 }
 
-/** What all calls of a row took, also those that are only counted. */
+/** Total duration of the calls of a row, those that are only counted included. */
 export const totalOf = oncePerRow((trace, row): number => {
   const counted = row.kind === "fold" ? trace.folded.beside(row.calls) : null;
   return totalTime(trace, row.calls) + (counted?.us ?? 0);
 });
 
-/** How many of a row's calls ran at once. */
+/** Concurrency of the calls of a row. */
 export const stepsOf = oncePerRow((trace, row): Steps => trace.concurrencyOf(row.calls));
 
-/** When those calls of a row ran that the wall time is made of. */
+/** Times of the calls of a row on the critical path. */
 export const criticalOf = oncePerRow((trace, row): readonly Interval[] =>
   trace.merged(row.calls.filter((call) => trace.critical.has(call))),
 );
 
-/** Of a run that stands alone, nothing was before. */
+/** Counterparts of a row in the baseline; nothing without a baseline. */
 export const beforeOf = oncePerRow((trace, row): Before => {
   const { comparison } = trace;
   if (!comparison) return { times: [], total: 0 };
@@ -36,7 +36,7 @@ export const beforeOf = oncePerRow((trace, row): Before => {
   return { times: baseline.merged(calls), total: totalTime(baseline, calls) };
 });
 
-/** Rows are made anew for every trace. */
+/** Remember a value for each row; rows belong to one trace. */
 function oncePerRow<T>(of: (trace: Trace, row: Row) => T): (trace: Trace, row: Row) => T {
   const known = new WeakMap<Row, { value: T }>();
   return (trace, row) => {

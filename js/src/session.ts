@@ -1,4 +1,4 @@
-/** What the panes share: one selection, one set of colours, and the door to the frame that holds them. */
+/** What the panes share: trace, selection, colours, and the methods of the frame. */
 
 import type { Kernel } from "./kernel.ts";
 import type { Command } from "./keys.ts";
@@ -20,7 +20,7 @@ export type Selection =
   | Dropped
   | Missing;
 
-/** A call that has no row, by its id. */
+/** A call that is no longer kept, by its id. */
 export interface Dropped {
   kind: "dropped";
   id: number;
@@ -33,44 +33,44 @@ export interface Missing {
   missing: readonly number[];
 }
 
-/** What the pointer is over: a call in the timeline, or the models of a box in the graph. */
+/** What is hovered: a call in the timeline, or the models of a box in the graph. */
 export type Hover = { call: number } | { models: readonly number[] };
 
-/** What a tooltip tells. */
+/** The content of a tooltip. */
 export interface Tip {
   title: string;
   phases: PhaseSums;
-  /** What kind of call it is, in a line. */
+  /** The states of the call in one line. */
   facts?: string;
   error?: string;
 }
 
-/** What a pane may ask of the frame. */
+/** The frame, as a pane sees it. */
 export interface Session {
   readonly trace: Trace;
   readonly colours: Colours;
   readonly kernel: Kernel | null;
-  /** What embedded previews point into. */
+  /** The buffer of embedded previews. */
   readonly buffer: ArrayBuffer;
   readonly selection: Selection | null;
-  /** Take note of what a kernel has dropped of the run since it was drawn. */
-  learn(dropped: Drops): void;
+  /** Show what the kernel has dropped since the run was drawn. */
+  noteDropped(dropped: Drops): void;
   readonly showsCritical: boolean;
   select(selection: Selection | null, options?: { reveal?: boolean }): void;
   hover(over: Hover | null): void;
   tip(tip: Tip | null, event?: MouseEvent): void;
-  /** Whether the filter, or what is selected or hovered, leaves this row aside. */
+  /** Return whether filter, selection or pointer dim a row. */
   dims(row: Row, open: boolean): boolean;
   command(name: Command): void;
 }
 
-/** The calls that were executed together with the selected one, which is among them; none else. */
+/** Return the calls of the execution of the selected call; empty if it was alone. */
 export function selectedBatch(selection: Selection | null, trace: Trace): ReadonlySet<number> {
   const batch = selection?.kind === "call" ? trace.batch(selection.call) : [];
   return new Set(batch.length > 1 ? batch : []);
 }
 
-/** The model that is selected, directly or by one of its calls; that of the box that many share. */
+/** Return the model of the selection: its own, that of its call, or the shared box. */
 export function selectedModel(selection: Selection | null, trace: Trace): number | null {
   if (!selection || selection.kind === "missing" || selection.kind === "dropped") return null;
   if (selection.kind === "models") return OTHERS;

@@ -1,10 +1,10 @@
-/** What a view wears: a shadow root with its style sheet, the host's theme, the colours in force. */
+/** The shadow root of a view, its style sheet, and the theme of its host. */
 
 import { h } from "./dom.ts";
 import style from "./style.css";
 import { coloursOf, themeOf, watchTheme, type Colours } from "./theme.ts";
 
-/** Paper has room for so many pixels. */
+/** Maximum width on paper. */
 const PAPER = "700px";
 
 export class Skin {
@@ -23,11 +23,11 @@ export class Skin {
     const shadow = this.element.attachShadow({ mode: "open" });
     shadow.adoptedStyleSheets = [sheet];
     shadow.append(root);
-    // A notebook's own shortcuts would act on the cell: "d d" deletes it.
+    // Shortcuts of the notebook would act on the cell: "d d" deletes it.
     this.element.addEventListener("keydown", (event) => event.stopPropagation());
   }
 
-  /** Take the host's theme; outside a page there is none. */
+  /** Apply the theme of the host; the element must be in the page. */
   apply(): void {
     const theme = themeOf(this.element.parentElement ?? this.element);
     this.#root.dataset.theme = this.#onPaper ? "light" : theme;
@@ -35,28 +35,28 @@ export class Skin {
   }
 
   /**
-   * Call back when the theme may be another, and when the width is; returns how to stop.
+   * Call back when the theme may have changed, and when the width has; returns how to stop.
    *
-   * Nobody tells a document that its output was removed: the page must not keep its view alive.
+   * A document is not notified when its output is removed, so the page must not keep its view alive.
    */
   watch(changed: () => void, resized: () => void): () => void {
     const waiting = new WeakRef(this);
     this.#changed = changed;
     this.#resized = resized;
-    const tell = (what: (skin: Skin) => void): void => {
+    const notify = (callback: (skin: Skin) => void): void => {
       const alive = waiting.deref();
-      if (alive) what(alive);
+      if (alive) callback(alive);
       else stop();
     };
     const stops = [
-      watchTheme(() => tell((skin) => skin.#changed())),
-      watchPrinting((printing) => tell((skin) => skin.#print(printing))),
+      watchTheme(() => notify((skin) => skin.#changed())),
+      watchPrinting((printing) => notify((skin) => skin.#print(printing))),
     ];
     const stop = (): void => stops.forEach((each) => each());
     return stop;
   }
 
-  /** A page that is printed has no time to tell of its new width. */
+  /** Apply the width of paper: a page that is printed sends no resize event. */
   #print(printing: boolean): void {
     this.#onPaper = printing;
     this.element.style.maxWidth = printing ? PAPER : "";

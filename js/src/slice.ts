@@ -18,15 +18,15 @@ import type { GridPreview, ImagePreview, TensorEntry } from "./header.ts";
 type Picture = GridPreview | ImagePreview;
 type Mode = "grid" | "image";
 
-/** The kernel answers at once or only when its cell has ended. */
+/** Pause after which the kernel is busy: it answers at once, or when its cell has ended. */
 export const BUSY_AFTER_MS = 300;
 const MOST_HEIGHT = 230;
-/** Few rows are no higher than they need to be. */
+/** Heights of a picture with few rows. */
 const [LEAST_HEIGHT, ROW_HEIGHT] = [36, 28];
 
 export interface SliceSource {
   entry: TensorEntry;
-  /** What the entry's previews point into. */
+  /** The buffer of the entry's previews. */
   buffer: ArrayBuffer;
   /** Page id of the run. */
   run: string;
@@ -36,7 +36,7 @@ export interface SliceSource {
   kernel: Kernel | null;
 }
 
-/** Which slice is looked at; kept while other calls are selected. */
+/** The shown slice; kept while other calls are selected. */
 export interface SliceState {
   mode: Mode;
   index: number[];
@@ -54,7 +54,7 @@ export class SliceView {
   #scale = h("i", { class: "scale", "aria-hidden": "true" });
   #range = h("span");
   #note = h("div", { class: "caption", role: "status" });
-  #asked = 0;
+  #requested = 0;
 
   constructor(source: SliceSource, preview: Picture, state: SliceState | undefined) {
     this.#source = source;
@@ -118,7 +118,7 @@ export class SliceView {
     return axes.flatMap((size, axis) => (size > 1 ? [this.#slider(size, axis)] : []));
   }
 
-  /** Why the sliders do not move. */
+  /** Return why the sliders are disabled. */
   #unreachable(): HTMLElement[] {
     const axes = leadingAxes(this.#source.entry.shape, this.#state.mode);
     if (this.#source.kernel || !axes.some((size) => size > 1)) return [];
@@ -156,33 +156,33 @@ export class SliceView {
     );
   }
 
-  /** The embedded preview of a mode, if it is the slice wanted. */
+  /** Return the embedded preview of a mode. */
   #embedded(mode: Mode): Picture | null {
     const { preview, grid, image } = this.#source.entry;
     const found = [preview, grid, image].find((each) => each?.kind === mode);
     return found && found.kind !== "text" ? found : null;
   }
 
-  /** Show the slice wanted: from what came with the entry, else asked from the kernel. */
+  /** Show the chosen slice: the embedded one, else the answer of the kernel. */
   #show(): void {
     const embedded = this.#embedded(this.#state.mode);
     const { kernel } = this.#source;
     if (embedded && (!kernel || embedded.index.join() === this.#state.index.join())) {
-      this.#asked++;
+      this.#requested++;
       this.#take(embedded, this.#source.buffer);
-    } else if (kernel) this.#ask(kernel);
+    } else if (kernel) this.#request(kernel);
   }
 
-  async #ask(kernel: Kernel): Promise<void> {
-    const question = ++this.#asked;
-    const busy = setTimeout(() => this.#say("the kernel is busy"), BUSY_AFTER_MS);
+  async #request(kernel: Kernel): Promise<void> {
+    const number = ++this.#requested;
+    const busy = setTimeout(() => this.#showNote("the kernel is busy"), BUSY_AFTER_MS);
     const { run, call, tensor } = this.#source;
     try {
       const { mode, index } = this.#state;
       const answer = await kernel.slice({ run, call, tensor, mode, index: [...index] });
-      if (question === this.#asked) this.#answered(answer);
+      if (number === this.#requested) this.#answered(answer);
     } catch (error) {
-      if (question === this.#asked) this.#say((error as Error).message);
+      if (number === this.#requested) this.#showNote((error as Error).message);
     } finally {
       clearTimeout(busy);
     }
@@ -195,11 +195,11 @@ export class SliceView {
   #take(picture: Picture, buffer: ArrayBuffer): void {
     this.#picture = picture;
     this.#buffer = buffer;
-    this.#say("");
+    this.#showNote("");
     this.#paint();
   }
 
-  #say(text: string): void {
+  #showNote(text: string): void {
     setText(this.#note, text);
   }
 
@@ -254,14 +254,14 @@ export class SliceView {
     setText(this.#range, scale ? scaleOf(scale).map(value).join(" … ") : "");
   }
 
-  /** Which slice it is, where there are others: a slider may be ahead of its answer. */
+  /** Return the index of the picture, if there are other slices; a slider may be ahead of it. */
   #place(): string {
     const { kind, index } = this.#picture;
     const axes = leadingAxes(this.#source.entry.shape, kind);
     return axes.some((size) => size > 1) ? `[${index.join(", ")}, …]  ` : "";
   }
 
-  /** The value under the pointer. */
+  /** Show the value under the pointer. */
   #read(event: PointerEvent): void {
     if (this.#picture.kind !== "grid") return;
     const { rows, columns, of } = this.#picture;

@@ -1,13 +1,13 @@
-/** The lines of the caller's model.py around the one that made the call. */
+/** Lines of the caller's model.py around the line of a call. */
 
 import { h } from "./dom.ts";
 import type { Trace } from "./trace.ts";
 
 const AROUND = 2;
-/** A longer statement is not shown from its beginning. */
+/** Maximum number of lines of a statement before the line of the call. */
 const MOST_BEFORE = 12;
 
-/** Empty when the line or the caller's source is not known. */
+/** Return the lines; empty if the line or the source is unknown. */
 export function sourceLines(trace: Trace, call: number): HTMLElement[] {
   const [caller, line] = [trace.calls.parent[call], trace.calls.line[call]];
   if (caller < 0 || line === 0) return [];
@@ -34,14 +34,14 @@ export function sourceLines(trace: Trace, call: number): HTMLElement[] {
   ];
 }
 
-/** Both numbers of a line: the cell's, where it came from one, and the file's. */
+/** Return the number of a line in the cell, if it has one, and in the file. */
 function place(trace: Trace, caller: number, line: number): string {
   const origin = trace.header.models[trace.calls.model[caller]].origin;
   const file = `model.py:${line}`;
   return origin ? `${origin[0]} line ${line + origin[1]} (${file})` : file;
 }
 
-/** Where the statement begins that a line closes; the line itself where it closes none. Pure. */
+/** Return the first line of the statement that a line closes, else the line itself. Pure. */
 export function beginningOf(lines: readonly string[], line: number): number {
   const closing = /^\s*[)\]}]/;
   if (!closing.test(lines[line - 1])) return line;

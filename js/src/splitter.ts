@@ -6,12 +6,12 @@ const KEY_STEP = 16;
 
 export interface SplitterOptions {
   label: string;
-  /** Which way the border moves. */
+  /** The direction in which the border moves. */
   axis: "x" | "y";
-  /** Size of the pane that it resizes, and its bounds. */
+  /** Size of the pane, and its bounds. */
   size(): number;
   bounds(): [least: number, most: number];
-  /** The pane lies behind the border, so that moving on makes it smaller. */
+  /** Whether the pane is behind the border, so that it shrinks when the border moves on. */
   behind: boolean;
   resize(size: number): void;
 }

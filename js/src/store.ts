@@ -4,49 +4,49 @@ import type { Compared } from "./comparison.ts";
 import { complete, FORMAT, TABLES, type Header } from "./header.ts";
 import { column, emptyCalls, LAYOUT, rowOf, type Calls, type Column } from "./wire.ts";
 
-/** Some calls of a message, in the order of the message. */
+/** Calls of a message, in the order of the message. */
 interface Part {
   ids: Int32Array;
-  /** Where each of them is now. */
+  /** Row of each call. */
   rows: Int32Array;
 }
 
-/** The calls received so far; they are upserted by id, so a message seen twice changes nothing. */
+/** The calls received so far, by id: a repeated message changes nothing. */
 export class Store {
   header: Header = complete({ format: FORMAT });
-  /** The buffer that embedded previews point into. */
+  /** The buffer of embedded previews. */
   buffer = new ArrayBuffer(0);
   n = 0;
-  /** Number of the last message taken. */
+  /** Number of the last message. */
   seq = 0;
-  /** What this run is compared with, and where each call is in it. */
+  /** The baseline, and how its calls are paired with those of this run. */
   baseline: Store | null = null;
   compared: Compared | null = null;
   #calls = emptyCalls(0);
   #responses = new Map<number, number[]>();
 
-  /** A store that holds one finished document. */
+  /** Return a store with the run of a document. */
   static of(header: Partial<Header>, buffer: ArrayBuffer): Store {
     const store = new Store();
     store.replace(header, buffer);
     return store;
   }
 
-  /** Forget everything and take this instead. */
+  /** Replace everything. */
   replace(header: Partial<Header>, buffer: ArrayBuffer, seq = 0): void {
     this.header = complete(header);
     this.buffer = buffer;
     this.n = 0;
-    // Whoever still draws what was here before has arrays of its own.
+    // Views of earlier rows keep their own arrays.
     this.#calls = emptyCalls(0);
     this.#responses = new Map();
-    const part = this.#take(this.header.columns, buffer);
-    this.#takeBaseline(this.header, buffer, part);
+    const part = this.#add(this.header.columns, buffer);
+    this.#addBaseline(this.header, buffer, part);
     this.seq = seq;
   }
 
-  /** Ids become rows, which is how both runs are drawn. */
-  #takeBaseline(header: Header, buffer: ArrayBuffer, part: Part | null): void {
+  /** Translate ids of both runs to rows. */
+  #addBaseline(header: Header, buffer: ArrayBuffer, part: Part | null): void {
     const { baseline, changed, changes = {}, columns, unknown = {} } = header;
     this.baseline = baseline ? Store.of(baseline, buffer) : null;
     this.compared = null;
@@ -72,7 +72,7 @@ export class Store {
     };
   }
 
-  /** Take the rows of one message; false when messages before it are missing. */
+  /** Add the rows of a message; false if earlier messages are missing. */
   upsert(header: Partial<Header>, buffer: ArrayBuffer, seq: number): boolean {
     if (seq <= this.seq) return true;
     if (seq > this.seq + 1) return false;
@@ -80,7 +80,7 @@ export class Store {
     const after = complete({ ...before, ...header, format: header.format ?? FORMAT });
     for (const key of TABLES) Object.assign(after, { [key]: { ...before[key], ...header[key] } });
     this.header = after;
-    this.#take(header.columns ?? {}, buffer);
+    this.#add(header.columns ?? {}, buffer);
     this.seq = seq;
     return true;
   }
@@ -100,15 +100,15 @@ export class Store {
     return calls;
   }
 
-  /** When the responses of the call of an id were sent, in microseconds after its start. */
+  /** Return the times of the responses of a call, by id, in microseconds after its start. */
   responses(id: number): readonly number[] {
     return this.#responses.get(id) ?? [];
   }
 
-  #take(columns: Record<string, Column>, buffer: ArrayBuffer): Part | null {
+  #add(columns: Record<string, Column>, buffer: ArrayBuffer): Part | null {
     if (!columns.parent) return null;
     const size = columns.parent[2];
-    // Each id is a position, where ids are not sent.
+    // Ids that are not sent are positions.
     const ids = columns.id
       ? (column(buffer, columns.id) as Int32Array)
       : Int32Array.from({ length: size }, (_, k) => k);
@@ -118,11 +118,11 @@ export class Store {
       const to = this.#calls[name];
       if (from) for (let k = 0; k < size; k++) to[rows[k]] = from[k];
     }
-    this.#takeResponses(columns, buffer);
+    this.#addResponses(columns, buffer);
     return { ids, rows };
   }
 
-  /** Where calls are to be put: what is there stays at its row unless a call comes in between. */
+  /** Return rows for calls; others keep their rows unless a call is inserted before them. */
   #makeRoom(ids: Int32Array): Int32Array {
     const last = this.n ? this.#calls.id[this.n - 1] : -1;
     const known = this.ids;
@@ -154,14 +154,14 @@ export class Store {
     this.n = all.length;
   }
 
-  #takeResponses(columns: Record<string, Column>, buffer: ArrayBuffer): void {
+  #addResponses(columns: Record<string, Column>, buffer: ArrayBuffer): void {
     if (!columns.response_call || !columns.response_us) return;
     const ids = column(buffer, columns.response_call);
     const times = column(buffer, columns.response_us);
     for (let k = 0; k < ids.length; k++) {
       const known = this.#responses.get(ids[k]);
       if (!known) this.#responses.set(ids[k], [times[k]]);
-      // Responses come in order, so what is not later than the last is a replay.
+      // Responses arrive in order: an earlier one is a repetition.
       else if (times[k] > known[known.length - 1]) known.push(times[k]);
     }
   }

@@ -1,4 +1,4 @@
-/** Above the rows: how many calls ran at once, with a brush to zoom, and the time axis. */
+/** The strip above the rows: concurrency with a brush to zoom, and the time axis. */
 
 import { perPixel, type Steps } from "./concurrency.ts";
 import { context, h } from "./dom.ts";
@@ -11,7 +11,7 @@ import type { Trace } from "./trace.ts";
 const HEIGHT = 26;
 const AXIS_HEIGHT = 20;
 const CURVE_HEIGHT = 18;
-/** A shorter drag, in pixels, is a click. */
+/** Maximum number of pixels of a click. */
 const CLICK = 3;
 
 export class Strip {
@@ -39,7 +39,7 @@ export class Strip {
     const most = this.#curveOf(concurrency, pixels);
     pen.fillStyle = colours.infer;
     pen.globalAlpha = 0.55;
-    // One shape: columns beside one another leave seams on screens of other resolutions.
+    // One shape: separate columns leave seams on some screens.
     pen.beginPath();
     most.forEach((running, x) => {
       const height = (running / concurrency.max) * CURVE_HEIGHT;
@@ -50,11 +50,11 @@ export class Strip {
     pen.globalAlpha = 1;
     this.#paintErrors(trace, pen, plane, colours);
     this.#paintWindow(pen, plane, colours);
-    // A call that was refused at once took no time, and was one all the same.
+    // A call that was rejected at once has no duration, but is a call.
     label(pen, colours, `concurrent calls, max ${count(Math.max(1, concurrency.max))}`, HEIGHT / 2);
   }
 
-  /** Where calls are only counted the curve has holes: paler, how many there were on average. */
+  /** Paint the mean concurrency of calls that are only counted, paler. */
   #paintCounted(trace: Trace, pen: CanvasRenderingContext2D, { left, width }: Plane): void {
     pen.globalAlpha = 0.22;
     const scale = width / this.#range.whole;
@@ -64,7 +64,7 @@ export class Strip {
     }
   }
 
-  /** The curve is of the whole run: neither zoom nor pan changes it. */
+  /** Return the curve of the whole run, which zoom and pan do not change. */
   #curveOf(steps: Steps, pixels: number): Uint32Array {
     const { whole } = this.#range;
     const known = this.#curve;
@@ -97,7 +97,7 @@ export class Strip {
     pen.strokeRect(from, 0.75, Math.max(3, to - from), HEIGHT - 1.5);
   }
 
-  /** Drag shows a stretch of time, click moves to it. */
+  /** Zoom to a dragged range; a click moves to a time. */
   #brush(start: PointerEvent): void {
     const from = this.#time(start);
     this.element.setPointerCapture(start.pointerId);

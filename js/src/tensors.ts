@@ -1,4 +1,4 @@
-/** The tensors of one call: what they are, their statistics, and a look inside. */
+/** The tensors of a call: facts, statistics and previews. */
 
 import { h, setText, svg } from "./dom.ts";
 import { lacking } from "./dropped.ts";
@@ -9,11 +9,11 @@ import { BUSY_AFTER_MS, SliceView, type SliceState } from "./slice.ts";
 import type { Histogram, Preview, Stats, TensorEntry, TextPreview } from "./header.ts";
 import { Flag } from "./wire.ts";
 
-/** A stream's responses can be many: so many tensors are listed at once. */
+/** Number of tensors that are listed at once: a stream may have thousands. */
 const LISTED = 24;
-/** So long an answer about a running call will do, in milliseconds. */
+/** Minimum time in milliseconds until a running call is queried again. */
 const FRESH_MS = 2000;
-/** And so many times as long as the kernel took for it. */
+/** The same as a multiple of the time that the kernel took for the answer. */
 const SHARE = 10;
 
 const EMPTY = "It has no elements.";
@@ -26,30 +26,30 @@ const HEADINGS: [Role, string][] = [
 
 export class TensorList {
   #session: Session;
-  /** Tensors opened or closed by hand; kept from call to call, as "role/name". */
+  /** Tensors that the user opened or closed, as "role/name"; kept from call to call. */
   #opened = new Map<string, boolean>();
   #slices = new Map<string, SliceState>();
-  /** By the id of the call. */
+  /** Answers by call id. */
   #answers = new Map<number, Answer>();
-  /** Until when an answer about a running call will do. */
+  /** When a running call may be queried again, by call id. */
   #fresh = new Map<number, number>();
-  /** Questions under way: a busy kernel must not find one for every repaint. */
-  #asked = new Map<number, Promise<Answer>>();
+  /** Pending queries by call id: a repaint must not send another one. */
+  #pending = new Map<number, Promise<Answer>>();
   #shown = -1;
 
   constructor(session: Session) {
     this.#session = session;
   }
 
-  /** There is another kernel to ask. */
+  /** Discard the answers of an earlier kernel. */
   forget(): void {
     this.#answers.clear();
     this.#fresh.clear();
-    this.#asked.clear();
+    this.#pending.clear();
     this.#slices.clear();
   }
 
-  /** The sections of a call; filled again when the kernel has answered. */
+  /** Return the tensors of a call; they are replaced when the kernel answers. */
   show(call: number): HTMLElement {
     const element = h("div", { class: "tensors" });
     const { trace } = this.#session;
@@ -60,12 +60,12 @@ export class TensorList {
     if (known) this.#fill(element, id, known);
     else if (embedded) this.#fill(element, id, embedded);
     if (this.#session.kernel && (!known || this.#isStale(call)))
-      this.#ask(element, call, Boolean(known ?? embedded));
+      this.#request(element, call, Boolean(known ?? embedded));
     else if (!known && !embedded) element.append(...this.#nothing());
     return element;
   }
 
-  /** What the document has of a call, and why it lacks values. */
+  /** Return what the document has of a call, and why values are missing. */
   #embedded(id: number): Answer | undefined {
     const { header } = this.#session.trace;
     const tensors = header.tensors[id];
@@ -74,7 +74,7 @@ export class TensorList {
     return { tensors, lacks: gone ? (header.run.lacks ?? "values are no longer kept") : "", buffer: this.#session.buffer };
   }
 
-  /** What a running call has is not all that it will have; but a kernel has other work, too. */
+  /** Whether a running call may have more tensors by now, or has ended. */
   #isStale(call: number): boolean {
     const until = this.#fresh.get(this.#session.trace.id(call));
     if (until === undefined) return false;
@@ -91,14 +91,14 @@ export class TensorList {
     return [h("h4", {}, "Tensors"), h("p", { class: "hint" }, text)];
   }
 
-  async #ask(element: HTMLElement, call: number, filled: boolean): Promise<void> {
+  async #request(element: HTMLElement, call: number, filled: boolean): Promise<void> {
     const note = h("p", { class: "hint", role: "status" });
     if (!filled) element.append(h("h4", {}, "Tensors"), note);
     const busy = setTimeout(() => setText(note, "the kernel is busy"), BUSY_AFTER_MS);
     const id = this.#session.trace.id(call);
     try {
       const answer = await this.#query(call);
-      if (answer.dropped) this.#session.learn(answer.dropped);
+      if (answer.dropped) this.#session.noteDropped(answer.dropped);
       if (this.#shown === id) this.#fill(element, id, answer);
     } catch (error) {
       this.#failed(error as Error, element, note);
@@ -107,37 +107,37 @@ export class TensorList {
     }
   }
 
-  /** What the document has of the call stays; why the kernel has nothing more stands above it. */
+  /** Show an error; embedded tensors stay below it. */
   #failed(error: Error, element: HTMLElement, note: HTMLElement): void {
     if (!(error instanceof QueryError) || error.code !== "dropped")
       return setText(note, error.message);
     note.remove();
     const heading = element.childElementCount ? [] : [h("h4", {}, "Tensors")];
     element.append(...heading, ...lacking(error.message));
-    if (error.dropped) this.#session.learn(error.dropped);
+    if (error.dropped) this.#session.noteDropped(error.dropped);
   }
 
   async #query(call: number): Promise<Answer> {
     const { kernel, trace } = this.#session;
     const id = trace.id(call);
-    const asked = this.#asked.get(id) ?? kernel?.tensors(trace.header.run.id, id);
-    if (!asked) throw new Error("no kernel");
-    this.#asked.set(id, asked);
+    const answering = this.#pending.get(id) ?? kernel?.tensors(trace.header.run.id, id);
+    if (!answering) throw new Error("no kernel");
+    this.#pending.set(id, answering);
     const running = trace.has(call, Flag.RUNNING);
     const began = performance.now();
     try {
-      const answer = this.#withEmbedded(await asked, id);
+      const answer = this.#withEmbedded(await answering, id);
       const now = performance.now();
       this.#answers.set(id, answer);
       this.#fresh.delete(id);
       if (running) this.#fresh.set(id, now + Math.max(FRESH_MS, SHARE * (now - began)));
       return answer;
     } finally {
-      this.#asked.delete(id);
+      this.#pending.delete(id);
     }
   }
 
-  /** Values that the document has stay, where the kernel no longer keeps them. */
+  /** Prefer embedded values where the kernel no longer keeps them. */
   #withEmbedded(answer: Answer, id: number): Answer {
     const embedded = answer.lacks ? this.#embedded(id) : undefined;
     const has = embedded?.tensors?.some(({ preview, stats }) => preview || stats);
@@ -198,7 +198,7 @@ export class TensorList {
     return item;
   }
 
-  /** Unless something was opened by hand, what came out: the first output with something to show. */
+  /** Return the tensor to open, unless the user opened one: the first output with values. */
   #openAtFirst(all: TensorEntry[]): TensorEntry | undefined {
     if (this.#opened.size > 0) return undefined;
     const shows = ({ preview, stats }: TensorEntry): boolean =>
@@ -275,7 +275,7 @@ function statistics({ count: size, min, max, mean, std, nan, inf, zeros }: Stats
   return factGrid(facts);
 }
 
-/** Short facts in three columns. */
+/** Return facts in three columns. */
 export function factGrid(facts: [string, string][]): HTMLElement {
   return h(
     "div",
@@ -284,7 +284,7 @@ export function factGrid(facts: [string, string][]): HTMLElement {
   );
 }
 
-/** Bars of a histogram above its bounds. */
+/** Return the bars of a histogram above its bounds. */
 export function distribution(
   { low, high, counts }: Histogram,
   what: string,

@@ -1,8 +1,8 @@
-/** Light or dark, decided by the host and watched; and the resolved colours that canvases need. */
+/** The theme of the host, light or dark, and the resolved colours for canvases. */
 
 export type Theme = "light" | "dark";
 
-/** What canvases paint with, resolved from the style sheet. */
+/** Colours of canvases, resolved from the style sheet. */
 export interface Colours {
   bg: string;
   fg: string;
@@ -46,7 +46,7 @@ const WATCHED = [
   "data-vscode-theme-kind",
 ];
 
-/** The host's theme; the most explicit statement wins. */
+/** Return the theme of the host; the most explicit setting wins. */
 export function themeOf(element: Element): Theme {
   const { vscodeThemeKind, jpThemeLight } = document.body.dataset;
   if (vscodeThemeKind) return /light/.test(vscodeThemeKind) ? "light" : "dark";
@@ -59,7 +59,7 @@ export function themeOf(element: Element): Theme {
   );
 }
 
-/** Call back whenever the host may have changed its theme; returns how to stop. */
+/** Call back when the host may have changed its theme; returns how to stop. */
 export function watchTheme(changed: () => void): () => void {
   const observer = new MutationObserver(changed);
   for (const element of [document.body, document.documentElement]) {
@@ -73,14 +73,14 @@ export function watchTheme(changed: () => void): () => void {
   };
 }
 
-/** The colours in force; the element must be attached, or every one of them is empty. */
+/** Return the colours of an element; all are empty if it is not in the page. */
 export function coloursOf(root: Element): Colours {
   const style = getComputedStyle(root);
   const tokens = TOKENS.map((token) => [token, style.getPropertyValue(`--${token}`).trim()]);
   return { ...Object.fromEntries(tokens), font: style.fontFamily } as Colours;
 }
 
-/** By the luminance of the nearest opaque background. */
+/** Return the theme by the luminance of the nearest opaque background. */
 function backgroundTheme(element: Element): Theme | null {
   for (let at: Element | null = element; at; at = parentOf(at)) {
     const [red, green, blue, alpha = 1] = (

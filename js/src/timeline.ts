@@ -1,4 +1,4 @@
-/** The timeline: a tree of rows as virtual elements, their bars on one canvas beside them. */
+/** The timeline: a tree of rows, of which those in view have elements, and one canvas for their bars. */
 
 import { Bars, ROW_HEIGHT } from "./bars.ts";
 import { inShort } from "./chips.ts";
@@ -14,11 +14,11 @@ import { selectedBatch, type Session } from "./session.ts";
 import { Axis, Strip } from "./strip.ts";
 import type { Trace } from "./trace.ts";
 
-/** Names get a share of a wide view, and never most of a narrow one. */
+/** Width of the names: a share of a wide view, and at most a share of a narrow one. */
 const NAMES = { least: 232, most: 340, share: 0.24, mostShare: 0.38 };
 /** Room for a duration behind the last bar. */
 const LABEL_ROOM = 82;
-/** And for how much it differs from the baseline's. */
+/** The same with the difference from the baseline. */
 const COMPARED_ROOM = 140;
 const ROWS_AT_FIRST = 24;
 const PAGE = 10;
@@ -31,7 +31,7 @@ export class Timeline {
   #session: Session;
   #rows: Rows | null = null;
   #cursor = "";
-  /** Folds changed by hand are kept while a run grows. */
+  /** Whether the user changed folds, which are then kept while a run grows. */
   #touched = false;
   #strip = new Strip(this.range, () => this.repaint());
   #axis = new Axis();
@@ -61,7 +61,7 @@ export class Timeline {
     this.#listen();
   }
 
-  /** Show the rows of a trace; what is unfolded stays so. */
+  /** Show the rows of a trace; unfolded rows stay unfolded. */
   draw(trace: Trace): void {
     this.#rows = new Rows(trace, this.#rows?.open);
     if (!this.#touched) this.#rows.openDefault(ROWS_AT_FIRST);
@@ -70,7 +70,7 @@ export class Timeline {
     if (this.range.following && trace.header.run.state === "running") this.#scrollToLatest();
   }
 
-  /** Where the rows are scrolled to; out of the page they are scrolled nowhere, yet were. */
+  /** Scroll position of the rows; an element out of the page loses it. */
   get top(): number {
     return this.#top;
   }
@@ -79,7 +79,7 @@ export class Timeline {
     this.#tree.scrollTop = top;
   }
 
-  /** Follow the selection: scroll to its row, if asked by unfolding the path to it. */
+  /** Show the selection; with `reveal` unfold its path and scroll to its row. */
   mark(reveal: boolean): void {
     const { selection } = this.#session;
     if (!this.#rows || !selection) return this.repaint();
@@ -89,13 +89,13 @@ export class Timeline {
       this.#touched = true;
       this.#resized();
     } else row = this.#rows.list.find((each) => isSelected(each, selection));
-    // Keys act on what is selected, also on what was selected before there was a cursor.
+    // Keys start at the selected row.
     if (row && (reveal || !this.#cursor)) this.#cursor = row.key;
     if (row && reveal) this.#scrollTo(row, true);
     this.repaint();
   }
 
-  /** Keys of unfolded rows, to hand over to another view of the run. */
+  /** Keys of unfolded rows, for another view of the run. */
   get open(): string[] {
     return [...(this.#rows?.open ?? [])];
   }
@@ -115,7 +115,7 @@ export class Timeline {
     this.#tree.focus();
   }
 
-  /** Height in which all rows can be seen. */
+  /** Height that shows all rows. */
   get wantedHeight(): number {
     return (this.#rows?.list.length ?? 0) * ROW_HEIGHT + 56;
   }
@@ -124,7 +124,7 @@ export class Timeline {
     this.#frame ||= requestAnimationFrame(() => this.paintNow());
   }
 
-  /** Where there is no next frame: a page that is printed is as it stands. */
+  /** Paint at once: a page that is printed has no next frame. */
   paintNow(): void {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
@@ -169,7 +169,7 @@ export class Timeline {
     const pen = context(this.#canvas, plane.right, height);
     pen.fillStyle = colours.line2;
     for (const us of times)
-      // Between the ring that focus draws around the tree.
+      // Inside the focus ring of the tree.
       if (plane.x(us) >= plane.left) pen.fillRect(Math.round(plane.x(us)), 2, 1, height - 4);
     pen.save();
     pen.beginPath();
@@ -228,7 +228,7 @@ export class Timeline {
     this.#resized();
   }
 
-  /** Bring a row into view: just so while stepping, with its surroundings after a jump. */
+  /** Scroll a row into view, after a jump to the middle. */
   #scrollTo(row: Row, jump = false): void {
     const top = row.index * ROW_HEIGHT;
     const { clientHeight, scrollTop } = this.#tree;
@@ -239,7 +239,7 @@ export class Timeline {
     this.repaint();
   }
 
-  /** The row of the call that began last, or of the one that made it if that is folded. */
+  /** Scroll to the last call, or to its caller if that is folded. */
   #scrollToLatest(): void {
     const rows = this.#rows;
     if (!rows || rows.trace.n === 0) return;
@@ -257,7 +257,7 @@ export class Timeline {
       const pixels = event.deltaX || event.deltaY;
       this.#zoom(() => this.range.pan((pixels / this.#plane().width) * this.range.width));
     } else {
-      // Who scrolls by hand looks at something: the rows no longer follow what is new.
+      // Rows no longer follow a running run once the user has scrolled.
       this.range.following = false;
       return;
     }
@@ -269,7 +269,7 @@ export class Timeline {
     this.repaint();
   }
 
-  /** Over a fold, the call nearest to the pointer is meant. */
+  /** Show the tooltip of a call; of a fold that of the call nearest to the pointer. */
   #hover(event: PointerEvent): void {
     const row = this.#elements.rowAt(event);
     const x = event.clientX - this.#tree.getBoundingClientRect().left;
@@ -306,10 +306,10 @@ export class Timeline {
     if (!command || EVERYWHERE.has(command)) return;
     event.preventDefault();
     this.#leave();
-    this.#obey(command);
+    this.#run(command);
   }
 
-  #obey(command: Command): void {
+  #run(command: Command): void {
     const list = this.#rows?.list ?? [];
     const at = list.findIndex((row) => row.key === this.#cursor);
     const row: Row | undefined = list[at];

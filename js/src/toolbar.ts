@@ -1,8 +1,8 @@
-/** The line above the panes: what ran, how it ended, the legend, and the controls. */
+/** The toolbar: the run and its figures, the legend, and the controls. */
 
 import { h, setText } from "./dom.ts";
 import { count, time } from "./format.ts";
-import { phaseLegend } from "./phaselegend.ts";
+import { phaseLegend } from "./phasetable.ts";
 import { MANY_CALLS } from "./repaint.ts";
 import type { Trace } from "./trace.ts";
 import type { Run } from "./header.ts";
@@ -11,7 +11,7 @@ export interface ToolbarActions {
   filter(text: string): void;
   toggleCritical(): void;
   toggleHelp(): void;
-  /** Leave the filter for the timeline. */
+  /** Move the focus from the filter to the timeline. */
   leave(): void;
 }
 
@@ -114,7 +114,7 @@ export class Toolbar {
   }
 }
 
-/** What runs on where nobody hears of it has not ended. */
+/** Return the state of a running run, which may be saved or silent. */
 function runningWords({ saved, lost, silent }: Run): string {
   if (lost) return "the kernel is gone";
   if (silent) return `no news since ${silent}`;
@@ -125,7 +125,7 @@ function figure(number: string, noun: string, kind = ""): HTMLElement {
   return h("span", { class: kind }, h("b", {}, number), ` ${noun}`);
 }
 
-/** What the run is compared with, and how many calls are not as they were. */
+/** Return the baseline and the numbers of calls that differ. */
 function compared({ comparison }: Trace): HTMLElement[] {
   if (!comparison) return [];
   const { baseline, changed, newCalls, missingCalls, notCompared } = comparison;
@@ -134,11 +134,11 @@ function compared({ comparison }: Trace): HTMLElement[] {
     [newCalls, "new"],
     [missingCalls, "missing"],
   ];
-  const told = counts.filter(([number]) => number > 0);
+  const differing = counts.filter(([number]) => number > 0);
   return [
     h("span", {}, `vs ${time(baseline.wall)} baseline`),
-    ...told.map(([number, what]) => figure(count(number), what)),
-    ...(told.length ? [] : [h("span", {}, notCompared ? "no change known" : "no call changed")]),
+    ...differing.map(([number, what]) => figure(count(number), what)),
+    ...(differing.length ? [] : [h("span", {}, notCompared ? "no change known" : "no call changed")]),
     ...(notCompared ? [figure(count(notCompared), "not compared")] : []),
   ];
 }

@@ -1,4 +1,4 @@
-/** What the pointer is over, and where its time went. */
+/** The tooltip: a call or a model, and its phases. */
 
 import { h } from "./dom.ts";
 import { percent, time } from "./format.ts";
@@ -27,7 +27,7 @@ export class Tooltip {
     this.element.hidden = true;
   }
 
-  /** Beside the pointer, within the frame. */
+  /** Show a tip beside the pointer, inside the frame. */
   show(tip: Tip, { clientX, clientY }: MouseEvent, frame: Element): void {
     this.element.replaceChildren(...content(tip));
     this.element.hidden = false;

@@ -1,4 +1,4 @@
-/** What the rows mean: who called whom, own time, phases, the critical path. Pure. */
+/** The trace: callers and callees, own times, phases, the critical path. Pure. */
 
 import { Comparison } from "./comparison.ts";
 import { concurrency, type Steps } from "./concurrency.ts";
@@ -8,8 +8,8 @@ import type { Store } from "./store.ts";
 import { Flag, PHASES, rowOf, type Calls, type Phase } from "./wire.ts";
 
 /**
- * Where time of calls went, summed; `infer` is own time, `child` that of the calls below,
- * `between` that between the steps of an ensemble, which computes nothing.
+ * Sums of the phases of calls; `infer` is own time, `child` time in child calls, `between` time
+ * between the steps of an ensemble.
  */
 export interface PhaseSums {
   pre: number;
@@ -30,18 +30,18 @@ export class Trace {
   readonly header: Header;
   readonly calls: Calls;
   readonly n: number;
-  /** What tells models apart in every message and document of a run, whatever their order. */
+  /** Keys of the models, the same in every message and document of a run. */
   readonly modelKeys: readonly string[];
   /** Names of the models, with the version where a name alone would be ambiguous. */
   readonly names: string[];
   readonly roots: readonly number[];
   readonly duration: Float64Array;
-  /** Per call, time not covered by the calls it made. */
+  /** Time of each call that is not covered by child calls. */
   readonly own: Float64Array;
   readonly errors: number;
   /** End of the last call. */
   readonly wall: number;
-  /** The run beside an earlier one, where there is one. */
+  /** The comparison with a baseline; null for a run without one. */
   readonly comparison: Comparison | null;
   /** The calls that are only counted. */
   readonly folded: Folded;
@@ -76,17 +76,17 @@ export class Trace {
     this.folded = new Folded(this.header.run.folded ?? [], this.calls);
   }
 
-  /** The id of a call, which is how users, files and kernels name it; the call itself is a row here. */
+  /** Return the id of a call: users, files and kernels name it by its id, views by its row. */
   id(call: number): number {
     return this.calls.id[call];
   }
 
-  /** The call of an id; −1 if it is not here. */
+  /** Return the call of an id; −1 if it is not kept. */
   at(id: number): number {
     return rowOf(this.calls.id, id);
   }
 
-  /** Whether the run had a call of an id that is no longer kept, or has no row here. */
+  /** Whether a call of an id was dropped or is only counted. */
   wasDropped(id: number): boolean {
     const { calls = this.n, dropped, folded } = this.header.run;
     return id >= 0 && (id <= (dropped?.calls?.last ?? -1) || (!!folded?.length && id < calls));
@@ -104,7 +104,7 @@ export class Trace {
     return this.names[this.calls.model[call]];
   }
 
-  /** Whether the call's model has others asked, and computes nothing itself. */
+  /** Whether the call's model is an ensemble. */
   isEnsemble(call: number): boolean {
     return this.header.models[this.calls.model[call]]?.backend === "ensemble";
   }
@@ -113,7 +113,7 @@ export class Trace {
     return (this.calls.flags[call] & flag) !== 0;
   }
 
-  /** All calls that failed; looked for once, since every frame shows them. */
+  /** All failed calls, found once. */
   get failed(): readonly number[] {
     if (this.#allFailed) return this.#allFailed;
     const failed: number[] = [];
@@ -122,7 +122,7 @@ export class Trace {
     return (this.#allFailed = failed);
   }
 
-  /** Those of some calls that failed; looked for once per list. */
+  /** Return the failed ones of some calls, found once per list. */
   failedOf(calls: readonly number[]): readonly number[] {
     let known = this.#failed.get(calls);
     if (!known)
@@ -130,7 +130,7 @@ export class Trace {
     return known;
   }
 
-  /** A phase's duration, NaN where it was not recorded. */
+  /** Return the duration of a phase, NaN if it was not recorded. */
   phase(call: number, phase: Phase): number {
     return this.calls[phase][call];
   }
@@ -139,7 +139,7 @@ export class Trace {
     return this.#store.responses(this.id(call));
   }
 
-  /** Calls made by this one, in order of their start. */
+  /** Return the child calls, in order of their start. */
   children(call: number): Int32Array {
     return this.#below.subarray(this.#offsets[call], this.#offsets[call + 1]);
   }
@@ -148,14 +148,14 @@ export class Trace {
     return this.#offsets[call] === this.#offsets[call + 1];
   }
 
-  /** The callers, outermost first, without the call itself. */
+  /** Return the callers, outermost first, without the call itself. */
   ancestors(call: number): number[] {
     const path: number[] = [];
     for (let at = this.calls.parent[call]; at >= 0; at = this.calls.parent[at]) path.push(at);
     return path.reverse();
   }
 
-  /** Merged intervals in which calls made by this one ran, as start, end, start, end, … */
+  /** Return merged intervals in which child calls ran, as start, end, start, end, … */
   childIntervals(call: number): readonly number[] {
     let merged = this.#intervals.get(call);
     if (merged) return merged;
@@ -174,7 +174,7 @@ export class Trace {
     return merged;
   }
 
-  /** Calls without rows that this one made, where no other call can have made them. */
+  /** Return counted child calls that no other call can have made. */
   #countedBelow(call: number): Counted | null {
     const model = this.calls.model[call];
     const gone = this.folded.by(model);
@@ -183,7 +183,7 @@ export class Trace {
     return models.indexOf(model) === models.lastIndexOf(model) ? gone : null;
   }
 
-  /** The times during which any of some calls ran, in order. */
+  /** Return the periods in which any of some calls ran, in order. */
   merged(calls: readonly number[]): [start: number, end: number][] {
     const merged: [number, number][] = [];
     for (const call of [...calls].sort((a, b) => this.start(a) - this.start(b))) {
@@ -194,14 +194,14 @@ export class Trace {
     return merged;
   }
 
-  /** The phases of some calls, summed. */
+  /** Return the sums of the phases of some calls. */
   phases(calls: Iterable<number>): PhaseSums {
     const sums = noPhases();
     for (const call of calls) this.addPhases(sums, call);
     return sums;
   }
 
-  /** Add a call's phases to a sum. */
+  /** Add the phases of a call to sums. */
   addPhases(sums: PhaseSums, call: number): void {
     const part = (phase: Phase): number => this.calls[phase][call] || 0;
     const infer = part("compute_infer_us");
@@ -216,12 +216,12 @@ export class Trace {
     sums.post += part("post_us");
   }
 
-  /** The calls that the same `execute` of a model answered, this one among them. */
+  /** Return the calls of the same `execute`, this one included. */
   batch(call: number): readonly number[] {
     return this.executed(this.calls.model[call], this.calls.execution[call]);
   }
 
-  /** The calls that one `execute` of a model answered, in order; none of the execution 0. */
+  /** Return the calls of an execution of a model; empty for execution 0. */
   executed(model: number, execution: number): readonly number[] {
     this.#executions ??= this.#byExecution();
     return this.#executions.get(`${model} ${execution}`) ?? [];
@@ -240,7 +240,7 @@ export class Trace {
     return executions;
   }
 
-  /** The calls that determined the wall time: from the last-ending child backwards. */
+  /** The calls that determine the wall time, from the last-ending child backwards. */
   get critical(): Set<number> {
     if (this.#critical) return this.#critical;
     const path = new Set<number>();
@@ -257,7 +257,7 @@ export class Trace {
     return (this.#critical = path);
   }
 
-  /** How many calls that wait for no other call ran at once. */
+  /** Concurrency of the calls without child calls. */
   get concurrency(): Steps {
     if (this.#concurrency) return this.#concurrency;
     const leaves = Array.from({ length: this.n }, (_, call) => call).filter((call) =>

@@ -8,23 +8,23 @@ import type { ViewState } from "./viewstate.ts";
 import type { Header } from "./header.ts";
 import { Store } from "./store.ts";
 
-/** What the page knows of a run: the way to its kernel, and what its last view looked like. */
+/** What the page knows of a run: its model and rows, and the state of its last view. */
 interface Known {
   model: WidgetModel;
   mount: typeof mount;
   store: Store;
   live: Live;
-  /** Those that are where documents are. */
+  /** Views in the hosts of documents. */
   views: LiveView[];
   state?: () => ViewState | undefined;
 }
 
 type Registry = Map<string, Known>;
 
-/** The page is told when it knows of a run's kernel. */
+/** Event of the page when the kernel of a run is registered. */
 const REGISTERED = "blsnb-registered";
 
-/** A finished run in its host, and how to give it what could not be decoded at once. */
+/** A run in its host; `complete` shows the rest when it is decoded. */
 interface Mounted {
   complete(store: Store): void;
   dispose(): void;
@@ -36,9 +36,9 @@ const mounted = new WeakMap<HTMLElement, Mounted>();
 /**
  * Draw a run into the host; returns how to remove it. On failure the host stays as it was.
  *
- * Called without header and buffer it draws what the live view left behind, if there was one: nothing is
- * decoded, so the page shows one in place of the other. Called again it takes the rest. A live view whose
- * output is made anew goes on there, while the run goes on and when it has ended.
+ * Without header and buffer it draws the rows of the live view, if there was one. Nothing is decoded,
+ * so the document replaces the view before the page is painted. A second call adds the rest. A live view
+ * whose output was replaced continues in the new host.
  */
 export function mount(
   host: HTMLElement,
@@ -47,9 +47,9 @@ export function mount(
 ): () => void {
   const known = registry().get(header?.run?.id ?? host.dataset.run ?? "");
   let shown = mounted.get(host);
-  // What was saved while the run went on is older than what the page knows.
+  // The page has newer rows than a document that was saved while the run executed.
   if (known && header?.run?.state === "running") header = undefined;
-  // What was saved in a notebook, before its kernel was found alive.
+  // The document was drawn before the page found the kernel.
   if (known?.live.isRunning && shown && !shown.isLive) {
     shown.dispose();
     shown = undefined;
@@ -63,7 +63,7 @@ export function mount(
   return shown.dispose;
 }
 
-/** Put the live view here whose place is gone; a new one if the run goes on. */
+/** Move a live view without a host here; create one if the run still executes. */
 function place(host: HTMLElement, known: Known): Mounted | undefined {
   const { live, model, views } = known;
   let view = views.find(({ isLeft }) => isLeft);
@@ -91,7 +91,7 @@ function place(host: HTMLElement, known: Known): Mounted | undefined {
 
 function draw(host: HTMLElement, store: Store, known: Known | undefined): Mounted {
   const kernel = known ? new Kernel(known.model) : null;
-  // A comparison can ask the kernel for the run's tensors; what was looked at was something else.
+  // A comparison uses the kernel of the run, but not the state of its view.
   const same = store.baseline ? undefined : known;
   const state = same?.state?.();
   const frame = new Frame({ store, kernel, state, onSelect: same && selectedIn(same.model) });
@@ -116,9 +116,9 @@ function draw(host: HTMLElement, store: Store, known: Known | undefined): Mounte
 }
 
 /**
- * After a reload documents are drawn before the page has asked the kernel for its widgets.
+ * Connect a document that was drawn before its kernel was registered, as after a reload.
  *
- * Nobody tells a document that its output was removed: the page must not keep its frame alive.
+ * A document is not notified when its output is removed, so the page must not keep its frame alive.
  */
 function connectLater(frame: Frame, { header, baseline }: Store): () => void {
   const waiting = new WeakRef(frame);
@@ -135,7 +135,7 @@ function connectLater(frame: Frame, { header, baseline }: Store): () => void {
   return stop;
 }
 
-/** JupyterLab keeps room beside HTML that it does not keep beside widgets: a view would jump. */
+/** Cover the margin that JupyterLab has beside HTML, but not beside widgets. */
 function widen(host: HTMLElement): void {
   const parent = host.parentElement;
   if (parent?.classList.contains("jp-RenderedHTMLCommon"))
@@ -144,7 +144,7 @@ function widen(host: HTMLElement): void {
 
 const lives = new WeakMap<WidgetModel, Live>();
 
-/** The rows belong to the model: they are received before there is a view, and after. */
+/** Receive rows for the model, with or without a view. */
 function initialize({ model }: { model: WidgetModel }): () => void {
   const live = new Live(model);
   lives.set(model, live);
@@ -161,7 +161,7 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
   const found = liveOf(model);
   const live = found ?? new Live(model);
   const view = new LiveView(live, model, el);
-  /** For the document, which may come before this view goes or after. */
+  /** Keep the state for the document, which may be drawn before this view is removed, or after. */
   const remember = (state: () => ViewState | undefined): void => {
     const known = registry().get(live.store.header.run.id);
     if (known) known.state = state;
@@ -177,7 +177,7 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
   };
 }
 
-/** The model's rows; anywidget hands a new proxy of the model to each hook, so also by run. */
+/** Return the rows of a model, else by run: anywidget passes another proxy to each hook. */
 function liveOf(model: WidgetModel): Live | undefined {
   return lives.get(model) ?? registry().get(String(model.get("run_id")))?.live;
 }
@@ -191,7 +191,7 @@ function register(live: Live): void {
   globalThis.dispatchEvent(new Event(REGISTERED));
 }
 
-/** One per page, also when several copies of this code are in it. */
+/** Return the registry of the page, which all copies of this code share. */
 function registry(): Registry {
   const page = globalThis as unknown as Record<symbol, Registry | undefined>;
   return (page[Symbol.for("blsnb")] ??= new Map());

@@ -1,11 +1,11 @@
-/** The part of the call graph that its pane shows: fitted, zoomed, dragged. */
+/** The part of the call graph in its pane: fitted, zoomed or dragged. */
 
 import { h, svg } from "./dom.ts";
 
-/** Below this scale secondary text goes and names grow. */
+/** Scale below which only names are shown, and larger. */
 const FAR = 0.62;
 const [SMALLEST, LARGEST] = [0.2, 3];
-/** Room around the whole graph, and above the legend below it. */
+/** Room around the whole graph, and above the legend. */
 const [BESIDE, LEAST_TOP, ABOVE_LEGEND] = [32, 8, 9];
 
 interface Size {
@@ -20,7 +20,7 @@ export class Viewport {
   #scale = 1;
   #at = { x: 0, y: 0 };
 
-  /** `fit` shows the whole graph, whose size it knows. */
+  /** `fit` shows the whole graph. */
   constructor(content: SVGGElement, label: string, fit: () => void) {
     this.#content = content;
     this.svg = svg("svg", { role: "group", "aria-label": label }, content);
@@ -30,7 +30,7 @@ export class Viewport {
     this.svg.addEventListener("pointerdown", (event) => this.#drag(event));
   }
 
-  /** Show all of a graph in a pane, clear of the legend, so high, at its lower edge. */
+  /** Fit a graph in a pane, above a legend of a height. */
   fit(graph: Size, pane: Size, legend: number): void {
     const height = pane.height - ABOVE_LEGEND - legend;
     const across = (pane.width - BESIDE) / graph.width;
@@ -39,7 +39,7 @@ export class Viewport {
     this.#show(scale, (pane.width - graph.width * scale) / 2, top);
   }
 
-  /** The plain wheel belongs to the page. */
+  /** Zoom by the wheel with Ctrl or ⌘; the plain wheel scrolls the page. */
   #wheel(event: WheelEvent): void {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
@@ -59,7 +59,7 @@ export class Viewport {
     this.svg.addEventListener("pointercancel", end, { once: true });
   }
 
-  /** What is at a place of the pane stays there. */
+  /** Zoom around a position of the pane. */
   #zoom(factor: number, x = this.svg.clientWidth / 2, y = this.svg.clientHeight / 2): void {
     const scale = Math.min(LARGEST, Math.max(SMALLEST, this.#scale * factor));
     const ratio = scale / this.#scale;

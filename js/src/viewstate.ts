@@ -1,4 +1,4 @@
-/** What one view of a run hands over to the next, and how it is found again among other rows. Pure. */
+/** The state that one view of a run hands over to the next. Pure. */
 
 import type { Hover, Selection } from "./session.ts";
 import type { Trace } from "./trace.ts";
@@ -12,17 +12,17 @@ export interface ViewState {
   filter: string;
   critical: boolean;
   sizes: Sizes;
-  /** How far the rows are scrolled. */
+  /** Scroll position of the rows. */
   top: number;
 }
 
-/** Of the panes that were dragged, in pixels. */
+/** Sizes of panes that the user has set, in pixels. */
 export interface Sizes {
   graph: number | null;
   side: number | null;
 }
 
-/** A selection by what does not change when calls are dropped: ids of calls, keys of models. */
+/** A selection by ids of calls and keys of models, which stay when calls are dropped. */
 export type Held =
   | { kind: "call" | "dropped"; id: number }
   | { kind: "model"; model: string }
@@ -55,7 +55,7 @@ export function held(trace: Trace, selection: Selection | null): Held | null {
   }
 }
 
-/** The same selection in another trace of the run; null where nothing of it is there. */
+/** Return the same selection in another trace of the run; null if it has none of it. */
 export function found(trace: Trace, sought: Held | null): Selection | null {
   switch (sought?.kind) {
     case undefined:
@@ -86,7 +86,7 @@ export function found(trace: Trace, sought: Held | null): Selection | null {
   }
 }
 
-/** What the pointer is over, in another trace of the run. */
+/** Return what is hovered, in another trace of the run. */
 export function hoveredIn(trace: Trace, before: Trace, over: Hover | null): Hover | null {
   if (!over || trace === before) return over;
   if ("call" in over) {

@@ -37,7 +37,7 @@ export type Phase = (typeof PHASES)[number];
 
 /** One array per column, all of one length. */
 export interface Calls extends Record<Phase, Float32Array> {
-  /** Number of the call in its run; never reassigned, so there may be gaps. In ascending order. */
+  /** Ids in ascending order; they are never reassigned, so there may be gaps. */
   id: Int32Array;
   /** Row of the caller, −1 for a client request. */
   parent: Int32Array;
@@ -48,14 +48,14 @@ export interface Calls extends Record<Phase, Float32Array> {
   start_us: Float64Array;
   line: Uint32Array;
   execution: Uint32Array;
-  /** How many requests that was for, those of other runs too. */
+  /** Number of requests of the execution, other runs included. */
   batch: Uint32Array;
-  /** Of copies between the host and a device; 0 where there was none. */
+  /** Sums of the copies between host and device. */
   copy_bytes: Float64Array;
   copy_us: Float32Array;
 }
 
-/** As they are sent, and kept here: a caller is named by its id. */
+/** Columns and types; callers are ids here. */
 export const LAYOUT: readonly [keyof Calls, keyof typeof ARRAYS][] = [
   ["id", "i4"],
   ["parent", "i4"],
@@ -72,7 +72,7 @@ export const LAYOUT: readonly [keyof Calls, keyof typeof ARRAYS][] = [
   ["copy_us", "f4"],
 ];
 
-/** A buffer of its own: sockets hand out views at odd offsets, typed arrays need aligned ones. */
+/** Return an aligned copy: sockets have views at odd offsets, typed arrays need aligned ones. */
 export function ownBuffer(data: ArrayBuffer | ArrayBufferView): ArrayBuffer {
   if (data instanceof ArrayBuffer) return data;
   const copy = new Uint8Array(data.byteLength);
@@ -80,14 +80,14 @@ export function ownBuffer(data: ArrayBuffer | ArrayBufferView): ArrayBuffer {
   return copy.buffer;
 }
 
-/** One column of a message. */
+/** Return a column of a message. */
 export function column(buffer: ArrayBuffer, [dtype, offset, count]: Column): Numbers {
   const ArrayType = ARRAYS[dtype as keyof typeof ARRAYS];
   if (!ArrayType) throw new Error(`column of unknown type ${dtype}`);
   return new ArrayType(buffer, offset, count);
 }
 
-/** The row of an id among ascending ones; −1 if it is not there. */
+/** Return the row of an id in ascending ids; −1 if it is missing. */
 export function rowOf(ids: Int32Array, id: number): number {
   if (ids[id] === id) return id;
   let [low, high] = [0, ids.length - 1];

@@ -2,9 +2,9 @@
 
 import { test } from "node:test";
 
-import { Story } from "./drawing.ts";
+import { same, Story } from "./drawing.ts";
 import { call, encode, model, Packer, type Call } from "./fixture.ts";
-import { nextFrame, point, press } from "./page.ts";
+import { nextFrame, penOf, point, press } from "./page.ts";
 import { View } from "./shown.ts";
 import type { Header, Run } from "../src/header.ts";
 import { Store } from "../src/store.ts";
@@ -59,6 +59,7 @@ test("a batch shows who was in it, why it left, and why not before", () => {
     ...[10, 20, 30, 40, 50].map((at, k) =>
       call(0, 1, at, { queue_us: 50, compute_infer_us: 200, execution: k < 4 ? 3 : 4, batch: k < 4 ? 6 : 1 }),
     ),
+    ...Array.from({ length: 10 }, (_, k) => call(0, 2, 60 + k, { execution: 9, batch: 10 })),
   ];
   const view = shown(calls, {
     models: MODELS,
@@ -78,6 +79,10 @@ test("a batch shows who was in it, why it left, and why not before", () => {
     view.click(view.row("reader", number));
     story.step(`click on call ${number}`);
   }
+  view.click(view.row("writer").querySelector<HTMLElement>(".triangle")!);
+  view.click(view.row("writer", 1));
+  story.step("click on the first of ten calls in a batch");
+  view.click(view.row("reader", 5));
   view.click(view.button("see reader, call 1"));
   story.step("click on its link to another batch");
   story.equals("batch");
@@ -163,7 +168,7 @@ test("calls that were dropped, and a run that is not over, say so", () => {
   view.frame.selectCall(99);
   nextFrame();
   story.step("select call 99, which there never was");
-  view.frame.learn({});
+  view.frame.noteDropped({});
   nextFrame();
   story.step("nothing is dropped after all");
   story.equals("dropped");
@@ -239,8 +244,38 @@ test("rows out of view have no elements, and scrolling brings them", () => {
     nextFrame();
     story.step(`press ${key}: scrolled to ${tree.scrollTop}`);
   }
+  press(tree, "Home");
+  for (let row = 1; row <= 15; row++) press(tree, "ArrowDown");
+  story.step(`15 times down: scrolled to ${tree.scrollTop}`);
+  view.frame.selectCall(38);
+  nextFrame();
+  story.step(`Python selects call 38: scrolled to ${tree.scrollTop}`);
   tree.scrollTop = 330;
   point(tree, "scroll");
   story.step("scroll to 330");
   story.equals("scroll");
+});
+
+test("the time axis has round times of the unit that fits, however far it is zoomed", () => {
+  const times: string[] = [];
+  for (const us of [50, 4000, 3e6]) {
+    const calls = [call(-1, 0, 0, { compute_infer_us: us }), call(0, 1, us / 3, { compute_infer_us: us / 2 })];
+    const view = shown(calls, { models: MODELS, run: run() });
+    const tree = view.find(".tree");
+    const axis = penOf(view.find("canvas.axis") as HTMLCanvasElement);
+    for (let step = 0; step <= 40; step++) {
+      if (step % 5 === 0) times.push(axis.painted.filter((line) => line.startsWith("text")).join("; "));
+      press(tree, "+");
+    }
+  }
+  same(times, "axis");
+});
+
+test("a long chain of models is drawn from left to right", () => {
+  const calls = [call(-1, 0, 0, { compute_infer_us: 9000 })];
+  for (let k = 1; k < 9; k++) calls.push(call(k - 1, k, 10 * k, { compute_infer_us: 8000 - 100 * k }));
+  calls.push(call(7, 9, 8500), call(9, 9, 8501));
+  const models = Array.from({ length: 10 }, (_, k) => model(`m${k}`));
+  const view = shown(calls, { models, run: run() });
+  new Story(view.find(".callgraph"), { whole: true }).equals("right");
 });

@@ -66,6 +66,7 @@ test("each kind of tensor has its preview: numbers, heatmap, image, strings, not
     entry("IMAGE", { datatype: "UINT8", shape: [3, 64, 48, 3], preview: picture, grid: heat }),
     entry("TEXT", { datatype: "BYTES", preview: { kind: "text", strings: ["a", "b\u202e"], count: 9 } }),
     entry("NO TEXT", { datatype: "BYTES", preview: { kind: "text", strings: [], count: 0 } }),
+    entry("NAN", { preview: grid(small, { low: null, high: null, rows: 3, columns: 2, of: [3, 2] }) }),
     entry("GONE", { evicted: true }),
     entry("EMPTY", { byte_size: 0, shape: [0] }),
     entry("LATER", { response: 2 }),

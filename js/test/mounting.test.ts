@@ -181,3 +181,22 @@ test("a host of JupyterLab is made as wide as its output", () => {
 
   assert.equal(host.style.marginRight, "-12px");
 });
+
+test("a document that was saved while its run executed gives way to the live view", () => {
+  const host = newHost("run-i");
+  const { header, buffer } = encoded("run-i", "running", RUNNING);
+  view.mount(host, { ...header, run: { ...header.run, saved: true } }, buffer);
+  nextFrame();
+  assert.ok(title(host).endsWith("still running when saved"));
+  const live = new FakeModel({ run_id: "run-i", selected: -1 });
+  const stop = widget.initialize({ model: live });
+  live.receive(...snapshot(encoded("run-i", "running", RUNNING)));
+  view.mount(host);
+  nextFrame();
+  const shown = host.querySelector(".blsnb-view");
+  assert.ok(title(host).endsWith("modelsrunning"));
+  view.mount(host);
+  nextFrame();
+  assert.ok(host.querySelector(".blsnb-view") === shown);
+  stop();
+});

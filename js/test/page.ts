@@ -67,7 +67,9 @@ for (const [name, side] of [
   });
 window.Element.prototype.getBoundingClientRect = function (this: Element): DOMRect {
   const [width, height] = sizeOf(this);
-  return { x: 0, y: 0, left: 0, top: 0, width, height, right: width, bottom: height } as DOMRect;
+  const [left, top] = [7, 5];
+  const rest = { width, height, right: left + width, bottom: top + height };
+  return { x: left, y: top, left, top, ...rest } as DOMRect;
 };
 window.Element.prototype.setPointerCapture = () => undefined;
 window.Element.prototype.releasePointerCapture = () => undefined;

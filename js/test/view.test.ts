@@ -146,8 +146,12 @@ test("the pointer shows what it is over, zooms, pans and moves borders", () => {
       press(splitter, key);
       story.step(`press ${key} on it`);
     }
-    point(splitter, "dblclick");
-    story.step("double click on it");
+    for (const [x, y] of [[0, 0], [1000, 900]] as const) {
+      point(splitter, "pointerdown", 500, 300);
+      point(splitter, "pointermove", x, y);
+      point(splitter, "pointerup", x, y);
+      story.step(`drag it to ${x} ${y}`);
+    }
   }
   story.equals("pointer");
 });

@@ -1,4 +1,4 @@
-"""How servers are asked over gRPC: Triton, and blsnb where a session wants it."""
+"""gRPC requests of conformance tests to Triton and to blsnb."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .targets import Answer, Failure, Request, Value
 
 
 class OverGrpc:
-    """Asks a server by its service stub, and reads what it answers."""
+    """Sends requests to a server, and reads its responses."""
 
     stub: Any
 
@@ -23,11 +23,11 @@ class OverGrpc:
         raise NotImplementedError
 
     def infer(self, request: Request) -> Answer:
-        """Send one request and wait for its answer."""
+        """Send one request and wait for its response."""
         return self.infer_together([request])[0]
 
     def infer_together(self, requests: Sequence[Request]) -> list[Answer]:
-        """Send all requests before waiting for the first answer."""
+        """Send all requests before waiting for the first response."""
         call = self.stub.ModelInfer.future
         futures = [
             call(message(request), timeout=request.deadline_s) for request in requests
@@ -55,7 +55,7 @@ class OverGrpc:
             return list(pool.map(self.stream, requests))
 
     def streamed(self, reply: pb.ModelStreamInferResponse) -> Answer:
-        """Return what a response of a stream says."""
+        """Return the content of a response on a stream."""
         said = reply.infer_response.parameters.get("triton_final_response")
         final = None if said is None else said.bool_param
         if reply.error_message:
@@ -65,14 +65,14 @@ class OverGrpc:
         return replace(self.answer_of(reply.infer_response), final=final)
 
     def outcome(self, future: Any) -> Answer:
-        """Wait for a call, and return what it answers."""
+        """Wait for a call, and return its response or error."""
         try:
             return self.answer_of(future.result())
         except grpc.RpcError as error:
             return Answer(error=self.failure(error))
 
     def answer_of(self, reply: pb.ModelInferResponse) -> Answer:
-        """Return what a response says."""
+        """Return the content of a response."""
         pairs = zip(reply.outputs, reply.raw_output_contents, strict=True)
         outputs = {
             output.name: Value(output.datatype, tuple(output.shape), data)
@@ -81,7 +81,7 @@ class OverGrpc:
         return Answer(outputs)
 
     def failure(self, error: Any) -> Failure:
-        """Return an error as gRPC tells it."""
+        """Return the status and the details of an error."""
         text = self.normalised(error.details() or "")
         # gRPC's own words for one thing.
         text = text.replace("Stream removed (Deadline Exceeded)", "Deadline Exceeded")
@@ -89,7 +89,7 @@ class OverGrpc:
 
 
 def message(request: Request) -> pb.ModelInferRequest:
-    """Return a request as it goes over the wire, unchecked."""
+    """Return a request message, unchecked."""
     built = pb.ModelInferRequest(
         model_name=request.model, model_version=request.version, id=request.id
     )
@@ -105,7 +105,7 @@ def message(request: Request) -> pb.ModelInferRequest:
 
 
 def put(parameter: pb.InferParameter, given: bool | int | str) -> None:
-    """Store a request parameter under the kind that its Python type names."""
+    """Store a request parameter in the field of its Python type."""
     if isinstance(given, bool):
         parameter.bool_param = given
     elif isinstance(given, int):

@@ -1,4 +1,4 @@
-"""Servers of their own, asked over HTTP: a real one, and blsnb behind its end point."""
+"""HTTP requests of conformance tests to Triton and to blsnb."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class End:
     _there: set[str] = field(default_factory=set)
 
     def ask(self, ask: Ask, port: int = 0) -> list[Any]:
-        """Return status, type, and what was said; of JSON the value."""
+        """Return status, content type and body; the value of a JSON body."""
         body, headers = ask.encoded()
         verb = ask.verb or ("GET" if body is None else "POST")
         connection = http.client.HTTPConnection(HOST, port or self.port, timeout=CALL_S)
@@ -91,11 +91,11 @@ class End:
             return text if text.isprintable() or "data:" in text else "<bytes>"
 
     def each(self, asks: Sequence[Ask]) -> list[Any]:
-        """Return the answers to requests, in order."""
+        """Return the responses to requests, in order."""
         return [self.ask(each) for each in asks]
 
     def have(self, *models: str) -> End:
-        """Load models that are not there yet."""
+        """Load models that are not loaded yet."""
         for model in models:
             if model not in self._there:
                 self.place(model)
@@ -108,7 +108,7 @@ class End:
 
     @property
     def key(self) -> str:
-        """A name for a shared memory object, of nobody else."""
+        """Return a unique name for a shared memory object."""
         return f"blsnb-test-{self.port}"
 
     def write(self, model: str, config: str, source: str) -> None:
@@ -120,7 +120,7 @@ class End:
         self.have(model)
 
     def forget(self, model: str) -> None:
-        """Take note that a model is not loaded any more."""
+        """Note that a model is no longer loaded."""
         self._there.discard(model)
 
     def place(self, model: str) -> None:

@@ -20,12 +20,12 @@ WAIT_S = 60.0
 
 
 def values(result: Any, name: str = "Y") -> list[Any]:
-    """Return an output as JSON can keep it."""
+    """Return an output as a JSON value."""
     return result.as_numpy(name).tolist()
 
 
-def seen(result: Any, error: Any) -> list[Any]:
-    """Return what a callback was called with."""
+def callback_arguments(result: Any, error: Any) -> list[Any]:
+    """Return the arguments of a callback."""
     if error is not None:
         return ["error", str(error)]
     response = result.get_response()
@@ -37,9 +37,11 @@ def seen(result: Any, error: Any) -> list[Any]:
 def stream(
     client: Any, expected: int, *requests: dict[str, Any], **options: Any
 ) -> list[Any]:
-    """Send requests on a stream, and wait for so many responses."""
+    """Send requests on a stream, and wait for a number of responses."""
     replies: queue.Queue[list[Any]] = queue.Queue()
-    client.start_stream(lambda result, error: replies.put(seen(result, error)))
+    client.start_stream(
+        lambda result, error: replies.put(callback_arguments(result, error))
+    )
     for request in requests:
         client.async_stream_infer(**{"inputs": given(1), **request}, **options)
     answers = [replies.get(timeout=WAIT_S) for _ in range(expected)]
@@ -49,7 +51,7 @@ def stream(
 
 
 def test_a_request_is_answered(agree, beside):
-    """Synchronously, with an id and only the outputs that are asked for."""
+    """Synchronously, with an id and only the requested outputs."""
 
     def case(target):
         with connected(beside(target), "same") as client:
@@ -64,7 +66,7 @@ def test_a_request_is_answered(agree, beside):
 
 
 def test_requests_are_answered_by_callback(agree, beside):
-    """Each with its own answer, in whatever order."""
+    """Each with its own response, in any order."""
 
     def case(target):
         with connected(beside(target), "same") as client:
@@ -77,7 +79,7 @@ def test_requests_are_answered_by_callback(agree, beside):
                     lambda result, error, told=told: told.put((result, error)),
                 )
                 waiting.append(told)
-            return [seen(*told.get(timeout=WAIT_S)) for told in waiting]
+            return [callback_arguments(*told.get(timeout=WAIT_S)) for told in waiting]
 
     agree(case)
 
@@ -95,7 +97,7 @@ def test_coroutines_are_answered(agree, beside):
                     yield {"model_name": "net_same", "inputs": given(number)}
 
             async for result, error in client.stream_infer(requests()):
-                answers.append(seen(result, error))
+                answers.append(callback_arguments(result, error))
             return answers
 
     def case(target):
@@ -106,7 +108,7 @@ def test_coroutines_are_answered(agree, beside):
 
 
 def test_a_stream_answers_in_order(agree, beside):
-    """Of a model that answers each request once, however long one takes."""
+    """A model that responds once to each request; some take longer."""
 
     def case(target):
         with connected(beside(target), "slow") as client:
@@ -121,7 +123,7 @@ def test_a_stream_answers_in_order(agree, beside):
 
 @pytest.mark.parametrize("flag", [True, False], ids=["asked for", "not asked for"])
 def test_a_decoupled_stream_has_final_flags(agree, beside, flag):
-    """That of the end alone only where the client wants it."""
+    """A final flag without outputs only if the client requests it."""
 
     def case(target):
         with connected(beside(target), "each") as client:
@@ -148,7 +150,7 @@ def test_no_response_is_only_a_flag(agree, beside):
 
 
 def test_a_stream_goes_on_after_a_refusal(agree, beside):
-    """Which is in its place among the answers."""
+    """The error is in its place among the responses."""
 
     def case(target):
         with connected(beside(target), "same") as client:
@@ -180,7 +182,7 @@ def test_sequences_interleave_on_a_stream(agree, beside):
 
 
 def test_texts_are_bytes(agree, beside):
-    """Also those that are empty, or no UTF-8."""
+    """Even empty ones, and those that are not UTF-8."""
 
     def case(target):
         with connected(beside(target), "same_string") as client:
@@ -194,7 +196,7 @@ def test_texts_are_bytes(agree, beside):
 
 
 def test_bf16_travels(agree, beside):
-    """As the client has it: NumPy has no such type."""
+    """In the form of the client: NumPy has no such type."""
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
 
     def case(target):
@@ -207,7 +209,7 @@ def test_bf16_travels(agree, beside):
 
 
 def test_shared_memory_takes_inputs_and_outputs(agree, beside):
-    """A region holds both; what is registered is told."""
+    """A region holds both; the status lists it."""
 
     def case(target):
         key = f"/blsnb_{os.getpid()}_{target.name}"
@@ -236,7 +238,7 @@ def test_shared_memory_takes_inputs_and_outputs(agree, beside):
 
 
 def test_the_largest_elements_are_classes(agree, beside):
-    """With labels of a file, for each row of a batch, and of an ensemble's model."""
+    """With labels of a file, for each row of a batch, and through an ensemble."""
 
     def case(target):
         with connected(beside(target), "same", "batched", "ensemble") as client:
@@ -254,7 +256,7 @@ def test_the_largest_elements_are_classes(agree, beside):
 
 
 def test_a_client_that_leaves_is_told_so(agree, beside):
-    """At its deadline, or when it cancels."""
+    """At its deadline, or after a cancellation."""
 
     def case(target):
         with connected(beside(target), "slow") as client:

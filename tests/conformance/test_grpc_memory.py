@@ -1,4 +1,4 @@
-"""Shared memory of gRPC's clients: what is registered, and what a request may name."""
+"""Shared memory over gRPC: registered regions, and the parts that requests name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ IN_MEMORY = {
 
 
 def test_inputs_and_outputs_in_shared_memory(agree, beside):
-    """Each part must be there, and be described by parameters of the right types."""
+    """Each part must exist, with parameters of the right types."""
 
     def case(target):
         key = f"/blsnb_texts_{os.getpid()}_{target.name}"
@@ -71,7 +71,7 @@ def parts(change: dict[str, Any]) -> list[pb.ModelInferRequest]:
 
 
 def test_shared_memory_goes_with_little_else(agree, beside):
-    """Neither with contents nor with classes; a part alone is none."""
+    """Neither with contents nor with classes; a region needs a size."""
 
     def case(target):
         part = {REGION: "unknown", SIZE: 8}
@@ -93,7 +93,7 @@ def test_shared_memory_goes_with_little_else(agree, beside):
 
 
 def test_regions_are_registered(agree, beside):
-    """System shared memory alone: the server has no graphics card."""
+    """System shared memory only: the server has no GPU."""
 
     def case(target):
         found = []

@@ -1,4 +1,4 @@
-"""tritonclient's model control over gRPC, and what it is told of models."""
+"""tritonclient's model control and metadata over gRPC."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_models_are_loaded_and_unloaded(agree, beside):
 
 
 def test_a_load_that_fails_says_why(agree, beside):
-    """As far as Triton does."""
+    """With as many details as Triton's error."""
 
     def case(target):
         found = []
@@ -60,7 +60,7 @@ def test_a_load_that_fails_says_why(agree, beside):
 
 
 def test_the_server_describes_itself_and_its_models(agree, beside):
-    """Configuration, metadata, statistics: what is not measured agrees."""
+    """Configuration, metadata and statistics agree, except for measured times."""
 
     def case(target):
         with connected(beside(target), "described") as client:
@@ -80,7 +80,7 @@ def test_the_server_describes_itself_and_its_models(agree, beside):
 
 
 def counted(client, name, requests):
-    """Return the statistics of a model; Triton counts a little after it answers."""
+    """Return the statistics of a model, once Triton has counted a response."""
 
     def rows():
         return client.get_inference_statistics(name).model_stats
@@ -90,7 +90,7 @@ def counted(client, name, requests):
 
 
 def test_what_is_counted_of_requests_agrees(agree, beside):
-    """The durations are measured, the numbers are not."""
+    """Durations are measured, counts are equal."""
 
     def case(target):
         with connected(beside(target), "counted") as client:
@@ -105,7 +105,7 @@ def test_what_is_counted_of_requests_agrees(agree, beside):
 
 
 def test_the_index_has_a_row_for_each_version(agree, beside):
-    """Of the models that are there; those that serve have a state."""
+    """Of all models in the repository; loaded ones have a state."""
 
     def case(target):
         with connected(beside(target), "same") as client:
@@ -119,7 +119,7 @@ def test_the_index_has_a_row_for_each_version(agree, beside):
 @rows("r3.2/non-numeric-version-in-url")
 @pytest.mark.parametrize("version", ["abc", "-1", "9", "0", "-x"])
 def test_a_version_that_is_none_is_refused(agree, beside, version):
-    """By whatever asks for it."""
+    """By every call that takes a version."""
 
     def case(target):
         with connected(beside(target), "same") as client:
@@ -141,5 +141,5 @@ def test_a_version_that_is_none_is_refused(agree, beside, version):
 
 
 def test_the_models_of_these_flows_are_complete():
-    """So a beside server loads them."""
+    """So that a real server can load them."""
     assert "dims" in config("same_int8")

@@ -1,4 +1,4 @@
-"""How Triton would trace and log, as gRPC tells it and changes it."""
+"""Trace and log settings over gRPC."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .served_models import line
 
 
 def trace(wire: Line, settings: Mapping[str, Sequence[str]], model: str = "") -> Any:
-    """Change how is traced; return what is in force."""
+    """Change the trace settings; return those in force."""
     asked = pb.TraceSettingRequest(model_name=model)
     for name, values in settings.items():
         asked.settings[name].value.extend(values)
@@ -53,7 +53,7 @@ TRACE = {
 )
 @pytest.mark.parametrize("name", TRACE)
 def test_trace_settings_are_kept(agree, beside, name):
-    """Or refused, in Triton's words."""
+    """Invalid ones are refused with Triton's text."""
 
     def case(target):
         with line(beside(target), "same") as wire:
@@ -66,7 +66,7 @@ def test_trace_settings_are_kept(agree, beside, name):
 
 @rows("r5.2/model-specific-unknown-model")
 def test_a_model_has_trace_settings_of_its_own(agree, beside):
-    """An unknown one has none, whatever else is wrong."""
+    """An unknown model has none, whatever else is wrong."""
 
     def case(target):
         with line(beside(target), "same") as wire:
@@ -98,7 +98,7 @@ LOG = {
 
 @pytest.mark.parametrize("name", LOG)
 def test_log_settings_are_kept(agree, beside, name):
-    """Or refused, in Triton's words."""
+    """Invalid ones are refused with Triton's text."""
 
     def log(wire: Line, settings: Mapping[str, Any]) -> Any:
         asked = pb.LogSettingsRequest()

@@ -1,4 +1,4 @@
-"""What gRPC's end point itself checks, says and keeps, to the letter."""
+"""Checks and error texts of gRPC's end point."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CONTENTS = {
 
 @pytest.mark.parametrize("name", CONTENTS)
 def test_explicit_contents(agree, beside, name):
-    """They are taken in place of raw ones, if they are of the input's type."""
+    """They replace raw contents, if the field is that of the datatype."""
     contents, more = CONTENTS[name]
 
     def case(target):
@@ -58,7 +58,7 @@ OF_TYPES = {
 
 
 def test_explicit_contents_of_every_type(agree, beside):
-    """Of a number that is too large the lowest bytes are kept."""
+    """The lowest bytes are kept of a number that is too large."""
 
     def case(target):
         found = []
@@ -75,7 +75,7 @@ def test_explicit_contents_of_every_type(agree, beside):
 
 
 def test_raw_contents_must_be_there(agree, beside):
-    """One for each input, of the size that its shape says; more are ignored."""
+    """One for each input, with the size of its shape; more are ignored."""
 
     def case(target):
         more = request("net_same", **TWO)
@@ -111,7 +111,7 @@ def test_raw_contents_must_be_there(agree, beside):
     ],
 )
 def test_parameters_have_types(agree, beside, name):
-    """Those with a place of their own; of the others the model is told."""
+    """Those that are fields of the request; the model receives the others."""
 
     def case(target):
         with line(beside(target), "told") as wire:
@@ -122,7 +122,7 @@ def test_parameters_have_types(agree, beside, name):
 
 
 def test_a_correlation_id_has_an_end(agree, beside):
-    """After 128 characters."""
+    """At most 128 characters."""
 
     def case(target):
         with line(beside(target), "told") as wire:
@@ -137,7 +137,7 @@ def test_a_correlation_id_has_an_end(agree, beside):
 
 
 def test_classes_are_counted(agree, beside):
-    """From one on, by an integer."""
+    """By a positive integer."""
 
     def case(target):
         counts = [1, 2, 9, 0, *KINDS]
@@ -152,7 +152,7 @@ def test_classes_are_counted(agree, beside):
 
 
 def test_classes_are_of_numbers(agree, beside):
-    """Which of equal ones comes first is said by their index."""
+    """Equal elements are in the order of their index."""
 
     def case(target):
         values = {
@@ -203,7 +203,7 @@ STREAMED = {
 
 @pytest.mark.parametrize("name", STREAMED)
 def test_messages_of_a_stream(agree, beside, name):
-    """What is in them, and what is left out."""
+    """Fields that are set, and fields that are not."""
 
     def case(target):
         with line(beside(target), "same", "each", "sum") as wire:
@@ -213,7 +213,7 @@ def test_messages_of_a_stream(agree, beside, name):
 
 
 def test_what_is_no_request(agree, beside):
-    """Bytes that cannot be read, methods that are not there; and gRPC's own health."""
+    """Malformed messages, unknown methods; and gRPC's health check."""
 
     def case(target):
         service = "/inference.GRPCInferenceService/"
@@ -255,7 +255,7 @@ LOADS = {
 @rows({"an unknown parameter": "r1.4/any-other-key"})
 @pytest.mark.parametrize("name", LOADS)
 def test_a_load_has_parameters(agree, beside, name):
-    """A configuration, and files; nothing else."""
+    """A configuration and files; no others."""
     model, parameters = LOADS[name]
 
     def case(target):
@@ -268,7 +268,7 @@ def test_a_load_has_parameters(agree, beside, name):
 
 
 def test_an_unload_has_one_parameter(agree, beside):
-    """Others are ignored; a model that is unknown is no error."""
+    """Others are ignored; an unknown model is no error."""
 
     def case(target):
         found = []
@@ -283,7 +283,7 @@ def test_an_unload_has_one_parameter(agree, beside):
 
 
 def test_repositories_have_no_names(agree, beside):
-    """A call that gives one is refused."""
+    """A call with a repository name is refused."""
 
     def case(target):
         with line(beside(target), "same") as wire:

@@ -1,4 +1,4 @@
-"""What HTTP tells and changes of a server, beside the real one."""
+"""Metadata, repository and metrics over HTTP, beside the real server."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ ASKED = {
 )
 @pytest.mark.parametrize("asks", ASKED.values(), ids=ASKED)
 def test_what_is_asked(agree: Agree, served: Served, asks: list[Ask]) -> None:
-    """Status, type and body, whatever the path and the verb."""
+    """Status, content type and body, for every path and method."""
 
     def case(target: Target) -> list[Any]:
         end = served(target).have("add", "batch", "reshaped", "script_decoupled")
@@ -117,7 +117,7 @@ def test_what_is_asked(agree: Agree, served: Served, asks: list[Ask]) -> None:
 
 @rows("r6.2/get-stats-v2-models-stats")
 def test_statistics(agree: Agree, served: Served) -> None:
-    """The row of one model, and those of all in the same form."""
+    """The row of one model; all rows have the same form."""
 
     def case(target: Target) -> list[Any]:
         end = served(target).have("optional", "add")
@@ -131,7 +131,7 @@ def test_statistics(agree: Agree, served: Served) -> None:
 
 @rows("r6.2/get-8002-metrics")
 def test_the_metrics_page(agree: Agree, served: Served) -> None:
-    """It has a port of its own; whatever else is asked there is an empty page."""
+    """It has its own port; any other path there is an empty page."""
 
     def case(target: Target) -> list[Any]:
         end = served(target).have("add")
@@ -211,7 +211,7 @@ CONTROLLED = {
 )
 @pytest.mark.parametrize("asks", CONTROLLED.values(), ids=CONTROLLED)
 def test_the_repository(agree: Agree, served: Served, asks: list[Ask]) -> None:
-    """Its index, and models that come and go."""
+    """Its index, loads and unloads."""
 
     def case(target: Target) -> list[Any]:
         end = served(target).have("add")
@@ -221,7 +221,7 @@ def test_the_repository(agree: Agree, served: Served, asks: list[Ask]) -> None:
 
 
 def _only(answer: list[Any], name: str) -> list[Any]:
-    """Leave one model's rows in an index: other tests have others."""
+    """Return one model's rows of an index: other tests load others."""
     if isinstance(answer[2], list):
         answer[2] = [row for row in answer[2] if row["name"] == name]
     return answer

@@ -76,13 +76,13 @@ def inputs(*, binary: bool = True, module: Any = client_of) -> list[Any]:
 
 
 def values(result: Any, *names: str) -> list[Any]:
-    """Return outputs as JSON can keep them."""
+    """Return outputs as JSON values."""
     found = [result.as_numpy(name) for name in names or ("SUM", "DIFFERENCE")]
     return [None if each is None else each.tolist() for each in found]
 
 
 def trial(call: Callable[[], Any]) -> Any:
-    """Return what a call gives, or what is wrong."""
+    """Return the result of a call, or its error."""
     try:
         return call()
     except InferenceServerException as error:
@@ -90,7 +90,7 @@ def trial(call: Callable[[], Any]) -> Any:
 
 
 def test_infer(agree: Agree, served: Served) -> None:
-    """In bytes and in JSON, in and out."""
+    """Binary and in JSON, in both directions."""
 
     def case(target: Target) -> list[Any]:
         with connected(served(target).have("add")) as client:
@@ -112,7 +112,7 @@ def test_infer(agree: Agree, served: Served) -> None:
 
 
 def test_what_goes_with_a_request(agree: Agree, served: Served) -> None:
-    """Id, parameters, priority, timeout, and bodies that are packed."""
+    """Id, parameters, priority, timeout, and compressed bodies."""
 
     def case(target: Target) -> list[Any]:
         with connected(served(target).have("echo")) as client:
@@ -137,7 +137,7 @@ def test_what_goes_with_a_request(agree: Agree, served: Served) -> None:
 
 
 def test_strings(agree: Agree, served: Served) -> None:
-    """Any bytes, by way of JSON only texts."""
+    """Any bytes; over JSON only texts."""
 
     def case(target: Target) -> list[Any]:
         with connected(served(target).have("texts")) as client:
@@ -168,7 +168,7 @@ def test_classes(agree: Agree, served: Served) -> None:
 
 
 def test_async_infer(agree: Agree, served: Served) -> None:
-    """Several requests at once, each with its own answer."""
+    """Several requests at once, each with its own response."""
 
     def case(target: Target) -> list[Any]:
         with connected(served(target).have("add")) as client:
@@ -187,7 +187,7 @@ def test_async_infer(agree: Agree, served: Served) -> None:
 def test_the_client_for_asyncio(agree: Agree, served: Served) -> None:
     """The same with coroutines."""
 
-    async def asked(end: End) -> list[Any]:
+    async def concurrent(end: End) -> list[Any]:
         address = f"127.0.0.1:{end.port}"
         async with aio_client_of.InferenceServerClient(address) as client:
             given = inputs(module=aio_client_of)
@@ -199,11 +199,11 @@ def test_the_client_for_asyncio(agree: Agree, served: Served) -> None:
             about = await client.get_server_metadata()
             return [*said, ready, await client.is_server_live(), about]
 
-    agree(lambda target: asyncio.run(asked(served(target).have("add"))))
+    agree(lambda target: asyncio.run(concurrent(served(target).have("add"))))
 
 
 def test_sequences(agree: Agree, served: Served) -> None:
-    """Two sequences, with an id that is a number and one that is a text."""
+    """Two sequences, one with a number and one with a text as id."""
 
     def ask(client: Any, which: int | str, value: int, **flags: bool) -> Any:
         tensor = client_of.InferInput("X", [1, 1], "INT32")
@@ -307,7 +307,7 @@ def test_model_control(agree: Agree, served: Served) -> None:
 
 
 def test_what_is_wrong(agree: Agree, served: Served) -> None:
-    """Status and text of the exception that the client raises."""
+    """Status and text of the client's exception."""
 
     def case(target: Target) -> list[Any]:
         end = served(target).have("add", "script_decoupled")
@@ -335,7 +335,7 @@ def test_what_is_wrong(agree: Agree, served: Served) -> None:
 
 @pytest.mark.parametrize("algorithm", ["gzip", "deflate"])
 def test_large_tensors(agree: Agree, served: Served, algorithm: str) -> None:
-    """Half a megabyte, as it is and packed."""
+    """Half a megabyte, plain and compressed."""
     array = np.arange(1 << 16, dtype=np.float64).reshape(1, -1)
 
     def case(target: Target) -> list[Any]:

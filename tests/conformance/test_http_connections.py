@@ -1,4 +1,4 @@
-"""Connections over HTTP: where requests begin and end, and who hangs up."""
+"""Connections over HTTP: where requests begin and end, and clients that disconnect."""
 
 from __future__ import annotations
 
@@ -42,27 +42,27 @@ LIVE = b"GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n"
 def post(
     body: bytes = BODY, *more: bytes, length: int | None = None, version: bytes = b"1.1"
 ) -> bytes:
-    """Return an inference request as it is sent."""
+    """Return an inference request as bytes."""
     said = b"Content-Length: %d" % (len(body) if length is None else length)
     lines = [b"POST %b HTTP/%b" % (INFER, version), b"Host: x", said, *more]
     return b"\r\n".join([*lines, b"", body])
 
 
 def chunks(*parts: bytes, after: bytes = b"") -> bytes:
-    """Return an inference request whose body comes in chunks."""
+    """Return an inference request with a chunked body."""
     head = b"POST %b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" % INFER
     sent = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts)
     return b"%b%b0\r\n%b\r\n" % (head, sent, after)
 
 
 def in_bytes(sent: bytes) -> list[bytes]:
-    """Return a request in parts; the real server may lose its way in half a path."""
+    """Return a request in parts; the real server may misread a divided path."""
     line, end, rest = sent.partition(b"\r\n")
     return [line + end, *(bytes([each]) for each in rest)]
 
 
 class Line:
-    """A connection, and what comes on it."""
+    """A connection, and what was received on it."""
 
     def __init__(self, end: End) -> None:
         self.socket = socket.create_connection((HOST, end.port), timeout=CALL_S)
@@ -76,14 +76,14 @@ class Line:
         self.socket.close()
 
     def send(self, data: bytes) -> None:
-        """Send something; the server may have closed the connection."""
+        """Send bytes; the server may have closed the connection."""
         try:
             self.socket.sendall(data)
         except OSError:
             return
 
     def answer(self, verb: str = "GET") -> Any:
-        """Return what an answer says, or that the connection is over."""
+        """Return the next response, or that the connection is closed."""
         try:
             line = self._file.readline()
             if not line:
@@ -98,7 +98,7 @@ class Line:
         return [version, int(status), *said, body.decode("latin-1")]
 
     def then(self) -> Any:
-        """Return what becomes of another request."""
+        """Return the response to another request."""
         self.send(LIVE)
         return self.answer()
 
@@ -127,7 +127,7 @@ SENT: dict[str, list[bytes]] = {
 
 @pytest.mark.parametrize("name", SENT)
 def test_a_request_begins_and_ends(agree: Agree, served: Served, name: str) -> None:
-    """And whether another one may follow it."""
+    """And whether another one may follow."""
 
     def case(target: Target) -> Any:
         with Line(served(target).have("add")) as line:
@@ -141,7 +141,7 @@ def test_a_request_begins_and_ends(agree: Agree, served: Served, name: str) -> N
 def test_headers_after_the_last_chunk_are_passed_over(
     agree: Agree, served: Served
 ) -> None:
-    """The request is answered."""
+    """They are ignored, and the request succeeds."""
 
     def case(target: Target) -> Any:
         with Line(served(target).have("add")) as line:
@@ -167,7 +167,7 @@ def test_headers_after_the_last_chunk_are_passed_over(
 def test_clients_of_another_version_are_answered(
     agree: Agree, served: Served, sent: bytes
 ) -> None:
-    """As one of HTTP 1.1."""
+    """With a response of HTTP 1.1."""
 
     def case(target: Target) -> Any:
         with Line(served(target).have("add")) as line:
@@ -187,7 +187,7 @@ def test_clients_of_another_version_are_answered(
     ids=["a verb in small letters", "half ends of lines"],
 )
 def test_what_is_nearly_http(agree: Agree, served: Served, sent: bytes) -> None:
-    """It is read."""
+    """It is accepted."""
 
     def case(target: Target) -> Any:
         with Line(served(target)) as line:
@@ -203,7 +203,7 @@ def test_what_is_nearly_http(agree: Agree, served: Served, sent: bytes) -> None:
 
 
 def test_a_client_may_ask_before_it_sends_a_body(agree: Agree, served: Served) -> None:
-    """It is told to go on."""
+    """It receives 100 Continue."""
 
     def case(target: Target) -> Any:
         with Line(served(target).have("add")) as line:
@@ -236,7 +236,7 @@ BROKEN: dict[str, bytes] = {
 def test_what_is_no_http_ends_the_connection(
     agree: Agree, served: Served, name: str
 ) -> None:
-    """Nobody can tell where the next request would begin."""
+    """The begin of the next request would be unknown."""
 
     def case(target: Target) -> Any:
         with Line(served(target)) as line:
@@ -253,7 +253,7 @@ def test_what_is_no_http_ends_the_connection(
 def test_what_follows_a_body_that_is_longer_than_it_says(
     agree: Agree, served: Served
 ) -> None:
-    """It is no request."""
+    """It is not a request."""
 
     def case(target: Target) -> Any:
         with Line(served(target).have("add")) as line:
@@ -270,7 +270,7 @@ def test_what_follows_a_body_that_is_longer_than_it_says(
 
 
 def test_requests_that_are_sent_ahead(agree: Agree, served: Served) -> None:
-    """They are answered in order."""
+    """Pipelined requests are answered in order."""
 
     def case(target: Target) -> Any:
         with Line(served(target).have("add")) as line:
@@ -285,7 +285,7 @@ def test_requests_that_are_sent_ahead(agree: Agree, served: Served) -> None:
 
 @pytest.mark.parametrize("path", [INFER, b"/v2", b"/v2/health/live"])
 def test_a_head_is_asked_for(agree: Agree, served: Served, path: bytes) -> None:
-    """No end point takes the verb; clients expect no body then."""
+    """No path supports the method; clients expect no body."""
 
     def case(target: Target) -> Any:
         with Line(served(target)) as line:
@@ -356,12 +356,12 @@ ASKED: dict[str, Any] = {
 }
 
 
-def seen(path: Path) -> bool:
-    """Wait until a file is there."""
+def exists(path: Path) -> bool:
+    """Wait until a file exists."""
     return until(path.exists)
 
 
-def asked(line: Line, model: str, kind: str) -> None:
+def infer(line: Line, model: str, kind: str) -> None:
     """Send a request on a connection."""
     body = json.dumps(ASKED[kind]).encode()
     head = f"POST /v2/models/{model}/{kind} HTTP/1.1\r\nContent-Length: {len(body)}"
@@ -384,14 +384,14 @@ def waiting(served: Served) -> Callable[[Target, str], End]:
 
 
 def test_who_has_sent_all_that_it_will(agree: Agree, waiting: Any) -> None:
-    """It may wait for its answer."""
+    """It may wait for the response."""
 
     def case(target: Target) -> Any:
         name = "half"
         end = waiting(target, name)
         with Line(end) as line:
-            asked(line, name, "infer")
-            assert seen(end.repository / name / "begun")
+            infer(line, name, "infer")
+            assert exists(end.repository / name / "begun")
             line.socket.shutdown(socket.SHUT_WR)
             noticed = end.ask(Ask("/v2/health/live"))
             (end.repository / name / "go").touch()
@@ -408,33 +408,33 @@ def test_who_has_sent_all_that_it_will(agree: Agree, waiting: Any) -> None:
 def test_who_leaves_before_its_answer_cancels_nothing(
     agree: Agree, waiting: Any, kind: str
 ) -> None:
-    """The model goes on, and has no way to know."""
+    """The model continues, and cannot see it."""
 
     def case(target: Target) -> Any:
         name = f"left_{kind}"
         end = waiting(target, name)
         with Line(end) as line:
-            asked(line, name, kind)
-            assert seen(end.repository / name / "begun")
+            infer(line, name, kind)
+            assert exists(end.repository / name / "begun")
         noticed = [end.ask(Ask("/v2/health/live")) for _ in range(2)]
         (end.repository / name / "go").touch()
         ended = end.repository / name / "ended"
-        assert seen(ended)
+        assert exists(ended)
         return [noticed, ended.read_text()]
 
     agree(case)
 
 
 def test_who_leaves_a_stream_cancels_it(agree: Agree, waiting: Any) -> None:
-    """The model may ask."""
+    """The model can check that."""
 
     def case(target: Target) -> Any:
         end = waiting(target, "streaming")
         with Line(end) as line:
-            asked(line, "streaming", "generate_stream")
+            infer(line, "streaming", "generate_stream")
             line._file.readline()
         ended = end.repository / "streaming" / "ended"
-        assert seen(ended)
+        assert exists(ended)
         return ended.read_text()
 
     agree(case)

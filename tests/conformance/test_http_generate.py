@@ -1,4 +1,4 @@
-"""The generate extension over HTTP, beside the real server."""
+"""The generate extension over HTTP."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ ASKED = {
 )
 @pytest.mark.parametrize("asks", ASKED.values(), ids=ASKED)
 def test_generate(agree: Agree, served: Served, asks: list[Ask]) -> None:
-    """What an object is answered: status, type and body."""
+    """Status, content type and body for an object."""
     agree(lambda target: served(target).have(*MODELS).each(asks))
 
 
@@ -136,7 +136,7 @@ SENT = {
 def test_a_model_that_answers_as_often_as_it_likes(
     agree: Agree, served: Served, code: str
 ) -> None:
-    """Generate takes one response; a stream takes all, errors among them."""
+    """Generate expects one response; a stream accepts any number, and errors."""
     body = {"CODE": SENDER + code, "id": "q"}
     asks = [
         ask("script_decoupled", body, kind) for kind in ("generate", "generate_stream")
@@ -147,7 +147,7 @@ def test_a_model_that_answers_as_often_as_it_likes(
 
 @rows("r6.4/generate_stream")
 def test_a_stream_of_one(agree: Agree, served: Served) -> None:
-    """Any model can be asked so."""
+    """Any model supports it."""
     codes = (ANSWER, "returned = [failure('gen err')]", "raise ValueError('boom')")
     asks = [ask("script", {"CODE": each}, "generate_stream") for each in codes]
 

@@ -1,4 +1,4 @@
-"""Inference over HTTP, beside the real server: bodies right and wrong."""
+"""Inference over HTTP, beside the real server: valid and invalid bodies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ X = np.arange(4, dtype=np.float32).tobytes()
 
 
 def given(called: str, **fields: Any) -> dict[str, Any]:
-    """Return an input of four numbers; a field that is None is left out."""
+    """Return an input of four numbers; a field with None is omitted."""
     found = {"name": called, "shape": [4], "datatype": "FP32", "data": [1, 2, 3, 4]}
     found |= fields
     return {key: value for key, value in found.items() if value is not None}
@@ -33,12 +33,12 @@ def in_bytes(called: str, size: Any, **fields: Any) -> dict[str, Any]:
 
 
 def add(**fields: Any) -> Ask:
-    """Return a request that is right, and more."""
+    """Return a valid request with more members."""
     return Ask(ADD, {"inputs": [given("A"), given("B")], **fields})
 
 
 def first(**fields: Any) -> Ask:
-    """Return a request whose first input is otherwise."""
+    """Return a request with another first input."""
     return Ask(ADD, {"inputs": [given("A", **fields), given("B")]})
 
 
@@ -56,7 +56,7 @@ def outputs(*named: Any) -> Ask:
 
 
 def parameters(value: Any) -> Ask:
-    """Return a request with parameters, which the model tells back."""
+    """Return a request with parameters, which the model reports."""
     wanted = [{"name": "REPORT"}]
     return Ask(ECHO, {"inputs": [], "parameters": value, "outputs": wanted})
 
@@ -324,7 +324,7 @@ ASKED = {
 )
 @pytest.mark.parametrize("asks", ASKED.values(), ids=ASKED)
 def test_a_body(agree: Agree, served: Served, asks: list[Ask]) -> None:
-    """What it is answered: status, type and body."""
+    """Status, content type and body of the response."""
     agree(lambda target: served(target).have(*MODELS, "script_decoupled").each(asks))
 
 
@@ -351,7 +351,7 @@ SCRIPTS = {
 @rows("r6.2/post-infer")
 @pytest.mark.parametrize("code", SCRIPTS.values(), ids=SCRIPTS)
 def test_what_a_model_answers(agree: Agree, served: Served, code: str) -> None:
-    """Its errors have statuses, and its outputs are not looked at."""
+    """Its errors have statuses, and its outputs are not checked."""
     tensor = {"name": "CODE", "shape": [1], "datatype": "BYTES", "data": [code]}
     ask = Ask("/v2/models/script/infer", {"inputs": [tensor], "id": "q"})
 

@@ -1,4 +1,4 @@
-"""Packed bodies over HTTP, beside the real server."""
+"""Compressed bodies over HTTP, beside the real server."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PACKED = {
 def test_a_packed_body(
     agree: Agree, served: Served, encoding: str, body: bytes
 ) -> None:
-    """It is unpacked, as far as that can be."""
+    """It is decompressed as far as possible."""
     ask = Ask(ADD, body, headers={"Content-Encoding": encoding})
 
     agree(lambda target: served(target).have("add").ask(ask))
@@ -63,7 +63,7 @@ WANTED = (
 
 @rows("r6.2/post-infer")
 def test_a_packed_answer(agree: Agree, served: Served) -> None:
-    """The client's favourite of those that Triton has."""
+    """With the client's preference among Triton's compressions."""
     asks = [Ask(ADD, BODY, headers={"Accept-Encoding": each}) for each in WANTED]
 
     agree(lambda target: served(target).have("add").each(asks))

@@ -1,4 +1,4 @@
-"""Settings and regions of shared memory over HTTP, beside the real server."""
+"""Settings and shared memory over HTTP, beside the real server."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ TRACED = {
 )
 @pytest.mark.parametrize("asks", TRACED.values(), ids=TRACED)
 def test_trace_settings(agree: Agree, served: Served, asks: list[Ask]) -> None:
-    """What is told and changed; a trace needs a file, which was not given."""
+    """They are returned and changed; a trace needs a file, and there is none."""
 
     def case(target: Target) -> list[Any]:
         end = served(target).have("add")
@@ -128,7 +128,7 @@ LOGGED = [
 
 @rows("r6.2/get-post-v2-logging")
 def test_log_settings(agree: Agree, served: Served) -> None:
-    """What is told and changed."""
+    """They are returned and changed."""
 
     def case(target: Target) -> list[Any]:
         end = served(target)
@@ -153,7 +153,7 @@ def key() -> Iterator[str]:
 
 
 def registered(key: str) -> list[Ask]:
-    """Return what is asked of regions, those that Triton is sure about."""
+    """Return the requests about regions that Triton answers reliably."""
     region = f"{SYSTEM}/region"
     return [
         Ask(f"{SYSTEM}/status"),
@@ -187,7 +187,7 @@ def registered(key: str) -> list[Ask]:
 
 @rows("r6.2/get-v2-systemsharedmemory-status")
 def test_regions_of_shared_memory(agree: Agree, served: Served, key: str) -> None:
-    """They are registered, told of and forgotten."""
+    """They are registered, listed and unregistered."""
 
     def case(target: Target) -> list[Any]:
         found = served(target).each(registered(key))

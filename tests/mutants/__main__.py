@@ -1,8 +1,8 @@
-"""Sample single edits of the sources, and tell which of them no test notices.
+"""Sample single edits of the sources, and list those that no test notices.
 
 ``PYTHONPATH=tests python -m mutants --seed 1 --python 100 --typescript 20`` works on a
-copy of the checkout. For each edit it runs the tests of the room that was edited, then
-the others, until one fails. What is listed as missed may also be an equivalent edit.
+copy of the checkout. For each edit it runs the tests of the edited room, then the
+others, until one fails. A missed edit may also be equivalent to the original.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .edits import Edit, is_valid, of_python, of_typescript
 
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 1500
-"""Time limit of one set of tests; an edit that makes them hang is noticed."""
+"""Time limit of one set of tests in seconds; a hang counts as noticed."""
 PASSED = 0
 NO_TESTS = 5
 PYTEST = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", "--tb=line"]
@@ -46,7 +46,7 @@ class Mutant:
 
 
 def sample(folder: str, ending: str, count: int, seed: int) -> list[Mutant]:
-    """Return a random sample of all edits, the same for the same seed and sources."""
+    """Return a random sample of all edits, repeatable for a seed and sources."""
     edits: Callable[[str], list[Edit]] = of_python if ending == "py" else of_typescript
     found = []
     for path in sorted((ROOT / folder).rglob(f"*.{ending}")):
@@ -63,7 +63,7 @@ def _is_valid(mutant: Mutant) -> bool:
 
 
 class Scratch:
-    """A copy of the checkout in which one file at a time is edited."""
+    """A copy of the checkout, with one edit at a time."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -75,10 +75,10 @@ class Scratch:
             shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
         (folder / "js" / "node_modules").symlink_to(ROOT / "js" / "node_modules")
         self._sound: set[tuple[str, ...]] = set()
-        self._said = ""
+        self._output = ""
 
     def noticed(self, mutant: Mutant) -> str:
-        """Return which tests notice an edit, or an empty text."""
+        """Return the tests that notice an edit, or an empty text."""
         file = self.folder / mutant.path
         source = file.read_text(encoding="utf-8")
         for name, commands in stages(mutant.path):
@@ -94,15 +94,15 @@ class Scratch:
         return ""
 
     def _check(self, name: str, commands: list[Command]) -> None:
-        """Stop where tests fail without any edit: they would notice nothing."""
+        """Check that tests pass without an edit."""
         for command in commands:
             if tuple(command) not in self._sound and not self._passes_once(command):
-                said = "\n".join(self._said.splitlines()[-20:])
-                raise SystemExit(f"{name} fail without an edit:\n{said}")
+                output = "\n".join(self._output.splitlines()[-20:])
+                raise SystemExit(f"{name} fail without an edit:\n{output}")
             self._sound.add(tuple(command))
 
     def _passes_once(self, command: Command) -> bool:
-        """Run a command again that failed: a busy machine fails a test at times."""
+        """Repeat a failed command once, since tests may fail on a busy machine."""
         return self._passes(command) or self._passes(command)
 
     def _passes(self, command: Command) -> bool:
@@ -110,7 +110,7 @@ class Scratch:
             **os.environ,
             "PYTHONPATH": str(self.folder),
             "PYTHONDONTWRITEBYTECODE": "1",
-            # The recorded answers of the real server stand in.
+            # Recorded answers replace the real server.
             "BLSNB_HIDE_TRITON": "1",
         }
         environment.pop("BLSNB_REQUIRE_TRITON", None)
@@ -125,9 +125,9 @@ class Scratch:
                 timeout=LIMIT_S,
             )
         except subprocess.TimeoutExpired:
-            self._said = f"They take more than {LIMIT_S} s."
+            self._output = f"The tests take more than {LIMIT_S} s."
             return False
-        self._said = ended.stdout
+        self._output = ended.stdout
         return ended.returncode in (PASSED, NO_TESTS)
 
 
@@ -150,7 +150,7 @@ BUILD = [
 
 
 def stages(path: str) -> Iterator[tuple[str, list[Command]]]:
-    """Yield sets of tests, those nearest to a file first, and their name."""
+    """Yield sets of tests with their names, those of the file's room first."""
     if path.endswith(".ts"):
         types = [_node(), "js/node_modules/typescript/lib/tsc.js", "--noEmit"]
         yield "types", [[*types, "-p", "js"]]
@@ -179,7 +179,7 @@ def _files(pattern: str) -> list[str]:
 
 
 def main() -> int:
-    """Print each edit and who notices it; end with how many were noticed."""
+    """Print each edit and the tests that notice it, and the total."""
     options = argparse.ArgumentParser(prog="mutants", description=__doc__)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--python", type=int, default=0, metavar="N")

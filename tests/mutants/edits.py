@@ -1,4 +1,4 @@
-"""Single edits of a source, each of which some test should notice."""
+"""Single edits of a source, each of which a test should notice."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 
 class Edit(NamedTuple):
-    """A stretch of a source, and what stands there instead.
+    """A part of a source, and its replacement.
 
-    Positions are in characters from the beginning.
+    Positions are characters from the beginning.
     """
 
     start: int
@@ -54,16 +54,16 @@ _TYPES = ("TypeVar", "cast", "ParamSpec")
 
 
 def of_python(source: str) -> list[Edit]:
-    """Return every edit of a Python source; types and docstrings stay as they are."""
+    """Return every edit of a Python source, except of types and docstrings."""
     lines = [0]
     for line in source.splitlines(keepends=True):
         lines.append(lines[-1] + len(line))
     found = []
     for node in _runs(ast.parse(source)):
         for first, last, old, new in _edits(node):
-            start, end = (_at(source, lines, *place) for place in (first, last))
+            start, end = (_at(source, lines, *position) for position in (first, last))
             if old:
-                # Beside an operator may be parentheses.
+                # The operator may be next to parentheses.
                 start = source.find(old, start, end)
                 end = start + len(old)
             edit = Edit(start, end, new)
@@ -80,7 +80,7 @@ def _at(source: str, lines: list[int], line: int, column: int) -> int:
 
 
 def is_valid(edit: Edit, source: str) -> bool:
-    """Tell whether an edited Python source compiles; parentheses may be lost."""
+    """Return whether an edited Python source compiles; parentheses may be missing."""
     try:
         compile(edit.applied(source), "mutant", "exec")
     except (SyntaxError, ValueError):
@@ -89,12 +89,12 @@ def is_valid(edit: Edit, source: str) -> bool:
 
 
 def _runs(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that run: neither types, docstrings nor imports."""
+    """Yield the nodes that are executed: no types, docstrings or imports."""
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns", "decorator_list", "type_params"):
             continue
         for child in value if isinstance(value, list) else [value]:
-            if _says_nothing(child):
+            if _is_ignored(child):
                 continue
             if isinstance(child, ast.AST):
                 yield child
@@ -103,8 +103,8 @@ def _runs(node: ast.AST) -> Iterator[ast.AST]:
                     yield from _runs(child)
 
 
-def _says_nothing(node: object) -> bool:
-    """Tell whether a node is an import, a docstring, or about types only."""
+def _is_ignored(node: object) -> bool:
+    """Return whether a node is an import, a docstring, or about types only."""
     match node:
         case ast.Import() | ast.ImportFrom() | ast.Expr(ast.Constant()):
             return True
@@ -115,13 +115,13 @@ def _says_nothing(node: object) -> bool:
     return False
 
 
-Place = tuple[int, int]
+Position = tuple[int, int]
 
 
-def _edits(node: ast.AST) -> Iterator[tuple[Place, Place, str, str]]:
-    """Yield a stretch, what is replaced in it (else all of it), and by what."""
+def _edits(node: ast.AST) -> Iterator[tuple[Position, Position, str, str]]:
+    """Yield start and end, the text to replace there (or all), and its replacement."""
 
-    def between(left: ast.expr, right: ast.expr) -> tuple[Place, Place]:
+    def between(left: ast.expr, right: ast.expr) -> tuple[Position, Position]:
         return _whole(left)[1], _whole(right)[0]
 
     match node:
@@ -150,7 +150,7 @@ def _edits(node: ast.AST) -> Iterator[tuple[Place, Place, str, str]]:
             yield *_whole(node), "", "pass"
 
 
-def _whole(node: ast.expr | ast.stmt) -> tuple[Place, Place]:
+def _whole(node: ast.expr | ast.stmt) -> tuple[Position, Position]:
     last = node.end_lineno or 0, node.end_col_offset or 0
     return (node.lineno, node.col_offset), last
 
@@ -171,7 +171,7 @@ _ASIDE = re.compile(
 
 
 def of_typescript(source: str) -> list[Edit]:
-    """Return every edit of a TypeScript source; comments and types stay."""
+    """Return every edit of a TypeScript source, except of comments and types."""
     aside = [match.span() for match in _ASIDE.finditer(source)]
     found = []
     for pattern, instead in _TYPESCRIPT:

@@ -1,4 +1,4 @@
-"""Edits are small, sources stay valid, and a sample can be repeated."""
+"""Specification of edits: small, valid, repeatable."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ export const c = (x: number): boolean => x <= 3 && !(Math.max(x, 1) === a - 1); 
 """
 
 
-def test_a_python_source_is_edited_where_it_runs():
+def test_executed_parts_of_a_python_source_are_edited():
     """Operators, conditions, constants and statements; no types, no docstrings."""
     texts = [PYTHON[each.start : each.end] for each in of_python(PYTHON)]
 
@@ -33,7 +33,7 @@ def test_a_python_source_is_edited_where_it_runs():
     assert not {"2", "int", "import os"} & {*texts}
 
 
-def test_a_typescript_source_is_edited_where_it_runs():
+def test_executed_parts_of_a_typescript_source_are_edited():
     """Operators, numbers and calls; no comments, imports or types."""
     texts = [TYPESCRIPT[each.start : each.end] for each in of_typescript(TYPESCRIPT)]
 
@@ -41,7 +41,7 @@ def test_a_typescript_source_is_edited_where_it_runs():
 
 
 def test_every_edit_changes_a_line_and_leaves_a_valid_source():
-    """One that does not compile would be noticed by anything."""
+    """Any test would notice an edit that does not compile."""
     for edit in some(of_python(PYTHON)):
         assert PYTHON != edit.applied(PYTHON)
         assert is_valid(edit, PYTHON)
@@ -49,7 +49,7 @@ def test_every_edit_changes_a_line_and_leaves_a_valid_source():
 
 
 def test_the_same_seed_gives_the_same_sample():
-    """Another one gives another."""
+    """Another seed gives another sample."""
     one, same, other = (sample("blsnb/tensors", "py", 5, seed) for seed in (1, 1, 2))
 
     assert 5 == len(one)
@@ -65,6 +65,6 @@ def test_the_same_seed_gives_the_same_sample():
     ],
 )
 def test_the_nearest_tests_come_first(path, first):
-    """Those of the file's room."""
+    """They are those of the file's room."""
     assert (ROOT / path).is_file()
     assert first == next(stages(path))[0]

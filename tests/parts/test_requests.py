@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ import stage
 from cells import CONFIG, DOUBLE, cell, instances
 
 from blsnb import InferenceError, Run, Server
-from blsnb.errors import InputError
+from blsnb.errors import InputError, OutOfResourcesError
 from blsnb.parts.server_parts import parts_of
+from blsnb.trace.events import CallFlag
 
 X = {"X": np.array([1, 2], np.float32)}
 
@@ -196,6 +198,43 @@ def test_the_callers_deadline_reaches_the_model(server):
         caught.value.message,
     )
     assert 1 == len(caught.value.run.trace.spans)
+
+
+def test_a_request_is_in_its_run_before_a_thread_is_free(double, monkeypatch):
+    """The deadline may pass first; the model runs it later all the same."""
+    waiting: list[Callable[[], None]] = []
+    workers = parts_of(double).engine.workers
+    monkeypatch.setattr(workers, "submit_for", lambda _, work: waiting.append(work))
+
+    with pytest.raises(InferenceError, match="Deadline Exceeded") as caught:
+        double.infer("double", X, client_timeout_s=0.001, request_id="late")
+    run = caught.value.run
+
+    (span,) = run.trace.spans
+    assert ("late", True) == (span.request_id, bool(span.flags & CallFlag.CANCELLED))
+    assert run.trace.running
+    waiting[0]()
+    (span,) = run.trace.spans
+    assert ["Y"] == [ref.name for ref in span.outputs]
+    assert not run.trace.running
+
+
+def test_a_request_for_which_no_thread_starts_is_refused_in_its_run(
+    double, monkeypatch
+):
+    """Its run has ended, and says why."""
+
+    def refuse(*_):
+        raise OutOfResourcesError("no thread is left")
+
+    monkeypatch.setattr(parts_of(double).engine.workers, "submit_for", refuse)
+
+    with pytest.raises(InferenceError, match="no thread is left") as caught:
+        double.infer("double", X, client_timeout_s=60)
+
+    (span,) = caught.value.run.trace.spans
+    assert "no thread is left" == span.error
+    assert not caught.value.run.trace.running
 
 
 def test_a_deadline_that_is_kept_changes_nothing(double):

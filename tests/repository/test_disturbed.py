@@ -149,7 +149,7 @@ def test_a_model_with_a_circle_cannot_be_copied(circles):
         with pytest.raises(RepositoryError, match="1/self is neither a file"):
             server.export_repository(circles / "out", ["m"])
         (circles / "m" / "1" / "self").unlink()
-        with pytest.raises(RepositoryError, match="up is a link to a folder that it"):
+        with pytest.raises(RepositoryError, match="up is a link to a folder above it"):
             server.define("m", times(3))
         (circles / "m" / "1" / "up").unlink()
         server.define("m", times(3))

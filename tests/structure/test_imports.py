@@ -1,4 +1,4 @@
-"""Which imports the structure's measurement sees, and of which kind."""
+"""Specification of the imports that the structure's measurement finds."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ LAZY_IMPORT = """
         ("HOMES = {'B': 'house.b'}", Kind.LAZY),
     ],
 )
-def test_each_form_of_import_is_seen(text, kind):
-    """With the file it names, and when it takes place."""
+def test_each_form_of_import_is_found(text, kind):
+    """With the imported file and the time of the import."""
     found = imports({"a.py": text, "b.py": "B = 1", "__init__.py": ""}).internal
 
     assert [("a.py", "b.py", kind)] == [
@@ -45,7 +45,7 @@ def test_each_form_of_import_is_seen(text, kind):
 
 
 def test_the_other_branch_of_type_checking_is_executed():
-    """An import in the ``else`` of ``if TYPE_CHECKING`` takes place on import."""
+    """An import in the ``else`` of ``if TYPE_CHECKING`` is executed."""
     text = "if TYPE_CHECKING:\n    import house.b\nelse:\n    import house.c"
     found = imports({"a.py": text, "b.py": "", "c.py": ""}).internal
 
@@ -64,45 +64,45 @@ def test_a_relative_import_of_a_package_starts_in_its_own_folder():
     ]
 
 
-def test_a_name_of_a_package_that_is_no_module_is_the_packages():
+def test_a_name_that_is_not_a_module_is_imported_from_the_package():
     """``from house.room import name`` imports ``house/room/__init__.py``."""
     found = imports({"a.py": "from house.room import f", "room/__init__.py": ""})
 
     assert ["room/__init__.py"] == [each.imported for each in found.internal]
 
 
-def test_a_package_in_a_string_is_no_import():
+def test_a_package_named_in_a_string_is_not_an_import():
     """Loggers are named after packages."""
     texts = {"a.py": "log = getLogger('house.room')", "room/__init__.py": ""}
 
     assert () == imports(texts).internal
 
 
-def test_libraries_are_apart_from_the_packages_own_files():
-    """Python's own and others, by the module that is named."""
+def test_imports_of_libraries_are_listed_separately():
+    """Python's own and others, by the named module."""
     found = imports({"a.py": "import os.path\nfrom numpy.linalg import norm"})
 
     assert ["os", "numpy"] == [each.library for each in found.external]
 
 
 def test_a_circle_behind_type_checking_is_a_circle():
-    """The types of two files that need each other tie them together."""
+    """Two files may need each other's types."""
     found = imports({"a.py": TYPING_IMPORT, "b.py": "import house.a"})
 
     assert [] == circles(found.edges(Kind.TOP))
     assert [["a.py", "b.py"]] == circles(found.edges(Kind.TOP, Kind.TYPING))
 
 
-def test_a_circle_of_function_level_imports_is_counted_apart():
-    """Only where they are asked for."""
+def test_a_circle_of_function_level_imports_is_counted_on_request():
+    """By default they do not count."""
     found = imports({"a.py": LAZY_IMPORT, "b.py": "import house.a"})
 
     assert [] == circles(found.edges(Kind.TOP, Kind.TYPING))
     assert [["a.py", "b.py"]] == circles(found.edges())
 
 
-def test_circles_are_found_whole_and_apart():
-    """Nodes that reach each other are one circle; a node by itself is none."""
+def test_each_circle_is_found_whole():
+    """Nodes that reach each other are one circle; a single node is not."""
     edges = {
         "a": {"b"},
         "b": {"c"},
@@ -122,8 +122,8 @@ def test_a_long_chain_needs_no_deep_stack():
     assert [5001] == [len(circle) for circle in circles(edges)]
 
 
-def test_the_shortest_way_is_found():
-    """From a node to the first that fits; none is an empty list."""
+def test_the_shortest_path_is_found():
+    """From a node to the first match; without a match it is empty."""
     edges = {"a": {"b", "c"}, "b": {"d"}, "c": {"b"}}
 
     assert ["a", "b", "d"] == shortest_path(edges, "a", lambda node: node == "d")

@@ -1,4 +1,4 @@
-"""The table of the structure, its limits, and a request as it is executed."""
+"""Specification of the structure's table, its limits, and the executed request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TREE = {"a/one.py": "import house.b.two\n", "b/two.py": "def act():\n    return 
 
 
 def limits(**changed):
-    """Return limits that `TREE` keeps exactly."""
+    """Return the exact measurements of `TREE` as limits."""
     circles = {"files": 0, "rooms": 0, "files_with_lazy": 0, "rooms_with_lazy": 0}
     sizes = {
         "small_files": 1,
@@ -58,7 +58,7 @@ def test_a_package_within_its_limits_has_no_violation():
 
 
 def test_a_circle_of_rooms_behind_type_checking_is_a_violation():
-    """It is named with what is in it, and counts for files and for rooms."""
+    """It is named with its members, and counts for files and for rooms."""
     back = "if TYPE_CHECKING:\n    import house.a.one\n"
     sentences = violations(
         {**TREE, "b/two.py": back},
@@ -71,8 +71,8 @@ def test_a_circle_of_rooms_behind_type_checking_is_a_violation():
     ] == sentences[:2]
 
 
-def test_a_file_too_many_is_a_violation():
-    """A room has a limit of files, which is the same for all unless it says more."""
+def test_too_many_files_are_a_violation():
+    """All rooms have the same limit, unless their own is larger."""
     texts = {**TREE, "a/three.py": ""}
 
     assert ["files in a/: 2; at most 1."] == violations(texts)
@@ -80,14 +80,14 @@ def test_a_file_too_many_is_a_violation():
 
 
 def test_a_room_without_a_limit_of_lines_is_a_violation():
-    """A new room gets one."""
+    """A new room needs a limit."""
     (sentence,) = violations(TREE, lines={"a": 0})
 
     assert "lines in a/: 1; at most 0." == sentence
 
 
 def test_a_structural_limit_follows_an_improvement():
-    """So that it never rises again; a limit of sizes may stay above."""
+    """So it never rises again; a limit of sizes may remain larger."""
     better = Row("circles", 2, 3, structural=True)
 
     assert "circles: 2 is better than its limit of 3" in better.violation
@@ -96,7 +96,7 @@ def test_a_structural_limit_follows_an_improvement():
 
 @pytest.mark.parametrize(("today", "sentence"), [(50, ""), (49, "at least 50")])
 def test_a_limit_can_be_a_minimum(today, sentence):
-    """It may be exceeded, and not missed."""
+    """A smaller value is a violation."""
     violation = Row("share", today, 50, at_least=True).violation
 
     assert sentence in violation
@@ -104,7 +104,7 @@ def test_a_limit_can_be_a_minimum(today, sentence):
 
 
 def test_the_table_has_a_row_for_each_measurement():
-    """What is, beside its limit."""
+    """Each measurement is shown with its limit."""
     text = table([Row("circles", 2, 3), Row("share", 15, 50, at_least=True)])
 
     assert [
@@ -115,7 +115,7 @@ def test_the_table_has_a_row_for_each_measurement():
 
 
 def test_a_server_is_measured_with_its_ancestors_and_attributes():
-    """Private names do not count, those that an instance has do."""
+    """Private names do not count; attributes of an instance do."""
 
     class Base:
         def inherited(self):
@@ -133,8 +133,8 @@ def test_a_server_is_measured_with_its_ancestors_and_attributes():
     assert ["attribute", "inherited"] == names.found
 
 
-def test_what_is_executed_is_counted_by_file_and_function(tmp_path):
-    """Lines once each, functions by name, nothing of other folders."""
+def test_executed_lines_are_counted_by_file_and_function(tmp_path):
+    """Each line once, functions by name, without other folders."""
     text = (
         "def twice(x):\n    return [one(x) for _ in (1, 2)]\n"
         "def one(x):\n    return x\n"
@@ -172,7 +172,7 @@ def test_frames_are_counted_between_the_caller_and_each_execute(tmp_path):
     assert 1 == walk.frames_per_call
 
 
-def test_a_request_meets_what_it_is_allowed_to():
+def test_a_request_is_within_its_limits():
     """Files, functions, lines and frames of one request with one BLS call."""
     walk = walk_request()
 
@@ -182,7 +182,7 @@ def test_a_request_meets_what_it_is_allowed_to():
     assert walk.frames_per_call > 0
 
 
-def test_a_requests_files_are_those_that_the_guide_names():
+def test_the_files_named_by_the_guide_are_counted():
     """By their path or by their name."""
     guide = "`inference_server.py` gives it to `engine/engine.py`."
 

@@ -1,4 +1,4 @@
-"""Contracts that are derived from the order of the rooms and the libraries' places."""
+"""Specification of the contracts of rooms and libraries."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ TYPING = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import {}"
 
 
 def broken(order=ORDER, **texts):
-    """Return the violations of a tree in which some rooms have another text."""
+    """Return the violations of a tree with changed files."""
     changed = TREE | {f"{name}.py": text for name, text in texts.items()}
     return list(import_violations(Rooms(order), imports(changed), list(changed)))
 
 
 def test_imports_that_go_down_are_allowed():
-    """Also past rooms in between."""
+    """Also across several rows."""
     assert [] == broken(top="import house.ground")
 
 
 @pytest.mark.parametrize("text", ["import house.top", TYPING.format("house.top")])
 def test_an_import_that_goes_up_is_a_violation(text):
-    """For type checking, too."""
+    """Also for type checking."""
     sentences = broken(ground=text)
 
     assert 1 == len(sentences)
@@ -63,13 +63,13 @@ def test_an_import_that_goes_up_is_a_violation(text):
     assert "'top'" in sentences[0]
 
 
-def test_rooms_in_one_row_do_not_know_each_other():
-    """Neither may import the other one."""
+def test_rooms_in_one_row_do_not_import_each_other():
+    """In neither direction."""
     assert 1 == len(broken(right="import house.left.a"))
 
 
 def test_a_room_inside_another_has_a_row_of_its_own():
-    """The longest path decides to which room a file belongs."""
+    """A file belongs to the room with the longest path."""
     rooms = Rooms(ORDER)
 
     assert "left" == rooms.of("left/a.py")
@@ -77,20 +77,20 @@ def test_a_room_inside_another_has_a_row_of_its_own():
     assert None is rooms.of("leftover.py")
 
 
-def test_no_file_is_without_a_room():
-    """A new room is put in its row before it is used."""
+def test_every_file_has_a_room():
+    """A new room needs a row."""
     assert ["new.py belongs to no room: add its room to rooms.order."] == broken(new="")
 
 
-def test_no_room_is_without_a_file():
-    """What was removed leaves the list."""
+def test_every_room_has_a_file():
+    """A removed room is removed from its row."""
     sentences = broken([*ORDER, ["cellar"]])
 
     assert ["Room 'cellar' of rooms.order has no file: remove it there."] == sentences
 
 
-def test_what_a_room_must_never_reach_it_does_not_reach_through_others():
-    """The violation shows the way."""
+def test_a_forbidden_room_is_not_reached_through_others():
+    """The violation shows the path."""
     sentences = list(reach_violations(imports(TREE), {"top": ["right", "ground"]}))
 
     assert [
@@ -99,8 +99,8 @@ def test_what_a_room_must_never_reach_it_does_not_reach_through_others():
     ] == sentences
 
 
-def test_a_library_outside_its_places_is_a_violation():
-    """A place is a room or a file."""
+def test_a_library_in_another_room_is_a_violation():
+    """A library's row contains rooms and files."""
     met = imports(TREE)
 
     assert [] == list(library_violations(met, {"numpy": ["ground"]}))
@@ -110,15 +110,15 @@ def test_a_library_outside_its_places_is_a_violation():
 
 
 def test_each_library_has_a_row():
-    """So that a new one is a decision; Python's own need none."""
+    """Except most of Python's own."""
     sentences = list(library_violations(imports({"a.py": "import numpy, os"}), {}))
 
     assert 1 == len(sentences)
     assert "add the library" in sentences[0]
 
 
-def test_a_place_that_no_longer_imports_a_library_leaves_its_row():
-    """The table says what is, not what once was."""
+def test_a_library_unused_by_a_room_is_a_violation():
+    """The room is removed from the library's row."""
     places = {"numpy": ["ground", "top"]}
 
     assert ["numpy is not imported in top: remove it in [libraries]."] == list(
@@ -133,7 +133,7 @@ def whole():
 
 
 def test_blsnb_keeps_its_contracts(whole):
-    """Imports go down, and each library is met in its places only."""
+    """Imports go down, and each library is imported in its rooms only."""
     assert [] == broken_contracts(whole, list(FILES), LIMITS)
 
 
@@ -165,7 +165,7 @@ def test_blsnb_keeps_its_contracts(whole):
     ],
 )
 def test_blsnb_has_a_contract_against(path, statement, whole):
-    """Such an import in such a file is a violation, and so is it for type checking."""
+    """The import is a violation, also for type checking."""
     for text in (statement, TYPING.format(statement.removeprefix("import "))):
         more = file_imports(SourceFile(path, text), "blsnb", MODULES)
         imports = Imports(

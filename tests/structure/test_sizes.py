@@ -1,4 +1,4 @@
-"""How the sizes of a package are counted."""
+"""Specification of the sizes of a package."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FIELDS = [["request_id"], ["priority"], ["timeout", "timeout_us"]]
 
 
 def lines(count):
-    """Return a text of that many lines."""
+    """Return a text with a number of lines."""
     return "x = 1\n" * count
 
 
@@ -22,14 +22,14 @@ def test_files_are_counted_by_folder():
 
 
 def test_lines_are_counted_by_folder():
-    """Each folder by itself, all lines."""
+    """Each folder without its subfolders, all lines."""
     files = tree({"a.py": lines(2), "r/b.py": lines(3), "r/c.py": lines(4)})
 
     assert {"": 2, "r": 7} == sizes.lines_per_folder(files)
 
 
-def test_blanks_comments_and_docstrings_are_no_code():
-    """Docstrings of constants are docstrings, too."""
+def test_blank_lines_comments_and_docstrings_are_not_code():
+    """Nor are docstrings of constants."""
     text = '''
     """A module."""
 
@@ -45,8 +45,8 @@ def test_blanks_comments_and_docstrings_are_no_code():
     assert 3 == tree({"a.py": text})["a.py"].code_lines
 
 
-def test_a_small_file_with_one_importer_is_a_crumb():
-    """One with two importers is not, nor a long one, nor one that nobody imports."""
+def test_a_small_file_with_one_importer_is_counted():
+    """Not one with two importers, with none, or a long one."""
     texts = {
         "one.py": lines(70),
         "two.py": lines(1),
@@ -58,7 +58,7 @@ def test_a_small_file_with_one_importer_is_a_crumb():
     assert ["one.py"] == sizes.small_files(tree(texts), imports(texts))
 
 
-def test_a_function_is_as_long_as_its_body():
+def test_the_length_of_a_function_is_that_of_its_body():
     """Neither its signature nor its docstring counts."""
     text = '''
     def act(
@@ -80,7 +80,7 @@ def test_a_function_is_as_long_as_its_body():
     assert ["a.py:1 act"] == sizes.long_functions(files, 2)
 
 
-def test_a_file_that_spells_most_fields_is_one_that_a_new_field_touches():
+def test_a_file_that_spells_most_fields_is_counted():
     """As names, attributes, parameters, keywords or strings, underscore or not."""
     texts = {
         "names.py": "request_id, priority = 1, 2",

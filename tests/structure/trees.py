@@ -1,4 +1,4 @@
-"""Small packages for tests of the structure, written as texts by path."""
+"""Small packages for tests of the structure."""
 
 from __future__ import annotations
 

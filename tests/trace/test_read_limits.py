@@ -99,7 +99,7 @@ def test_the_option_raises_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(options, "read_limit_bytes", 1 << 30)
 
-    with pytest.raises(TraceFileError, match="no 'tensors'"):
+    with pytest.raises(TraceFileError, match="no 'id'"):
         read_run(path)
 
 

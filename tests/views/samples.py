@@ -307,6 +307,16 @@ def batch_run(size=10_000) -> Trace:
     return script.trace()
 
 
+def instant_run() -> Trace:
+    """A call that took no time at all."""
+    script = Script()
+    script.model("instant")
+    call = script.call(None, "instant", 0, 0, 0, 0, 0)
+    for name in (name for name in Call.__slots__ if name.endswith("_ns")):
+        setattr(call, name, call.request_start_ns)
+    return script.trace()
+
+
 def ensemble_run() -> Trace:
     """An ensemble of two steps, which computes nothing itself."""
     script = Script()

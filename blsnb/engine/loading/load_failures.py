@@ -1,4 +1,4 @@
-"""Why a load failed, in the words of Triton's load call."""
+"""Errors of failed loads, with the texts of Triton's load call."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from blsnb.engine.request.failure import notes_of
 from blsnb.errors import ModelConfigError, ModelLoadError
 
 CreateError = HookFailed | ModelConfigError
-"""What keeps a version from being made."""
+"""Why a version could not be made."""
 
 _CODE_TEXTS = {
     "INTERNAL": "Internal",
@@ -23,7 +23,7 @@ _CODE_TEXTS = {
 
 
 def poll_failed(name: str, reason: str, advice: str = "") -> ModelLoadError:
-    """Return the error of a model that is not even taken up: its reason is logged."""
+    """Return the error of a model that is not polled; its reason is logged."""
     return ModelLoadError(
         f"failed to load '{name}', failed to poll from model repository",
         code="INTERNAL",
@@ -34,7 +34,7 @@ def poll_failed(name: str, reason: str, advice: str = "") -> ModelLoadError:
 
 
 def dependency_failed(name: str, reason: str, advice: str = "") -> ModelLoadError:
-    """Return the error of a model that lacks something before it can be made."""
+    """Return the error of a model that fails before its versions are made."""
     return ModelLoadError(
         f"load failed for model '{name}': {reason}\n",
         reason=reason,
@@ -44,7 +44,7 @@ def dependency_failed(name: str, reason: str, advice: str = "") -> ModelLoadErro
 
 
 def no_version(name: str) -> ModelLoadError:
-    """Return the error of a model that has no version to load."""
+    """Return the error of a model without a version to load."""
     error = dependency_failed(
         name,
         f"at least one version must be available under the version policy of model "
@@ -60,28 +60,40 @@ def create_failed(
     errors: Mapping[int, CreateError],
     serving: Collection[int] = (),
 ) -> ModelLoadError:
-    """Return the error of a model of which some versions could not be made.
+    """Return the error of a model some of whose versions could not be made.
 
     Parameters
     ----------
     numbers
-        The versions that were to be loaded.
+        The versions to load.
     errors
-        By version, in the order in which they were tried.
+        Errors by version, in the order of the loads.
     serving
-        Those that go on with the instances that they had.
+        Versions that still serve with their former instances.
     """
     reasons = {number: reason_of(error) for number, error in errors.items()}
-    told = "".join(
+    states = "".join(
         f"version {number} is at {_state(number, serving)} state: {reason};"
         for number, reason in reasons.items()
     )
     return ModelLoadError(
-        f"load failed for model '{name}': {told}\n",
+        f"load failed for model '{name}': {states}\n",
         reason=next(iter(reasons.values())),
         advice="\n".join(dict.fromkeys(filter(None, map(_advice, errors.values())))),
         reasons=dict.fromkeys(numbers, "unloaded") | reasons,
     )
+
+
+def out_of_memory(error: MemoryError | OverflowError) -> ModelConfigError:
+    """Return the error of a version whose tensors are larger than the memory."""
+    failure = ModelConfigError(
+        "out of memory: the initial states or warm-up samples are too large",
+        stage="create",
+        code="INTERNAL",
+        advice="Check the dims in sequence_batching.state and model_warmup.",
+    )
+    failure.__cause__ = error
+    return failure
 
 
 def _state(number: int, serving: Collection[int]) -> str:
@@ -89,7 +101,7 @@ def _state(number: int, serving: Collection[int]) -> str:
 
 
 def reason_of(error: CreateError) -> str:
-    """Return why a version was not made, as the index tells it."""
+    """Return why a version was not made, in the words of the index."""
     if isinstance(error, HookFailed):
         return f"Internal: {error.text}"
     return f"{_CODE_TEXTS[error.code]}: {error.message}"

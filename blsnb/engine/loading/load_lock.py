@@ -1,47 +1,41 @@
-"""LoadLock: one load or unload at a time, with everything that it causes."""
+"""Run one load or unload at a time, together with the loads that it causes."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+
+from blsnb.engine.threads.waiter import Waiter
 
 
-@dataclass(slots=True)
-class _Holding:
+class _Hold:
     """One hold of a lock, from its first model to its last."""
 
-    lock: LoadLock
-    names: list[str] = field(default_factory=list)
-    """Models being loaded or unloaded, each by the one before; empty when over."""
-    held: bool = False
-
-    def release(self, before: _Holding | None) -> None:
-        """Let the next one load; safe to repeat."""
-        # A task that a hook left behind has a copy of the context.
-        self.names.clear()
-        if _holding.get() is self:
-            _holding.set(before)
-        if self.held:
-            self.held = self.lock.free()
+    def __init__(self, lock: LoadLock, name: str) -> None:
+        self.lock = lock
+        self.names: tuple[str, ...] = (name,)
+        """Models being loaded or unloaded, each because of the one before."""
+        self.is_over = False
+        """Set at the end, since a task that a hook started keeps the context."""
 
 
-_LOOK_S = 0.05
-"""Seconds between two looks at whether Ctrl-C has ended a wait."""
-_holding: ContextVar[_Holding | None] = ContextVar("holding", default=None)
+_current: ContextVar[_Hold | None] = ContextVar("hold", default=None)
 
 
 class LoadLock:
-    """Lets one load run at a time; a hook that loads a model is part of it.
+    """Serializes loads; a load that a hook starts is part of the hook's load.
 
-    A hook may run on a thread of its instance's own, so the lock belongs to the
-    context, not to the thread.
+    A hook may run on a thread of its instance, so a hold belongs to the context, not
+    to the thread. Interrupts may come at any time.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._mutex = threading.Lock()
+        self._owner: _Hold | None = None
+        self._waiting: list[Waiter] = []
 
     @contextlib.contextmanager
     def hold(self, name: str, wait_s: float | None = None) -> Iterator[None]:
@@ -50,43 +44,59 @@ class LoadLock:
         Parameters
         ----------
         wait_s
-            After so long go on without it; None to wait for it.
+            Maximum wait, after which the block runs without the lock.
         """
-        mine = self._mine()
-        if mine is not None:
-            mine.names.append(name)
+        outer = self._own()
+        if outer is not None:
+            names = outer.names
             try:
+                outer.names = (*names, name)
                 yield
             finally:
-                mine.names.pop()
+                outer.names = names
             return
-        first = _Holding(self, [name])
-        before = _holding.get()
-        # Twice: an interrupt may come in the midst of the first one.
+        hold = _Hold(self, name)
+        before = _current.get()
+        # Released twice: the first time may be interrupted.
         try:
             try:
-                first.held = self._lock.acquire(
-                    timeout=-1 if wait_s is None else wait_s
-                )
-                _holding.set(first)
+                self._acquire(hold, wait_s)
+                _current.set(hold)
                 yield
             finally:
-                first.release(before)
+                self._release(hold, before)
         finally:
-            first.release(before)
+            self._release(hold, before)
 
-    def free(self) -> bool:
-        """Give the lock back; return that nobody holds it."""
-        self._lock.release()
-        return False
+    def _acquire(self, hold: _Hold, wait_s: float | None) -> None:
+        end = None if wait_s is None else time.monotonic() + wait_s
+        while True:
+            with self._mutex:
+                if self._owner is None:
+                    self._owner = hold
+                    return
+                waiter = Waiter()
+                self._waiting.append(waiter)
+            if not waiter.wait(None if end is None else max(0, end - time.monotonic())):
+                return
+
+    def _release(self, hold: _Hold, before: _Hold | None) -> None:
+        hold.is_over = True
+        if _current.get() is hold:
+            _current.set(before)
+        with self._mutex:
+            if self._owner is hold:
+                for waiter in self._waiting:
+                    waiter.wake()
+                self._waiting = []
+                # Last: after an interrupt until here, the second release does it all.
+                self._owner = None
 
     def is_held_for(self, name: str) -> bool:
-        """Whether the hook that asks is part of a load of this model."""
-        mine = self._mine()
-        return mine is not None and name in mine.names
+        """Whether the caller is part of a load of this model."""
+        own = self._own()
+        return own is not None and name in own.names
 
-    def _mine(self) -> _Holding | None:
-        holding = _holding.get()
-        if holding is None or holding.lock is not self or not holding.names:
-            return None
-        return holding
+    def _own(self) -> _Hold | None:
+        hold = _current.get()
+        return None if hold is None or hold.lock is not self or hold.is_over else hold

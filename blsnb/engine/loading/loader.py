@@ -16,6 +16,7 @@ from blsnb.engine.loading.load_failures import (
     CreateError,
     create_failed,
     no_version,
+    out_of_memory,
     poll_failed,
     reason_of,
 )
@@ -169,6 +170,8 @@ class Loader:
                     loaded[number] = version
                 except (HookFailed, ModelConfigError) as error:
                     errors[number] = error
+                except (MemoryError, OverflowError) as error:
+                    errors[number] = out_of_memory(error)
             if errors:
                 first = next(iter(errors.values()))
                 raise create_failed(directory.name, numbers, errors, kept) from first

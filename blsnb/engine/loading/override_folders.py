@@ -1,4 +1,4 @@
-"""OverrideFolders: temporary folders of models that were loaded from given files."""
+"""Temporary folders of models that are loaded from given files."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from blsnb.repository.directory import CONFIG_FILE
 
 _PREFIX = "file:"
 _FOLDER = "folder"
-"""First part of the folders' names, as on Triton."""
+"""Prefix of the folders' names, as on Triton."""
 
 
 class OverrideFolders:
-    """Writes the folders, and removes each when no instance runs from it any more."""
+    """Writes the folders, and removes each once no instance runs from it."""
 
     def __init__(self) -> None:
         sweep(_place(), _FOLDER)
         self._written: dict[Path, OwnedFolder] = {}
         self._used: dict[str, Path] = {}
-        """By the model that serves from it."""
+        """Folders by the model that serves from them."""
         self._left: list[tuple[Path, list[Served]]] = []
 
     def write(self, config: ModelConfig, files: Mapping[str, bytes]) -> Path:
@@ -37,7 +37,7 @@ class OverrideFolders:
         Raises
         ------
         ValueError
-            A key is no such path; the text is Triton's.
+            A key is invalid; the text is Triton's.
         OSError
             A file cannot be written.
         """
@@ -57,33 +57,29 @@ class OverrideFolders:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """All of them."""
+        """All folders."""
         return tuple(self._written)
 
     def use(self, name: str, folder: Path, versions: Iterable[Served]) -> None:
-        """Note that a model serves from a folder; one of the repository is left be.
+        """Note that a model serves from a folder, temporary or not.
 
         Parameters
         ----------
         versions
-            What served before, and may still run.
+            Versions that served until now and may still run.
         """
         if self._used.get(name) != folder:
             self.leave(name, versions)
         if folder in self._written:
             self._used[name] = folder
 
-    def has(self, folder: Path) -> bool:
-        """Whether a folder was written here."""
-        return folder in self._written
-
     def leave(self, name: str, versions: Iterable[Served]) -> None:
-        """Note that a model does not serve from its folder any more.
+        """Note that a model no longer serves from its folder.
 
         Parameters
         ----------
         versions
-            What served from it, and may still run.
+            Versions that served from it and may still run.
         """
         folder = self._used.pop(name, None)
         if folder is not None:
@@ -94,12 +90,12 @@ class OverrideFolders:
                 self.discard(gone)
 
     def discard_unused(self, folder: Path) -> None:
-        """Remove a folder that was written here, if no model came to serve from it."""
+        """Remove a temporary folder from which no model serves."""
         if folder not in self._used.values():
             self.discard(folder)
 
     def discard(self, folder: Path) -> None:
-        """Remove a folder, if it was written here."""
+        """Remove a temporary folder; ignore any other."""
         owned = self._written.pop(folder, None)
         if owned is not None:
             owned.close()
@@ -117,8 +113,8 @@ def _place() -> Path:
 def _inside(folder: Path, key: str) -> Path:
     if not key.startswith(_PREFIX):
         raise ValueError(
-            f"The load parameter {key!r} is none: a file's begins with {_PREFIX!r}, "
-            "such as 'file:1/model.py'."
+            f"The load parameter {key!r} is not valid; expected a file such as "
+            "'file:1/model.py'."
         )
     parts = PurePosixPath(key.removeprefix(_PREFIX)).parts
     path = folder.joinpath(*parts)

@@ -1,4 +1,4 @@
-"""WarmUp: runs a model's warm-up samples on its instances before it serves."""
+"""Run a model's warm-up samples on its instances before it serves."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ _NEVER_READY = (
 
 
 class WarmUp:
-    """The warm-up of one model version: what fails in it fails the load.
+    """The warm-up of one model version; a failure in it fails the load.
 
     The samples pass neither the scheduler nor the response cache, as on Triton.
 
     Parameters
     ----------
     root
-        The life of the load, which Ctrl-C ends.
+        The lifetime of the load, which Ctrl-C ends.
     recorder
-        Keeps the calls, if the load is part of a run.
+        Records the calls if the load is part of a run.
 
     References
     ----------
@@ -56,14 +56,14 @@ class WarmUp:
         self._recorder = recorder
 
     def run(self) -> None:
-        """Warm every instance up, one after another.
+        """Warm up the instances, one after another.
 
         Raises
         ------
         ModelConfigError
-            At stage ``create``: a sample is wrong, or an answer to it is an error.
+            At stage ``create``: a sample is invalid, or its response is an error.
         Unwind
-            The load has ended; also because an answer never comes.
+            The load has ended, also because a response never comes.
         """
         if self._version.config.message.model_warmup:
             for instance in list(self._version.pool.instances):
@@ -73,7 +73,7 @@ class WarmUp:
         folder = Path(instance.model_file).parents[1] / FOLDER
 
         def read(name: str) -> bytes:
-            # Put together as Triton does, since its text shows the path.
+            # Joined as Triton does: its error text shows the path.
             with open(f"{folder}/{name}", "rb") as file:
                 return file.read()
 
@@ -86,7 +86,7 @@ class WarmUp:
                 self._round(instance, sample, number)
 
     def _check(self, sample: WarmupSample) -> None:
-        """Refuse what the core does; what the backend does comes with the run."""
+        """Check what the core checks; the backend's checks follow in the run."""
         try:
             self._version.validator.check(sample.message)
         except RequestError as error:
@@ -131,12 +131,12 @@ class WarmUp:
     def _execute(
         self, instance: ModelInstance, inflights: list[Inflight]
     ) -> list[ResponseMessage]:
-        """Run one round; return all responses, in the order of the requests."""
+        """Run one round; return the responses in the order of the requests."""
         self._version.execute_on(instance, inflights)
         responses = []
         for inflight in inflights:
             if inflight.again:
-                # Here it cannot, though it is configured.
+                # Warm-up requests cannot be rescheduled.
                 inflight.drop(hang.RESCHEDULED)
                 instance.backend.log("ERROR", hang.not_released(inflight))
             if not inflight.final:

@@ -1,4 +1,4 @@
-"""Apart: the answer of a request that runs on a thread of its own."""
+"""The response to a client request that runs on a worker thread."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from blsnb.engine.threads.waiter import Waiter
 from blsnb.pb_utils.message import ResponseMessage
 
 
-class Apart:
-    """The only answer of a request that runs on a thread of its own.
+class DeferredResponse:
+    """The only response to a request on a worker thread.
 
-    So its client can leave while the model goes on.
+    Its client can leave at its deadline, and the model goes on.
     """
 
     def __init__(self, root: RootRequest) -> None:
@@ -24,17 +24,17 @@ class Apart:
         self._refusal: RequestError | None = None
 
     def answer(self, response: ResponseMessage) -> None:
-        """Give the answer to whoever waits for it."""
+        """Set the response, and wake the client."""
         self._response = response
         self._waiter.wake()
 
     def refuse(self, error: RequestError) -> None:
-        """Say that no model will see the request."""
+        """Set the refusal of the request, and wake the client."""
         self._refusal = error
         self._waiter.wake()
 
     def unwind(self) -> None:
-        """Note that the whole request has ended: who waits learns it from there."""
+        """Note that the client request has ended; its life has woken the client."""
         self._unwound = True
         if self._left:
             self._root.lose()
@@ -47,9 +47,9 @@ class Apart:
         RequestError
             The request was refused.
         TooLate
-            It is time to leave.
+            The deadline has passed.
         Left
-            The reader has left meanwhile.
+            The client left meanwhile.
         """
         __tracebackhide__ = True
         if number:
@@ -59,15 +59,15 @@ class Apart:
             raise Left
         if self._refusal is not None:
             raise self._refusal
-        # A model may know of the deadline before its client wakes up.
+        # The model may see the deadline before its client wakes up.
         check_time(until_ns)
         return self._response
 
     def cancel(self) -> None:
-        """Do nothing: only what the whole request is asked for reaches the model."""
+        """Do nothing: the model sees the cancellation of the client request."""
 
     def leave(self) -> None:
-        """Note that nobody reads any more."""
+        """Note that the client left."""
         self._left = True
         self._waiter.wake()
         if self._unwound:

@@ -21,6 +21,7 @@ from blsnb.engine.scheduling.batching.batch import (
 from blsnb.engine.scheduling.batching.dynamic_batcher import DynamicBatcher
 from blsnb.engine.scheduling.queue_scheduler import (
     PendingRequest,
+    Queue,
     QueueDecision,
     ReadyBatch,
 )
@@ -81,7 +82,7 @@ def _because(reason: Reason) -> Because:
     return reason.cause.value, reason.words
 
 
-class DynamicQueue:
+class DynamicQueue(Queue):
     """The queue of a model with ``dynamic_batching``.
 
     References
@@ -99,7 +100,6 @@ class DynamicQueue:
         self.preserve_ordering = self._batcher.preserve_ordering
 
     def __len__(self) -> int:
-        """Return the number of waiting requests."""
         return len(self._batcher)
 
     def add(self, pending: PendingRequest, now_ns: int) -> None:
@@ -132,10 +132,6 @@ class DynamicQueue:
         """Remove a request whose caller has given up."""
         assert pending.queued is not None
         self._batcher.remove(pending.queued)
-
-    def done(self, batch: ReadyBatch, now_ns: int) -> list[PendingRequest]:
-        """Return no requests: none is executed again."""
-        return []
 
     def resized(self) -> None:
         """Adapt the number of batches that are formed ahead."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from blsnb.engine.instance.executor import Executor
 from blsnb.engine.instance.instance import ModelInstance
@@ -87,28 +88,33 @@ class QueueDecision(NamedTuple):
     wake_ns: int | None
 
 
-class Queue(Protocol):
+class Queue(ABC):
     """A batcher of requests in flight."""
 
-    preserve_ordering: bool
+    preserve_ordering = False
     """Whether responses are delivered in the order of the requests."""
 
+    @abstractmethod
     def __len__(self) -> int:
         """Return the number of waiting requests."""
 
+    @abstractmethod
     def add(self, pending: PendingRequest, now_ns: int) -> None:
         """Append a request; raise RequestError to refuse it."""
 
+    @abstractmethod
     def decide(self, now_ns: int) -> QueueDecision:
         """Return what to do after any change."""
 
+    @abstractmethod
     def remove(self, pending: PendingRequest) -> None:
         """Remove a request whose caller has given up."""
 
     def done(self, batch: ReadyBatch, now_ns: int) -> list[PendingRequest]:
         """Note the end of an execution; return the requests to execute again."""
+        return []
 
-    def resized(self) -> None:
+    def resized(self) -> None:  # noqa: B027 - a model may be reloaded instead
         """Adapt to a changed number of instances in the pool."""
 
 

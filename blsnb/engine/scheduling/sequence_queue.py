@@ -16,6 +16,7 @@ from blsnb.engine.request.validation import RequestError
 from blsnb.engine.scheduling.dynamic_queue import QueueEntries, count_batch
 from blsnb.engine.scheduling.queue_scheduler import (
     PendingRequest,
+    Queue,
     QueueDecision,
     ReadyBatch,
 )
@@ -44,7 +45,7 @@ class NullInflight(Inflight):
     filler = True
 
 
-class SequenceQueue:
+class SequenceQueue(Queue):
     """The queue of a model with ``sequence_batching``.
 
     Parameters
@@ -63,8 +64,6 @@ class SequenceQueue:
     ----------
     core: src/sequence_batch_scheduler.cc
     """
-
-    preserve_ordering = False
 
     def __init__(
         self,
@@ -86,7 +85,6 @@ class SequenceQueue:
         self._log = log
 
     def __len__(self) -> int:
-        """Return the number of waiting requests."""
         return len(self._batcher)
 
     def add(self, pending: PendingRequest, now_ns: int) -> None:
@@ -168,9 +166,6 @@ class SequenceQueue:
                     self._batcher.end(fields.correlation_id, now_ns)
         self._batcher.done(batch.source, now_ns)
         return again
-
-    def resized(self) -> None:
-        """Do nothing: a model with sequences is reloaded instead."""
 
     def _reschedule(self, pending: PendingRequest, now_ns: int) -> bool:
         """Queue a request again if its model rescheduled it and the batcher agrees."""

@@ -111,17 +111,14 @@ class StagedScheduler(QueueScheduler):
             self._admission.release(self._tickets.pop(batch.number))
 
 
-class FifoQueue:
+class FifoQueue(Queue):
     """The queue of a model without a batcher: one request per execution."""
-
-    preserve_ordering = False
 
     def __init__(self, pool: InstancePool) -> None:
         self._pool = pool
         self._waiting: deque[PendingRequest] = deque()
 
     def __len__(self) -> int:
-        """Return the number of waiting requests."""
         return len(self._waiting)
 
     def add(self, pending: PendingRequest, now_ns: int) -> None:
@@ -144,10 +141,3 @@ class FifoQueue:
         """Remove a request whose caller has given up."""
         if pending in self._waiting:
             self._waiting.remove(pending)
-
-    def done(self, batch: ReadyBatch, now_ns: int) -> list[PendingRequest]:
-        """Return no requests: none is executed again."""
-        return []
-
-    def resized(self) -> None:
-        """Do nothing: a server that limits rates reloads the model instead."""

@@ -16,7 +16,7 @@ from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag
 from blsnb.trace.files.refusal import damage, refusal
 from blsnb.trace.files.saved_run import SavedRun
-from blsnb.trace.files.v1.run_file import read_zip
+from blsnb.trace.files.v1 import read_zip
 from blsnb.trace.files.v2.chunks import MAGIC, DamagedChunk
 from blsnb.trace.files.v2.reader import read_chunks
 from blsnb.trace.files.v2.writer import BUDGET_BYTES, RunHead, RunWriter

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from blsnb.tensors import preview
 from blsnb.tensors.preview import Grid, Image, Preview, Text
 from blsnb.tensors.ref import TensorRef
-from blsnb.tensors.summary import Histogram, Stats, TensorSummary
+from blsnb.tensors.summary import TensorSummary
 from blsnb.trace.spans import Span
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.format import sendable
@@ -60,9 +61,11 @@ def description(use: TensorUse) -> Entry:
 def summary(ref: TensorRef) -> Entry:
     """Return statistics and histogram of a tensor."""
     summarised = TensorSummary(ref)
+    histogram = summarised.histogram
     return {
-        "stats": _stats(summarised.stats),
-        "histogram": _histogram(summarised.histogram),
+        "stats": summarised.stats and _rounded(asdict(summarised.stats)),
+        "histogram": histogram
+        and _rounded(asdict(histogram)) | {"counts": list(histogram.counts)},
     }
 
 
@@ -113,28 +116,10 @@ def placed(shown: Preview, buffer: Buffer) -> Entry:
     }
 
 
-def _stats(stats: Stats | None) -> Entry | None:
-    if stats is None:
-        return None
+def _rounded(facts: Entry) -> Entry:
     return {
-        "count": stats.count,
-        "min": _number(stats.min),
-        "max": _number(stats.max),
-        "mean": _number(stats.mean),
-        "std": _number(stats.std),
-        "nan": stats.nan,
-        "inf": stats.inf,
-        "zeros": stats.zeros,
-    }
-
-
-def _histogram(histogram: Histogram | None) -> Entry | None:
-    if histogram is None:
-        return None
-    return {
-        "low": _number(histogram.low),
-        "high": _number(histogram.high),
-        "counts": list(histogram.counts),
+        name: value if isinstance(value, tuple) else _number(value)
+        for name, value in facts.items()
     }
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from blsnb.views.figures.shown_figure import new_figure
+from blsnb.views.figures import shown_figure
 from blsnb.views.format import visible
 from blsnb.views.pictures.svg import COLOURS
 
@@ -23,7 +22,7 @@ _LATENCIES = (
 
 def plot(title: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Draw the rows of a benchmark, whose keys are the fields of `benchmark.Row`."""
-    drawn = new_figure(figsize=(7.2, 2.9), dpi=100, layout="constrained")
+    drawn = shown_figure.new_figure(figsize=(7.2, 2.9), dpi=100, layout="constrained")
     left, right = drawn.subplots(1, 2)
     clients = [row["concurrency"] for row in rows]
     left.plot(clients, [row["throughput"] for row in rows], "o-", color=_INFER)
@@ -55,6 +54,4 @@ def _tidy(axes: Axes, clients: Sequence[int]) -> None:
 
 def png(title: str, rows: Sequence[Mapping[str, Any]]) -> bytes:
     """Return the figure as a PNG file."""
-    written = io.BytesIO()
-    plot(title, rows).savefig(written, format="png")
-    return written.getvalue()
+    return shown_figure.png(plot(title, rows))

@@ -131,8 +131,7 @@ def legend(graph: CallGraph, y: float) -> str:
         drawn = {"stroke_dasharray": dash} if dash else {}
         line = f"M{svg.number(x)} {svg.number(y)}h20"
         parts.append(svg.tag("path", d=line, stroke=svg.COLOURS["fg3"], **drawn))
-        look: dict[str, svg.Value] = {"font_size": 10.5, "fill": svg.COLOURS["fg2"]}
-        parts.append(svg.text(x + 25, y + 4, words, **look))
+        parts.append(svg.small(x + 25, y + 4, words))
         x += 40 + width(words, 10.5)
     return "".join(parts)
 

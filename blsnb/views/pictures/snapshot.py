@@ -111,6 +111,5 @@ def _legend() -> str:
     for number, (phase, height) in enumerate(_LEGEND):
         x = WIDTH - 262 + 64 * number
         parts.append(svg.rect(x, 20 - height / 2, 12, height, phase, rx=1.5))
-        label: dict[str, svg.Value] = {"font_size": 10.5, "fill": svg.COLOURS["fg2"]}
-        parts.append(svg.text(x + 16, 24, phase, **label))
+        parts.append(svg.small(x + 16, 24, phase))
     return "".join(parts)

@@ -67,6 +67,11 @@ def text(x: float, y: float, content: str, /, **more: Value) -> str:
     return tag("text", spelled(content), x=x, y=y, **more) if content else ""
 
 
+def small(x: float, y: float, content: str) -> str:
+    """Return one line of small grey text."""
+    return text(x, y, content, font_size=10.5, fill=COLOURS["fg2"])
+
+
 def tspan(content: str, /, **more: Value) -> str:
     """Return a part of a line for a text element."""
     return tag("tspan", spelled(content), **more)

@@ -178,9 +178,8 @@ class _Baseline:
         ]
         end = x(float(self.columns.end_us[list(row.calls)].max()))
         words = f"missing, {time(self.columns.took_us(row.calls))}"
-        label: dict[str, svg.Value] = {"font_size": 10.5, "fill": svg.COLOURS["fg2"]}
-        text = svg.text(end + 7, middle + 4, words, **label)
-        return self._names.draw(row, middle) + "".join(outlines) + text
+        label = svg.small(end + 7, middle + 4, words)
+        return self._names.draw(row, middle) + "".join(outlines) + label
 
     def _boxes(
         self, calls: tuple[int, ...], top: float, height: float, x: Scale

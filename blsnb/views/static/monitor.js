@@ -115,7 +115,7 @@ var Moving = class {
       this.#dragged = null;
     }
   }
-  /** Put it in the place of all that is in another element. */
+  /** Replace the content of another element by this one. */
   into(host) {
     const [focused, scrolled] = [this.#focused, [...this.#scrolled]];
     this.#scrolled.clear();
@@ -259,7 +259,7 @@ var Dashboard = class {
     this.#moving = new Moving(this.element, shadow);
     this.#stop = watchTheme(() => this.theme());
   }
-  /** Go into the page, or on in another place of it: keys go where they went. */
+  /** Move into an element of the page; focus and scrolling stay. */
   moveTo(host) {
     this.#moving.into(host);
   }
@@ -267,11 +267,11 @@ var Dashboard = class {
     this.#stop();
     this.element.remove();
   }
-  /** To be called once the element is in the page, and whenever the host's theme may have changed. */
+  /** Apply the theme of the host; the element must be in the page. */
   theme() {
     this.#root.dataset.theme = themeOf(this.element.parentElement ?? this.element);
   }
-  /** Say in words whether these numbers are those of now. */
+  /** Show whether the numbers are current. */
   tell(state) {
     this.#state.className = `now ${state === "live" || state === "closed" ? state : "late"}`;
     setText(this.#state, state);

@@ -134,11 +134,11 @@ function words(selection, trace) {
 }
 
 // src/delta.ts
-var ALIKE = 0.05;
-var ALIKE_US = 20;
+var NOISE_SHARE = 0.05;
+var NOISE_US = 20;
 function signOf(now, before) {
   const change = now - before;
-  if (!(Math.abs(change) > Math.max(ALIKE * before, ALIKE_US))) return "≈";
+  if (!(Math.abs(change) > Math.max(NOISE_SHARE * before, NOISE_US))) return "≈";
   return change > 0 ? "▲" : "▼";
 }
 function deltaText(now, before) {
@@ -670,7 +670,7 @@ function stepsOf(path, bands, zigzag, depth, shift) {
 var [NEW, COUNTED] = [-1, -2];
 var Comparison = class _Comparison {
   baseline;
-  /** Calls that both runs have and that answer, or are asked, differently. */
+  /** Calls that both runs have with different inputs, outputs or errors. */
   changed;
   #of;
   #changes;
@@ -689,11 +689,11 @@ var Comparison = class _Comparison {
         for (let call = first; call < first + many && call < of.length; call++)
           this.#unknown.set(call, why);
   }
-  /** Null for a run that stands alone. */
+  /** Return the comparison of a run; null without a baseline. */
   static of({ baseline, compared: compared2 }) {
     return baseline && compared2 ? new _Comparison(new Trace(baseline), compared2) : null;
   }
-  /** The same call in the baseline; negative for one that has none. */
+  /** Return the counterpart of a call; negative if it has none. */
   before(call) {
     return this.#of[call] ?? NEW;
   }
@@ -704,14 +704,14 @@ var Comparison = class _Comparison {
   isCounted(call) {
     return this.before(call) === COUNTED;
   }
-  /** Why a call was not compared, or not whole; empty if it was. */
+  /** Return why a call was not compared in full; empty if it was. */
   unknown(call) {
     return this.#unknown.get(call) ?? "";
   }
   get notCompared() {
     return this.#unknown.size;
   }
-  /** The counterparts of calls; those that have none are left out. */
+  /** Return the counterparts of calls that have one. */
   beforeAll(calls) {
     return calls.map((call) => this.before(call)).filter((call) => call >= 0);
   }
@@ -724,12 +724,12 @@ var Comparison = class _Comparison {
   get missingCalls() {
     return this.#missing.reduce((sum, each) => sum + each, 0);
   }
-  /** Calls of the baseline that were not made again: from outside, or below these calls of it. */
+  /** Return missing calls of the baseline: client requests, or calls by some callers. */
   missing(callers) {
     const below = callers ? callers.flatMap((caller) => Array.from(this.baseline.children(caller))) : this.baseline.roots;
     return below.filter((call) => this.#missing[call] === 1);
   }
-  /** The baseline's own time of all calls of a model; null if it has none. */
+  /** Return the own time of a model in the baseline; null if it has no such model. */
   ownOf(name) {
     if (!this.#own) {
       const own = /* @__PURE__ */ new Map();
@@ -809,27 +809,27 @@ var Folded = class {
     this.entries = entries;
     this.#rows = rows2;
   }
-  /** Of one model, whoever called it; null if there are none. */
+  /** Return the counted calls of a model; null if there are none. */
   of(model) {
     return summed(this.entries.filter(([, each]) => each === model));
   }
-  /** Made by calls of one model; null if there are none. */
+  /** Return the counted calls by a model; null if there are none. */
   by(caller) {
     return summed(this.entries.filter(([each]) => each === caller));
   }
-  /** Of one model by callers of one model, if these are all such calls that have rows. */
+  /** Return the counted calls of the same model and caller, if these are all such calls with rows. */
   beside(calls) {
     if (this.entries.length === 0 || calls.length === 0) return null;
     let known = this.#known.get(calls);
     if (known === void 0) this.#known.set(calls, known = this.#beside(calls));
     return known;
   }
-  /** Whether there are any of one model by callers of one model, as some of these calls are. */
+  /** Return whether calls of the same model and caller as any of these are only counted. */
   has(calls) {
     const pairs = new Set(this.entries.map(([caller, model]) => `${caller}>${model}`));
     return pairs.size > 0 && calls.some((call) => pairs.has(this.#pair(call)));
   }
-  /** When calls ran that wait for no other call, and how many at once on average. */
+  /** Return when counted calls ran that call no other model, and their mean concurrency. */
   get stretches() {
     const callers = new Set(this.entries.map(([caller]) => caller));
     return this.entries.filter(([, model]) => !callers.has(model)).map(([, , , , us, from = 0, to = 0]) => ({ from, to, level: us / (to - from) })).filter(({ from, to }) => to > from);
@@ -945,18 +945,18 @@ var Trace = class {
   header;
   calls;
   n;
-  /** What tells models apart in every message and document of a run, whatever their order. */
+  /** Keys of the models, the same in every message and document of a run. */
   modelKeys;
   /** Names of the models, with the version where a name alone would be ambiguous. */
   names;
   roots;
   duration;
-  /** Per call, time not covered by the calls it made. */
+  /** Time of each call that is not covered by child calls. */
   own;
   errors;
   /** End of the last call. */
   wall;
-  /** The run beside an earlier one, where there is one. */
+  /** The comparison with a baseline; null for a run without one. */
   comparison;
   /** The calls that are only counted. */
   folded;
@@ -989,15 +989,15 @@ var Trace = class {
     this.comparison = Comparison.of(store);
     this.folded = new Folded(this.header.run.folded ?? [], this.calls);
   }
-  /** The id of a call, which is how users, files and kernels name it; the call itself is a row here. */
+  /** Return the id of a call: users, files and kernels name it by its id, views by its row. */
   id(call) {
     return this.calls.id[call];
   }
-  /** The call of an id; −1 if it is not here. */
+  /** Return the call of an id; −1 if it is not kept. */
   at(id) {
     return rowOf(this.calls.id, id);
   }
-  /** Whether the run had a call of an id that is no longer kept, or has no row here. */
+  /** Whether a call of an id was dropped or is only counted. */
   wasDropped(id) {
     const { calls = this.n, dropped, folded } = this.header.run;
     return id >= 0 && (id <= (dropped?.calls?.last ?? -1) || !!folded?.length && id < calls);
@@ -1011,14 +1011,14 @@ var Trace = class {
   name(call) {
     return this.names[this.calls.model[call]];
   }
-  /** Whether the call's model has others asked, and computes nothing itself. */
+  /** Whether the call's model is an ensemble. */
   isEnsemble(call) {
     return this.header.models[this.calls.model[call]]?.backend === "ensemble";
   }
   has(call, flag) {
     return (this.calls.flags[call] & flag) !== 0;
   }
-  /** All calls that failed; looked for once, since every frame shows them. */
+  /** All failed calls, found once. */
   get failed() {
     if (this.#allFailed) return this.#allFailed;
     const failed = [];
@@ -1027,34 +1027,34 @@ var Trace = class {
     }
     return this.#allFailed = failed;
   }
-  /** Those of some calls that failed; looked for once per list. */
+  /** Return the failed ones of some calls, found once per list. */
   failedOf(calls) {
     let known = this.#failed.get(calls);
     if (!known)
       this.#failed.set(calls, known = calls.filter((call) => this.has(call, Flag.ERROR)));
     return known;
   }
-  /** A phase's duration, NaN where it was not recorded. */
+  /** Return the duration of a phase, NaN if it was not recorded. */
   phase(call, phase) {
     return this.calls[phase][call];
   }
   responses(call) {
     return this.#store.responses(this.id(call));
   }
-  /** Calls made by this one, in order of their start. */
+  /** Return the child calls, in order of their start. */
   children(call) {
     return this.#below.subarray(this.#offsets[call], this.#offsets[call + 1]);
   }
   isLeaf(call) {
     return this.#offsets[call] === this.#offsets[call + 1];
   }
-  /** The callers, outermost first, without the call itself. */
+  /** Return the callers, outermost first, without the call itself. */
   ancestors(call) {
     const path = [];
     for (let at2 = this.calls.parent[call]; at2 >= 0; at2 = this.calls.parent[at2]) path.push(at2);
     return path.reverse();
   }
-  /** Merged intervals in which calls made by this one ran, as start, end, start, end, … */
+  /** Return merged intervals in which child calls ran, as start, end, start, end, … */
   childIntervals(call) {
     let merged = this.#intervals.get(call);
     if (merged) return merged;
@@ -1072,7 +1072,7 @@ var Trace = class {
     }
     return merged;
   }
-  /** Calls without rows that this one made, where no other call can have made them. */
+  /** Return counted child calls that no other call can have made. */
   #countedBelow(call) {
     const model = this.calls.model[call];
     const gone = this.folded.by(model);
@@ -1080,7 +1080,7 @@ var Trace = class {
     const { model: models } = this.calls;
     return models.indexOf(model) === models.lastIndexOf(model) ? gone : null;
   }
-  /** The times during which any of some calls ran, in order. */
+  /** Return the periods in which any of some calls ran, in order. */
   merged(calls) {
     const merged = [];
     for (const call of [...calls].sort((a, b) => this.start(a) - this.start(b))) {
@@ -1090,13 +1090,13 @@ var Trace = class {
     }
     return merged;
   }
-  /** The phases of some calls, summed. */
+  /** Return the sums of the phases of some calls. */
   phases(calls) {
     const sums = noPhases();
     for (const call of calls) this.addPhases(sums, call);
     return sums;
   }
-  /** Add a call's phases to a sum. */
+  /** Add the phases of a call to sums. */
   addPhases(sums, call) {
     const part = (phase) => this.calls[phase][call] || 0;
     const infer = part("compute_infer_us");
@@ -1110,11 +1110,11 @@ var Trace = class {
     sums.output += part("compute_output_us");
     sums.post += part("post_us");
   }
-  /** The calls that the same `execute` of a model answered, this one among them. */
+  /** Return the calls of the same `execute`, this one included. */
   batch(call) {
     return this.executed(this.calls.model[call], this.calls.execution[call]);
   }
-  /** The calls that one `execute` of a model answered, in order; none of the execution 0. */
+  /** Return the calls of an execution of a model; empty for execution 0. */
   executed(model, execution) {
     this.#executions ??= this.#byExecution();
     return this.#executions.get(`${model} ${execution}`) ?? [];
@@ -1131,7 +1131,7 @@ var Trace = class {
     }
     return executions;
   }
-  /** The calls that determined the wall time: from the last-ending child backwards. */
+  /** The calls that determine the wall time, from the last-ending child backwards. */
   get critical() {
     if (this.#critical) return this.#critical;
     const path = /* @__PURE__ */ new Set();
@@ -1147,7 +1147,7 @@ var Trace = class {
     }
     return this.#critical = path;
   }
-  /** How many calls that wait for no other call ran at once. */
+  /** Concurrency of the calls without child calls. */
   get concurrency() {
     if (this.#concurrency) return this.#concurrency;
     const leaves = Array.from({ length: this.n }, (_, call) => call).filter(
@@ -1334,10 +1334,55 @@ function addEdge(to, edge) {
     to[key] += edge[key];
 }
 
-// src/phaselegend.ts
-var PHASES2 = ["queue", "input", "infer", "output"];
+// src/phasetable.ts
+var PARTS = [
+  ["pre", "fg3", "before the queue", "pre_us"],
+  ["queue", "queue", "queue", "queue_us"],
+  ["input", "input", "compute input", "compute_input_us"],
+  ["infer", "infer", "compute infer", "compute_infer_us"],
+  ["child", "child", "in child calls", null],
+  ["between", "fg3", "between steps", null],
+  ["output", "output", "compute output", "compute_output_us"],
+  ["post", "fg3", "to the response", "post_us"]
+];
+var MARGINAL = /* @__PURE__ */ new Set(["pre", "post"]);
+var MARGINAL_SHARE = 5e-3;
+var COMPUTE = /* @__PURE__ */ new Set(["input", "infer", "output"]);
+var LEAST_SHARE = 4e-3;
+function phaseTable(trace, calls) {
+  if (calls.length === 1 && !reachedModel(trace, calls[0]))
+    return [h("p", { class: "hint" }, "It reached no model: no phase was recorded.")];
+  const sums = trace.phases(calls);
+  const whole = Object.values(sums).reduce((sum, us) => sum + us, 0);
+  const absent = (phase) => calls.length === 1 && phase !== null && Number.isNaN(trace.phase(calls[0], phase));
+  const rows2 = PARTS.filter(([part]) => isListed(part, sums, whole)).map(
+    (part) => row(part, absent(part[3]), sums[part[0]], whole)
+  );
+  return [stack(sums, whole), h("table", { class: "phases" }, h("tbody", {}, rows2))];
+}
+function reachedModel(trace, call) {
+  const phases = PARTS.flatMap(([part, , , phase]) => phase && !MARGINAL.has(part) ? [phase] : []);
+  return trace.has(call, Flag.RUNNING) || phases.some((phase) => !isNaN(trace.phase(call, phase)));
+}
+function stack(sums, whole) {
+  const parts = PARTS.filter(([part]) => sums[part] > LEAST_SHARE * whole).map(
+    ([part, colour]) => h("i", { class: `back-${colour}`, style: { flex: `${sums[part] / whole} 1 0` } })
+  );
+  const label2 = PARTS.map(([part, , text]) => `${text} ${time(sums[part])}`).join(", ");
+  return h("div", { class: "stack", role: "img", "aria-label": label2 }, parts);
+}
+function row([part, colour, text], absent, us, whole) {
+  const swatch = h("i", { class: `swatch ${part} back-${colour}` });
+  const cells2 = absent ? [h("td", { class: "absent" }, "not recorded"), h("td")] : [h("td", {}, time(us)), h("td", {}, percent(us, whole))];
+  return h("tr", {}, h("th", { class: "phase" }, swatch, text), cells2);
+}
+function isListed(part, sums, whole) {
+  if (part === "child" || part === "between") return sums[part] > 0;
+  if (sums.between > 0 && COMPUTE.has(part)) return sums[part] > 0;
+  return !MARGINAL.has(part) || sums[part] > MARGINAL_SHARE * whole;
+}
 function phaseLegend() {
-  return PHASES2.map(
+  return ["queue", "input", "infer", "output"].map(
     (phase) => h("span", {}, h("i", { class: `swatch ${phase} back-${phase}` }), phase)
   );
 }
@@ -1352,7 +1397,7 @@ var Viewport = class {
   #content;
   #scale = 1;
   #at = { x: 0, y: 0 };
-  /** `fit` shows the whole graph, whose size it knows. */
+  /** `fit` shows the whole graph. */
   constructor(content2, label2, fit) {
     this.#content = content2;
     this.svg = svg("svg", { role: "group", "aria-label": label2 }, content2);
@@ -1361,7 +1406,7 @@ var Viewport = class {
     this.svg.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
     this.svg.addEventListener("pointerdown", (event) => this.#drag(event));
   }
-  /** Show all of a graph in a pane, clear of the legend, so high, at its lower edge. */
+  /** Fit a graph in a pane, above a legend of a height. */
   fit(graph, pane, legend2) {
     const height = pane.height - ABOVE_LEGEND - legend2;
     const across = (pane.width - BESIDE) / graph.width;
@@ -1369,7 +1414,7 @@ var Viewport = class {
     const top = Math.max(LEAST_TOP, (height - graph.height * scale) / 2);
     this.#show(scale, (pane.width - graph.width * scale) / 2, top);
   }
-  /** The plain wheel belongs to the page. */
+  /** Zoom by the wheel with Ctrl or ⌘; the plain wheel scrolls the page. */
   #wheel(event) {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
@@ -1386,7 +1431,7 @@ var Viewport = class {
     this.svg.addEventListener("pointerup", end, { once: true });
     this.svg.addEventListener("pointercancel", end, { once: true });
   }
-  /** What is at a place of the pane stays there. */
+  /** Zoom around a position of the pane. */
   #zoom(factor, x = this.svg.clientWidth / 2, y = this.svg.clientHeight / 2) {
     const scale = Math.min(LARGEST, Math.max(SMALLEST, this.#scale * factor));
     const ratio = scale / this.#scale;
@@ -1442,7 +1487,7 @@ var CallGraph = class {
     picture.addEventListener("keydown", (event) => this.#key(event));
     this.element = h("div", { class: "callgraph" }, picture, this.#legend, buttons);
   }
-  /** Draw the models of a trace; returns the height that shows the graph well. */
+  /** Draw the models of a trace; returns the preferred height. */
   draw(trace) {
     this.#graph = modelGraph(trace);
     const width = boxWidth(this.#graph.nodes, this.#session.colours.font);
@@ -1457,7 +1502,7 @@ var CallGraph = class {
     this.#shape = shape2;
     return Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, wanted));
   }
-  /** Emphasise a model, a path of edges, and dim what is unrelated. */
+  /** Emphasise a model and a path of edges, and dim the others. */
   mark({ model: selected, path, lit }) {
     const model = selected === null ? null : this.#boxOf(selected);
     const bright = (id) => lit === null || id === OTHERS || lit.has(id);
@@ -1472,7 +1517,7 @@ var CallGraph = class {
       this.#edgeElements[k].classList.toggle("dim", !(bright(from) && bright(to)));
     });
   }
-  /** Show the whole graph in a pane of this height. */
+  /** Show the whole graph in a pane of a height. */
   fit(height = this.element.clientHeight) {
     const width = this.#paneWidth();
     const legendHeight = this.#legend.offsetHeight;
@@ -1482,7 +1527,7 @@ var CallGraph = class {
   dispose() {
     this.element.remove();
   }
-  /** A model without a box of its own is in that of many. */
+  /** Return the box of a model: its own, or that of all other models. */
   #boxOf(model) {
     return this.#boxes.has(model) ? model : OTHERS;
   }
@@ -1539,7 +1584,7 @@ var CallGraph = class {
     this.#roam(element);
     this.#session.select(this.#selectionOf(node), { reveal: true });
   }
-  /** A model with one call is that call, which has more to show. */
+  /** Return the selection of a box; a single call has more to show than its model. */
   #selectionOf({ id, count: calls, models }) {
     if (models.length > 1) return { kind: "models", models };
     if (calls > 1) return { kind: "model", model: id };
@@ -1811,13 +1856,13 @@ var Emphasis = class {
   #hovered = null;
   #trace = null;
   #relevance = null;
-  /** Whether the pointer is now over something else. */
+  /** Set the hovered call or models; returns whether they changed. */
   hover(over) {
     const changed = JSON.stringify(over) !== JSON.stringify(this.#hovered);
     this.#hovered = over;
     return changed;
   }
-  /** Work it out anew, and say what the graph has to show of it. */
+  /** Compute the emphasis, and return what the graph shows of it. */
   relate(trace, text, selection) {
     this.#hovered = hoveredIn(trace, this.#trace ?? trace, this.#hovered);
     this.#trace = trace;
@@ -1829,7 +1874,7 @@ var Emphasis = class {
       lit: litModels(trace, filter, selection, this.#hovered)
     };
   }
-  /** Whether a row of the timeline is left aside. */
+  /** Return whether a row of the timeline is dimmed. */
   dims(row4, open) {
     return dims(this.#relevance, row4, open);
   }
@@ -1890,7 +1935,7 @@ var Help = class {
   #root;
   #closed;
   #sheet = null;
-  /** It lies over all of `root`; where it was closed something else takes the focus. */
+  /** Cover `root`; `closed` moves the focus when the help is closed. */
   constructor(root, closed) {
     this.#root = root;
     this.#closed = closed;
@@ -1927,7 +1972,7 @@ var Help = class {
   }
 };
 
-// src/compared.ts
+// src/inspectbaseline.ts
 var NAMES = [
   ["queue", "queue"],
   ["input", "compute input"],
@@ -1946,11 +1991,11 @@ function besideBaseline(trace, calls) {
   if (before.length === 0) return [heading, hint(nothingBeside(comparison, calls))];
   const { baseline } = comparison;
   const known = calls.filter((call) => !comparison.isCounted(call));
-  const rows2 = [row("total", total2(trace, known), total2(baseline, before))];
+  const rows2 = [row2("total", total2(trace, known), total2(baseline, before))];
   const [now, then] = [trace.phases(known), baseline.phases(before)];
   for (const [part, name] of NAMES)
     if (!SOMETIMES.has(part) || now[part] > 0 || then[part] > 0)
-      rows2.push(row(name, now[part], then[part]));
+      rows2.push(row2(name, now[part], then[part]));
   const head = ["", "this", "baseline", "Δ"].map((text) => h("th", { scope: "col" }, text));
   const table = h(
     "table",
@@ -2018,7 +2063,7 @@ function missingCalls(baseline, calls) {
     ...error ? [h("div", { class: "error", role: "note" }, h("div", { class: "code" }, error))] : []
   ];
 }
-function row(name, now, before) {
+function row2(name, now, before) {
   const tone = toneOf(signOf(now, before));
   return h(
     "tr",
@@ -2069,7 +2114,7 @@ function callLinks(session, heading, some) {
 }
 function breadcrumb(session, call) {
   const path = session.trace.ancestors(call);
-  if (path.length === 0) return h("div", { class: "breadcrumb" }, "request from outside");
+  if (path.length === 0) return h("div", { class: "breadcrumb" }, "client request");
   const steps = (callers) => callers.map((each) => crumb(session, each));
   const shown = path.length > MOST_CRUMBS ? [...steps(path.slice(0, 2)), h("span", {}, "…"), ...steps(path.slice(-3))] : steps(path);
   return h(
@@ -2196,10 +2241,10 @@ var Kernel = class {
   }
   /** Query the tensors of a call: a run is named by its page id, a call by its id. */
   tensors(run, call) {
-    return this.#ask({ type: "tensors", run, call });
+    return this.#query({ type: "tensors", run, call });
   }
   slice(query) {
-    return this.#ask({ type: "slice", ...query });
+    return this.#query({ type: "slice", ...query });
   }
   dispose() {
     this.#model.off("msg:custom", this.#listener);
@@ -2211,7 +2256,7 @@ var Kernel = class {
     this.#waiting.clear();
   }
   /** Ids are unique in the page, since several views may share one model. */
-  #ask(query) {
+  #query(query) {
     const id = ++lastId;
     if (orphans.has(this.#model)) return Promise.reject(new Error(GONE));
     return new Promise((resolve, reject) => {
@@ -2368,7 +2413,7 @@ var SliceView = class {
   #scale = h("i", { class: "scale", "aria-hidden": "true" });
   #range = h("span");
   #note = h("div", { class: "caption", role: "status" });
-  #asked = 0;
+  #requested = 0;
   constructor(source, preview, state) {
     this.#source = source;
     this.#buffer = source.buffer;
@@ -2424,7 +2469,7 @@ var SliceView = class {
     const axes = leadingAxes(this.#source.entry.shape, this.#state.mode);
     return axes.flatMap((size, axis) => size > 1 ? [this.#slider(size, axis)] : []);
   }
-  /** Why the sliders do not move. */
+  /** Return why the sliders are disabled. */
   #unreachable() {
     const axes = leadingAxes(this.#source.entry.shape, this.#state.mode);
     if (this.#source.kernel || !axes.some((size) => size > 1)) return [];
@@ -2460,31 +2505,31 @@ var SliceView = class {
       place6
     );
   }
-  /** The embedded preview of a mode, if it is the slice wanted. */
+  /** Return the embedded preview of a mode. */
   #embedded(mode) {
     const { preview, grid, image } = this.#source.entry;
     const found2 = [preview, grid, image].find((each) => each?.kind === mode);
     return found2 && found2.kind !== "text" ? found2 : null;
   }
-  /** Show the slice wanted: from what came with the entry, else asked from the kernel. */
+  /** Show the chosen slice: the embedded one, else the answer of the kernel. */
   #show() {
     const embedded = this.#embedded(this.#state.mode);
     const { kernel } = this.#source;
     if (embedded && (!kernel || embedded.index.join() === this.#state.index.join())) {
-      this.#asked++;
+      this.#requested++;
       this.#take(embedded, this.#source.buffer);
-    } else if (kernel) this.#ask(kernel);
+    } else if (kernel) this.#request(kernel);
   }
-  async #ask(kernel) {
-    const question = ++this.#asked;
-    const busy = setTimeout(() => this.#say("the kernel is busy"), BUSY_AFTER_MS);
+  async #request(kernel) {
+    const number = ++this.#requested;
+    const busy = setTimeout(() => this.#showNote("the kernel is busy"), BUSY_AFTER_MS);
     const { run, call, tensor } = this.#source;
     try {
       const { mode, index } = this.#state;
       const answer = await kernel.slice({ run, call, tensor, mode, index: [...index] });
-      if (question === this.#asked) this.#answered(answer);
+      if (number === this.#requested) this.#answered(answer);
     } catch (error) {
-      if (question === this.#asked) this.#say(error.message);
+      if (number === this.#requested) this.#showNote(error.message);
     } finally {
       clearTimeout(busy);
     }
@@ -2495,10 +2540,10 @@ var SliceView = class {
   #take(picture, buffer) {
     this.#picture = picture;
     this.#buffer = buffer;
-    this.#say("");
+    this.#showNote("");
     this.#paint();
   }
-  #say(text) {
+  #showNote(text) {
     setText(this.#note, text);
   }
   #paint() {
@@ -2544,13 +2589,13 @@ var SliceView = class {
     if (scale) this.#scale.style.background = `linear-gradient(90deg, ${scaleColours(scale)})`;
     setText(this.#range, scale ? scaleOf(scale).map(value).join(" … ") : "");
   }
-  /** Which slice it is, where there are others: a slider may be ahead of its answer. */
+  /** Return the index of the picture, if there are other slices; a slider may be ahead of it. */
   #place() {
     const { kind, index } = this.#picture;
     const axes = leadingAxes(this.#source.entry.shape, kind);
     return axes.some((size) => size > 1) ? `[${index.join(", ")}, …]  ` : "";
   }
-  /** The value under the pointer. */
+  /** Show the value under the pointer. */
   #read(event) {
     if (this.#picture.kind !== "grid") return;
     const { rows: rows2, columns, of } = this.#picture;
@@ -2575,27 +2620,27 @@ var HEADINGS = [
 ];
 var TensorList = class {
   #session;
-  /** Tensors opened or closed by hand; kept from call to call, as "role/name". */
+  /** Tensors that the user opened or closed, as "role/name"; kept from call to call. */
   #opened = /* @__PURE__ */ new Map();
   #slices = /* @__PURE__ */ new Map();
-  /** By the id of the call. */
+  /** Answers by call id. */
   #answers = /* @__PURE__ */ new Map();
-  /** Until when an answer about a running call will do. */
+  /** When a running call may be queried again, by call id. */
   #fresh = /* @__PURE__ */ new Map();
-  /** Questions under way: a busy kernel must not find one for every repaint. */
-  #asked = /* @__PURE__ */ new Map();
+  /** Pending queries by call id: a repaint must not send another one. */
+  #pending = /* @__PURE__ */ new Map();
   #shown = -1;
   constructor(session) {
     this.#session = session;
   }
-  /** There is another kernel to ask. */
+  /** Discard the answers of an earlier kernel. */
   forget() {
     this.#answers.clear();
     this.#fresh.clear();
-    this.#asked.clear();
+    this.#pending.clear();
     this.#slices.clear();
   }
-  /** The sections of a call; filled again when the kernel has answered. */
+  /** Return the tensors of a call; they are replaced when the kernel answers. */
   show(call) {
     const element = h("div", { class: "tensors" });
     const { trace } = this.#session;
@@ -2606,11 +2651,11 @@ var TensorList = class {
     if (known) this.#fill(element, id, known);
     else if (embedded) this.#fill(element, id, embedded);
     if (this.#session.kernel && (!known || this.#isStale(call)))
-      this.#ask(element, call, Boolean(known ?? embedded));
+      this.#request(element, call, Boolean(known ?? embedded));
     else if (!known && !embedded) element.append(...this.#nothing());
     return element;
   }
-  /** What the document has of a call, and why it lacks values. */
+  /** Return what the document has of a call, and why values are missing. */
   #embedded(id) {
     const { header } = this.#session.trace;
     const tensors2 = header.tensors[id];
@@ -2618,7 +2663,7 @@ var TensorList = class {
     const gone = tensors2.some(({ evicted }) => evicted);
     return { tensors: tensors2, lacks: gone ? header.run.lacks ?? "values are no longer kept" : "", buffer: this.#session.buffer };
   }
-  /** What a running call has is not all that it will have; but a kernel has other work, too. */
+  /** Whether a running call may have more tensors by now, or has ended. */
   #isStale(call) {
     const until = this.#fresh.get(this.#session.trace.id(call));
     if (until === void 0) return false;
@@ -2629,14 +2674,14 @@ var TensorList = class {
     const text = saved ? "Not kept: the run was still executing when this was saved." : state === "running" ? "Shown when the run has ended." : "Not embedded in this document.";
     return [h("h4", {}, "Tensors"), h("p", { class: "hint" }, text)];
   }
-  async #ask(element, call, filled2) {
+  async #request(element, call, filled2) {
     const note = h("p", { class: "hint", role: "status" });
     if (!filled2) element.append(h("h4", {}, "Tensors"), note);
     const busy = setTimeout(() => setText(note, "the kernel is busy"), BUSY_AFTER_MS);
     const id = this.#session.trace.id(call);
     try {
       const answer = await this.#query(call);
-      if (answer.dropped) this.#session.learn(answer.dropped);
+      if (answer.dropped) this.#session.noteDropped(answer.dropped);
       if (this.#shown === id) this.#fill(element, id, answer);
     } catch (error) {
       this.#failed(error, element, note);
@@ -2644,35 +2689,35 @@ var TensorList = class {
       clearTimeout(busy);
     }
   }
-  /** What the document has of the call stays; why the kernel has nothing more stands above it. */
+  /** Show an error; embedded tensors stay below it. */
   #failed(error, element, note) {
     if (!(error instanceof QueryError) || error.code !== "dropped")
       return setText(note, error.message);
     note.remove();
     const heading = element.childElementCount ? [] : [h("h4", {}, "Tensors")];
     element.append(...heading, ...lacking(error.message));
-    if (error.dropped) this.#session.learn(error.dropped);
+    if (error.dropped) this.#session.noteDropped(error.dropped);
   }
   async #query(call) {
     const { kernel, trace } = this.#session;
     const id = trace.id(call);
-    const asked = this.#asked.get(id) ?? kernel?.tensors(trace.header.run.id, id);
-    if (!asked) throw new Error("no kernel");
-    this.#asked.set(id, asked);
+    const answering = this.#pending.get(id) ?? kernel?.tensors(trace.header.run.id, id);
+    if (!answering) throw new Error("no kernel");
+    this.#pending.set(id, answering);
     const running = trace.has(call, Flag.RUNNING);
     const began = performance.now();
     try {
-      const answer = this.#withEmbedded(await asked, id);
+      const answer = this.#withEmbedded(await answering, id);
       const now = performance.now();
       this.#answers.set(id, answer);
       this.#fresh.delete(id);
       if (running) this.#fresh.set(id, now + Math.max(FRESH_MS, SHARE * (now - began)));
       return answer;
     } finally {
-      this.#asked.delete(id);
+      this.#pending.delete(id);
     }
   }
-  /** Values that the document has stay, where the kernel no longer keeps them. */
+  /** Prefer embedded values where the kernel no longer keeps them. */
   #withEmbedded(answer, id) {
     const embedded = answer.lacks ? this.#embedded(id) : void 0;
     const has = embedded?.tensors?.some(({ preview, stats }) => preview || stats);
@@ -2721,7 +2766,7 @@ var TensorList = class {
     fill();
     return item2;
   }
-  /** Unless something was opened by hand, what came out: the first output with something to show. */
+  /** Return the tensor to open, unless the user opened one: the first output with values. */
   #openAtFirst(all) {
     if (this.#opened.size > 0) return void 0;
     const shows = ({ preview, stats }) => stats ? stats.count > 0 : preview !== null && !isEmptyText(preview);
@@ -2866,11 +2911,11 @@ function deviceWork(trace, calls) {
   return [
     h("h4", {}, "Device", h("span", {}, use?.[0] ?? "copies")),
     factGrid(facts),
-    ...copies.slice(0, LISTED2).map(row2),
+    ...copies.slice(0, LISTED2).map(row3),
     ...copies.length > LISTED2 ? [h("p", { class: "reason" }, `… ${counted(copies.length - LISTED2, "more copy")}`)] : []
   ];
 }
-function row2([, us, tensor, size, source, target, hostile]) {
+function row3([, us, tensor, size, source, target, hostile]) {
   const why = hostile ? ", by hostile placement" : "";
   const words2 = `${tensor}: ${source} → ${target}, ${bytes(size)} in ${time(us)}${why}`;
   return h("p", { class: "reason" }, words2);
@@ -2922,66 +2967,6 @@ function histogram(all, calls) {
   return distribution({ low, high, counts }, "latencies", show);
 }
 
-// src/onlycounted.ts
-function onlyCounted(kept, { calls, us }) {
-  const mean = `${time(us)} in all, ${time(us / calls)} on average`;
-  const text = `${counted(calls, "call")} are only counted: ${mean}. Phases and links below: of the ${count(kept)} kept.`;
-  return h("p", { class: "note" }, text);
-}
-function uncounted(gone) {
-  if (!gone) return [];
-  const took = `${counted(gone.calls, "call")} that calls of this model made, ${time(gone.us)}`;
-  return [h("p", { class: "hint" }, `${took}, are only counted, not in child calls above.`)];
-}
-
-// src/phasetable.ts
-var PARTS = [
-  ["pre", "fg3", "before the queue", "pre_us"],
-  ["queue", "queue", "queue", "queue_us"],
-  ["input", "input", "compute input", "compute_input_us"],
-  ["infer", "infer", "compute infer", "compute_infer_us"],
-  ["child", "child", "in child calls", null],
-  ["between", "fg3", "between steps", null],
-  ["output", "output", "compute output", "compute_output_us"],
-  ["post", "fg3", "to the response", "post_us"]
-];
-var MARGINAL = /* @__PURE__ */ new Set(["pre", "post"]);
-var MARGINAL_SHARE = 5e-3;
-var COMPUTE = /* @__PURE__ */ new Set(["input", "infer", "output"]);
-var LEAST_SHARE = 4e-3;
-function phaseTable(trace, calls) {
-  if (calls.length === 1 && !reachedModel(trace, calls[0]))
-    return [h("p", { class: "hint" }, "It reached no model: no phase was recorded.")];
-  const sums = trace.phases(calls);
-  const whole = Object.values(sums).reduce((sum, us) => sum + us, 0);
-  const absent = (phase) => calls.length === 1 && phase !== null && Number.isNaN(trace.phase(calls[0], phase));
-  const rows2 = PARTS.filter(([part]) => isListed(part, sums, whole)).map(
-    (part) => row3(part, absent(part[3]), sums[part[0]], whole)
-  );
-  return [stack(sums, whole), h("table", { class: "phases" }, h("tbody", {}, rows2))];
-}
-function reachedModel(trace, call) {
-  const phases = PARTS.flatMap(([part, , , phase]) => phase && !MARGINAL.has(part) ? [phase] : []);
-  return trace.has(call, Flag.RUNNING) || phases.some((phase) => !isNaN(trace.phase(call, phase)));
-}
-function stack(sums, whole) {
-  const parts = PARTS.filter(([part]) => sums[part] > LEAST_SHARE * whole).map(
-    ([part, colour]) => h("i", { class: `back-${colour}`, style: { flex: `${sums[part] / whole} 1 0` } })
-  );
-  const label2 = PARTS.map(([part, , text]) => `${text} ${time(sums[part])}`).join(", ");
-  return h("div", { class: "stack", role: "img", "aria-label": label2 }, parts);
-}
-function row3([part, colour, text], absent, us, whole) {
-  const swatch = h("i", { class: `swatch ${part} back-${colour}` });
-  const cells2 = absent ? [h("td", { class: "absent" }, "not recorded"), h("td")] : [h("td", {}, time(us)), h("td", {}, percent(us, whole))];
-  return h("tr", {}, h("th", { class: "phase" }, swatch, text), cells2);
-}
-function isListed(part, sums, whole) {
-  if (part === "child" || part === "between") return sums[part] > 0;
-  if (sums.between > 0 && COMPUTE.has(part)) return sums[part] > 0;
-  return !MARGINAL.has(part) || sums[part] > MARGINAL_SHARE * whole;
-}
-
 // src/responses.ts
 function timesOf(trace, calls) {
   const times = { streams: 0, responses: 0, first: [], gaps: [] };
@@ -3020,7 +3005,7 @@ function at(us, share) {
   return time(us[Math.min(us.length - 1, Math.floor(share * us.length))]);
 }
 
-// src/manycalls.ts
+// src/inspectcalls.ts
 function manyCalls(session, selection) {
   const { trace } = session;
   const calls = callsOf(trace, selection);
@@ -3067,8 +3052,13 @@ function chips(trace, model, calls, gone) {
     [errors2 ? counted(errors2, "error") : "", "error"]
   ];
 }
+function onlyCounted(kept, { calls, us }) {
+  const mean = `${time(us)} in all, ${time(us / calls)} on average`;
+  const text = `${counted(calls, "call")} are only counted: ${mean}. Phases and links below: of the ${count(kept)} kept.`;
+  return h("p", { class: "note" }, text);
+}
 
-// src/manymodels.ts
+// src/inspectmodels.ts
 var LISTED3 = 100;
 function manyModels(session, models) {
   const rows2 = rowsOf(session.trace, models);
@@ -3160,7 +3150,7 @@ function sourceLine(text, number, part, called) {
   );
 }
 
-// src/onecall.ts
+// src/inspectcall.ts
 var MOST_CHAIN = 8;
 function oneCall(session, call, tensors2) {
   const { trace } = session;
@@ -3174,7 +3164,7 @@ function oneCall(session, call, tensors2) {
     chipList(chipsOf(trace, call)),
     ...phaseTable(trace, [call]),
     ...uncounted(trace.folded.by(trace.calls.model[call])),
-    // Who looks at a failure asks where first, others what.
+    // Of a failed call the source comes first, of others the tensors.
     ...failed ? [errorOf(trace, call), ...source] : [],
     ...besideBaseline(trace, [call]),
     ...differences(trace, call),
@@ -3251,6 +3241,11 @@ function logLines(lines) {
   const list = h("div", { class: "logs code", ...role }, lines.map(line));
   return [h("h4", {}, "Log", h("span", {}, count(lines.length))), list];
 }
+function uncounted(counts) {
+  if (!counts) return [];
+  const took = `${counted(counts.calls, "call")} that calls of this model made, ${time(counts.us)}`;
+  return [h("p", { class: "hint" }, `${took}, are only counted, not in child calls above.`)];
+}
 
 // src/inspector.ts
 var REFRESH_MS = 500;
@@ -3269,7 +3264,7 @@ var Inspector = class {
     this.#session = session;
     this.#tensors = new TensorList(session);
   }
-  /** Show the selection; nothing is touched when nothing about it changed. */
+  /** Show the selection; elements stay if no fact has changed. */
   draw() {
     const { selection, trace } = this.#session;
     const facts = this.#factsOf(selection);
@@ -3281,14 +3276,14 @@ var Inspector = class {
     this.#facts = facts;
     this.#replace(this.#content(selection), sameSubject);
   }
-  /** How high it would like to be. */
+  /** The preferred height. */
   get wantedHeight() {
     return this.element.scrollHeight;
   }
   focus() {
     this.element.focus();
   }
-  /** There is another kernel to ask. */
+  /** Discard the answers of an earlier kernel. */
   forget() {
     this.#tensors.forget();
     this.#facts = "";
@@ -3296,7 +3291,7 @@ var Inspector = class {
   dispose() {
     this.element.remove();
   }
-  /** Focus stays on what does the same as before, at least in the pane. */
+  /** Replace the content; focus stays on the same control, or in the pane. */
   #replace(content2, sameSubject) {
     const { activeElement } = this.element.getRootNode();
     const focused = this.element.contains(activeElement) && activeElement;
@@ -3310,7 +3305,7 @@ var Inspector = class {
     const same = all.find((each) => each.dataset.focus === name);
     (same ?? this.element).focus({ preventScroll: true });
   }
-  /** First line: what is selected; second: all that can change about it. */
+  /** Return the identity of the selection, and in a second line the facts that can change. */
   #factsOf(selection) {
     if (!selection) return "nothing";
     const { trace } = this.#session;
@@ -3396,7 +3391,7 @@ var Panes = class {
     const panes = [graph.element, timeline.element, inspector.element];
     this.element = h("div", { class: "panes" }, panes, borders);
   }
-  /** What was dragged by hand. */
+  /** Sizes that the user has set. */
   get sizes() {
     return { ...this.#sizes };
   }
@@ -3531,34 +3526,34 @@ var Skin = class {
     shadow.append(root);
     this.element.addEventListener("keydown", (event) => event.stopPropagation());
   }
-  /** Take the host's theme; outside a page there is none. */
+  /** Apply the theme of the host; the element must be in the page. */
   apply() {
     const theme = themeOf(this.element.parentElement ?? this.element);
     this.#root.dataset.theme = this.#onPaper ? "light" : theme;
     this.colours = coloursOf(this.#root);
   }
   /**
-   * Call back when the theme may be another, and when the width is; returns how to stop.
+   * Call back when the theme may have changed, and when the width has; returns how to stop.
    *
-   * Nobody tells a document that its output was removed: the page must not keep its view alive.
+   * A document is not notified when its output is removed, so the page must not keep its view alive.
    */
   watch(changed, resized) {
     const waiting = new WeakRef(this);
     this.#changed = changed;
     this.#resized = resized;
-    const tell = (what) => {
+    const notify = (callback) => {
       const alive = waiting.deref();
-      if (alive) what(alive);
+      if (alive) callback(alive);
       else stop();
     };
     const stops = [
-      watchTheme(() => tell((skin) => skin.#changed())),
-      watchPrinting((printing) => tell((skin) => skin.#print(printing)))
+      watchTheme(() => notify((skin) => skin.#changed())),
+      watchPrinting((printing) => notify((skin) => skin.#print(printing)))
     ];
     const stop = () => stops.forEach((each) => each());
     return stop;
   }
-  /** A page that is printed has no time to tell of its new width. */
+  /** Apply the width of paper: a page that is printed sends no resize event. */
   #print(printing) {
     this.#onPaper = printing;
     this.element.style.maxWidth = printing ? PAPER : "";
@@ -3597,18 +3592,18 @@ var Brush = class {
     pen2.textBaseline = "middle";
     pen2.textAlign = "left";
   }
-  /** How strong everything is from now on. */
+  /** The opacity from now on. */
   set strength(strength) {
     this.#strength = strength;
     this.pen.globalAlpha = strength;
   }
-  /** Paint a part of a row so much weaker than the rest of it. */
+  /** Paint with a share of the opacity. */
   weakly(share, paint) {
     this.pen.globalAlpha = this.#strength * share;
     paint();
     this.pen.globalAlpha = this.#strength;
   }
-  /** A bar between two times, cut where it would leave the canvas. */
+  /** Paint a bar between two times, clipped to the canvas. */
   span(from, to, middle2, height, colour, least = 0.8) {
     const start = Math.max(this.plane.x(from), -BEYOND);
     const end = Math.min(this.plane.x(to), this.plane.right + BEYOND);
@@ -3623,11 +3618,11 @@ var Brush = class {
     for (const [x, y] of corners) this.pen.lineTo(x, y);
     this.pen.fill();
   }
-  /** The line of the critical path. */
+  /** Paint the line of the critical path. */
   underline(from, to, middle2) {
     this.span(from, to, middle2 + CRITICAL_BELOW, CRITICAL_HEIGHT, this.colours.fg, 1);
   }
-  /** Behind the bar, else before it, else in it. */
+  /** Write a label behind the bar, else before it, else in it. */
   label(label2, from, to, middle2, gap = LABEL_GAP, within = this.colours.fg) {
     const [start, end] = [this.plane.x(from), this.plane.x(to)];
     const width = this.#width(label2);
@@ -3637,7 +3632,7 @@ var Brush = class {
     else if (ahead) this.#texts(label2, start - LABEL_GAP - width, middle2);
     else this.#texts(label2, Math.max(start, this.plane.left) + LABEL_INSIDE, middle2, within);
   }
-  /** From a place on, as much of it as there is room for. */
+  /** Write as much of a label as fits behind a position. */
   labelAt(label2, x, middle2) {
     let room = this.plane.right - x;
     const fits = label2.filter(([text]) => {
@@ -3751,7 +3746,7 @@ var CallBar = class {
     if (critical) brush.underline(trace.start(call), trace.end(call), middle2);
     if (end >= plane.left) this.#label(row4, middle2);
   }
-  /** Frame the part of the call that it shares with others: the computation, without the queue. */
+  /** Draw a frame around the execution that the call shared with others. */
   frame(row4, middle2) {
     const [trace, { pen: pen2, plane, colours }, [call]] = [this.#trace, this.#brush, row4.calls];
     const waited = trace.phase(call, "pre_us") + trace.phase(call, "queue_us");
@@ -3783,7 +3778,7 @@ var CallBar = class {
     next(trace.phase(call, "compute_output_us"), bar(BAR_HEIGHT, output));
     next(trace.phase(call, "post_us"), bar(1, fg3));
   }
-  /** Time in child calls is a tint, own time is solid; between its steps an ensemble waits. */
+  /** Paint time in child calls as a tint and own time solid; an ensemble waits between its steps. */
   #caller(call, from, to, middle2) {
     const [trace, brush] = [this.#trace, this.#brush];
     const { fg3, infer } = brush.colours;
@@ -3793,7 +3788,7 @@ var CallBar = class {
       if (end - start > 0.3 * brush.plane.pixel)
         brush.span(start, end, middle2, BAR_HEIGHT, colour);
   }
-  /** A stream's responses are notches at their times; the first one goes through the bar. */
+  /** Paint responses of a stream as notches; that of the first goes through the bar. */
   #responses(call, middle2) {
     const [trace, { plane, colours, pen: pen2 }] = [this.#trace, this.#brush];
     if (!trace.has(call, Flag.DECOUPLED)) return;
@@ -3811,7 +3806,7 @@ var CallBar = class {
     if (first) pen2.fillRect(x, middle2 - BAR_HEIGHT / 2, 1, BAR_HEIGHT);
     else pen2.fillRect(x, middle2 + 2, 1, 4);
   }
-  /** A bar at the end and a triangle: never colour alone. */
+  /** Mark a failure by a bar and a triangle, not by colour alone. */
   #error(x, middle2) {
     const { colours } = this.#brush;
     this.#brush.rect(x - 1, middle2, 2, 16, colours.error);
@@ -3962,11 +3957,11 @@ var Plane = class {
   time(x) {
     return this.range.from + (x - this.left) / this.width * this.range.width;
   }
-  /** How long a pixel is, in microseconds. */
+  /** Duration of a pixel in microseconds. */
   get pixel() {
     return this.range.width / this.width;
   }
-  /** Of intervals in order those in view, where less than a pixel is between them as one. */
+  /** Return the intervals in view; those less than a pixel apart are joined. */
   visible(times) {
     const [from, to] = [this.time(this.left), this.time(this.right)];
     const shown = [];
@@ -3988,10 +3983,10 @@ var LEAST_US = 1;
 var TimeRange = class {
   from = 0;
   to = 1;
-  /** Grow with a running trace; ends with the first zoom, fold or selection by hand. */
+  /** Whether the range grows with a running trace; until the first zoom, fold or selection. */
   following = true;
   #whole = 1;
-  /** End of everything there is to see. */
+  /** End of the whole range. */
   get whole() {
     return this.#whole;
   }
@@ -4001,7 +3996,7 @@ var TimeRange = class {
   get isWhole() {
     return this.from <= 0 && this.to >= this.#whole * 0.999;
   }
-  /** The trace now ends here. */
+  /** Set the end of the trace. */
   grow(wall) {
     const showAll = this.following || this.isWhole;
     this.#whole = Math.max(wall * ROOM, LEAST_US);
@@ -4014,7 +4009,7 @@ var TimeRange = class {
     this.following = false;
     this.#set(from, to);
   }
-  /** Show less (`factor` below 1) or more; the time `at` stays where it is. */
+  /** Show less (`factor` below 1) or more; the time `at` stays at its position. */
   zoom(factor, at2 = (this.from + this.to) / 2) {
     this.show(at2 - (at2 - this.from) * factor, at2 + (this.to - at2) * factor);
   }
@@ -4050,7 +4045,7 @@ var RowElements = class {
     this.#session = session;
     this.#id = id;
   }
-  /** Elements for the rows in view only, in their order; kept as long as they stay in view. */
+  /** Show the rows in view; an element stays as long as its row is in view. */
   show(visible2, rows2, cursor) {
     this.#rows = rows2;
     this.#cursor = cursor;
@@ -4089,7 +4084,7 @@ var RowElements = class {
     element.setAttribute("aria-selected", String(selected));
     return shown;
   }
-  /** All that the element of a row shows, to see whether it must be filled anew. */
+  /** Return all that the element of a row shows, to notice changes. */
   #facts(row4) {
     const { trace } = this.#session;
     const [call] = row4.calls;
@@ -4110,7 +4105,7 @@ var RowElements = class {
     const { length } = this.#session.trace.failedOf(row4.calls);
     return length + (this.#counted(row4)?.errors ?? 0);
   }
-  /** The calls of a fold that have no rows. */
+  /** Return the calls of a fold that are only counted. */
   #counted(row4) {
     return row4.kind === "fold" ? this.#session.trace.folded.beside(row4.calls) : null;
   }
@@ -4190,7 +4185,7 @@ var RowElements = class {
     if (trace.header.notes[trace.id(call)]) badge("note");
     return badges;
   }
-  /** What is different about a row's calls since the baseline. */
+  /** Return badges for new and changed calls. */
   #compared(row4) {
     const { comparison } = this.#session.trace;
     if (!comparison) return [];
@@ -4201,7 +4196,7 @@ var RowElements = class {
       (text) => typeof text === "string"
     );
   }
-  /** The row that a pointer event is about. */
+  /** Return the row of a pointer event. */
   rowAt(event) {
     const element = event.target.closest("[role=treeitem]");
     return [...this.#shown.values()].find((shown) => shown.element === element)?.row;
@@ -4231,7 +4226,7 @@ var Rows = class {
     this.#top = this.#withMissing(null, this.#folded(null, trace.roots, FOLD_FROM), null);
     this.rebuild();
   }
-  /** List the rows shown, top to bottom. */
+  /** List the visible rows, top to bottom. */
   rebuild() {
     this.list = [];
     const waiting = this.#top.toReversed();
@@ -4242,7 +4237,7 @@ var Rows = class {
       for (const child of this.children(row4).toReversed()) waiting.push(child);
     }
   }
-  /** Show or hide the row's children. */
+  /** Show or hide the children of a row. */
   toggle(row4, show = !this.open.has(row4.key)) {
     if (show) this.open.add(row4.key);
     else this.open.delete(row4.key);
@@ -4265,7 +4260,7 @@ var Rows = class {
   find(key) {
     return this.list.find((row4) => row4.key === key);
   }
-  /** Unfold level by level while the view is not full; single calls of folds stay hidden. */
+  /** Unfold level by level up to a number of rows; single calls of folds stay hidden. */
   openDefault(atMost) {
     this.open.clear();
     const waiting = [...this.#top];
@@ -4293,7 +4288,7 @@ var Rows = class {
     this.rebuild();
     return found2;
   }
-  /** The row of one call among these, unfolding the folds on the way. */
+  /** Return the row of a call among some rows, and unfold its folds. */
   #descend(rows2, call) {
     const single = rows2.find((row4) => row4.kind === "call" && row4.calls[0] === call);
     if (single) return single;
@@ -4308,11 +4303,11 @@ var Rows = class {
     this.open.add(calls.key);
     return this.children(calls).find((row4) => row4.calls[0] === call) ?? null;
   }
-  /** A fold whose calls made no calls: its children are the calls themselves. */
+  /** Whether the children of a fold are its calls, which made no calls. */
   #isPlainFold(row4) {
     return row4.kind === "fold" && row4.calls.every((call) => this.trace.isLeaf(call)) && !this.#lacks(row4);
   }
-  /** Whether calls below this row were made in the baseline only. */
+  /** Whether calls below this row are missing. */
   #lacks(row4) {
     const { comparison } = this.trace;
     if (!comparison) return false;
@@ -4323,7 +4318,7 @@ var Rows = class {
     }
     return lacks;
   }
-  /** The rows below calls, with those between that only the baseline has. */
+  /** Insert the missing calls below some callers where they once started. */
   #withMissing(parent, rows2, callers) {
     const { comparison } = this.trace;
     const calls = comparison?.missing(callers) ?? [];
@@ -4369,7 +4364,7 @@ var Rows = class {
     });
     return numbered(rows2);
   }
-  /** Calls as rows in order of their start, folded by model from `foldFrom` calls on. */
+  /** Return rows of calls in order of their start, folded by model from `foldFrom` calls on. */
   #folded(parent, calls, foldFrom) {
     const { trace } = this;
     const at2 = parent ? `${parent.key}/` : "";
@@ -4460,7 +4455,7 @@ var Strip = class {
     this.#paintWindow(pen2, plane, colours);
     label(pen2, colours, `concurrent calls, max ${count(Math.max(1, concurrency2.max))}`, HEIGHT2 / 2);
   }
-  /** Where calls are only counted the curve has holes: paler, how many there were on average. */
+  /** Paint the mean concurrency of calls that are only counted, paler. */
   #paintCounted(trace, pen2, { left, width }) {
     pen2.globalAlpha = 0.22;
     const scale = width / this.#range.whole;
@@ -4469,7 +4464,7 @@ var Strip = class {
       pen2.fillRect(left + from * scale, HEIGHT2 - 3 - height, (to - from) * scale, height);
     }
   }
-  /** The curve is of the whole run: neither zoom nor pan changes it. */
+  /** Return the curve of the whole run, which zoom and pan do not change. */
   #curveOf(steps, pixels) {
     const { whole } = this.#range;
     const known = this.#curve;
@@ -4495,7 +4490,7 @@ var Strip = class {
     pen2.lineWidth = 1.5;
     pen2.strokeRect(from, 0.75, Math.max(3, to - from), HEIGHT2 - 1.5);
   }
-  /** Drag shows a stretch of time, click moves to it. */
+  /** Zoom to a dragged range; a click moves to a time. */
   #brush(start) {
     const from = this.#time(start);
     this.element.setPointerCapture(start.pointerId);
@@ -4559,7 +4554,7 @@ var Timeline = class {
   #session;
   #rows = null;
   #cursor = "";
-  /** Folds changed by hand are kept while a run grows. */
+  /** Whether the user changed folds, which are then kept while a run grows. */
   #touched = false;
   #strip = new Strip(this.range, () => this.repaint());
   #axis = new Axis();
@@ -4587,7 +4582,7 @@ var Timeline = class {
     );
     this.#listen();
   }
-  /** Show the rows of a trace; what is unfolded stays so. */
+  /** Show the rows of a trace; unfolded rows stay unfolded. */
   draw(trace) {
     this.#rows = new Rows(trace, this.#rows?.open);
     if (!this.#touched) this.#rows.openDefault(ROWS_AT_FIRST);
@@ -4595,14 +4590,14 @@ var Timeline = class {
     this.#resized();
     if (this.range.following && trace.header.run.state === "running") this.#scrollToLatest();
   }
-  /** Where the rows are scrolled to; out of the page they are scrolled nowhere, yet were. */
+  /** Scroll position of the rows; an element out of the page loses it. */
   get top() {
     return this.#top;
   }
   set top(top) {
     this.#tree.scrollTop = top;
   }
-  /** Follow the selection: scroll to its row, if asked by unfolding the path to it. */
+  /** Show the selection; with `reveal` unfold its path and scroll to its row. */
   mark(reveal) {
     const { selection } = this.#session;
     if (!this.#rows || !selection) return this.repaint();
@@ -4616,7 +4611,7 @@ var Timeline = class {
     if (row4 && reveal) this.#scrollTo(row4, true);
     this.repaint();
   }
-  /** Keys of unfolded rows, to hand over to another view of the run. */
+  /** Keys of unfolded rows, for another view of the run. */
   get open() {
     return [...this.#rows?.open ?? []];
   }
@@ -4632,14 +4627,14 @@ var Timeline = class {
   focus() {
     this.#tree.focus();
   }
-  /** Height in which all rows can be seen. */
+  /** Height that shows all rows. */
   get wantedHeight() {
     return (this.#rows?.list.length ?? 0) * ROW_HEIGHT2 + 56;
   }
   repaint() {
     this.#frame ||= requestAnimationFrame(() => this.paintNow());
   }
-  /** Where there is no next frame: a page that is printed is as it stands. */
+  /** Paint at once: a page that is printed has no next frame. */
   paintNow() {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
@@ -4732,7 +4727,7 @@ var Timeline = class {
     this.#rows?.toggle(row4, show);
     this.#resized();
   }
-  /** Bring a row into view: just so while stepping, with its surroundings after a jump. */
+  /** Scroll a row into view, after a jump to the middle. */
   #scrollTo(row4, jump = false) {
     const top = row4.index * ROW_HEIGHT2;
     const { clientHeight, scrollTop } = this.#tree;
@@ -4742,7 +4737,7 @@ var Timeline = class {
     else this.#tree.scrollTop = top < scrollTop ? top : bottom;
     this.repaint();
   }
-  /** The row of the call that began last, or of the one that made it if that is folded. */
+  /** Scroll to the last call, or to its caller if that is folded. */
   #scrollToLatest() {
     const rows2 = this.#rows;
     if (!rows2 || rows2.trace.n === 0) return;
@@ -4768,7 +4763,7 @@ var Timeline = class {
     change();
     this.repaint();
   }
-  /** Over a fold, the call nearest to the pointer is meant. */
+  /** Show the tooltip of a call; of a fold that of the call nearest to the pointer. */
   #hover(event) {
     const row4 = this.#elements.rowAt(event);
     const x = event.clientX - this.#tree.getBoundingClientRect().left;
@@ -4801,9 +4796,9 @@ var Timeline = class {
     if (!command || EVERYWHERE.has(command)) return;
     event.preventDefault();
     this.#leave();
-    this.#obey(command);
+    this.#run(command);
   }
-  #obey(command) {
+  #run(command) {
     const list = this.#rows?.list ?? [];
     const at2 = list.findIndex((row5) => row5.key === this.#cursor);
     const row4 = list[at2];
@@ -4881,17 +4876,17 @@ function everyFrame(draw3, slow) {
     last = performance.now();
     draw3();
   };
-  const ask = () => {
+  const request = () => {
     const wait = slow() ? SLOW_MS - (performance.now() - last) : 0;
     clearTimeout(timer);
-    if (wait > 0) timer = setTimeout(ask, wait);
+    if (wait > 0) timer = setTimeout(request, wait);
     else frame ||= requestAnimationFrame(paint);
   };
   const cancel = () => {
     clearTimeout(timer);
     cancelAnimationFrame(frame);
   };
-  return { ask, cancel };
+  return { request, cancel };
 }
 
 // src/toolbar.ts
@@ -4998,11 +4993,11 @@ function compared({ comparison }) {
     [newCalls, "new"],
     [missingCalls2, "missing"]
   ];
-  const told = counts.filter(([number]) => number > 0);
+  const differing = counts.filter(([number]) => number > 0);
   return [
     h("span", {}, `vs ${time(baseline.wall)} baseline`),
-    ...told.map(([number, what]) => figure(count(number), what)),
-    ...told.length ? [] : [h("span", {}, notCompared ? "no change known" : "no call changed")],
+    ...differing.map(([number, what]) => figure(count(number), what)),
+    ...differing.length ? [] : [h("span", {}, notCompared ? "no change known" : "no call changed")],
     ...notCompared ? [figure(count(notCompared), "not compared")] : []
   ];
 }
@@ -5011,7 +5006,7 @@ function plural(number, noun) {
 }
 
 // src/tooltip.ts
-var PHASES3 = [
+var PHASES2 = [
   ["queue", "queue"],
   ["input", "input"],
   ["infer", "infer"],
@@ -5029,7 +5024,7 @@ var Tooltip = class {
   hide() {
     this.element.hidden = true;
   }
-  /** Beside the pointer, within the frame. */
+  /** Show a tip beside the pointer, inside the frame. */
   show(tip, { clientX, clientY }, frame) {
     this.element.replaceChildren(...content(tip));
     this.element.hidden = false;
@@ -5043,7 +5038,7 @@ var Tooltip = class {
 };
 function content({ title, phases, facts, error }) {
   const whole = Object.values(phases).reduce((sum, us) => sum + us, 0);
-  const rows2 = PHASES3.filter(([part]) => phases[part] > 0).flatMap(([part, text]) => [
+  const rows2 = PHASES2.filter(([part]) => phases[part] > 0).flatMap(([part, text]) => [
     h("span", {}, h("i", { class: `swatch ${part} back-${part}` }), text),
     h("span", {}, time(phases[part])),
     h("span", { class: "share" }, percent(phases[part], whole))
@@ -5075,12 +5070,12 @@ var Frame = class {
   #graph;
   #timeline;
   #inspector;
-  /** What is no longer kept of the run. */
+  /** Calls and values that are no longer kept. */
   #notices = h("div", { class: "notices", role: "note", "aria-label": "No longer kept" });
   #emphasis = new Emphasis();
   #width = 0;
   #room = 0;
-  /** The selection as it is known when calls have other rows. */
+  /** The selection by ids, which stay when rows change. */
   #held = null;
   #stops = [];
   constructor(options) {
@@ -5117,21 +5112,21 @@ var Frame = class {
     );
     this.#stops.push(() => observer.disconnect(), watched);
   }
-  /** To be put into the page before `draw`. */
+  /** The element of the view; it must be in the page before `draw`. */
   get element() {
     return this.#skin.element;
   }
   get colours() {
     return this.#skin.colours;
   }
-  /** What embedded previews point into. */
+  /** The buffer of embedded previews. */
   get buffer() {
     return this.#options.store.buffer;
   }
-  /** Show what the store holds now; the element must be in the page. */
+  /** Show the calls in the store; the element must be in the page. */
   draw() {
     this.trace = new Trace(this.#options.store);
-    this.#findAgain();
+    this.#restoreSelection();
     this.#skin.apply();
     this.#toolbar.draw(this.trace);
     this.#notices.replaceChildren(...notices(this.trace.header.run.dropped));
@@ -5141,7 +5136,7 @@ var Frame = class {
     this.#relate();
     this.#inspector.draw();
   }
-  /** The first paint: with what an earlier view handed over, else with the first call selected. */
+  /** Draw first, with the state of an earlier view, else with the first call selected. */
   start() {
     this.draw();
     const { state } = this.#options;
@@ -5152,19 +5147,19 @@ var Frame = class {
     this.#room = Math.min(MOST_ROOM, this.#inspector.wantedHeight);
     this.#drawGraph();
   }
-  /** Take another store of the same run in the place of the first; what is looked at stays. */
+  /** Show another store of the same run; selection and zoom stay. */
   show(store) {
     this.#options.store = store;
     this.draw();
   }
-  /** From now on there is somebody to ask. */
+  /** Connect the view to a kernel. */
   connect(kernel, onSelect) {
     this.kernel = kernel;
     this.#options.onSelect = onSelect;
     this.#inspector.forget();
     this.#inspector.draw();
   }
-  learn(dropped) {
+  noteDropped(dropped) {
     const { run } = this.trace.header;
     if (JSON.stringify(run.dropped) === JSON.stringify(dropped)) return;
     run.dropped = dropped;
@@ -5192,14 +5187,14 @@ var Frame = class {
     this.#announcer.selected(selection, this.trace);
     this.#options.onSelect?.(idOf(this.#held));
   }
-  /** Select a call from outside the view; an id that no call of the run has selects nothing new. */
+  /** Select a call by id, as Python does; an unknown id changes nothing. */
   selectCall(id) {
     if (idOf(this.#held) === id) return;
     const call = this.trace.at(id);
     if (call >= 0) this.select({ kind: "call", call }, { reveal: true });
     else if (this.trace.wasDropped(id)) this.select({ kind: "dropped", id });
   }
-  /** Filter by a text that does not come from the field itself. */
+  /** Set the filter, as Python does. */
   filterBy(text) {
     if (this.#toolbar.filter.value === text) return;
     this.#toolbar.filter.value = text;
@@ -5258,11 +5253,11 @@ var Frame = class {
       least: Math.max(this.#room, (this.trace.header.ui.height ?? 0) - above)
     });
   }
-  /** Where calls were dropped, the selected one has another row now, or none. */
-  #findAgain() {
+  /** Find the selected call again: it may have another row, or be dropped. */
+  #restoreSelection() {
     this.selection = found(this.trace, this.#held);
   }
-  /** A fold that is selected has more calls than when it was. */
+  /** Add new calls to a selected fold. */
   #refreshSelection() {
     if (this.selection?.kind !== "fold") return;
     const calls = this.#timeline.callsOf(this.selection.key);
@@ -5288,7 +5283,7 @@ var Frame = class {
     this.selection = selection;
     this.#held = held(this.trace, selection);
   }
-  /** Work out what stays bright, and tell the graph. */
+  /** Compute the emphasis of graph and rows. */
   #relate() {
     const { value: value2 } = this.#toolbar.filter;
     this.#graph.mark(this.#emphasis.relate(this.trace, value2, this.selection));
@@ -5298,7 +5293,7 @@ var Frame = class {
     this.#relate();
     this.#options.onFilter?.(text);
   }
-  /** Whichever pane has the focus; what is typed is no command, and what was understood is none twice. */
+  /** Handle keys of every pane, unless a field or a pane has handled them. */
   #key(event) {
     const command = commandOf(event);
     const within = event.target;
@@ -5368,35 +5363,35 @@ function complete(header) {
 // src/store.ts
 var Store = class _Store {
   header = complete({ format: FORMAT });
-  /** The buffer that embedded previews point into. */
+  /** The buffer of embedded previews. */
   buffer = new ArrayBuffer(0);
   n = 0;
-  /** Number of the last message taken. */
+  /** Number of the last message. */
   seq = 0;
-  /** What this run is compared with, and where each call is in it. */
+  /** The baseline, and how its calls are paired with those of this run. */
   baseline = null;
   compared = null;
   #calls = emptyCalls(0);
   #responses = /* @__PURE__ */ new Map();
-  /** A store that holds one finished document. */
+  /** Return a store with the run of a document. */
   static of(header, buffer) {
     const store = new _Store();
     store.replace(header, buffer);
     return store;
   }
-  /** Forget everything and take this instead. */
+  /** Replace everything. */
   replace(header, buffer, seq = 0) {
     this.header = complete(header);
     this.buffer = buffer;
     this.n = 0;
     this.#calls = emptyCalls(0);
     this.#responses = /* @__PURE__ */ new Map();
-    const part = this.#take(this.header.columns, buffer);
-    this.#takeBaseline(this.header, buffer, part);
+    const part = this.#add(this.header.columns, buffer);
+    this.#addBaseline(this.header, buffer, part);
     this.seq = seq;
   }
-  /** Ids become rows, which is how both runs are drawn. */
-  #takeBaseline(header, buffer, part) {
+  /** Translate ids of both runs to rows. */
+  #addBaseline(header, buffer, part) {
     const { baseline, changed, changes = {}, columns, unknown = {} } = header;
     this.baseline = baseline ? _Store.of(baseline, buffer) : null;
     this.compared = null;
@@ -5421,7 +5416,7 @@ var Store = class _Store {
       )
     };
   }
-  /** Take the rows of one message; false when messages before it are missing. */
+  /** Add the rows of a message; false if earlier messages are missing. */
   upsert(header, buffer, seq) {
     if (seq <= this.seq) return true;
     if (seq > this.seq + 1) return false;
@@ -5429,7 +5424,7 @@ var Store = class _Store {
     const after = complete({ ...before, ...header, format: header.format ?? FORMAT });
     for (const key of TABLES) Object.assign(after, { [key]: { ...before[key], ...header[key] } });
     this.header = after;
-    this.#take(header.columns ?? {}, buffer);
+    this.#add(header.columns ?? {}, buffer);
     this.seq = seq;
     return true;
   }
@@ -5446,11 +5441,11 @@ var Store = class _Store {
       calls.parent = calls.parent.map((caller) => caller < 0 ? -1 : rowOf(id, caller));
     return calls;
   }
-  /** When the responses of the call of an id were sent, in microseconds after its start. */
+  /** Return the times of the responses of a call, by id, in microseconds after its start. */
   responses(id) {
     return this.#responses.get(id) ?? [];
   }
-  #take(columns, buffer) {
+  #add(columns, buffer) {
     if (!columns.parent) return null;
     const size = columns.parent[2];
     const ids = columns.id ? column(buffer, columns.id) : Int32Array.from({ length: size }, (_, k) => k);
@@ -5460,10 +5455,10 @@ var Store = class _Store {
       const to = this.#calls[name];
       if (from) for (let k = 0; k < size; k++) to[rows2[k]] = from[k];
     }
-    this.#takeResponses(columns, buffer);
+    this.#addResponses(columns, buffer);
     return { ids, rows: rows2 };
   }
-  /** Where calls are to be put: what is there stays at its row unless a call comes in between. */
+  /** Return rows for calls; others keep their rows unless a call is inserted before them. */
   #makeRoom(ids) {
     const last = this.n ? this.#calls.id[this.n - 1] : -1;
     const known = this.ids;
@@ -5493,7 +5488,7 @@ var Store = class _Store {
     this.#calls = merged;
     this.n = all.length;
   }
-  #takeResponses(columns, buffer) {
+  #addResponses(columns, buffer) {
     if (!columns.response_call || !columns.response_us) return;
     const ids = column(buffer, columns.response_call);
     const times = column(buffer, columns.response_us);
@@ -5560,29 +5555,29 @@ var Live = class {
       default:
         return;
     }
-    this.#listen();
-    this.#tell();
+    this.#expectMessage();
+    this.#notify();
   }
-  /** A kernel that is gone or that cannot get a word in sends nothing: say since when. */
-  #listen() {
-    const heard = (/* @__PURE__ */ new Date()).toLocaleTimeString();
+  /** Wait for the next message; after a pause show when the last one arrived. */
+  #expectMessage() {
+    const last = (/* @__PURE__ */ new Date()).toLocaleTimeString();
     clearTimeout(this.#silence);
     if (!this.isRunning) return;
     this.#silence = setTimeout(() => {
-      this.store.header.run.silent = heard;
-      this.#tell();
+      this.store.header.run.silent = last;
+      this.#notify();
     }, SILENT_MS);
   }
-  /** Its kernel was restarted, or died: nothing comes any more. */
+  /** The kernel was restarted or died. */
   #lost() {
     this.store.header.run.lost = true;
     clearTimeout(this.#silence);
-    this.#tell();
+    this.#notify();
   }
-  #tell() {
+  #notify() {
     for (const listener of this.#listeners) listener();
   }
-  /** Messages are missing: ask for everything, once. */
+  /** Request all rows, once, since messages are missing. */
   #resync() {
     if (this.#resyncing) return;
     this.#resyncing = true;
@@ -5629,7 +5624,7 @@ var Moving = class {
       this.#dragged = null;
     }
   }
-  /** Put it in the place of all that is in another element. */
+  /** Replace the content of another element by this one. */
   into(host) {
     const [focused, scrolled] = [this.#focused, [...this.#scrolled]];
     this.#scrolled.clear();
@@ -5658,34 +5653,34 @@ var LiveView = class {
   );
   #state;
   #stop;
-  #obey = () => this.#obeyTraits();
-  /** It is drawn in the host once there are rows, with what an earlier view handed over. */
+  #apply = () => this.#applyTraits();
+  /** Draw in the host when the first rows arrive, with the state of an earlier view. */
   constructor(live, model, host, state) {
     this.#live = live;
     this.#model = model;
     this.#host = host;
     this.#state = state;
     this.#kernel = new Kernel(model);
-    this.#stop = live.onChange(this.#repaint.ask);
-    model.on("change:selected", this.#obey);
-    model.on("change:filter", this.#obey);
-    if (live.store.n > 0) this.#repaint.ask();
+    this.#stop = live.onChange(this.#repaint.request);
+    model.on("change:selected", this.#apply);
+    model.on("change:filter", this.#apply);
+    if (live.store.n > 0) this.#repaint.request();
   }
-  /** What is looked at, as soon as something is. */
+  /** The state of the view, to be handed over. */
   get state() {
     return this.#frame?.state ?? this.#state;
   }
-  /** Whether its output was made anew: a page that only hides one keeps it in its parent. */
+  /** Whether its output was replaced; a hidden output still has a parent. */
   get isLeft() {
     return this.#host.parentElement === null;
   }
-  /** Go on in another element of the page, before the page is painted. */
+  /** Move to another element of the page, before the page is painted. */
   moveTo(host) {
     this.#host = host;
     if (this.#moving) this.#moving.into(host);
     else if (this.#live.store.n > 0) this.#draw();
   }
-  /** The run has ended: show all of it, and listen no more. */
+  /** Show the whole run, which has ended, and stop listening. */
   complete(store) {
     this.#leave();
     this.#frame?.show(store);
@@ -5698,8 +5693,8 @@ var LiveView = class {
   #leave() {
     this.#stop();
     this.#repaint.cancel();
-    this.#model.off("change:selected", this.#obey);
-    this.#model.off("change:filter", this.#obey);
+    this.#model.off("change:selected", this.#apply);
+    this.#model.off("change:filter", this.#apply);
   }
   #draw() {
     if (this.#frame) return this.#frame.draw();
@@ -5716,7 +5711,7 @@ var LiveView = class {
     }
     this.#frame = frame;
     this.#moving = moving;
-    this.#obeyTraits();
+    this.#applyTraits();
   }
   #newFrame() {
     return new Frame({
@@ -5728,7 +5723,7 @@ var LiveView = class {
       onHeight: setter(this.#model, "height")
     });
   }
-  #obeyTraits() {
+  #applyTraits() {
     const [id, filter] = [this.#model.get("selected"), this.#model.get("filter")];
     if (typeof filter === "string") this.#frame?.filterBy(filter);
     if (typeof id === "number") this.#frame?.selectCall(id);

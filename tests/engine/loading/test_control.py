@@ -235,7 +235,7 @@ def test_closing_removes_the_folders(temporary):
         ('{"bogus": 1}', None, "Invalid config override: bogus: Cannot find field."),
         ('{"name": "other"}', None, "directory name must equal model name"),
         (None, TRIPLE, "'config' must be specified for model file override"),
-        (JSON, {"1/model.py": b""}, "a file's begins with 'file:'"),
+        (JSON, {"1/model.py": b""}, "expected a file such as 'file:1"),
         (JSON, {"file:": b""}, "must stay within model directory."),
         (JSON, {"file:../model.py": b""}, "must stay within model directory."),
         (JSON, {"file:/1/model.py": b""}, "must stay within model directory."),

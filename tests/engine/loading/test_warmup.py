@@ -235,3 +235,26 @@ def test_a_data_file_lies_in_the_models_folder(server, tmp_path):
     parts_of(server).models.change("m", files)
 
     assert [[[1, 1, 1]]] == stage.seen
+
+
+@pytest.mark.parametrize("size", [2**42, 2**61])
+@pytest.mark.parametrize(
+    "block",
+    [
+        'model_warmup { name: "w" batch_size: 1 inputs { key: "X" value { '
+        "data_type: TYPE_FP32 dims: [ SIZE ] random_data: true } } }",
+        'sequence_batching { state { input_name: "I" output_name: "O" '
+        "data_type: TYPE_FP32 dims: [ SIZE ] } }",
+    ],
+    ids=["warm-up", "state"],
+)
+def test_a_tensor_larger_than_the_memory_fails_the_load(server, block, size):
+    """The error names the blocks to check; no instance is left."""
+    source = cell(ANSWER, methods=LIFE.format(1))
+    with pytest.raises(ModelLoadError, match="out of memory: the initial") as caught:
+        server.define(
+            "m", source, config=f"{CONFIG} {block.replace('SIZE', str(size))}"
+        )
+
+    assert "sequence_batching.state and model_warmup" in caught.value.advice
+    assert ["initialize 1", "finalize 1"] == stage.seen

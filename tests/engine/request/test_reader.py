@@ -12,7 +12,7 @@ import pytest
 import stage
 from cells import CONFIG, cell
 
-from blsnb.engine.request.deferred import Apart
+from blsnb.engine.request.deferred import DeferredResponse
 from blsnb.engine.request.lifetime import RootRequest, TooLate
 from blsnb.engine.request.streaming import StreamInflight
 from blsnb.errors import InferenceError, WouldHang
@@ -196,7 +196,7 @@ def test_what_was_not_read_by_the_deadline_is_lost():
 def test_an_answer_after_the_deadline_is_too_late():
     """Also if it came before its client woke up: the model knows the time, too."""
     long_ago = 1
-    answered = Apart(RootRequest(RunRecord(""), 60))
+    answered = DeferredResponse(RootRequest(RunRecord(""), 60))
     answered.answer(ResponseMessage())
 
     assert answered.get(0).error is None

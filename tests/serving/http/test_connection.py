@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import stage
-from asserting import some
+from asserting import every, some
 from cells import CONFIG, DOUBLE
 from waiting import until
 
@@ -186,6 +186,24 @@ def test_a_client_that_leaves_a_stream_cancels_it(http_served: Any) -> None:
         pass
 
     assert stage.events["cancelled"].wait(WAIT_S)
+
+
+@pytest.mark.parametrize("first", ["client", "server"])
+def test_a_client_leaves_while_the_server_closes(http_served: Any, first: str) -> None:
+    """In any order the model is notified, every run ends, and the port is free."""
+    server = http_served.server
+    closing = threading.Thread(target=http_served.end.close, args=(WAIT_S,))
+    with streaming(http_served) as client:
+        steps = [client.close, closing.start]
+        for step in steps if first == "client" else reversed(steps):
+            step()
+        closing.join(WAIT_S)
+
+    assert not closing.is_alive()
+    assert stage.events["cancelled"].wait(WAIT_S)
+    assert until(lambda: every(run.ended for run in parts_of(server).recorder.runs))
+    with pytest.raises(ConnectionRefusedError):
+        http_served.connect()
 
 
 def test_a_thousand_idle_connections_cost_no_thread(http_served: Any) -> None:

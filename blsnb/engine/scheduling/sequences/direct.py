@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Generic
 
 import numpy as np
 
@@ -16,13 +15,11 @@ from blsnb.engine.scheduling.sequences.instance_slots import (
     ONE_AT_A_TIME,
     InstanceBatch,
     InstanceDecision,
+    InstanceSlots,
     LeftOut,
 )
-from blsnb.engine.scheduling.sequences.rules import SequenceId
 from blsnb.engine.scheduling.sequences.slots import (
     SequenceRequest,
-    Slot,
-    SlotQueue,
 )
 from blsnb.model.config import ModelConfig
 
@@ -60,7 +57,7 @@ class DirectRules:
         return bool(np.float32(ready) / np.float32(slots) >= self.utilization)
 
 
-class DirectSlots(Generic[T]):
+class DirectSlots(InstanceSlots[T]):
     """The slots of one instance.
 
     References
@@ -75,30 +72,8 @@ class DirectSlots(Generic[T]):
         assignment: SlotAssignment[T],
         rules: DirectRules,
     ) -> None:
-        self._number = number
-        self._assignment = assignment
-        self._queues: list[SlotQueue[T]] = [SlotQueue() for _ in range(slot_count)]
+        super().__init__(number, slot_count, assignment)
         self._rules = rules
-
-    def __len__(self) -> int:
-        return sum(len(queue.requests) for queue in self._queues)
-
-    def put(self, slot: int, request: SequenceRequest[T] | None, now_ns: int) -> None:
-        """Append a request, or None for the end of the slot's sequence."""
-        self._queues[slot].append(request)
-
-    def remove(self, queued: Queued[T]) -> bool:
-        """Remove a request; return False if it does not wait here."""
-        return any(queue.discard(queued) for queue in self._queues)
-
-    def done(self, members: Iterable[Queued[T]], now_ns: int) -> None:
-        """Do nothing: the instance decides again once it is idle."""
-
-    def sequences(self) -> Iterator[SequenceId]:
-        """Yield the sequences with waiting requests, by slot."""
-        return (
-            request.sequence for queue in self._queues for request in queue.requests[:1]
-        )
 
     def decide(self, now_ns: int, idle: bool) -> InstanceDecision[T]:
         """Return the batch to run now, if the instance is idle."""
@@ -122,7 +97,7 @@ class DirectSlots(Generic[T]):
             if queue and (queue[0] is None or queue[0].cancelled):
                 if queue[0] is None:
                     queue.popleft()
-                self._assignment.release(Slot(self._number, number), queue)
+                self._release(number)
 
     def _because(
         self, ready: list[int], now_ns: int
@@ -155,7 +130,7 @@ class DirectSlots(Generic[T]):
             return None
         queue.popleft()
         if request.ends:
-            self._assignment.release(Slot(self._number, number), queue)
+            self._release(number)
         return request.queued
 
     def _left_out(self, members: tuple[Queued[T] | None, ...]) -> Iterator[LeftOut[T]]:

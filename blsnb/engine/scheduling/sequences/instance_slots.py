@@ -1,13 +1,19 @@
-"""InstanceSlots: the interface of a strategy to the sequence batcher."""
+"""InstanceSlots: the slots of one instance, as the sequence batcher sees them."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Generic, NamedTuple, Protocol
+from typing import Generic, NamedTuple
 
 from blsnb.engine.scheduling.batching.batch import Cause, Queued, Reason, T
+from blsnb.engine.scheduling.sequences.assignment import SlotAssignment
 from blsnb.engine.scheduling.sequences.rules import SequenceId
-from blsnb.engine.scheduling.sequences.slots import SequenceRequest
+from blsnb.engine.scheduling.sequences.slots import (
+    SequenceRequest,
+    Slot,
+    SlotQueue,
+)
 
 ONE_AT_A_TIME = Reason(
     Cause.ONE_AT_A_TIME, "stands behind another request of its slot: one at a time"
@@ -49,15 +55,25 @@ class InstanceDecision(NamedTuple, Generic[T]):
     wake_ns: int | None = None
 
 
-class InstanceSlots(Protocol[T]):
-    """The slots of one instance, under one strategy."""
+class InstanceSlots(ABC, Generic[T]):
+    """The slots of one instance with their queues, under one strategy."""
+
+    def __init__(
+        self, number: int, slot_count: int, assignment: SlotAssignment[T]
+    ) -> None:
+        self._number = number
+        self._assignment = assignment
+        self._queues: list[SlotQueue[T]] = [SlotQueue() for _ in range(slot_count)]
 
     def __len__(self) -> int:
         """Return the number of waiting requests."""
+        return sum(len(queue.requests) for queue in self._queues)
 
     def put(self, slot: int, request: SequenceRequest[T] | None, now_ns: int) -> None:
         """Append a request, or None for the end of the slot's sequence."""
+        self._queues[slot].append(request)
 
+    @abstractmethod
     def decide(self, now_ns: int, idle: bool) -> InstanceDecision[T]:
         """Return what to do now."""
 
@@ -66,6 +82,13 @@ class InstanceSlots(Protocol[T]):
 
     def remove(self, queued: Queued[T]) -> bool:
         """Remove a request; return False if it does not wait here."""
+        return any(queue.discard(queued) for queue in self._queues)
 
     def sequences(self) -> Iterator[SequenceId]:
         """Yield the sequences with waiting requests, by slot."""
+        return (
+            request.sequence for queue in self._queues for request in queue.requests[:1]
+        )
+
+    def _release(self, slot: int) -> None:
+        self._assignment.release(Slot(self._number, slot), self._queues[slot])

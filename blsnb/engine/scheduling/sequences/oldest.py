@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Generic
 
 from blsnb.engine.scheduling.batching.batch import Batch, Queued, T
 from blsnb.engine.scheduling.batching.dynamic_batcher import DynamicBatcher
@@ -13,18 +12,16 @@ from blsnb.engine.scheduling.sequences.instance_slots import (
     ONE_AT_A_TIME,
     InstanceBatch,
     InstanceDecision,
+    InstanceSlots,
     LeftOut,
 )
-from blsnb.engine.scheduling.sequences.rules import SequenceId
 from blsnb.engine.scheduling.sequences.slots import (
     SequenceRequest,
-    Slot,
-    SlotQueue,
 )
 from blsnb.model.config import ModelConfig
 
 
-class OldestSlots(Generic[T]):
+class OldestSlots(InstanceSlots[T]):
     """Candidate sequences of one instance; its batcher has one request of each.
 
     References
@@ -39,9 +36,7 @@ class OldestSlots(Generic[T]):
         assignment: SlotAssignment[T],
         config: ModelConfig,
     ) -> None:
-        self._number = number
-        self._assignment = assignment
-        self._queues: list[SlotQueue[T]] = [SlotQueue() for _ in range(slot_count)]
+        super().__init__(number, slot_count, assignment)
         self._batcher: DynamicBatcher[T] = DynamicBatcher(
             _as_dynamic(config), self._cancel
         )
@@ -53,12 +48,11 @@ class OldestSlots(Generic[T]):
         self._wake_ns: int | None = None
 
     def __len__(self) -> int:
-        behind = sum(len(queue.requests) for queue in self._queues)
-        return behind + len(self._batcher)
+        return super().__len__() + len(self._batcher)
 
     def put(self, slot: int, request: SequenceRequest[T] | None, now_ns: int) -> None:
         """Append a request, or None for the end of the slot's sequence."""
-        self._queues[slot].append(request)
+        super().put(slot, request, now_ns)
         if not self._busy[slot]:
             self._next(slot, now_ns)
 
@@ -77,13 +71,7 @@ class OldestSlots(Generic[T]):
         if self._batcher.remove(queued):
             self._removed.append(queued)
             return True
-        return any(queue.discard(queued) for queue in self._queues)
-
-    def sequences(self) -> Iterator[SequenceId]:
-        """Yield the sequences with waiting requests, by slot."""
-        return (
-            request.sequence for queue in self._queues for request in queue.requests[:1]
-        )
+        return super().remove(queued)
 
     def decide(self, now_ns: int, idle: bool) -> InstanceDecision[T]:
         """Return what the batcher runs on the instance now."""
@@ -122,9 +110,6 @@ class OldestSlots(Generic[T]):
             if request is None:
                 queue.popleft()
             self._release(slot)
-
-    def _release(self, slot: int) -> None:
-        self._assignment.release(Slot(self._number, slot), self._queues[slot])
 
     def _instance_batch(self, batch: Batch[T]) -> InstanceBatch[T]:
         left_out = chain(batch.left_out, self._behind())

@@ -29,7 +29,7 @@ from blsnb.trace.spans import Span
 
 MOST_ID = (1 << 31) - 1
 """Largest call id: columns of pages are 32 bits wide."""
-_LATER = (
+LATER_TIMES = (
     "queue_start_ns",
     "compute_start_ns",
     "compute_input_end_ns",
@@ -48,7 +48,7 @@ def _call_flags(values: Values) -> list[CallFlag]:
     return [known[value] for value in values]
 
 
-_REQUEST: dict[str, Column] = {
+REQUEST: dict[str, Column] = {
     "version": integers(-1, NS, -1),
     "correlation_id": each(call_values.correlation_id, 0),
     "sequence_flags": integers(0, U4),
@@ -69,7 +69,7 @@ _OWN: dict[str, Column] = {
     "batch": integers(0, U4),
     "batching": lists(call_values.batching),
     "request_start_ns": TIME,
-    **dict.fromkeys(_LATER, optional_integers(-NS, NS)),
+    **dict.fromkeys(LATER_TIMES, optional_integers(-NS, NS)),
     "response_count": integers(0, U4),
     "error": texts(),
     "error_code": texts(),
@@ -100,7 +100,7 @@ def write_calls(
         "parent": list(parents),
         "model": list(models),
         **{name: [getattr(span, name) for span in spans] for name in _PLAIN},
-        **{name: _later(name, spans) for name in _LATER},
+        **{name: _later(name, spans) for name in LATER_TIMES},
         **_write_requests(spans),
     }
     for name, write in _CONVERTED.items():
@@ -126,7 +126,7 @@ _CONVERTED: dict[str, Callable[[Any], Any]] = {
     "response_parameters": call_values.write_parameters,
 }
 _PLAIN = [
-    name for name in _OWN if name not in ("parent", "model", *_LATER, *_CONVERTED)
+    name for name in _OWN if name not in ("parent", "model", *LATER_TIMES, *_CONVERTED)
 ]
 """Fields of a span that are written without conversion."""
 
@@ -143,7 +143,7 @@ def _write_requests(spans: Sequence[Span]) -> dict[str, Values]:
     requests = [span.request_fields for span in spans]
     if all(request == PLAIN for request in requests):
         return {}
-    columns = dict(zip(_REQUEST, map(list, zip(*requests, strict=True)), strict=True))
+    columns = dict(zip(REQUEST, map(list, zip(*requests, strict=True)), strict=True))
     columns["parameters"] = list(map(_written_parameters, columns["parameters"]))
     return columns
 
@@ -154,7 +154,7 @@ def _written_parameters(pairs: Any) -> list[Any]:
 
 def _known(tensors: Sequence[TensorRef]) -> dict[str, Column]:
     numbers = references(tensors)
-    return {**_OWN, **_REQUEST, **dict.fromkeys(_TENSORS, numbers)}
+    return {**_OWN, **REQUEST, **dict.fromkeys(_TENSORS, numbers)}
 
 
 def read_calls(
@@ -177,9 +177,9 @@ def read_calls(
     _IDS.read(ids)
     columns = dict(read_columns(value, _known(tensors), len(ids)))
     starts = columns["request_start_ns"] = list(columns["request_start_ns"])
-    for name in _LATER:
+    for name in LATER_TIMES:
         columns[name] = _times(starts, columns[name])
-    given = zip(*(columns.pop(name) for name in _REQUEST), strict=True)
+    given = zip(*(columns.pop(name) for name in REQUEST), strict=True)
     columns["request_fields"] = _requests(given)
     rows = list(zip(*(columns[name] for name in FACTS), strict=True))
     for id, row in zip(ids, rows, strict=True):

@@ -1,13 +1,13 @@
-/** What the inspector tells of one call. */
+/** The inspector of one call. */
 
 import { batchFacts } from "./batching.ts";
 import { breadcrumb, callLink, LISTED_CALLS } from "./calllinks.ts";
 import { chipList, chipsOf } from "./chips.ts";
-import { besideBaseline, differences } from "./compared.ts";
+import { besideBaseline, differences } from "./inspectbaseline.ts";
 import { deviceWork } from "./device.ts";
 import { h } from "./dom.ts";
+import type { Counted } from "./folded.ts";
 import { count, counted, time } from "./format.ts";
-import { uncounted } from "./onlycounted.ts";
 import { phaseTable } from "./phasetable.ts";
 import { responseTimes } from "./responses.ts";
 import type { Session } from "./session.ts";
@@ -16,7 +16,7 @@ import type { TensorList } from "./tensors.ts";
 import type { Trace } from "./trace.ts";
 import { Flag } from "./wire.ts";
 
-/** A longer chain of models that led to an error is cut in its middle. */
+/** Maximum number of models in the chain that led to an error. */
 const MOST_CHAIN = 8;
 
 export function oneCall(session: Session, call: number, tensors: TensorList): HTMLElement[] {
@@ -31,7 +31,7 @@ export function oneCall(session: Session, call: number, tensors: TensorList): HT
     chipList(chipsOf(trace, call)),
     ...phaseTable(trace, [call]),
     ...uncounted(trace.folded.by(trace.calls.model[call])),
-    // Who looks at a failure asks where first, others what.
+    // Of a failed call the source comes first, of others the tensors.
     ...(failed ? [errorOf(trace, call), ...source] : []),
     ...besideBaseline(trace, [call]),
     ...differences(trace, call),
@@ -45,7 +45,7 @@ export function oneCall(session: Session, call: number, tensors: TensorList): HT
   ];
 }
 
-/** All that can change about a call while it is looked at. */
+/** Return the facts about a call that can change while a run grows. */
 export function factsOfCall(trace: Trace, call: number): string {
   const { batching, copies, errors, logs, notes, tensors } = trace.header;
   const { batch, flags, responses } = trace.calls;
@@ -65,7 +65,7 @@ export function factsOfCall(trace: Trace, call: number): string {
   ].join();
 }
 
-/** What failed, with the chain of models that led there. */
+/** Return the error of a call, with the chain of models that led to it. */
 function errorOf(trace: Trace, call: number): HTMLElement {
   const { codes, errors } = trace.header;
   const chain = [...trace.ancestors(call), call].map((each) => trace.name(each));
@@ -76,7 +76,7 @@ function errorOf(trace: Trace, call: number): HTMLElement {
   return h("div", { class: "error", role: "note" }, h("div", { class: "chain" }, head), text);
 }
 
-/** Why it was executed with these others, who can be selected, and why not with those before. */
+/** Return the batch of a call with links to the other calls, and why it missed earlier ones. */
 function batch(session: Session, call: number): HTMLElement[] {
   const facts = batchFacts(session.trace, call);
   if (!facts) return [];
@@ -102,7 +102,7 @@ function reason(words: string | false): HTMLElement[] {
   return words ? [h("p", { class: "reason" }, words)] : [];
 }
 
-/** Which call it is, and when it began. */
+/** Return model, id and start of a call. */
 function place(trace: Trace, call: number): string {
   return `${trace.name(call)}, call ${trace.id(call)} at ${time(trace.start(call))}`;
 }
@@ -119,4 +119,11 @@ function logLines(lines: readonly [number, string, string][]): HTMLElement[] {
   const role = { tabindex: 0, role: "group", "aria-label": "Log lines" };
   const list = h("div", { class: "logs code", ...role }, lines.map(line));
   return [h("h4", {}, "Log", h("span", {}, count(lines.length))), list];
+}
+
+/** Return a note on child calls that are only counted: their time looks like own time. */
+function uncounted(counts: Counted | null): HTMLElement[] {
+  if (!counts) return [];
+  const took = `${counted(counts.calls, "call")} that calls of this model made, ${time(counts.us)}`;
+  return [h("p", { class: "hint" }, `${took}, are only counted, not in child calls above.`)];
 }

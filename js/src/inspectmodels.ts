@@ -1,11 +1,11 @@
-/** What the inspector tells of the models that share one box: which they are. */
+/** The inspector of the models that share one box. */
 
 import { h } from "./dom.ts";
 import { count, counted, time } from "./format.ts";
 import type { Session } from "./session.ts";
 import type { Trace } from "./trace.ts";
 
-/** So many are listed; a filter finds the others. */
+/** Maximum number of listed models; the filter finds the others. */
 const LISTED = 100;
 
 interface Row {
@@ -14,7 +14,7 @@ interface Row {
   own: number;
 }
 
-/** The largest by own time first. */
+/** Return the list of the models, largest own time first. */
 export function manyModels(session: Session, models: readonly number[]): HTMLElement[] {
   const rows = rowsOf(session.trace, models);
   const hidden = rows.length - LISTED;
@@ -27,7 +27,7 @@ export function manyModels(session: Session, models: readonly number[]): HTMLEle
   ];
 }
 
-/** Pure. */
+/** Return calls and own time of each model. Pure. */
 export function rowsOf(trace: Trace, models: readonly number[]): Row[] {
   const rows = new Map(models.map((model) => [model, { model, calls: 0, own: 0 }]));
   for (let call = 0; call < trace.n; call++) {

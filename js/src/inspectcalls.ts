@@ -1,14 +1,13 @@
-/** What the inspector tells of all calls of a model, or of a folded row. */
+/** The inspector of all calls of a model, or of a fold. */
 
 import { callLinks } from "./calllinks.ts";
 import { chipList, type Chip } from "./chips.ts";
-import { besideBaseline } from "./compared.ts";
+import { besideBaseline } from "./inspectbaseline.ts";
 import { deviceWork } from "./device.ts";
 import { h } from "./dom.ts";
 import type { Counted } from "./folded.ts";
-import { counted } from "./format.ts";
+import { count, counted, time } from "./format.ts";
 import { latency } from "./latency.ts";
-import { onlyCounted } from "./onlycounted.ts";
 import { phaseTable } from "./phasetable.ts";
 import { responseTimes } from "./responses.ts";
 import type { Selection, Session } from "./session.ts";
@@ -41,7 +40,7 @@ export function manyCalls(session: Session, selection: Many): HTMLElement[] {
   ];
 }
 
-/** All that can change about calls while they are looked at. */
+/** Return the facts about calls that can change while a run grows. */
 export function factsOfCalls(trace: Trace, selection: Many): string {
   return `${callsOf(trace, selection).length} ${trace.wall}`;
 }
@@ -72,4 +71,11 @@ function chips(
     [device],
     [errors ? counted(errors, "error") : "", "error"],
   ];
+}
+
+/** Return a note on the calls that are only counted. */
+function onlyCounted(kept: number, { calls, us }: Counted): HTMLElement {
+  const mean = `${time(us)} in all, ${time(us / calls)} on average`;
+  const text = `${counted(calls, "call")} are only counted: ${mean}. Phases and links below: of the ${count(kept)} kept.`;
+  return h("p", { class: "note" }, text);
 }

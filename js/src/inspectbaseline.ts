@@ -1,4 +1,4 @@
-/** The inspector's part about the baseline: times side by side, and what differs. */
+/** The inspector's part about the baseline: durations side by side, and differences. */
 
 import { total, type Comparison } from "./comparison.ts";
 import { deltaText, signOf, toneOf } from "./delta.ts";
@@ -7,7 +7,7 @@ import { count, time } from "./format.ts";
 import type { PhaseSums, Trace } from "./trace.ts";
 import type { Change } from "./header.ts";
 
-/** As in the table of one run. */
+/** Phases as in the table of a run. */
 const NAMES: [keyof PhaseSums, string][] = [
   ["queue", "queue"],
   ["input", "compute input"],
@@ -19,7 +19,7 @@ const NAMES: [keyof PhaseSums, string][] = [
 const ONLY_COUNTED = "are only counted in the baseline; the times are of the others.";
 const SOMETIMES = new Set<keyof PhaseSums>(["child", "between"]);
 
-/** Times of these calls beside those of the same calls before; nothing for a run that stands alone. */
+/** Return the durations of calls beside those of their counterparts; nothing without a baseline. */
 export function besideBaseline(trace: Trace, calls: readonly number[]): HTMLElement[] {
   const { comparison } = trace;
   if (!comparison) return [];
@@ -43,14 +43,14 @@ export function besideBaseline(trace: Trace, calls: readonly number[]): HTMLElem
   return [heading, table, ...notes(comparison, calls, known).map(hint)];
 }
 
-/** Why calls have no counterpart at all. */
+/** Return why calls have no counterpart. */
 function nothingBeside(comparison: Comparison, calls: readonly number[]): string {
   return calls.some((call) => comparison.isCounted(call))
     ? "The baseline only counts such calls: it was too long to keep all of them."
     : "New: the baseline has no such call.";
 }
 
-/** What the table leaves out, and what was not compared. */
+/** Return notes on calls that the table leaves out or that were not compared. */
 function notes(
   comparison: Comparison,
   calls: readonly number[],
@@ -76,7 +76,7 @@ function hint(text: string): HTMLElement {
   return h("p", { class: "hint" }, text);
 }
 
-/** What a call was asked or answered differently. */
+/** Return the differences of inputs, outputs, responses and errors of a call. */
 export function differences(trace: Trace, call: number): HTMLElement[] {
   const { comparison } = trace;
   const change = comparison?.change(call);
@@ -90,7 +90,7 @@ export function differences(trace: Trace, call: number): HTMLElement[] {
   return [heading, ...items, ...more];
 }
 
-/** About calls that only the baseline has. */
+/** Return the facts about calls that only the baseline has. */
 export function missingCalls(baseline: Trace, calls: readonly number[]): HTMLElement[] {
   const [call] = calls;
   const many = calls.length > 1 ? ` ×${count(calls.length)}` : "";

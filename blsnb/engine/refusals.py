@@ -1,0 +1,64 @@
+"""Refusals of requests before a model receives them, in Triton's words."""
+
+from __future__ import annotations
+
+import time
+
+from blsnb.engine.request.inflight import Caller
+from blsnb.engine.request.validation import RequestError
+from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.trace.events import Call, CallFlag
+
+_now = time.monotonic_ns
+NOT_READY = "Failed for execute the inference request. Model '{}' is not ready."
+
+
+def not_submitted(name: str, reason: str, keeps_codes: bool) -> ResponseMessage:
+    """Return the response to a BLS request that was refused.
+
+    Parameters
+    ----------
+    keeps_codes
+        Whether the imitated release keeps the code of the target (25.04 and later);
+        an earlier one checks for readiness first, and has its own text.
+    """
+    if reason.startswith("Request for unknown model") and not keeps_codes:
+        reason = NOT_READY.format(name)
+    return ResponseMessage(
+        error=f"Model {name} - Error when running inference: {reason}"
+    )
+
+
+def decoupled_refusal(message: RequestMessage, caller: Caller) -> RequestError:
+    """Return the refusal of a call that expects one response of a decoupled model."""
+    if caller.is_client:
+        return RequestError(
+            "ModelInfer RPC doesn't support models with decoupled transaction policy",
+            "UNSUPPORTED",
+            f"Use blsnb.stream({message.model_name!r}, …): it iterates over the "
+            "responses.",
+        )
+    # The quotation mark at the end is Triton's.
+    return RequestError(
+        f"Model {message.model_name} is using the decoupled. The current BLS request "
+        "call doesn't support models using the decoupled transaction policy. Please "
+        "use 'decoupled=True' argument to the 'exec' or 'async_exec' calls for "
+        "decoupled models.'"
+    )
+
+
+def fill_refusal(
+    call: Call, message: RequestMessage, caller: Caller, error: RequestError
+) -> None:
+    """Write the end of a refused request into its record."""
+    call.request_end_ns = _now()
+    # What a scheduler refuses began before.
+    call.request_start_ns = call.request_start_ns or call.request_end_ns
+    call.request_fields = message.fields
+    call.requested_outputs = message.requested_outputs
+    call.line = caller.line
+    call.flags = caller.flags | CallFlag.ERROR
+    call.error = error.message
+    call.error_code = error.code
+    if error.advice:
+        call.notes = [error.advice]

@@ -1,1 +1,0 @@
-"""Run files of version 1, which are only read."""
