@@ -270,3 +270,12 @@ test("the time axis has round times of the unit that fits, however far it is zoo
   }
   same(times, "axis");
 });
+
+test("a long chain of models is drawn from left to right", () => {
+  const calls = [call(-1, 0, 0, { compute_infer_us: 9000 })];
+  for (let k = 1; k < 9; k++) calls.push(call(k - 1, k, 10 * k, { compute_infer_us: 8000 - 100 * k }));
+  calls.push(call(7, 9, 8500), call(9, 9, 8501));
+  const models = Array.from({ length: 10 }, (_, k) => model(`m${k}`));
+  const view = shown(calls, { models, run: run() });
+  new Story(view.find(".callgraph"), { whole: true }).equals("right");
+});

@@ -36,7 +36,7 @@ def test_no_rule_of_wcag_is_broken_in_any_state(page, axe, tmp_path, theme):
     assert {state: [] for state in found} == found
 
 
-def test_a_narrow_page_and_a_hostile_one_break_none_either(page, axe, tmp_path):
+def test_narrow_and_hostile_pages_break_no_rule(page, axe, tmp_path):
     """At 600 pixels, with names that are no names."""
     file = tmp_path / "run.html"
     file.write_text(document.page(samples.hostile_run()), encoding="utf-8")
@@ -48,7 +48,7 @@ def test_a_narrow_page_and_a_hostile_one_break_none_either(page, axe, tmp_path):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_ten_thousand_calls_break_none_either(page, axe, tmp_path, theme):
+def test_ten_thousand_calls_break_no_rule(page, axe, tmp_path, theme):
     """With a fold, with its calls one by one, and with a stream."""
     file = tmp_path / "run.html"
     file.write_text(document.page(samples.batch_run()), encoding="utf-8")
@@ -81,7 +81,7 @@ _FOCUSED = """() => {
 }"""
 
 
-def test_tab_reaches_all_there_is_and_says_where_it_is(page, tmp_path):
+def test_tab_reaches_all_controls_and_focus_is_visible(page, tmp_path):
     """Controls, graph, timeline, inspector and its tensors, borders; then it leaves."""
     file = tmp_path / "run.html"
     file.write_text(document.page(samples.invoice_run()), encoding="utf-8")

@@ -35,14 +35,14 @@ def show(page, tmp_path):
     return shown
 
 
-def test_the_line_above_says_what_it_is_compared_with(show):
+def test_the_toolbar_names_the_baseline_and_the_differences(show):
     """And how many calls are not as they were."""
     toolbar = show().element.get_by_role("toolbar", name="Run")
 
     expect(toolbar).to_contain_text("vs 76.2 ms baseline3 changed1 new1 missing")
 
 
-def test_boxes_tell_slower_faster_and_new(show):
+def test_boxes_show_slower_faster_and_new_models(show):
     """In words and signs, not by colour alone."""
     view = show()
 
@@ -77,8 +77,8 @@ def test_the_inspector_shows_both_times_and_what_differs(show):
     )
 
 
-def test_what_could_not_be_compared_is_told(show):
-    """Above, and why below: nobody takes it for the same."""
+def test_calls_that_could_not_be_compared_are_named(show):
+    """Their number is in the toolbar, the reason in the inspector."""
     view = show()
     toolbar = view.element.get_by_role("toolbar", name="Run")
     view.row("layout_model").click()
@@ -88,7 +88,7 @@ def test_what_could_not_be_compared_is_told(show):
 
 
 def test_calls_that_the_baseline_only_counts_are_not_new(show):
-    """It was too long to keep all of them, and says so."""
+    """The inspector says that the baseline was too long to keep them."""
     whole = samples.batch_run(300)
     view = show(compare(whole, shortened(whole, 40)))
     toolbar = view.element.get_by_role("toolbar", name="Run")
@@ -101,7 +101,7 @@ def test_calls_that_the_baseline_only_counts_are_not_new(show):
     expect(view.tree.get_by_text("new", exact=True)).to_have_count(0)
 
 
-def test_a_missing_call_is_selected_and_told(show):
+def test_a_missing_call_can_be_selected(show):
     """By mouse and by keyboard; nothing else of the run is about it."""
     view = show()
     view.rows.nth(9).click()

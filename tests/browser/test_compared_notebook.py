@@ -95,7 +95,7 @@ def test_a_replay_shows_answers_now_and_before(notebook):
     )
 
 
-def test_a_widget_of_a_comparison_asks_the_kernel(notebook):
+def test_a_widget_of_a_comparison_queries_the_kernel(notebook):
     """Values that are in no document."""
     view = View(notebook.cell(CONNECTED))
     view.row("score").click()

@@ -47,7 +47,7 @@ def test_a_call_shows_its_copies_and_what_it_used(view):
     expect(inspector.get_by_text("peak").first).to_be_visible()
 
 
-def test_a_call_that_used_none_shows_nothing_of_it(page, tmp_path, server):
+def test_a_call_without_a_device_has_no_section_for_it(page, tmp_path, server):
     """Most runs have no device."""
     server.define("m", HOST_DOUBLE, config=CONFIG)
     file = tmp_path / "run.html"

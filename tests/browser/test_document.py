@@ -41,7 +41,7 @@ def show(page, folder):
 
 
 def test_the_view_takes_the_place_of_the_picture(show, page):
-    """Who has scripts sees the three panes, and the picture no longer."""
+    """Readers with scripts see the three panes in place of the picture."""
     view = show()
 
     expect(view.rows).to_have_count(11)
@@ -84,7 +84,7 @@ def test_a_box_of_several_calls_is_about_all_of_them(show):
 
 
 def test_a_tensor_opens_to_statistics_histogram_and_picture(show):
-    """What came out of a call is read without a kernel."""
+    """Outputs of a call are readable without a kernel."""
     view = show()
     view.box("text_detector").click()
 
@@ -97,7 +97,7 @@ def test_a_tensor_opens_to_statistics_histogram_and_picture(show):
 
 
 def test_a_filter_dims_rows_and_keeps_their_places(show):
-    """Time keeps its shape: what does not match is paler, not gone."""
+    """Rows that do not match are dimmed, not removed."""
     view = show()
     view.filter.fill("gpu:1")
 
@@ -133,7 +133,7 @@ def test_arrow_keys_move_unfold_and_fold(show, page):
     expect(view.selected_rows).to_have_text(["schema_check"])
 
 
-def test_n_goes_to_the_next_error_and_unfolds_its_path(show):
+def test_n_selects_the_next_error_and_unfolds_its_path(show):
     """Failures are found without looking for them."""
     view = show()
     view.tree.press("n")
@@ -202,7 +202,7 @@ def test_without_scripts_there_are_picture_and_table(browser, folder):
 
 
 def test_code_that_fails_leaves_the_picture(page, folder):
-    """Whatever goes wrong, the reader has what a reader without scripts has."""
+    """After any failure the reader has the picture and the table."""
     file = folder / "broken.html"
     broken = "export function mount() { throw new Error('broken'); }"
     file.write_text(document.html(RUN, code=broken), encoding="utf-8")
@@ -255,7 +255,7 @@ def test_the_theme_follows_the_reader_at_once(show, page):
 
 
 def test_a_run_of_a_file_reads_as_one_of_its_own(show, page):
-    """Its title and a note say where it was read; what the file lacks is said."""
+    """Title and note name the file, and what it lacks."""
     runs = {run.request_id: run for run in read_traces(RECORDED)}
     view = show(runs["types"])
 
@@ -272,7 +272,7 @@ def test_a_run_of_a_file_reads_as_one_of_its_own(show, page):
 
 
 def test_an_ensemble_has_steps_and_no_device(show):
-    """What it does not spend in its steps is between them, and no inference."""
+    """Time outside its steps is between them, not inference."""
     view = show(samples.ensemble_run())
 
     expect(view.rows).to_have_text(["reader", "crop", "read"])
@@ -297,8 +297,8 @@ def test_ten_thousand_calls_are_scrolled_with_few_elements(show):
     assert view.element.locator("*").count() < 1500
 
 
-def test_batch_mates_are_links_and_reasons_are_told(show):
-    """Why it left, with whom, and why one was not taken along with those."""
+def test_calls_of_the_same_batch_are_links_with_reasons(show):
+    """The inspector has the reasons for the batch and for missed batches."""
     script = samples.Script()
     script.model("pipeline")
     script.model("encoder")

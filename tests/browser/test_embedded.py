@@ -38,7 +38,7 @@ def show(page, tmp_path):
 
 
 def test_documents_of_two_versions_are_each_shown_by_their_own(show):
-    """An output that an older release saved stays what it was, and is no hindrance.
+    """An output of an older release stays as it is, and does not interfere.
 
     Also where both are of the same run.
     """

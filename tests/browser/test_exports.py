@@ -61,7 +61,7 @@ def test_an_executed_export_is_interactive_without_a_network(
 
 
 def test_latex_has_the_tree(executed):
-    """Who prints a notebook reads what ran, and how long it took."""
+    """A printed notebook has the calls and their durations."""
     text, _ = LatexExporter().from_notebook_node(executed)
 
     assert re.search(r"twice: [\d.]+ \w+ wall, 6 calls, 2 models", text)

@@ -34,7 +34,7 @@ def test_every_pane_counts_all_calls(view):
     expect(view.inspector).to_contain_text("folded from 1,001 calls")
 
 
-def test_the_inspector_says_what_is_left_of_the_others(view):
+def test_the_inspector_has_the_sums_of_counted_calls(view):
     """Their number and their time; the rest is about those that have rows."""
     for choose in (view.row("inner"), view.box("inner")):
         choose.click()
@@ -45,7 +45,7 @@ def test_the_inspector_says_what_is_left_of_the_others(view):
         )
 
 
-def test_the_caller_says_how_long_its_counted_calls_took(view):
+def test_the_caller_has_the_duration_of_its_counted_calls(view):
     """Their time looks like its own: they have no rows."""
     view.box("outer").click()
 
@@ -64,7 +64,7 @@ def test_quantiles_are_those_of_all_calls(view):
     expect(view.inspector).to_contain_text("max15 µs")
 
 
-def test_a_run_that_holds_all_its_calls_says_nothing_of_it(page, tmp_path):
+def test_a_run_without_counted_calls_has_no_note_on_them(page, tmp_path):
     """Nothing was left out."""
     file = tmp_path / "run.html"
     file.write_text(document.page(samples.invoice_run()), encoding="utf-8")

@@ -134,7 +134,7 @@ def test_the_rows_follow_what_is_new_until_somebody_scrolls(live, page):
 
 
 def test_a_zoom_by_hand_stays_while_rows_come(live, page):
-    """Without one the whole run is shown, however long it grows."""
+    """Without a zoom the whole run is shown while it grows."""
     view = View(page)
     live.send(running(5))
     live.send(running(8))
@@ -165,7 +165,9 @@ def test_a_selected_call_stays_selected_when_others_give_up_their_rows(live, pag
     assert 990 == live.get("selected")
 
 
-def test_a_selected_call_that_is_dropped_says_so_and_returns_with_its_row(live, page):
+def test_a_selected_call_that_is_dropped_is_named_and_selected_again_with_its_row(
+    live, page
+):
     """No other call takes its place."""
     script = the_loop()
     whole = script.trace()
@@ -206,8 +208,8 @@ def turned(trace):
     return tuple(replace(span, model=last - span.model) for span in trace.spans)
 
 
-def test_tensors_of_a_running_call_are_asked_for_again_but_not_at_each_change(page):
-    """The kernel has other work; yet what it sends grows."""
+def test_tensors_of_a_running_call_are_queried_again_but_not_at_each_change(page):
+    """The call may have more tensors, and the kernel has other work."""
     # Otherwise real time passes as well, more of it on a busy machine.
     page.clock.install(time=0)
     page.clock.pause_at(1000)
@@ -225,7 +227,7 @@ def test_tensors_of_a_running_call_are_asked_for_again_but_not_at_each_change(pa
     assert [0, 4, 8] == asked
 
 
-def test_a_drag_goes_on_in_an_output_that_is_made_anew(page):
+def test_a_drag_continues_in_a_replaced_output(page):
     """And ends when the button is let go."""
     live, view = Page(page, rendered=False), View(page)
     live.send(running(5))
@@ -252,7 +254,7 @@ def test_a_drag_goes_on_in_an_output_that_is_made_anew(page):
     expect(view.tree).to_have_attribute("aria-description", seen[-1])
 
 
-def test_a_message_that_is_missing_is_asked_for_once(live, page):
+def test_missing_messages_are_requested_once(live, page):
     """And the snapshot that answers is shown."""
     view = View(page)
     live.send(running(5))

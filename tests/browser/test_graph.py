@@ -49,7 +49,7 @@ def edge_labels(view):
     return view.graph.locator(".edge text")
 
 
-def test_edges_tell_calls_async_calls_and_streams_apart(show):
+def test_edges_of_calls_async_calls_and_streams_differ(show):
     """Solid, dashed, dotted; a number of calls, or of responses."""
     script = pipeline("plain", "later", "tokens")
     root = script.calls[0]
@@ -66,7 +66,7 @@ def test_edges_tell_calls_async_calls_and_streams_apart(show):
 
 
 def test_few_failures_among_many_do_not_paint_the_graph(show):
-    """Their number is told all the same; a twentieth of the calls is few."""
+    """Their number is shown; up to a twentieth of the calls is few."""
     script = pipeline("mostly_fine", "failing")
     for k in range(20):
         for model, failures in (("mostly_fine", 1), ("failing", 2)):
@@ -82,7 +82,7 @@ def test_few_failures_among_many_do_not_paint_the_graph(show):
 
 
 def test_recursion_is_a_loop_above_the_box_and_within_the_pane(show):
-    """What it says covers neither another label nor the box."""
+    """Its label covers neither another label nor the box."""
     script = pipeline("reader")
     for k in range(3):
         call = script.call(script.calls[0], "reader", 100 + 900 * k, 5, 5, 500, 5)
@@ -102,7 +102,7 @@ def test_recursion_is_a_loop_above_the_box_and_within_the_pane(show):
             assert beside or abs(one["y"] - other["y"]) >= one["height"] - 2
 
 
-def test_over_sixty_models_one_box_stands_for_the_small_ones_and_lists_them(show, page):
+def test_more_than_sixty_models_share_a_box_that_lists_the_small_ones(show, page):
     """Under the pointer it means their rows; a click leads to each of them."""
     names = [f"model_{k:02d}" for k in range(70)]
     script = pipeline(*names)
@@ -126,8 +126,8 @@ def test_over_sixty_models_one_box_stands_for_the_small_ones_and_lists_them(show
     expect(others).to_have_attribute("aria-pressed", "true")
 
 
-def test_from_afar_names_grow_and_all_else_goes(show):
-    """Fourteen models in a row are still told apart."""
+def test_a_small_graph_shows_only_names_and_larger(show):
+    """The names of fourteen models in a row are readable."""
     script = samples.Script()
     caller = None
     for k in range(14):
@@ -175,7 +175,7 @@ def test_the_graph_is_zoomed_dragged_and_fitted_again(show, page):
     assert before == pytest.approx(box.bounding_box(), abs=1.5)
 
 
-def test_the_legend_tells_what_there_is_and_leaves_room_for_the_buttons(show, page):
+def test_the_legend_has_the_kinds_of_edges_and_leaves_room_for_the_buttons(show, page):
     """In a narrow pane the phases are explained there, too."""
     script = pipeline("later")
     for k in range(2):

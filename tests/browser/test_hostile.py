@@ -108,7 +108,7 @@ def test_in_a_document(opened, page):
 
 
 def test_in_a_live_view(opened, page):
-    """What comes in messages is the same."""
+    """Texts in messages are hostile, too."""
     opened("<!doctype html><title>blank</title>")
     live = Live(page)
     live.send(hostile_run())
@@ -117,7 +117,7 @@ def test_in_a_live_view(opened, page):
 
 
 def test_in_a_comparison(opened, page):
-    """In words on what differs, too."""
+    """Texts of differences are hostile, too."""
     comparison = compare(hostile_run(swapped=True), hostile_run())
     view = opened(document.page(comparison))
     view.rows.nth(1).click()

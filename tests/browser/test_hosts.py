@@ -92,7 +92,7 @@ def test_where_scripts_are_copied_a_document_takes_its_live_view_s_place_at_once
 
 
 def test_what_was_saved_while_it_ran_is_shown_where_scripts_are_copied(page):
-    """A run that has not ended as what had happened; a monitor where its table was."""
+    """A running run shows what has happened; a monitor replaces its table."""
     host = hosts.vscode("vscode-light")
     run = running.mimebundle(samples.running_run())["text/html"]
     frame = hosts.show(page, host, run)
@@ -110,7 +110,7 @@ def test_what_was_saved_while_it_ran_is_shown_where_scripts_are_copied(page):
 
 @pytest.mark.parametrize("host", SHUT.values(), ids=SHUT)
 def test_a_host_that_refuses_blobs_or_styles_shows_the_view(bare, host):
-    """Its policy is kept, and the view says nothing of it."""
+    """The view causes no violation of its policy."""
     frame = hosts.show(bare, host, DOCUMENT)
     view = View(frame.locator("body"))
     view.box("text_detector").click()

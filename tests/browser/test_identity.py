@@ -105,8 +105,8 @@ def test_a_call_is_replayed_as_it_was_recorded(notebook):
     expect(notebook.cell(REFUSED)).to_contain_text(LIMIT)
 
 
-def test_a_widget_drawn_before_the_trim_says_that_a_call_was_dropped(notebook):
-    """Beside its tensors, and above the panes for the whole run."""
+def test_a_widget_drawn_before_the_trim_names_a_dropped_call(notebook):
+    """The reason is beside its tensors, and above the panes for the whole run."""
     notebook.run_cell(DROPPED)
     view = View(notebook.cell(WIDGET))
 
@@ -137,7 +137,7 @@ def show(view: View, call: int) -> None:
     expect(view.inspector.get_by_text(f"call {call}", exact=True)).to_be_visible()
 
 
-def test_a_view_drawn_after_the_trim_says_so_without_a_click(notebook):
+def test_a_view_drawn_after_the_trim_names_dropped_calls_without_a_click(notebook):
     """How many calls, which setting, and how to keep them."""
     notebook.run_cell(AGAIN)
     view = View(notebook.cell(AGAIN))

@@ -46,7 +46,7 @@ def script():
 
 
 def test_notes_and_errors_keep_their_lines(show, script, page):
-    """What is a table to its writer is a table to its reader."""
+    """Tables in plain text stay aligned."""
     script.calls[1].notes = [LINES]
     samples.fail(script.calls[1], LINES)
     view = show(script)
@@ -80,7 +80,7 @@ def test_logged_errors_stand_in_line_with_other_lines(show, script):
 
 
 def test_few_values_are_numbers_on_the_colours_of_the_heatmap(show, script):
-    """A vector goes on in the next line; a number that is cut is told in full."""
+    """A vector is wrapped; the tooltip has a rounded number in full."""
     long = 0.12345678901234567
     script.calls[0].outputs = (
         samples.tensor("SUMS", "FP64", np.array([1, 2, 3, 4, 5, 6, long, np.nan])),
@@ -101,7 +101,7 @@ def test_few_values_are_numbers_on_the_colours_of_the_heatmap(show, script):
 
 
 def test_a_table_with_more_numbers_is_drawn_no_higher_than_it_needs(show, script):
-    """And its scale says which colour is which number."""
+    """Its scale shows the numbers of the colours."""
     values = np.arange(100.0).reshape(2, 50)
     script.calls[0].outputs = (samples.tensor("WIDE", "FP32", values),)
     view = show(script)
@@ -134,8 +134,8 @@ def test_calls_of_one_batch_are_marked_in_the_timeline(show, script):
     expect(batched).not_to_have_class(re.compile("dim"))
 
 
-def test_where_no_kernel_can_be_asked_it_is_told_how(show, script):
-    """A slider that does not move is no riddle; of one slice nothing is told."""
+def test_a_page_without_a_kernel_explains_its_disabled_sliders(show, script):
+    """A tensor with one slice has no such text."""
     script.calls[0].outputs = (
         samples.tensor("MANY", "FP32", samples.noise((2, 16, 16))),
         samples.tensor("ONE", "FP32", samples.noise((1, 16, 16))),
@@ -150,8 +150,8 @@ def test_where_no_kernel_can_be_asked_it_is_told_how(show, script):
     expect(view.inspector).not_to_contain_text("run.widget()")
 
 
-def test_a_tensor_without_elements_says_so_and_is_not_opened_first(show, script):
-    """Neither strings nor numbers: then what went in is open."""
+def test_a_tensor_without_elements_has_a_note_and_is_not_opened_first(show, script):
+    """An input is open if no output has values."""
     script.calls[0].inputs = (samples.tensor("PAGE", "FP32", [1, 2, 3]),)
     script.calls[0].outputs = (
         samples.strings("LINES"),
@@ -167,7 +167,7 @@ def test_a_tensor_without_elements_says_so_and_is_not_opened_first(show, script)
     expect(details).to_have_text(["It has no elements.", "It has no elements."])
 
 
-def test_a_slider_goes_from_the_first_slice_to_the_last(show, script):
+def test_a_slider_reaches_from_the_first_slice_to_the_last(show, script):
     """One for each leading axis; its place is written beside it."""
     values = samples.noise((3, 5, 16, 16))
     script.calls[0].outputs = (samples.tensor("MANY", "FP32", values),)

@@ -31,7 +31,7 @@ def loop(calls, running=False):
     return trace_of("many", script.calls, samples.BASE_NS + 20_000 * calls + 10**6)
 
 
-def test_a_live_view_of_many_calls_says_that_it_is_drawn_seldom(page):
+def test_a_live_view_of_many_calls_has_a_note_that_it_is_drawn_seldom(page):
     """Twice a second, above 20,000 calls."""
     live = Live(page)
     facts = View(page).element.get_by_role("toolbar", name="Run")

@@ -121,7 +121,7 @@ def test_it_is_shown_while_it_executes_and_then_as_a_document(view, end):
 
 
 def test_neither_renewals_nor_the_swap_are_seen(view, end, page):
-    """In every frame there is one view, and what stands below it does not move.
+    """Each frame has one view, and the content below it does not move.
 
     What a saved notebook keeps is made anew while the run goes on: focus and the
     place of the rows stay.
@@ -146,7 +146,7 @@ def test_neither_renewals_nor_the_swap_are_seen(view, end, page):
 
 
 def test_selection_is_handed_over(view, end):
-    """Who looked at some calls goes on looking at them."""
+    """Selection and zoom stay."""
     view.row("step").click()
     expect(view.subject).to_have_text("step")
     end()
@@ -178,10 +178,10 @@ def test_what_was_set_by_hand_is_handed_over(view, end):
     assert 40 == view.tree.evaluate("tree => tree.scrollTop")
 
 
-def test_the_document_asks_the_kernel_as_long_as_there_is_one(running, view, end):
-    """Slices that it does not contain come from the kernel; else it says why not.
+def test_the_document_queries_the_kernel_as_long_as_it_lives(running, view, end):
+    """The kernel answers slices that it does not contain, else it shows the reason.
 
-    A page that is loaded anew asks as before.
+    A reloaded page queries it as before.
     """
     lab, _ = running
     end()
@@ -212,7 +212,7 @@ def saved(running, view):
 
 
 def test_saved_while_it_executes_it_is_the_run_so_far(running, saved):
-    """Whoever opens the notebook later is told that it is not all, and explores it.
+    """A later reader sees that it is not the whole run, and can explore it.
 
     A page that does not trust the notebook has the picture, and says the same.
     Where the kernel was restarted meanwhile the view says so.
@@ -277,7 +277,7 @@ TENS_OF_RESPONSES = re.compile(r"[1-9]\d responses")
 
 
 def test_a_stream_is_shown_while_its_responses_come(lab):
-    """Also when its cell has ended, and in a page that is loaded anew."""
+    """Ended cells and reloaded pages show it, too."""
     notebook = lab.write("stream.ipynb", "%load_ext blsnb", STREAM, READ)
     enough = notebook.with_name("enough")
     enough.unlink(missing_ok=True)

@@ -58,7 +58,7 @@ def opened(lab):
 
 
 def test_the_stop_button_leaves_what_had_happened(opened, lab):
-    """The run was cancelled; its error says so, and the view stays."""
+    """The run is shown as cancelled, with its error, and the view stays."""
     opened(STEP, WALK, INFER)
     view = View(lab.cell(CELL))
     expect(view.row("step")).to_contain_text(TENS_OF_CALLS)
@@ -71,8 +71,8 @@ def test_the_stop_button_leaves_what_had_happened(opened, lab):
     expect(view.inspector).to_contain_text("interrupted")
 
 
-def test_a_kernel_that_dies_is_said_to_be_gone(opened, lab):
-    """What it had told stays."""
+def test_a_view_of_a_dead_kernel_says_that_the_kernel_is_gone(opened, lab):
+    """The calls received so far stay."""
     opened(MORTAL, WALK, INFER)
     view = View(lab.cell(CELL))
     expect(view.row("step")).to_contain_text(TENS_OF_CALLS)
@@ -99,7 +99,7 @@ def test_runs_of_worker_threads_are_live_at_once(opened, lab):
 
 
 def test_an_output_beside_the_notebook_is_live_too(opened, lab):
-    """Each of the two goes on where it is when the output is made anew."""
+    """Each of the two stays in place when the output is replaced."""
     enough = opened(STEP, WALK, INFER)
     view = View(lab.cell(CELL))
     expect(view.row("step")).to_contain_text(TENS_OF_CALLS)
@@ -116,7 +116,7 @@ def test_an_output_beside_the_notebook_is_live_too(opened, lab):
     expect(views).to_have_count(2)
 
 
-def test_a_run_that_ends_out_of_sight_is_whole_when_it_is_seen_again(opened, lab):
+def test_a_run_that_ends_out_of_view_is_complete_when_it_is_shown_again(opened, lab):
     """JupyterLab neither lays out nor paints cells that are scrolled away."""
     enough = opened(STEP, WALK, INFER, *LONG)
     view = View(lab.cell(CELL))

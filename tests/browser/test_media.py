@@ -46,7 +46,7 @@ def show(page, tmp_path):
 
 
 def test_on_paper_a_view_is_light_and_as_wide_as_paper(show, page):
-    """Panes below one another, drawn anew, with their colours; then as before."""
+    """Panes are stacked and in the colours of paper; afterwards as before."""
     view = show(samples.invoice_run())
     frame = view.element.locator(".view")
     before = frame.bounding_box()
@@ -64,7 +64,7 @@ def test_on_paper_a_view_is_light_and_as_wide_as_paper(show, page):
 
 
 def test_on_paper_colours_and_names_stay_and_buttons_go(show, page):
-    """What was cleared on a canvas would hide the names that are below it."""
+    """A cleared canvas would hide the names below it."""
     view = show(samples.invoice_run())
     page.emulate_media(media="print")
     whole, names, button = view.element.evaluate(STYLE)
@@ -106,8 +106,8 @@ def test_enlarged_nothing_is_cut_off(show, page):
         expect(view.subject).to_have_text("llm_extract")
 
 
-def test_nothing_moves_for_who_wants_it_still(show, page):
-    """Only the dot of a run that goes on would."""
+def test_nothing_moves_with_reduced_motion(show, page):
+    """Otherwise the dot of a running run moves."""
     view = show(samples.running_run(), state="running")
     expect(view.element.locator(".state.running")).to_have_count(1)
     moving = "document.querySelector('.blsnb-view').shadowRoot.getAnimations().length"

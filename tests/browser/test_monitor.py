@@ -119,7 +119,7 @@ def test_numbers_move_while_requests_are_made(opened, page):
 
 
 def test_saved_while_it_is_live_it_is_a_table_with_the_numbers_of_then(opened, page):
-    """Whoever opens the notebook later has no kernel, and no widget."""
+    """A later reader has neither kernel nor widget."""
     lab = opened(CLIENT, MONITOR)
     expect(Board(lab.cell(4)).cell("double", "requests")).to_have_text(SEVERAL)
     page.wait_for_function(KEPT)
@@ -148,8 +148,8 @@ def test_numbers_move_while_a_cell_runs(opened, page):
     moves(page, board.cell("double", "requests"))
 
 
-def test_it_is_told_when_it_is_closed(opened):
-    """A table stands in its place, which a saved notebook shows, too."""
+def test_a_closed_monitor_becomes_a_table(opened):
+    """A saved notebook shows the same table."""
     lab = opened(MONITOR, CLOSE)
     shown = lab.cell(3)
 
@@ -243,7 +243,7 @@ def test_hostile_names_stay_text(board, page):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_narrow_page_breaks_no_rule_either(board, page, axe, theme):
-    """At 500 pixels, with what is odd; light and dark."""
+    """At 500 pixels, with unusual values, light and dark."""
     page.emulate_media(color_scheme=theme)
     page.set_viewport_size({"width": 500, "height": 800})
     expect(board.element.locator(".view")).to_have_attribute("data-theme", theme)
@@ -253,7 +253,7 @@ def test_a_narrow_page_breaks_no_rule_either(board, page, axe, theme):
     assert 500 >= page.evaluate(width)
 
 
-def test_it_says_whether_the_numbers_are_those_of_now(board, page):
+def test_it_shows_whether_the_numbers_are_current(board, page):
     """Without news, live, and closed."""
     expect(board.element).to_contain_text("no news since")
     page.evaluate("each => show(each)", ODD._replace(looks=2).wire())
@@ -262,7 +262,7 @@ def test_it_says_whether_the_numbers_are_those_of_now(board, page):
     expect(board.element).to_contain_text("closed")
 
 
-def test_it_says_that_it_is_watched_and_leaves_nothing_behind(board, page):
+def test_it_reports_that_it_is_watched_and_removes_everything_when_closed(board, page):
     """Python's thread rests when it hears nothing."""
     assert ["watching"] == page.evaluate("sent")
     page.evaluate("end()")
@@ -283,7 +283,7 @@ def test_failures_of_long_ago_do_not_alarm(board, page):
 
 
 def test_a_row_that_stays_is_the_same_element(board, page):
-    """What its reader has selected stays selected; a new row comes where it belongs."""
+    """Selected text stays selected; a new row is in its place."""
     row = board.row("double").element_handle()
     more = (*ODD.rows, ModelRow("another", 1, "READY"))
     page.evaluate("each => show(each)", ODD._replace(rows=more).wire())
@@ -293,7 +293,7 @@ def test_a_row_that_stays_is_the_same_element(board, page):
     assert ["another", "broken", "double"] == board.names()[1:4]
 
 
-def test_without_models_it_says_so(board, page):
+def test_a_server_without_models_has_a_note(board, page):
     """A server is empty at first."""
     expect(board.element.get_by_text("There are no models yet.")).to_be_hidden()
     page.evaluate("each => show(each)", ODD._replace(rows=()).wire())

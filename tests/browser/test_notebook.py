@@ -48,7 +48,7 @@ def test_run_all_shows_runs_that_can_be_explored(tutorial):
 
 
 def test_the_temple_shows_that_no_face_came_so_far(lab, saved):
-    """Where O-Net was never asked, the graph has no box for it.
+    """A model that was not called has no box.
 
     And where nothing came out, what went in is open in the inspector.
     """
@@ -62,7 +62,7 @@ def test_the_temple_shows_that_no_face_came_so_far(lab, saved):
 
 
 def test_reopened_without_a_kernel_it_is_still_interactive(lab, saved):
-    """A saved, trusted notebook needs nobody to answer it."""
+    """A saved, trusted notebook needs no kernel."""
     lab.put("reopened.ipynb", saved)
     lab.open_without_kernel("reopened.ipynb")
     view = View(lab.cell(lab.cell_index("hopper")))
@@ -76,7 +76,7 @@ def test_reopened_without_a_kernel_it_is_still_interactive(lab, saved):
 
 
 def test_reopened_untrusted_it_shows_the_picture(lab, saved):
-    """Nobody's scripts run, and the run is seen all the same."""
+    """Scripts do not run, and the picture is shown."""
     notebook = json.loads(saved)
     # Another text than the one that was signed when it was saved.
     notebook["cells"][0]["source"] = ["# From somewhere else"]

@@ -70,7 +70,7 @@ def saved(walked, lab_server):
 
 
 def test_rows_come_live_and_the_swap_is_not_seen(view, frames):
-    """In every frame there is one view, nothing below it moves, nothing is lost."""
+    """Each frame has one view, content below it stays, and so does the selection."""
     views, tops = zip(*frames, strict=True)
 
     assert {1} == set(views)
@@ -116,7 +116,7 @@ def test_the_theme_of_the_notebook_is_the_theme_of_the_view(walked, view):
     expect(frame).to_have_attribute("data-theme", "light")
 
 
-def test_after_a_reload_the_kernel_is_asked_as_before(walked):
+def test_after_a_reload_the_kernel_is_queried_as_before(walked):
     """The page is new, the kernel is not: it has slices that no document holds."""
     walked.open("walk.ipynb")
     view = View(walked.cell(CELL))
@@ -127,7 +127,7 @@ def test_after_a_reload_the_kernel_is_asked_as_before(walked):
 
 
 def test_reopened_when_its_kernel_is_gone_it_is_interactive(notebook7, saved):
-    """What the file holds is enough."""
+    """The saved file contains all that it needs."""
     notebook7.put("reopened7.ipynb", saved)
     notebook7.open_without_kernel("reopened7.ipynb")
     view = View(notebook7.cell(CELL))
@@ -138,7 +138,7 @@ def test_reopened_when_its_kernel_is_gone_it_is_interactive(notebook7, saved):
 
 
 def test_saved_while_it_executes_it_is_the_run_so_far(walked, notebook7, early):
-    """Whoever opens the notebook later is told that it is not all."""
+    """A later reader sees that it is not the whole run."""
     notebook7.put("early7.ipynb", early[0])
     notebook7.open_without_kernel("early7.ipynb")
     view = View(notebook7.cell(CELL))
@@ -149,7 +149,7 @@ def test_saved_while_it_executes_it_is_the_run_so_far(walked, notebook7, early):
 
 
 def test_reopened_untrusted_it_shows_the_picture(notebook7, saved):
-    """Nobody's scripts run, and the run is seen all the same."""
+    """Scripts do not run, and the picture is shown."""
     text = json.loads(saved)
     # Another text than the one that was signed when it was saved.
     text["cells"][-1]["source"] = ["# From somewhere else"]

@@ -106,7 +106,7 @@ def test_c_and_the_button_show_the_critical_path(view):
 
 
 def test_a_click_on_the_triangle_folds_and_selects_nothing(view):
-    """What is looked at stays while others are put away."""
+    """The selected call stays in view."""
     rerank = view.row("rerank")
     rerank.locator(".triangle").click()
     expect(rerank).to_have_attribute("aria-expanded", "false")
@@ -129,7 +129,7 @@ def test_escape_clears_filter_and_selection(view):
     expect(view.inspector).to_have_text("Select a model or a call.")
 
 
-def test_a_pointer_over_a_bar_tells_its_phases_and_dims_other_boxes(view, page):
+def test_a_pointer_over_a_bar_shows_its_phases_and_dims_other_boxes(view, page):
     """Over a fold it means the nearest call."""
     tip = view.element.get_by_role("tooltip")
     page.mouse.move(*over(view, 2, 0.1))
@@ -156,7 +156,7 @@ def test_a_pointer_over_a_bar_tells_its_phases_and_dims_other_boxes(view, page):
     ],
 )
 def test_borders_are_dragged_or_moved_by_keys(view, page, label, by, key):
-    """What is beside them grows and shrinks."""
+    """The panes beside them grow and shrink."""
     border = view.element.get_by_role("separator", name=label)
     pane = view.inspector if by[0] else view.graph
     side = "width" if by[0] else "height"
@@ -183,9 +183,7 @@ def test_borders_are_dragged_or_moved_by_keys(view, page, label, by, key):
         ("body", "style", "background: #202020", "background: #fafafa"),
     ],
 )
-def test_each_host_says_in_its_way_what_theme_it_has(
-    view, page, element, name, dark, light
-):
+def test_the_theme_of_each_host_is_applied(view, page, element, name, dark, light):
     """VS Code, JupyterLab, Colab, any page; whatever the reader's system prefers."""
     frame = view.element.locator(".view")
     for preferred, value, theme in [("light", dark, "dark"), ("dark", light, "light")]:
@@ -219,7 +217,7 @@ def test_the_inspector_shows_logs_and_notes_of_a_call_and_of_no_other(view):
     expect(view.inspector).not_to_contain_text(note)
 
 
-def test_a_stream_tells_when_its_first_response_came(view):
+def test_a_stream_shows_the_time_of_its_first_response(view):
     """And how long each of the others took."""
     view.row("llm_extract").click()
 
@@ -241,7 +239,7 @@ def test_in_a_narrower_view_the_inspector_can_be_made_wide_all_the_same(view, pa
 
 
 def test_the_first_key_acts_on_what_is_selected_from_the_start(view):
-    """Nobody presses a key twice to be heard once."""
+    """A key has an effect at the first press."""
     view.tree.press("ArrowLeft")
     expect(view.rows).to_have_count(1)
     view.tree.press("ArrowRight")
@@ -250,7 +248,7 @@ def test_the_first_key_acts_on_what_is_selected_from_the_start(view):
     expect(view.selected_rows).to_have_text(["decode_image"])
 
 
-def test_keys_that_mean_the_whole_view_are_heard_in_every_pane(view, page):
+def test_keys_of_the_whole_view_work_in_every_pane(view, page):
     """Escape leads from the inspector back to the rows, and there it clears."""
     button = view.element.get_by_role("button", name="critical path")
     for pane in (view.inspector, view.box("rerank"), view.tensor("RESULT")):
@@ -280,7 +278,7 @@ def test_what_is_typed_into_the_filter_is_no_command(view, page):
 
 
 def test_a_wide_view_has_room_for_long_names(page, tmp_path):
-    """What is short beside them is whole in a narrower one, too."""
+    """Short names are whole even in a narrower view."""
     script = samples.Script()
     script.model("preprocess_scanned_documents_v2")
     call = script.call(None, "preprocess_scanned_documents_v2", 0, 5, 5, 900, 5)

@@ -30,16 +30,16 @@ def fan_out():
     return script
 
 
-def test_the_text_tells_executions_and_who_was_left_out(fan_out):
-    """Of the calls in one line, with the kinds of reasons."""
+def test_the_text_has_executions_and_reasons_of_missed_batches(fan_out):
+    """A line of calls has the number of executions and the kinds of reasons."""
     lines = tree(fan_out.trace()).splitlines()
 
     assert f"    encoder {TIMES}4  440 µs  in 2 executions" == lines[2]
     assert "      ~ not with a batch before: shape differs" == lines[3]
 
 
-def test_the_text_of_a_single_call_tells_its_batch():
-    """The others may be of other runs."""
+def test_the_text_of_a_single_call_has_its_batch():
+    """Other requests of the batch may be of other runs."""
     script = Script()
     script.model("encoder")
     script.call(None, "encoder", 0, 5, 5, 90, 5).batch = 3
@@ -48,7 +48,7 @@ def test_the_text_of_a_single_call_tells_its_batch():
 
 
 def test_reasons_in_the_text_are_counted_and_few():
-    """The most frequent first."""
+    """The most frequent ones come first."""
     script = Script()
     script.model("encoder")
     call = script.call(None, "encoder", 0, 5, 5, 90, 5)
@@ -62,8 +62,8 @@ def test_reasons_in_the_text_are_counted_and_few():
     assert f"    ~ not with a batch before: {expected}" == last
 
 
-def test_the_table_has_executions_where_there_were_batches(fan_out):
-    """And no such column otherwise."""
+def test_the_table_has_a_column_of_executions_if_there_were_batches(fan_out):
+    """Other tables have no such column."""
     page = document.still(fan_out.trace())
     assert "<th>executions</th>" in page
     assert ">encoder</td>4</td>2</td>" in re.sub("<td [^>]*>", "", page)
@@ -73,8 +73,8 @@ def test_the_table_has_executions_where_there_were_batches(fan_out):
     assert "executions" not in document.still(fan_out.trace())
 
 
-def test_the_page_is_told_size_reasons_and_runs(fan_out):
-    """By row; nothing for a model without a batcher."""
+def test_the_page_receives_size_reasons_and_runs_of_batches(fan_out):
+    """There is nothing for a model without a batcher."""
     fan_out.calls[1].batching = [FULL._replace(runs=("0001", "0002"))]
     header, buffer = wire.encode(fan_out.trace())
 
@@ -84,8 +84,8 @@ def test_the_page_is_told_size_reasons_and_runs(fan_out):
     assert [[*WIDE[:4], [], 1], [*ALONE[:4], [], 1]] == header["batching"]["4"]
 
 
-def test_a_text_that_is_markup_or_no_text_stays_data(fan_out):
-    """Names of tensors stand in it; a lone surrogate cannot be sent."""
+def test_markup_and_surrogates_in_reasons_stay_data(fan_out):
+    """A reason contains names of tensors."""
     fan_out.calls[1].batching = [FULL._replace(words="</script>\ud800")]
     header, _ = wire.encode(fan_out.trace())
 

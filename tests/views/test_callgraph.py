@@ -13,7 +13,7 @@ def graph_of(trace):
 
 
 def test_boxes_are_models_in_order_of_their_first_call():
-    """However many calls there are, there is one box per model."""
+    """There is one box for each model, whatever the number of calls."""
     boxes = graph_of(invoice_run()).boxes
 
     assert [1, 1, 1, 1, 12, 1, 6, 1, 3] == [box.calls for box in boxes]
@@ -21,7 +21,7 @@ def test_boxes_are_models_in_order_of_their_first_call():
 
 
 def test_a_box_sums_its_own_time_phases_and_errors():
-    """Time in calls below is theirs; what remains is the model's."""
+    """Time in child calls is not the model's own time."""
     trace = invoice_run()
     columns = columns_of(trace)
     box = next(b for b in graph_of(trace).boxes if b.name == "crop_recognizer")
@@ -32,7 +32,7 @@ def test_a_box_sums_its_own_time_phases_and_errors():
     assert columns.phases[1, calls].sum() == pytest.approx(box.phases_us[0])
 
 
-def test_edges_tell_how_a_model_calls_another():
+def test_edges_have_the_counts_of_their_calls():
     """Count, async calls, streams, responses and failures of each pair."""
     trace = invoice_run()
     graph = graph_of(trace)
@@ -52,7 +52,7 @@ def test_edges_tell_how_a_model_calls_another():
     assert 8 == len(edges)
 
 
-def test_one_failure_in_many_calls_does_not_paint_the_graph():
+def test_one_failure_in_many_calls_does_not_mark_a_box():
     """A model counts as failing when more than one call in twenty failed."""
     script = Script()
     script.model("m")
@@ -64,7 +64,7 @@ def test_one_failure_in_many_calls_does_not_paint_the_graph():
     assert graph_of(script.trace()).boxes[0].failing
 
 
-def test_of_more_than_sixty_models_forty_keep_their_box():
+def test_forty_of_more_than_sixty_models_keep_their_box():
     """The rest share one box, and no call and no edge is lost."""
     script = Script()
     script.model("root")

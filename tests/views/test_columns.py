@@ -29,7 +29,7 @@ def own_by_hand(trace, columns, call):
         max_size=12,
     )
 )
-def test_own_time_is_what_no_call_below_covers(calls):
+def test_own_time_is_not_covered_by_child_calls(calls):
     """Overlapping, nested and overhanging calls are each counted once."""
     script = Script()
     script.model("m")
@@ -45,7 +45,7 @@ def test_own_time_is_what_no_call_below_covers(calls):
 
 
 def test_own_times_of_a_large_trace_are_exact():
-    """Thousands of callers do not blur each other."""
+    """Rounding errors of thousands of callers do not add up."""
     trace = batch_run(1000)
     columns = columns_of(trace)
 
@@ -54,7 +54,7 @@ def test_own_times_of_a_large_trace_are_exact():
 
 
 def test_the_wall_time_ends_with_the_last_call():
-    """Also when the last call to end did not begin last."""
+    """The last call to end may have started earlier than others."""
     assert 76195.0 == columns_of(invoice_run()).wall_us
 
 

@@ -61,15 +61,15 @@ def _row(comparison, each) -> str:
         (0, 21, f"▼ {MINUS}21 µs"),
     ],
 )
-def test_what_differs_by_five_per_cent_or_twenty_microseconds_is_alike(
+def test_durations_within_five_per_cent_or_twenty_microseconds_are_equal(
     now, before, words
 ):
     """What runs twice never takes the same time twice."""
     assert words == Delta(now, before).words
 
 
-def test_rows_are_those_of_the_run_and_missing_ones_between():
-    """Where they once started, folded alike."""
+def test_rows_are_those_of_the_run_with_missing_ones_between():
+    """Missing rows are where they once started, folded like others."""
     assert [
         "invoice_pipeline1",
         "decode_image1",
@@ -96,7 +96,7 @@ def test_equal_runs_have_the_rows_of_either():
 
 
 def test_a_missing_call_shows_what_it_called():
-    """Below it, missing too."""
+    """Its callees are missing rows below it."""
     run = invoice_run()
     without = part_of(run, 1)
     found = shown(compare(without, run))
@@ -106,7 +106,7 @@ def test_a_missing_call_shows_what_it_called():
 
 
 def test_own_times_are_compared_model_by_model():
-    """A model that is new has none to compare with."""
+    """A new model has no earlier own time."""
     names = [model.name for model in edited_run().models]
     signs = {
         names[model]: delta and delta.sign for model, delta in own_times(EDITED).items()
@@ -118,8 +118,8 @@ def test_own_times_are_compared_model_by_model():
     assert signs["audit"] is None
 
 
-def test_the_text_says_it_all():
-    """Both times, what differs and where, what is new and what is gone."""
+def test_the_text_has_both_times_and_all_differences():
+    """New, changed and missing calls are named."""
     head, *lines = tree(EDITED).splitlines()
 
     assert head.endswith(
@@ -135,8 +135,8 @@ def test_the_text_says_it_all():
     assert f"    schema_check {TIMES}2  1.68 ms  ≈" in lines
 
 
-def test_equal_runs_say_so():
-    """Nothing is listed."""
+def test_the_text_of_equal_runs_names_no_difference():
+    """There is no line below a row."""
     text = tree(compare(ensemble_run(), ensemble_run()))
 
     assert "no change known, 3 not compared" in text.splitlines()[0]
@@ -154,7 +154,7 @@ def folded_before() -> tuple[Trace, Trace]:
 
 
 def test_calls_that_the_baseline_only_counts_are_not_new():
-    """Nor is what they took held against those that it kept."""
+    """Their times are not compared with those of calls that are kept."""
     whole, folded = folded_before()
     lines = tree(compare(whole, folded)).splitlines()
     back = tree(compare(folded, whole))
@@ -173,8 +173,8 @@ def test_calls_that_the_baseline_only_counts_are_not_new():
         assert own is not None, whole.models[name]
 
 
-def test_a_page_knows_which_calls_the_baseline_only_counts():
-    """And that nothing of a folded run is missing."""
+def test_a_page_receives_which_calls_the_baseline_only_counts():
+    """No call of a folded run is missing."""
     whole, folded = folded_before()
     header, buffer = wire.assemble(compare(whole, folded))
     back, _ = wire.assemble(compare(folded, whole))
@@ -183,8 +183,8 @@ def test_a_page_knows_which_calls_the_baseline_only_counts():
     assert 0 == header["columns"]["missing"][2] == back["columns"]["missing"][2]
 
 
-def test_of_very_long_runs_a_page_holds_a_part(monkeypatch):
-    """Of both the same as of one alone; nothing seems new or missing for that."""
+def test_a_page_holds_part_of_very_long_runs(monkeypatch):
+    """It is the same part of both runs, so no call is new or missing."""
     run = dataclasses.replace(batch_run(300))
     whole = len(document.html(compare(run, run)))
     monkeypatch.setattr(shortening, "MOST", 40)
@@ -198,8 +198,8 @@ def test_of_very_long_runs_a_page_holds_a_part(monkeypatch):
     assert whole > len(document.html(compare(run, run)))
 
 
-def test_rows_that_were_not_compared_are_sent_in_stretches():
-    """As the first of each and how many it has."""
+def test_calls_that_were_not_compared_are_sent_as_ranges():
+    """A range is its first call and its length."""
     run = batch_run(3000)
     header, _ = wire.assemble(compare(run, run))
     [(why, stretches)] = header["unknown"].items()
@@ -209,8 +209,8 @@ def test_rows_that_were_not_compared_are_sent_in_stretches():
     assert len(compare(run, run).unknown[why]) == sum(many for _, many in stretches)
 
 
-def test_what_could_not_be_compared_is_told_and_why():
-    """Nobody takes it for the same."""
+def test_calls_that_could_not_be_compared_are_named_with_the_reason():
+    """They are not taken for equal."""
     head, *lines = tree(compare(invoice_run(), invoice_run())).splitlines()
 
     assert head.endswith("no change known, 3 not compared")
@@ -221,16 +221,16 @@ def test_what_could_not_be_compared_is_told_and_why():
     ] == [line.strip() for line in lines if "~" in line]
 
 
-def test_many_calls_are_a_page_of_text():
-    """Lines are counted, not printed without end."""
+def test_the_text_of_many_calls_is_cut():
+    """The number of further lines is at its end."""
     text = tree(compare(batch_run(2000), hostile_run()))
 
     assert len(text.splitlines()) <= 202
     assert every(character >= " " for line in text.splitlines() for character in line)
 
 
-def test_the_golden_files_are_what_is_sent_and_shown():
-    """Python and the page read the same ones."""
+def test_the_golden_files_are_sent_and_shown():
+    """Python and the page read the same files."""
     header, buffer = golden_run.compared()
 
     assert json.loads(golden_run.COMPARED_HEADER.read_text("utf-8")) == header
@@ -240,8 +240,8 @@ def test_the_golden_files_are_what_is_sent_and_shown():
     assert drawn == snapshot(EDITED)
 
 
-def test_the_baseline_travels_in_the_same_buffer_without_its_tensors():
-    """Its columns decode to its calls; of each call the page knows which it was."""
+def test_the_baseline_is_in_the_same_buffer_without_its_tensors():
+    """Its columns decode to its calls, and each call has its counterpart."""
     header, buffer = golden_run.compared()
     baseline = header["baseline"]
     before = wire.decode(baseline, buffer)
@@ -254,8 +254,8 @@ def test_the_baseline_travels_in_the_same_buffer_without_its_tensors():
     assert {"tensors", "sources", "logs"}.isdisjoint(baseline)
 
 
-def test_many_changes_are_cut_and_told():
-    """A page has room for some; which calls changed is told of all."""
+def test_many_changes_are_cut():
+    """A page holds some of them, and the ids of all changed calls."""
     run = batch_run(3000)
     spans = [dataclasses.replace(span, error="boom") for span in run.spans]
     broken = dataclasses.replace(run, spans=tuple(spans))
@@ -266,7 +266,7 @@ def test_many_changes_are_cut_and_told():
 
 
 def test_the_picture_is_well_formed_and_short_whatever_the_runs():
-    """Also of ten thousand calls, and where nothing is alike."""
+    """Ten thousand calls or runs without a common call do not change that."""
     for this, before in itertools.permutations(
         (batch_run(), hostile_run(), invoice_run()), 2
     ):
@@ -275,8 +275,8 @@ def test_the_picture_is_well_formed_and_short_whatever_the_runs():
         assert len(picture) < 100_000
 
 
-def test_what_is_told_above_the_picture_has_room():
-    """The name is cut before a number is."""
+def test_the_title_of_a_comparison_fits_the_picture():
+    """The name is cut, the numbers are not."""
     picture = ElementTree.fromstring(snapshot(EDITED))
     [title, *facts] = next(each for each in picture.iter() if each.get("y") == "24")
 
@@ -286,7 +286,7 @@ def test_what_is_told_above_the_picture_has_room():
 
 
 def test_a_comparison_is_html_and_text():
-    """The picture, a table and the text are there without scripts."""
+    """Readers without scripts see the picture, a table and the text."""
     bundle = document.mimebundle(EDITED)
     html = bundle["text/html"]
 
@@ -302,7 +302,7 @@ def test_a_comparison_is_html_and_text():
 
 
 def test_markup_in_either_run_stays_text():
-    """Names and errors of both are hostile."""
+    """Names and errors of both runs are hostile."""
     for this, before in itertools.permutations((hostile_run(), invoice_run()), 2):
         still = document.still(compare(this, before))
         assert "<script>alert" not in still
@@ -310,7 +310,7 @@ def test_markup_in_either_run_stays_text():
 
 
 def test_previews_can_be_left_out():
-    """As of a run."""
+    """The document has no values then."""
     parts = [
         len(document.html(EDITED, embed_previews=embedded))
         for embedded in (True, False)

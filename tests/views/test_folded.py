@@ -55,8 +55,8 @@ def graph(trace: Trace) -> CallGraph:
     return call_graph(trace)
 
 
-def test_the_call_graph_of_a_folded_run_is_that_of_the_whole():
-    """Counts are the same, and own times, where calls followed one another."""
+def test_the_call_graph_of_a_folded_run_is_that_of_the_whole_run():
+    """Counts are equal, and so are own times of calls that did not overlap."""
     whole = graph(the_loop().trace())
     less = graph(folded(the_loop(), 100))
 
@@ -70,7 +70,7 @@ def test_the_call_graph_of_a_folded_run_is_that_of_the_whole():
 
 
 def test_title_and_text_count_all_calls():
-    """The text ends with a line on what is not shown one by one."""
+    """The text ends with a line on the calls that are only counted."""
     trace = folded(the_loop(), 100)
 
     assert "1,001 calls" in facts(trace)
@@ -78,8 +78,8 @@ def test_title_and_text_count_all_calls():
     assert tree(trace).endswith(f"\n  … {LINE}")
 
 
-def test_the_document_says_what_was_folded():
-    """Below the table for those without scripts, and as a note of the first call."""
+def test_the_document_names_the_calls_that_are_only_counted():
+    """The line is below the table, and a note of the first call."""
     trace = folded(the_loop(), 100)
 
     header, _ = wire.encode(trace)
@@ -94,8 +94,8 @@ def test_the_document_says_what_was_folded():
     assert [] == folded_note(the_loop().trace())
 
 
-def test_a_very_long_run_that_was_not_recorded_here_is_folded_for_the_page():
-    """The same calls stay; whoever called what stays has the row that it had."""
+def test_a_very_long_run_of_a_file_is_folded_for_the_page():
+    """The same calls stay as in a recorded run, with the same callers."""
     script = the_loop()
     fail(script.calls[500], "no")
     script.calls[700].request_end_ns += 90_000
@@ -123,8 +123,8 @@ def test_a_very_long_run_that_was_not_recorded_here_is_folded_for_the_page():
     assert (again.call_count, again.error_count) == (1002, 1)
 
 
-def test_a_page_of_a_very_long_run_says_that_it_was_folded(monkeypatch):
-    """Live, finished, and without scripts; the page asks by the rows that it has."""
+def test_a_page_of_a_very_long_run_has_a_note_that_it_is_folded(monkeypatch):
+    """Live, finished and without scripts."""
     monkeypatch.setattr("blsnb.trace.excerpt.MOST", 100)
     monkeypatch.setattr(shortened, "__defaults__", (100,))
     trace = the_loop().trace()
@@ -138,8 +138,8 @@ def test_a_page_of_a_very_long_run_says_that_it_was_folded(monkeypatch):
     assert 101 == sent[0]["header"]["n"]
 
 
-def test_the_picture_shows_when_calls_ran_that_are_only_counted():
-    """A pale band where there are no rows; none where it is not known."""
+def test_the_picture_shows_when_counted_calls_ran():
+    """They are a pale band, if their times are known."""
     trace = folded(the_loop(), 100)
 
     counted = OnlyCounted(trace)
@@ -151,7 +151,7 @@ def test_the_picture_shows_when_calls_ran_that_are_only_counted():
 
 
 def test_picture_figure_and_tree_count_all_calls_of_a_row():
-    """Their number and their time, and how many of them there are to see."""
+    """They show number and time of all calls, and the number that is kept."""
     trace = folded(the_loop(), 100)
     drawn = snapshot(trace)
     title, _, inner, *_ = tree(trace).splitlines()
@@ -166,8 +166,8 @@ def test_picture_figure_and_tree_count_all_calls_of_a_row():
     assert ["outer", f"inner {TIMES}1,000"] == labels
 
 
-def test_a_caller_s_own_time_is_not_that_of_calls_that_are_only_counted():
-    """Solid is what it spent itself: after the last of its thousand calls."""
+def test_own_time_excludes_child_calls_that_are_only_counted():
+    """Only the own time after the last child call is solid."""
 
     def own(trace):
         picture = snapshot(trace)
@@ -179,8 +179,8 @@ def test_a_caller_s_own_time_is_not_that_of_calls_that_are_only_counted():
     assert pytest.approx(float(whole[1]), abs=2) == float(less[1])
 
 
-def test_failures_are_marked_wherever_they_are():
-    """So many that they hide one another are thinned, from the first to the last."""
+def test_failures_are_marked_along_the_whole_strip():
+    """Marks that would hide each other are thinned out evenly."""
     script = the_loop()
     for call in script.calls[1:]:
         fail(call, "no")
@@ -194,7 +194,7 @@ def test_failures_are_marked_wherever_they_are():
 
 
 def test_a_live_view_is_sent_whole_when_calls_were_folded():
-    """Rows are numbered anew, so none of the old ones may stay."""
+    """Rows have new numbers, so no old row may stay."""
     script = the_loop()
     traces = [script.trace(), script.trace(), folded(script, 100)]
     view = trace_view.TraceView(lambda: traces[0])

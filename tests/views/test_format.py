@@ -23,7 +23,7 @@ from blsnb.views import format as words
     ],
 )
 def test_a_time_has_three_digits_and_its_unit(us, text):
-    """Digits that nobody reads are left out."""
+    """Further digits are left out."""
     assert text == words.time(us)
 
 
@@ -48,20 +48,20 @@ def test_a_count_has_separators_and_the_noun_its_plural():
         ("Löwenbräu 東京", "Löwenbräu 東京"),
     ],
 )
-def test_what_could_hide_or_reorder_is_shown(text, shown):
-    """A name cannot look like another one, and ordinary text is untouched."""
+def test_invisible_and_reordering_characters_are_marked(text, shown):
+    """No name looks like another one, and ordinary text is unchanged."""
     assert shown == words.visible(text)
 
 
 @given(st.text(), st.integers(20, 60))
-def test_sendable_text_is_utf_8_of_at_most_so_many_bytes(text, most):
+def test_sendable_text_is_utf_8_with_a_maximum_of_bytes(text, most):
     """Any string, lone surrogates included, fits the socket and the limit."""
     assert len(words.sendable(text, most).encode("utf-8")) <= most
 
 
 @given(st.text(max_size=400), st.floats(15, 400))
-def test_a_clipped_name_is_not_wider_than_its_room(text, most):
-    """Whatever the name, its neighbours stay readable."""
+def test_a_clipped_name_fits_its_width(text, most):
+    """Text beside it stays readable."""
     assert words.width(words.clip(text, 12, most), 12) <= most
 
 
@@ -83,5 +83,5 @@ def test_a_name_is_clipped_in_its_middle():
     ],
 )
 def test_ticks_are_round_and_reach_the_end(end, places):
-    """An axis is read off in round numbers."""
+    """An axis has round numbers."""
     assert places == pytest.approx(words.ticks(end, 6))

@@ -18,7 +18,7 @@ def told(trace, **options):
 
 
 def test_four_calls_of_one_model_by_one_caller_are_one_row():
-    """Three are still shown one by one, each in order of its start."""
+    """Three calls are three rows, in order of their start."""
     assert [
         ("invoice_pipeline", 1),
         ("  decode_image", 1),
@@ -35,7 +35,7 @@ def test_four_calls_of_one_model_by_one_caller_are_one_row():
 
 
 def test_below_a_folded_row_all_callees_are_folded():
-    """They belong to different callers, so no single one stands for them."""
+    """They belong to different callers."""
     below = [row for row in rows(batch_run(300)) if row.depth == 2]
 
     assert below
@@ -44,7 +44,7 @@ def test_below_a_folded_row_all_callees_are_folded():
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 2)), max_size=30))
 def test_every_call_is_in_exactly_one_row(calls):
-    """Folding loses nothing and doubles nothing, in any tree."""
+    """Folding neither loses nor repeats a call, in any tree."""
     script = Script()
     for name in "abc":
         script.model(name)
@@ -59,7 +59,7 @@ def test_every_call_is_in_exactly_one_row(calls):
 
 
 def test_a_chain_deeper_than_pythons_stack_has_rows():
-    """A recursion of models is drawn, not followed by recursion."""
+    """The rows of recursive models are found without recursion."""
     script = Script()
     script.model("m")
     caller = None
@@ -69,8 +69,8 @@ def test_a_chain_deeper_than_pythons_stack_has_rows():
     assert 2999 == list(rows(script.trace()))[-1].depth
 
 
-def test_versions_are_named_where_the_name_is_not_enough():
-    """Two versions of a model are two boxes, and one can tell which is which."""
+def test_models_with_the_same_name_have_their_version():
+    """Two versions of a model are two boxes with different names."""
     script = Script()
     script.model("m", version=1)
     script.call(None, "m", 0, 0, 0, 1, 0)

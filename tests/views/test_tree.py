@@ -7,12 +7,12 @@ from .samples import Script, hostile_run, invoice_run
 
 
 def test_the_tree_of_the_sample_is_the_golden_one():
-    """A change of the text is looked at before it is accepted."""
+    """A change of the text is reviewed before it is accepted."""
     assert golden_run.TREE.read_text("utf-8") == tree(invoice_run()) + "\n"
 
 
-def test_a_line_tells_model_calls_time_and_failures():
-    """Two spaces per level; the first error stands below its line."""
+def test_a_line_has_model_calls_time_and_failures():
+    """Each level is indented by two spaces; the first error is below its line."""
     lines = tree(invoice_run()).splitlines()
 
     assert "  invoice_pipeline  76.2 ms" == lines[1]
@@ -22,8 +22,8 @@ def test_a_line_tells_model_calls_time_and_failures():
     assert lines[checks + 1].startswith("      ! ValueError: field 'total_due'")
 
 
-def test_notes_stand_below_the_line_of_their_call():
-    """Of many calls in one line the first few, each once, with the number left."""
+def test_notes_are_below_the_line_of_their_call():
+    """A line has the first notes of its calls, each once, and the number of others."""
     script = Script()
     script.model("outer")
     script.model("inner")
@@ -45,7 +45,7 @@ def test_notes_stand_below_the_line_of_their_call():
 
 
 def test_nothing_in_a_name_reaches_the_terminal_as_a_command():
-    """Escape sequences, line ends and direction marks are shown, not obeyed."""
+    """Escape sequences, line ends and direction marks are shown as marks."""
     text = tree(hostile_run())
 
     assert not set("\x1b\x00\u202e\r") & set(text)

@@ -51,7 +51,7 @@ def page():
 
 
 def test_a_document_is_a_host_with_picture_and_table_then_its_scripts(page):
-    """The picture for readers without scripts; for others a look at what is there."""
+    """Readers without scripts see the picture and the table."""
     elements = Elements(page)
 
     assert ["div", "img", "details"] == elements.tags()[:3]
@@ -65,7 +65,7 @@ def test_a_document_is_a_host_with_picture_and_table_then_its_scripts(page):
     assert "min-height:400px" == host["style"]
 
 
-def test_the_script_carries_code_header_and_buffer(page):
+def test_the_script_contains_code_header_and_buffer(page):
     """Three gzip strings, and together they are the whole run."""
     code, header, buffer = packed(page)
     columns = wire.decode(json.loads(header), buffer)
@@ -76,7 +76,7 @@ def test_the_script_carries_code_header_and_buffer(page):
 
 
 def test_the_picture_has_a_description_in_words(page):
-    """A screen reader and a broken image tell what the run was."""
+    """A screen reader and a missing image describe the run."""
     image = next(attrs for tag, attrs in Elements(page).found if tag == "img")
 
     assert (
@@ -89,19 +89,19 @@ def test_the_picture_has_a_description_in_words(page):
 
 
 def test_the_table_has_a_row_for_each_model(page):
-    """Calls, own time and errors are there without a script."""
+    """It has calls, own time and errors."""
     elements = Elements(page)
 
     assert 10 == elements.tags().count("tr")
     assert "crop_recognizer1274.3 ms1" in elements.text
 
 
-def test_the_same_run_gives_the_same_document(page):
-    """A notebook that is run again does not change for nothing."""
+def test_documents_of_the_same_run_are_identical(page):
+    """Version control sees no change."""
     assert page == document.html(invoice_run(), code=CODE)
 
 
-def test_nothing_that_a_trace_says_becomes_an_element_or_ends_the_script():
+def test_no_text_of_a_trace_becomes_an_element_or_ends_the_script():
     """Markup in names, ids, errors and values stays text."""
     elements = Elements(document.html(hostile_run(), code=CODE))
 
@@ -115,15 +115,15 @@ def test_nothing_that_a_trace_says_becomes_an_element_or_ends_the_script():
     )
 
 
-def test_a_document_asks_nothing_of_the_network(page):
-    """No address of any kind but the data of the picture."""
+def test_a_document_needs_no_network(page):
+    """Its only address is the data of the picture."""
     script = page[page.index("<script") :]
 
     assert "http" not in re.sub(r'"[^"]{200,}"', "", script)
 
 
-def test_statistics_only_keeps_every_value_out_of_the_notebook():
-    """With previews switched off, no string and no slice is saved."""
+def test_without_previews_a_document_has_no_values():
+    """Neither strings nor slices are saved."""
     page = document.html(invoice_run(), embed_previews=False, code=CODE)
     header = json.loads(packed(page)[1])
     entries = [e for each in header["tensors"].values() for e in each]
@@ -133,8 +133,8 @@ def test_statistics_only_keeps_every_value_out_of_the_notebook():
     assert b"Extract vendor" not in packed(page)[1]
 
 
-def test_the_height_that_the_view_had_is_kept():
-    """The page does not move when the widget gives way to the document."""
+def test_a_document_has_the_height_of_the_view_before_it():
+    """The page does not move when the document replaces the widget."""
     page = document.html(invoice_run(), height=612, code=CODE)
 
     assert "min-height:612px" == Elements(page).found[0][1]["style"]
@@ -142,7 +142,7 @@ def test_the_height_that_the_view_had_is_kept():
 
 
 def test_a_finished_run_is_html_and_text_and_no_widget():
-    """A saved notebook needs no model of a widget to be read."""
+    """A saved notebook needs no widget model."""
     bundle = document.mimebundle(invoice_run(), state="cancelled", notes=["a note"])
     header = json.loads(packed(bundle["text/html"])[1])
 
@@ -153,7 +153,7 @@ def test_a_finished_run_is_html_and_text_and_no_widget():
 
 
 def test_a_saved_page_is_a_whole_page_with_a_title():
-    """A file that a browser opens by itself, in the right encoding, light or dark."""
+    """A browser opens the file in the right encoding, light or dark."""
     saved = document.page(hostile_run())
     elements = Elements(saved)
 
@@ -171,15 +171,15 @@ def test_ten_thousand_calls_stay_under_half_a_megabyte():
 
 
 def test_the_view_comes_with_the_package_and_can_be_mounted():
-    """The built JavaScript lies beside the Python, with both its doors."""
+    """The built JavaScript exports the widget and `mount`."""
     code = host.CODE.read_text("utf-8")
 
     assert re.search(r"export\s*\{[^}]*\bmount\b[^}]*\}|export function mount", code)
     assert "default" in code
 
 
-def test_a_run_of_a_file_says_so_to_readers_without_scripts():
-    """Below the picture, with what else there is to say about the file."""
+def test_readers_without_scripts_see_the_file_of_a_run():
+    """It is below the picture, with other remarks about the file."""
     read = replace(invoice_run(), file="a.json", remarks=("Read from <a>.", "Cut off."))
     still = document.still(read)
 
@@ -187,8 +187,8 @@ def test_a_run_of_a_file_says_so_to_readers_without_scripts():
     assert "Cut off" not in document.still(invoice_run())
 
 
-def test_names_of_a_million_characters_make_no_large_page():
-    """Whatever is that long is cut before it is looked at, wherever it is shown."""
+def test_names_of_a_million_characters_are_cut():
+    """The page stays small, and no time is spent on measuring them."""
     script = samples.Script()
     long, hidden = "N" * 1_000_000, "\u202e" * 1_000_000
     script.model(long)

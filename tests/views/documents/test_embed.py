@@ -28,7 +28,7 @@ def large_run(count=40, rows=300):
 
 
 def test_failed_calls_come_first_then_the_selected_one():
-    """A reader looks at what went wrong, then at what was chosen last."""
+    """They are the most important calls."""
     trace = invoice_run()
     order = embed.priority(trace, selected=20)
 
@@ -37,7 +37,7 @@ def test_failed_calls_come_first_then_the_selected_one():
 
 
 def test_the_slowest_call_of_a_model_comes_before_its_others():
-    """The call that a reader asks about is the one that took long."""
+    """A reader wants to know why it was slow."""
     trace = invoice_run()
     columns = columns_of(trace)
     order = embed.priority(trace)
@@ -48,7 +48,7 @@ def test_the_slowest_call_of_a_model_comes_before_its_others():
 
 
 def test_the_budget_is_kept():
-    """However large the tensors, a document stays small."""
+    """A document of large tensors stays small."""
     found, buffer = embedded(large_run())
 
     assert len(buffer) + len(json.dumps(found)) <= embed.BUDGET * 1.05
@@ -56,7 +56,7 @@ def test_the_budget_is_kept():
 
 
 def test_when_the_budget_is_spent_statistics_remain():
-    """Previews are dropped before statistics, lowest priority first."""
+    """Previews are left out before statistics, lowest priority first."""
     found, _ = embedded(large_run())
     has_preview = [entries[0]["preview"] is not None for entries in found.values()]
 
@@ -65,8 +65,8 @@ def test_when_the_budget_is_spent_statistics_remain():
     assert every(entries[0]["stats"] for entries in found.values())
 
 
-def test_a_few_values_are_kept_however_large_other_tensors_are():
-    """The scores of an answer cost less than the picture that it is about."""
+def test_tensors_of_few_values_are_embedded_beside_large_ones():
+    """The scores of an image are smaller than the image."""
     script = Script()
     script.model("m")
     for k, side in enumerate([300] * 20 + [40] * 20 + [10] * 30):
@@ -82,7 +82,7 @@ def test_a_few_values_are_kept_however_large_other_tensors_are():
 
 
 def test_few_values_of_many_calls_leave_room_for_pictures():
-    """They get their share, and no more."""
+    """They have a share of the budget."""
     script = Script()
     script.model("m")
     for k in range(600):
@@ -95,7 +95,7 @@ def test_few_values_of_many_calls_leave_room_for_pictures():
 
 
 def test_without_previews_no_value_is_saved():
-    """Statistics only: no slice, no string of any tensor."""
+    """Only statistics are saved."""
     found, buffer = embedded(invoice_run(), previews=False)
     text = json.dumps(found)
 
@@ -104,7 +104,7 @@ def test_without_previews_no_value_is_saved():
     assert {None} == {e["preview"] for entries in found.values() for e in entries}
 
 
-def test_a_value_that_is_handed_on_is_embedded_once():
+def test_a_value_that_is_passed_on_is_embedded_once():
     """The output of one call and the input of the next share their preview."""
     found, _ = embedded(invoice_run())
     pixels = [
@@ -118,15 +118,15 @@ def test_a_value_that_is_handed_on_is_embedded_once():
     assert pixels[0] == pixels[1] == pixels[2]
 
 
-def test_a_call_without_tensors_is_not_one_that_was_left_out():
-    """The page can tell "none" from "not embedded"."""
+def test_a_call_without_tensors_has_an_empty_list():
+    """The page does not take it for one that is not embedded."""
     found, _ = embedded(invoice_run())
 
     assert [] == found["24"]
 
 
-def test_a_preview_lies_where_its_entry_says():
-    """Offset and count lead to the bytes of exactly that slice."""
+def test_a_preview_has_the_offset_and_size_of_its_entry():
+    """They are those of the bytes of the slice."""
     found, buffer = embedded(invoice_run())
     boxes = next(e for e in found["2"] if e["name"] == "BOXES")["preview"]
     offset, count = boxes["data"]
@@ -136,7 +136,7 @@ def test_a_preview_lies_where_its_entry_says():
     assert (0, 254) == (levels.min(), levels.max())
 
 
-def test_a_picture_carries_its_heatmap_beside_it():
+def test_an_image_is_embedded_with_its_heatmap():
     """The reader can switch between both without a kernel."""
     found, _ = embedded(invoice_run())
     image = next(e for e in found["0"] if e["name"] == "IMAGE")
@@ -145,7 +145,7 @@ def test_a_picture_carries_its_heatmap_beside_it():
 
 
 def test_strings_count_against_the_budget():
-    """Long prompts are text, and text is not free."""
+    """Long prompts are as large as other previews."""
     script = Script()
     script.model("m")
     for k in range(200):
@@ -157,7 +157,7 @@ def test_strings_count_against_the_budget():
 
 
 def test_bounds_of_booleans_are_numbers():
-    """A page has no other way to show them."""
+    """JSON of the page has numbers only."""
     script = Script()
     script.model("m")
     call = script.call(None, "m", 0, 0, 0, 1, 0)

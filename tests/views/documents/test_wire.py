@@ -22,15 +22,15 @@ def run():
     return invoice_run()
 
 
-def test_the_golden_files_are_what_is_sent():
-    """Python and the page read the same files; a change of format shows here."""
+def test_the_golden_files_are_sent():
+    """Python and the page read the same files; a change of the format fails here."""
     header, buffer = golden_run.encoded()
 
     assert json.loads(golden_run.HEADER.read_text("utf-8")) == header
     assert golden_run.BUFFER.read_bytes() == buffer
 
 
-def test_every_column_begins_where_a_typed_array_can(run):
+def test_every_column_is_aligned_for_typed_arrays(run):
     """Offsets are multiples of 8 and the counts are the rows of the trace."""
     header, _ = wire.encode(run)
     columns = header["columns"]
@@ -41,7 +41,7 @@ def test_every_column_begins_where_a_typed_array_can(run):
 
 
 def test_decoded_columns_are_the_calls_of_the_trace(run):
-    """What goes in comes out: callers, models, flags and times."""
+    """Callers, models, flags and times are those of the trace."""
     columns = wire.decode(*wire.encode(run))
 
     assert [span.parent for span in run.spans] == columns["parent"].tolist()
@@ -53,7 +53,7 @@ def test_decoded_columns_are_the_calls_of_the_trace(run):
 
 
 def test_the_phases_of_a_call_add_up_to_its_duration(run):
-    """Also where a call failed before its model was done."""
+    """The sum is right even for a call that failed early."""
     columns = wire.decode(*wire.encode(run))
     sums = np.nansum([columns[name] for name in PHASES], axis=0)
 
@@ -61,8 +61,8 @@ def test_the_phases_of_a_call_add_up_to_its_duration(run):
     assert durations == pytest.approx(sums.tolist(), rel=1e-6)
 
 
-def test_what_was_not_reached_is_not_a_number(run):
-    """An absent activity is NaN, so that the view never shows it as 0."""
+def test_a_phase_without_a_record_is_nan(run):
+    """The view does not show it as 0."""
     columns = wire.decode(*wire.encode(run))
     failed = next(s.index for s in run.spans if s.error_code == "INVALID_ARG")
 
@@ -72,7 +72,7 @@ def test_what_was_not_reached_is_not_a_number(run):
 
 
 def test_the_open_phase_of_a_running_call_lasts_until_the_trace_was_taken():
-    """A running call is drawn as far as it has come."""
+    """A running call is drawn up to that time."""
     run = running_run(now_us=20_000)
     columns = wire.decode(*wire.encode(run))
     root = [float(columns[name][0]) for name in PHASES]
@@ -90,8 +90,8 @@ def test_the_open_phase_of_a_running_call_lasts_until_the_trace_was_taken():
         (CallFlag.CANCELLED, "cancelled"),
     ],
 )
-def test_the_state_of_a_run_is_that_of_its_request_from_outside(flag, state):
-    """A failed call that was caught does not make the run a failure."""
+def test_the_state_of_a_run_is_that_of_its_client_request(flag, state):
+    """A failed BLS call whose error was handled is not a failed run."""
     script = Script()
     script.model("outer")
     root = script.call(None, "outer", 0, 1, 1, 1, 1, flag)
@@ -106,7 +106,7 @@ def test_a_run_with_an_open_call_is_running():
 
 
 def test_times_of_a_stream_are_relative_to_its_call(run):
-    """The side table names the call and the microseconds after its start."""
+    """Two columns have the call and the microseconds after its start."""
     columns = wire.decode(*wire.encode(run))
     stream = next(span for span in run.spans if span.responses)
 
@@ -116,7 +116,7 @@ def test_times_of_a_stream_are_relative_to_its_call(run):
     assert 46 == columns["responses"][stream.index]
 
 
-def test_a_call_that_is_not_decoupled_has_one_response_when_it_has_ended():
+def test_a_call_without_decoupled_responses_has_one_when_it_has_ended():
     """A running call has none yet."""
     columns = wire.decode(*wire.encode(running_run()))
 
@@ -124,7 +124,7 @@ def test_a_call_that_is_not_decoupled_has_one_response_when_it_has_ended():
 
 
 def test_some_calls_are_sent_by_id_with_only_their_own_texts(run):
-    """A part of a trace names its calls and repeats nothing else."""
+    """A part of a trace has the ids of its calls and no texts of others."""
     header, buffer = wire.encode(run, [24, 13])
     columns = wire.decode(header, buffer)
 
@@ -163,13 +163,13 @@ def without(run, *calls):
     )
 
 
-def test_ids_that_are_positions_take_no_room(run):
-    """A page of a whole run is as large as one without ids."""
+def test_ids_that_are_positions_are_not_sent(run):
+    """A page of a whole run does not grow."""
     assert "id" not in wire.encode(run)[0]["columns"]
 
 
 def test_numbers_of_models_and_instances_stay_the_same_while_a_trace_changes():
-    """A call that was sent keeps its instance and model, whichever come later."""
+    """A call that was sent keeps its instance and model when others are added."""
     numbering = Numbering()
     early = wire.encode(running_run(5_000), numbering=numbering)
     late = wire.encode(invoice_run(), numbering=numbering)
@@ -187,8 +187,8 @@ def test_numbers_of_models_and_instances_stay_the_same_while_a_trace_changes():
     assert "" == late[0]["instances"][0]
 
 
-def test_the_source_of_a_model_travels_once(run):
-    """The inspector shows the line that made a call; the text is sent per model."""
+def test_the_source_of_a_model_is_sent_once(run):
+    """The inspector shows the line of a call in the source of its caller."""
     header, _ = wire.encode(run)
 
     assert ["0"] == list(header["sources"])
@@ -196,7 +196,7 @@ def test_the_source_of_a_model_travels_once(run):
 
 
 def test_notes_on_the_run_come_before_those_of_its_first_call(run):
-    """What concerns the whole run is shown with the request from outside."""
+    """Notes on the whole run are shown with the client request."""
     header, _ = wire.encode(run, notes=["a note"])
 
     assert ["a note", *run.spans[0].notes] == header["notes"]["0"]
@@ -211,8 +211,8 @@ def test_runs_of_different_kernels_never_share_an_id():
     assert wire.page_id(script.trace()) != wire.page_id(invoice_run())
 
 
-def test_whatever_a_model_says_can_be_sent_as_utf_8():
-    """Lone surrogates, which no socket carries, are spelled out."""
+def test_all_texts_of_a_model_can_be_sent_as_utf_8():
+    """Lone surrogates are written as escapes."""
     header, _ = wire.encode(hostile_run())
 
     text = json.dumps(header, ensure_ascii=False, allow_nan=False)
@@ -230,7 +230,7 @@ def test_long_texts_are_cut_to_four_kilobytes():
     assert error.endswith("…")
 
 
-def test_of_many_log_lines_the_first_hundred_travel_and_the_rest_is_counted():
+def test_the_first_hundred_log_lines_are_sent_and_the_others_counted():
     """A model that logs in a loop does not flood the page."""
     run = invoice_run()
     many = [run.spans[0].logs[0]] * 250
@@ -244,7 +244,7 @@ def test_of_many_log_lines_the_first_hundred_travel_and_the_rest_is_counted():
     assert "… 150 more lines" == lines[-1][2]
 
 
-def test_thousands_of_long_errors_share_one_allowance():
+def test_thousands_of_long_errors_share_one_budget():
     """All texts together stay small, however many calls fail."""
     script = Script()
     script.model("m")
@@ -257,15 +257,15 @@ def test_thousands_of_long_errors_share_one_allowance():
 
 
 def test_an_empty_trace_has_empty_columns():
-    """A run that never began can be shown all the same."""
+    """A run that never started can be shown."""
     header, buffer = wire.encode(type(invoice_run())("0", "", "", (), (), 0))
 
     assert 0 == header["n"]
     assert {0} == {len(column) for column in wire.decode(header, buffer).values()}
 
 
-def test_a_model_from_a_cell_says_where_its_source_stands(run):
-    """The page can show the cell's line beside the file's."""
+def test_a_model_from_a_cell_has_the_position_of_its_source(run):
+    """The page shows the line of the cell and that of the file."""
     origin = Origin("In[12]", 1)
     models = (run.models[0]._replace(origin=origin), *run.models[1:])
     header, _ = wire.encode(dataclasses.replace(run, models=models))

@@ -10,7 +10,7 @@ from ..samples import Script, hostile_run, invoice_run
 
 
 def test_a_figure_shows_the_graph_and_the_timeline():
-    """Every model is a box above, every row has its name below."""
+    """Each model is a box, and each row has its name."""
     graph, timeline = plot(invoice_run()).axes
     boxes = {text.get_text() for text in graph.texts}
     names = [label.get_text().strip() for label in timeline.get_yticklabels()]
@@ -21,7 +21,7 @@ def test_a_figure_shows_the_graph_and_the_timeline():
 
 
 def test_a_figure_is_a_picture_in_a_notebook():
-    """Without pyplot, which would keep it."""
+    """It does so without pyplot, which would keep it."""
     figure = plot(invoice_run())
     shown, _ = DisplayFormatter().format(figure)
 
@@ -30,7 +30,7 @@ def test_a_figure_is_a_picture_in_a_notebook():
 
 
 def test_hostile_names_are_neither_formulas_nor_warnings():
-    """A dollar sign starts no formula; what no font has is replaced."""
+    """A dollar sign starts no formula; missing glyphs are replaced."""
     script = Script()
     script.model("$\\frac{1}$")
     script.call(None, "$\\frac{1}$", 0, 1, 1, 5, 1)
@@ -42,7 +42,7 @@ def test_hostile_names_are_neither_formulas_nor_warnings():
 
 
 def test_recursion_and_errors_are_drawn():
-    """A loop, a failed call and a run of one row are no special cases."""
+    """A loop, a failed call and a run of one row are drawn."""
     script = Script()
     script.model("m")
     outer = script.call(None, "m", 0, 0, 0, 100, 0)

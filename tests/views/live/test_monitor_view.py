@@ -25,8 +25,8 @@ def view(heard):
     view.close()
 
 
-def test_what_is_shown_is_one_trait(view):
-    """A page that comes late gets it with the widget."""
+def test_the_overview_is_one_trait(view):
+    """A page that opens late receives it with the widget."""
     assert "overview" in view.keys
     assert ("double", 3.5) == (
         view.overview["rows"][0]["name"],
@@ -34,8 +34,8 @@ def test_what_is_shown_is_one_trait(view):
     )
 
 
-def test_each_look_is_one_message(view):
-    """Only what is new is sent."""
+def test_each_new_overview_is_one_message(view):
+    """An equal overview is not sent again."""
     sent = []
     view.observe(lambda change: sent.append(change["new"]["looks"]), "overview")
     view.show(overview(2))
@@ -45,23 +45,23 @@ def test_each_look_is_one_message(view):
     assert [2, 3] == sent
 
 
-def test_a_page_says_that_somebody_watches(view, heard):
-    """Anything else that it says is ignored."""
+def test_a_page_reports_that_it_is_watched(view, heard):
+    """Other messages are ignored."""
     for said in ({"type": "watching"}, {"type": "eval"}, None, "watching", ["x"]):
         view._handle_custom_msg(said, [])
 
     assert ["watched"] == heard
 
 
-def test_closing_is_told(view, heard):
-    """So that nobody looks any more."""
+def test_closing_is_reported(view, heard):
+    """The owner stops reading the server."""
     view.close()
 
     assert ["closed"] == heard
 
 
-def test_without_a_kernel_or_scripts_it_is_a_table(view):
-    """In the same output."""
+def test_readers_without_a_kernel_or_scripts_see_a_table(view):
+    """It is in the same output."""
     view.show(overview(4))
     data, _ = view._repr_mimebundle_()
 
@@ -70,8 +70,8 @@ def test_without_a_kernel_or_scripts_it_is_a_table(view):
     assert "application/vnd.jupyter.widget-view+json" in data
 
 
-def test_what_a_notebook_keeps_says_when_it_was_so(view):
-    """Whoever opens it later reads no number as that of now."""
+def test_a_saved_table_has_the_time_of_its_numbers(view):
+    """A later reader does not take them for current ones."""
     shown = view.document()
 
     assert "<p>As it was on 20" in shown["text/html"]

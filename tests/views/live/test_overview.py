@@ -33,7 +33,7 @@ def words(line):
 
 
 def test_a_table_of_text_has_a_line_for_each_version():
-    """What is not known is a dash."""
+    """An unknown number is a dash."""
     caption, head, busy, gone = str(Overview(4, 1234.5, (BUSY, GONE))).splitlines()
 
     assert "4 in flight, 1,234 requests/s, 3 waiting, 2 failed" == caption
@@ -45,13 +45,13 @@ def test_a_table_of_text_has_a_line_for_each_version():
     assert "gone 2 UNAVAILABLE: unloaded - 0 - - - - - - 0 0" == words(gone)
 
 
-def test_a_server_without_models_is_a_head():
-    """And a line above it."""
+def test_the_table_of_a_server_without_models_is_its_head():
+    """The caption is above it."""
     assert 2 == len(str(Overview(0, math.nan, ())).splitlines())
 
 
 def test_hostile_names_stay_text_in_the_page():
-    """And what turns the direction of writing is seen."""
+    """Characters that change the direction of writing are marked."""
     page = Overview(0, math.nan, (HOSTILE,)).html()
 
     assert "<script" not in page
@@ -59,8 +59,8 @@ def test_hostile_names_stay_text_in_the_page():
     assert "&lt;script&gt;x&lt;/script&gt;⟨U+202E⟩" in page
 
 
-def test_what_travels_is_strict_json():
-    """A page knows no NaN, and UTF-8 no half characters."""
+def test_an_overview_is_strict_json():
+    """It has no NaN and no lone surrogates."""
     sent = Overview(1, math.nan, (BUSY, GONE, HOSTILE), (1.26, 2.0), 7).wire()
     text = json.dumps(sent, allow_nan=False, ensure_ascii=False).encode("utf-8")
     back = json.loads(text)

@@ -43,14 +43,14 @@ def view():
     shown.close()
 
 
-def test_an_unknown_keyword_is_refused():
-    """A misspelled trait is an error here, not silence."""
+def test_an_unknown_keyword_is_rejected():
+    """A misspelled trait is an error."""
     with pytest.raises(TypeError, match="no trait 'selection'"):
         TraceView(invoice_run, selection=3)
 
 
-def test_selection_and_filter_are_traits_that_can_be_given_and_observed(view):
-    """A notebook can follow what its reader looks at."""
+def test_selection_and_filter_are_traits(view):
+    """A notebook can set and observe them."""
     seen = []
     view.observe(lambda change: seen.append(change["new"]), "selected")
     view.selected = 4
@@ -60,8 +60,8 @@ def test_selection_and_filter_are_traits_that_can_be_given_and_observed(view):
     assert {"selected", "filter", "height"} <= set(view.keys)
 
 
-def test_a_baseline_is_a_trait_that_can_be_given_and_changed(view):
-    """The page gets the whole run anew, with the one that it is compared with."""
+def test_the_baseline_is_a_trait(view):
+    """A change sends the whole run with its baseline."""
     view.baseline = SimpleNamespace(trace=edited_run())
     [(message, [buffer])] = view.sent
     header = message["header"]
@@ -77,7 +77,7 @@ def test_a_baseline_is_a_trait_that_can_be_given_and_changed(view):
 
 
 def test_only_a_run_can_be_a_baseline(view):
-    """Anything else is a slip."""
+    """Anything else is an error."""
     with pytest.raises(TraitError, match="a run or None"):
         view.baseline = "yesterday"
     given = Recorded(invoice_run, baseline=SimpleNamespace(trace=edited_run()))
@@ -85,7 +85,7 @@ def test_only_a_run_can_be_a_baseline(view):
     given.close()
 
 
-def test_the_run_is_named_as_in_its_messages_from_its_first_call_on():
+def test_the_run_has_its_page_id_from_its_first_call_on():
     """The finished document finds the widget by this id."""
     empty = type(invoice_run())("run-7f3a", "", "", (), (), 0)
     now = [empty]
@@ -99,13 +99,13 @@ def test_the_run_is_named_as_in_its_messages_from_its_first_call_on():
 
 
 def test_a_tick_sends_the_trace_and_the_next_one_waits(view):
-    """Whoever emits an event asks; the view decides by the time it is told."""
+    """The view decides by the time that it receives."""
     assert [True, False, True] == [view.tick(ms * MS) for ms in (0, 50, 100)]
     assert [1, 2] == [content["seq"] for content, _ in view.sent]
 
 
 def test_a_message_holds_a_header_and_one_buffer(view):
-    """What is sent can be decoded to the calls of the trace."""
+    """Both decode to the calls of the trace."""
     view.tick(0)
     content, (buffer,) = view.sent[0]
 
@@ -113,8 +113,8 @@ def test_a_message_holds_a_header_and_one_buffer(view):
     assert 27 == len(wire.decode(content["header"], buffer)["parent"])
 
 
-def test_of_a_large_trace_only_new_and_open_rows_are_sent():
-    """What is closed was told; what is open has grown."""
+def test_only_new_and_open_rows_of_a_large_trace_are_sent():
+    """Open rows have grown, closed ones have not."""
     large = batch_run(1600)
     now = [type(large)("0", "t", "", large.models, large.spans[:900], 0)]
     view = Recorded(lambda: now[0])
@@ -149,7 +149,7 @@ def test_an_open_row_is_sent_again_until_it_has_ended():
 
 
 def test_a_call_that_starts_late_changes_no_call_that_was_sent(view):
-    """It has a lower id and another model than those that were sent before it."""
+    """Its id is lower than those that were sent, and its model is new."""
     whole = batch_run(1600)
     late = dataclasses.replace(whole.spans[700], model=len(whole.models))
     models = (*whole.models, invoice_run().models[3])
@@ -179,8 +179,8 @@ def test_a_call_that_starts_late_changes_no_call_that_was_sent(view):
     assert models[-1].name == names[1][sent["model"][0]]
 
 
-def test_a_trim_sends_what_is_left_under_the_ids_it_had():
-    """And what was dropped, with the limit; the selection is an id."""
+def test_calls_keep_their_ids_when_others_are_dropped():
+    """The page receives what was dropped and by which limit; the selection stays."""
     recorder = Recorder(keep_calls=60, keep_runs=2)
     run = recorded(recorder, 50)
     view = Recorded(lambda: take_trace(run), selected=50)
@@ -201,16 +201,16 @@ def test_a_trim_sends_what_is_left_under_the_ids_it_had():
     assert ["50.0", "50.0"] == kept["tensors"][0]["preview"]["values"]
 
 
-def test_a_view_whose_messages_take_long_sends_seldom(view, watch):
-    """A tenth of the time at most: the model waits meanwhile."""
+def test_a_view_that_is_slow_to_send_sends_seldom(view, watch):
+    """Sending takes at most a tenth of the time of the model."""
     watch.step_ns = 30 * MS
     sent = [view.tick(ms * MS) for ms in (0, 100, 299, 300)]
 
     assert [True, False, False, True] == sent
 
 
-def test_finish_sends_the_whole_trace_and_says_that_it_is_the_last(view):
-    """Whatever a page missed, it ends with the truth."""
+def test_finish_sends_the_whole_trace_and_that_the_run_has_ended(view):
+    """A page that missed messages ends with the whole run."""
     view.tick(0)
     view.finish(1)
 
@@ -218,8 +218,8 @@ def test_finish_sends_the_whole_trace_and_says_that_it_is_the_last(view):
 
 
 @pytest.mark.parametrize("kind", ["hello", "resync"])
-def test_a_page_that_asks_gets_a_snapshot_as_of_the_last_message(view, kind):
-    """Messages that follow carry on from its number."""
+def test_hello_and_resync_are_answered_with_a_snapshot(view, kind):
+    """Its number is that of the last message."""
     view.tick(0)
     view.tick(100 * MS)
     content, _ = view.ask(type=kind, have=0)
@@ -227,8 +227,8 @@ def test_a_page_that_asks_gets_a_snapshot_as_of_the_last_message(view, kind):
     assert ("snapshot", 2) == (content["type"], content["seq"])
 
 
-def test_a_page_that_asks_for_tensors_gets_entries_with_previews(view):
-    """The answer repeats the question's number."""
+def test_a_query_for_tensors_is_answered_with_entries_and_previews(view):
+    """The answer has the id of the query."""
     content, (buffer,) = view.ask(type="tensors", id=7, call=2)
 
     assert ("answer", 7) == (content["type"], content["id"])
@@ -243,7 +243,7 @@ def test_a_page_that_asks_for_tensors_gets_entries_with_previews(view):
     assert 24 * 4 == len(buffer[offset : offset + count])
 
 
-def test_a_stream_says_which_response_a_tensor_came_in(view):
+def test_a_tensor_of_a_stream_has_the_number_of_its_response(view):
     """Responses are counted from 0."""
     content, _ = view.ask(type="tensors", id=1, call=23)
 
@@ -251,8 +251,8 @@ def test_a_stream_says_which_response_a_tensor_came_in(view):
 
 
 @pytest.mark.parametrize(("mode", "kind"), [("grid", "grid"), ("image", "image")])
-def test_a_slice_is_answered_in_the_form_asked_for(view, mode, kind):
-    """Slider and switch of the inspector lead here."""
+def test_a_slice_is_answered_in_the_mode_of_the_query(view, mode, kind):
+    """Sliders and buttons of the inspector send such queries."""
     index = [0, 2] if mode == "grid" else [0]
     content, (buffer,) = view.ask(
         type="slice", id=3, call=2, tensor=1, index=index, mode=mode
@@ -277,8 +277,8 @@ def test_a_slice_is_answered_in_the_form_asked_for(view, mode, kind):
         ({"mode": "__import__"}, "'grid' or 'image'"),
     ],
 )
-def test_a_question_that_makes_no_sense_is_answered_with_an_error(view, wrong, reason):
-    """What a page says is checked for range and type, and never evaluated."""
+def test_a_malformed_query_is_answered_with_an_error(view, wrong, reason):
+    """Messages of a page are checked for range and type, and never evaluated."""
     question = {"call": 2, "tensor": 1, "index": [0, 0], "mode": "grid"} | wrong
     content, _ = view.ask(type="slice", id=5, **question)
 
@@ -306,7 +306,7 @@ def test_a_query_of_another_version_run_or_type_is_answered_with_its_code(
 
 
 def test_a_slice_of_a_value_that_is_no_longer_kept_is_dropped(view):
-    """The text says that it is, and how a run keeps its values."""
+    """The text names the reason, and how a run keeps its values."""
     query = {"tensor": 1, "index": [], "mode": "grid"}
     content, _ = view.ask(type="slice", id=5, call=3, **query)
 
@@ -317,15 +317,15 @@ def test_a_slice_of_a_value_that_is_no_longer_kept_is_dropped(view):
 @pytest.mark.parametrize(
     "content", [{}, {"type": "other"}, {"type": "hello"}, "text", None]
 )
-def test_what_is_no_question_gets_no_answer(view, content):
-    """An unknown message changes nothing and raises nothing."""
+def test_an_unknown_message_gets_no_answer(view, content):
+    """It changes nothing and raises nothing."""
     view._handle_custom_msg(content, [])
 
     assert [] == view.sent
 
 
 def test_a_running_view_is_widget_picture_and_text(view):
-    """Readers without widgets see what was there so far."""
+    """Readers without widgets see the run so far."""
     data, _ = view._repr_mimebundle_()
 
     assert {
@@ -338,7 +338,7 @@ def test_a_running_view_is_widget_picture_and_text(view):
 
 
 def test_a_second_thread_does_not_flush_at_the_same_time(view):
-    """Two events at once are one message, and nobody waits."""
+    """Two events at once are one message, and no thread waits."""
     nested = []
     whole_trace = view._trace
 
@@ -357,8 +357,8 @@ def test_the_representation_is_one_line(view):
     assert "<TraceView of run run-7f3a>" == repr(view)
 
 
-def test_a_question_that_fails_unexpectedly_is_answered_too(caplog):
-    """Whatever breaks while answering, the page does not wait for ever."""
+def test_a_query_that_fails_unexpectedly_is_answered(caplog):
+    """The page does not wait forever."""
     trace = invoice_run()
     view = Recorded(lambda: trace)
     trace = None

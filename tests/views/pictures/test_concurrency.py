@@ -25,19 +25,19 @@ def test_at_every_moment_the_level_is_the_number_of_calls(found):
         assert by_hand == level
 
 
-def test_calls_one_after_the_other_are_never_two_at_once():
-    """An end and a start at the same time do not overlap."""
+def test_consecutive_calls_do_not_overlap():
+    """A call may start at the time at which another one ends."""
     assert [Step(0, 10, 1)] == counted([(0, 5), (5, 5)])
 
 
-def test_no_calls_have_no_steps():
-    """Nothing ran, so there is nothing to draw."""
+def test_without_calls_there_are_no_steps():
+    """Nothing ran."""
     assert [] == counted([])
 
 
 @given(calls, st.integers(1, 8))
 def test_merging_keeps_the_highest_level_and_the_ends(found, most):
-    """A strip of few pieces still shows the peak and begins where it did."""
+    """A strip of few pieces has the same peak, start and end."""
     result = counted(found)
     pieces = merged(result, most)
 

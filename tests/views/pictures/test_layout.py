@@ -41,7 +41,7 @@ def test_no_two_boxes_overlap_and_none_leaves_the_picture(drawn):
 
 
 @given(graphs)
-def test_callers_stand_above_callees(drawn):
+def test_callers_are_above_callees(drawn):
     """Every edge points downwards, except those that close a cycle."""
     layout = lay_out(drawn, WIDTH)
 
@@ -51,12 +51,12 @@ def test_callers_stand_above_callees(drawn):
 
 
 @given(graphs)
-def test_the_same_graph_is_laid_out_the_same(drawn):
+def test_the_layout_of_a_graph_is_deterministic(drawn):
     """A picture changes only when the run does."""
     assert lay_out(drawn, WIDTH) == lay_out(drawn, WIDTH)
 
 
-def test_siblings_stand_in_order_of_their_first_call():
+def test_siblings_are_in_order_of_their_first_call():
     """The graph reads in the same direction as the timeline below it."""
     trace = invoice_run()
     drawn = call_graph(trace)
@@ -80,11 +80,11 @@ def test_a_wide_rank_zig_zags_over_two_lines():
     assert (1, 2) == (lines(6), lines(7))
 
 
-def test_a_recursion_is_an_edge_upwards():
+def test_recursion_is_an_edge_that_points_up():
     """A model that calls itself closes a cycle of one."""
     assert {(0, 0)} == lay_out(graph(1, {(0, 0)}), WIDTH).upward
 
 
-def test_no_models_take_no_height():
+def test_a_graph_without_models_has_no_height():
     """An empty trace has a graph without boxes."""
     assert 0.0 == lay_out(graph(0, set()), WIDTH).height

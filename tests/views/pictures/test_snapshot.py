@@ -28,12 +28,12 @@ def texts(picture):
 
 
 def test_the_picture_of_the_sample_is_the_golden_one():
-    """A change of the picture is looked at before it is accepted."""
+    """A change of the picture is reviewed before it is accepted."""
     assert golden_run.PICTURE.read_text("utf-8") == snapshot(invoice_run())
 
 
-def test_the_picture_says_what_the_run_was():
-    """Name, request, wall time, calls, models and errors stand in its title."""
+def test_the_title_of_the_picture_describes_the_run():
+    """It has name, request, wall time, calls, models and errors."""
     title = texts(snapshot(invoice_run()))[0]
 
     assert (
@@ -42,7 +42,7 @@ def test_the_picture_says_what_the_run_was():
 
 
 def test_every_model_is_a_box_and_every_row_is_named():
-    """Graph and timeline of the sample are there in words."""
+    """Graph and timeline have the texts of the sample."""
     found = texts(snapshot(invoice_run()))
 
     assert 2 == found.count("decode_image")
@@ -52,7 +52,7 @@ def test_every_model_is_a_box_and_every_row_is_named():
 
 
 def test_a_call_of_zero_time_is_drawn_without_a_bar():
-    """Its box and its row say so; nothing is divided by its time."""
+    """Box and row show 0 µs."""
     picture = snapshot(instant_run())
     fills = [
         each.get("fill") for each in ElementTree.fromstring(picture).iter(f"{SVG}rect")
@@ -74,8 +74,8 @@ def test_hostile_names_stay_text():
     }
 
 
-def test_a_picture_refers_to_nothing_outside():
-    """No address but the namespace: it is shown without a network."""
+def test_a_picture_has_no_external_references():
+    """Its only address is the namespace: it needs no network."""
     picture = snapshot(hostile_run())
 
     assert 1 == picture.count("http")
@@ -88,7 +88,7 @@ def test_ten_thousand_calls_make_a_small_picture():
 
 
 def test_a_picture_has_at_most_32_rows_and_counts_the_rest():
-    """A picture is read at a glance; what is left out is said."""
+    """The number of other rows is below them."""
     script = Script()
     for k in range(50):
         script.model(f"m{k}")
@@ -97,20 +97,20 @@ def test_a_picture_has_at_most_32_rows_and_counts_the_rest():
     assert "… 18 more rows" == texts(snapshot(script.trace()))[-1]
 
 
-def test_a_running_run_says_so():
-    """The picture so far is not taken for the whole."""
+def test_the_picture_of_a_running_run_is_marked_as_running():
+    """A reader does not take it for the whole run."""
     assert "running" in texts(snapshot(running_run()))[0]
 
 
 def test_a_run_without_calls_has_a_picture():
-    """A request that was refused at once can still be displayed."""
+    """A request that was rejected at once can be displayed."""
     empty = type(invoice_run())("0", "", "", (), (), 0)
 
     assert "no calls" in texts(snapshot(empty))[0]
 
 
 def test_models_that_call_each_other_are_drawn():
-    """A cycle has an edge upwards, and every box is there once."""
+    """A cycle has an edge that points up, and each model has one box."""
     script = Script()
     script.model("a")
     script.model("b")
@@ -125,7 +125,7 @@ def test_models_that_call_each_other_are_drawn():
 
 
 def test_calls_that_took_no_time_have_a_picture():
-    """A clock too coarse for a call divides nothing by zero."""
+    """A coarse clock does not cause a division by zero."""
     script = Script()
     script.model("m")
     call = script.call(None, "m", 0, 0, 0, 0, 0)
@@ -137,7 +137,7 @@ def test_calls_that_took_no_time_have_a_picture():
 
 
 def test_a_model_that_calls_itself_is_drawn_as_a_loop():
-    """A recursion does not confuse the picture, and its count is told."""
+    """The loop has the number of calls."""
     script = Script()
     script.model("m")
     outer = script.call(None, "m", 0, 0, 0, 100, 0)
@@ -148,7 +148,7 @@ def test_a_model_that_calls_itself_is_drawn_as_a_loop():
 
 
 def test_a_call_of_no_time_has_a_box_and_a_bar():
-    """A clock may not tick while a model runs; no number of the picture is lost."""
+    """A clock may not tick while a model runs."""
     script = Script()
     script.model("outer")
     script.model("instant")
@@ -163,7 +163,7 @@ def test_a_call_of_no_time_has_a_box_and_a_bar():
 
 
 def test_a_run_of_no_time_has_a_picture():
-    """Nothing is divided by it."""
+    """The time axis has a length all the same."""
     script = Script()
     script.model("instant")
     call = script.call(None, "instant", 0, 0, 0, 0, 0)
