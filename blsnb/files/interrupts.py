@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import sys
 import threading
 import types
 from collections.abc import Callable
@@ -35,7 +36,8 @@ def uninterrupted(work: Callable[[], T]) -> T:
         signal.signal(signal.SIGINT, previous)
         if _noted:
             _noted.clear()
-            previous(signal.SIGINT, None)
+            # With a frame: the engine records an interrupt of its own code instead.
+            previous(signal.SIGINT, sys._getframe())
 
 
 def _note(number: int, frame: types.FrameType | None) -> None:

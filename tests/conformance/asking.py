@@ -27,13 +27,13 @@ def texts(*elements: str | bytes, shape: tuple[int, ...] | None = None) -> Value
 
 
 def ask(target: Target, model: str, /, *outputs: str, **inputs: Value) -> Answer:
-    """Load a model, send it inputs by keyword, and return its answer."""
+    """Load a model, send inputs by keyword, and return its response."""
     target.load(model)
     return target.infer(Request(model, list(inputs.items()), outputs))
 
 
 def run(target: Target, code: str, *models: str) -> list[Any]:
-    """Run Python text inside a model's execute; return what it showed, decoded.
+    """Run Python text in a model's execute; return its decoded output.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def run(target: Target, code: str, *models: str) -> list[Any]:
 def apart(
     target: Target, codes: Mapping[str, str], *models: str
 ) -> dict[str, list[Any]]:
-    """Run texts that a server may die of; return what each showed."""
+    """Run texts that may end a server; return the output of each."""
     requests = [Request("repl", [("CODE", texts(code))]) for code in codes.values()]
     answers = target.apart(requests, *models)
     pairs = zip(codes, answers, strict=True)
@@ -54,7 +54,7 @@ def apart(
 
 
 def shown(target: Target, answer: Answer) -> list[Any]:
-    """Return what the model `repl` showed, decoded."""
+    """Return the decoded output of the model `repl`."""
     if answer.error is not None:
         return ["error", *answer.error]
     return json.loads(target.normalised(decoded(answer.outputs["OUT"])))
@@ -80,9 +80,9 @@ def decoded(value: Value) -> str:
 
 
 def forever_s(target: Target) -> float:
-    """Return how long to wait for what never comes.
+    """Return the time limit for a response that never arrives.
 
-    Triton's client has to guess; blsnb says so, on a busy machine a little later.
+    Triton's client can only guess; blsnb reports it, later on a busy machine.
     """
     return 0.6 if target.name == "triton" else PATIENCE_S
 
@@ -99,7 +99,7 @@ def script(
     deadline_s: float = PATIENCE_S,
     told: bool = False,
 ) -> Request:
-    """Return a request by which the model `script`, or its kin, runs Python text.
+    """Return a request by which the model `script`, or a similar one, runs Python text.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def script(
 
 
 def would_hang(known: list[Any], seen: list[Any]) -> None:
-    """Assert that blsnb says what Triton's client only guesses from its deadline."""
+    """Assert that blsnb reports a hang where Triton's client meets its deadline."""
     assert known[:-1] == seen[:-1]
     assert "DEADLINE_EXCEEDED" == known[-1]["error"][0]
     assert "WouldHang" == seen[-1]["error"][0]

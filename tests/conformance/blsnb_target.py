@@ -37,9 +37,9 @@ GRPC_CODES = {"INVALID_ARG": "INVALID_ARGUMENT", "UNSUPPORTED": "UNIMPLEMENTED"}
 
 
 class BlsnbTarget:
-    """Answers of one blsnb server that reads the sample models where they are.
+    """A blsnb server that reads the sample models in place.
 
-    Models that a case writes itself go to `repository`.
+    Models that a case writes go to `repository`.
     """
 
     name = "blsnb"
@@ -81,7 +81,7 @@ class BlsnbTarget:
         return self.normalised(text)
 
     def infer(self, request: Request) -> Answer:
-        """Run a request whose bytes nobody checked, as gRPC's client sends them."""
+        """Run a request with unvalidated bytes, as gRPC's client sends them."""
         try:
             message, _ = message_of(request)
             with warnings.catch_warnings():
@@ -108,7 +108,7 @@ class BlsnbTarget:
         return list(map(self.infer, requests))
 
     def at_risk(self, work: Callable[[BlsnbTarget], T]) -> T:
-        """Do what a server may die of: blsnb does not."""
+        """Run work that may end a real server; blsnb continues."""
         return work(self)
 
     def stream(self, request: Request, cancel_after: int = 0) -> list[Answer]:
@@ -190,10 +190,10 @@ class BlsnbTarget:
 
 
 def deadline_ns(request: Request) -> int:
-    """Return when the client leaves; never where it has the whole test's patience.
+    """Return the client's deadline; none if it waits for the whole test.
 
-    What never ends is `WouldHang` here, and without a deadline `infer` runs on the
-    caller's thread, as it does for most users.
+    A request without an end is `WouldHang` here, and without a deadline `infer` runs on
+    the caller's thread, as for most users.
     """
     if request.deadline_s >= PATIENCE_S:
         return 0

@@ -90,7 +90,7 @@ BATCHES = "max_batch_size: 4"
 
 
 class Written(NamedTuple):
-    """A model of a case: what it does, and how it is configured."""
+    """A model of a case: its code and its configuration."""
 
     lines: str
     config: str = model(IO)
@@ -141,7 +141,7 @@ class Cast:
         shutil.rmtree(self.notes)
 
     def calls(self) -> list[Any]:
-        """Return each call of a model and what it saw, and forget them."""
+        """Return and clear the recorded calls of a model."""
         path = self.notes / "calls"
         if not path.exists():
             return []
@@ -154,7 +154,7 @@ class Cast:
         return sorted(name for name, _ in self.calls())
 
     def counted(self, name: str) -> list[Any]:
-        """Return what the statistics count, and what the metrics say of failures."""
+        """Return the statistics, and the failures in the metrics."""
         row = self._statistics(name)
         counts = {key: each["count"] for key, each in row["inference_stats"].items()}
         head = f'nv_inference_request_failure{{model="{name}",'
@@ -183,19 +183,19 @@ class Cast:
         return row
 
     def go(self, name: str) -> None:
-        """Let who waits for a name go on."""
+        """Release requests that wait for a name."""
         (self.notes / name).touch()
 
     def ask(
         self, name: str, *outputs: str, give: Mapping[str, Value] = {}, **fields: Any
     ) -> Answer:
-        """Send a request and return its answer."""
+        """Send a request and return its response."""
         return self.target.infer(self.request(name, outputs, give, fields))
 
     def stream(
         self, name: str, *outputs: str, give: Mapping[str, Value] = {}, **fields: Any
     ) -> list[Answer]:
-        """Send a request on a stream, and return all its answers."""
+        """Send a request on a stream, and return all responses."""
         return self.target.stream(self.request(name, outputs, give, fields))
 
     def request(

@@ -26,7 +26,7 @@ TARGETS = [pytest.param("triton", marks=pytest.mark.triton_server), "blsnb"]
 
 @pytest.fixture(scope="session")
 def triton() -> Iterator[TritonTarget | None]:
-    """One real server for the whole session, or None where none is installed."""
+    """One real server for the whole session, or None if none is installed."""
     env = installed()
     if env is None:
         if required() or recording():
@@ -42,7 +42,7 @@ def triton() -> Iterator[TritonTarget | None]:
 
 @pytest.fixture(scope="session")
 def reference(triton: TritonTarget | None) -> Iterator[Reference]:
-    """The real server's answers, and their record."""
+    """The real server's results, and their record."""
     golden = Golden()
     yield Reference(triton, golden)
     if recording() and triton is not None:
@@ -61,9 +61,9 @@ def blsnb() -> Iterator[Target]:
 
 @pytest.fixture(scope="session")
 def beside() -> Iterator[Callable[[Target], Target]]:
-    """Return the other server of a target's kind: strict, and with a response cache.
+    """Return another server of a target's kind: strict, and with a response cache.
 
-    The real one loads models in no time, since it asks none to complete itself.
+    The real one loads models faster, since it completes no configurations.
     """
     made: dict[str, Target] = {}
 
@@ -91,13 +91,13 @@ def beside() -> Iterator[Callable[[Target], Target]]:
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
-    """Return what makes a folder for a server of a case's own."""
+    """Return a function that makes a folder for a server of one case."""
     return lambda: tmp_path_factory.mktemp("elsewhere")
 
 
 @pytest.fixture(scope="session")
 def disks(folders: Callable[[], Path]) -> Callable[[], Disk]:
-    """Return what makes such a folder, and what runs a server of it."""
+    """Return functions that make such a folder, and run a server with it."""
     return lambda: Disk(folders())
 
 
@@ -105,7 +105,7 @@ def disks(folders: Callable[[], Path]) -> Callable[[], Disk]:
 def served(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[[Target], End]]:
-    """Return the server of a target's kind that is asked over HTTP."""
+    """Return the server of a target's kind with an HTTP end point."""
     made: dict[str, End] = {}
 
     def end(target: Target) -> End:
@@ -126,7 +126,7 @@ def served(
 
 @pytest.fixture
 def scene(beside: Callable[[Target], Target]) -> Callable[..., Scene]:
-    """Return what writes a model to that server, and asks it."""
+    """Return a function that writes a model to that server, and sends requests."""
     return lambda target, *given, **more: Scene(beside(target), *given, **more)
 
 
@@ -189,7 +189,7 @@ def agree(
 def answered(
     target: Target, reference: Reference, module: str, key: str, case: Case
 ) -> Any:
-    """Return what a target answers; the real server is asked once."""
+    """Return a target's result; a case runs once on the real server."""
     if target is reference.server:
         return reference.live(module, key, case)
     return plain(case(target))

@@ -1,4 +1,4 @@
-"""What a server counted of a model: its statistics, and lines of its metrics page."""
+"""Counts of a model: statistics and lines of the metrics page."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def statistics(target: Target, model: str) -> dict[str, Any]:
 
 
 def counted(target: Target, model: str, requests: int) -> dict[str, Any]:
-    """Return the counts of a model once they speak of so many requests.
+    """Return the counts of a model once they include a number of requests.
 
-    Triton's server counts a little after it answered. Of durations it is said whether
-    they are there; of the last inference whether it was just now.
+    Triton counts shortly after the response. Durations are replaced by whether they
+    exist, the time of the last inference by whether it was just now.
     """
     found: dict[str, Any] = {}
 
@@ -58,7 +58,7 @@ def _count(entry: dict[str, Any]) -> int:
 
 
 def _plain(found: dict[str, Any]) -> dict[str, Any]:
-    """Return what does not depend on the clock."""
+    """Return the values that do not depend on the clock."""
     ago_ms = time.time() * 1000 - int(found["last_inference"])
     return {
         "name": [found["name"], found["version"]],
@@ -78,7 +78,7 @@ def _phases(batch: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _sums(entry: dict[str, Any]) -> int | str:
-    """Return a count; and say so where time and count do not go together."""
+    """Return a count, and whether time and count contradict each other."""
     count, ns = _count(entry), int(entry["ns"])
     return count if bool(count) == (ns > 0) else f"{count}, {ns} ns"
 

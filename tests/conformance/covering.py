@@ -1,4 +1,4 @@
-"""Which rows of the specification a case stands for, and what became of them."""
+"""The rows of the specification that cases cover, and their results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rows(*ids: str | Mapping[str, _Ids]) -> pytest.MarkDecorator:
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """A difference that is meant: both sides as they answered, and the reason."""
+    """A deliberate difference: both results, and the reason."""
 
     case: str
     reason: str
@@ -48,7 +48,7 @@ class Deviation:
 
 @dataclass(slots=True)
 class Ledger:
-    """What became of each row in this session."""
+    """The result of each row in this session."""
 
     agreed: dict[str, set[str]] = field(default_factory=dict)
     """Row and the cases that agreed."""
@@ -71,7 +71,7 @@ class Ledger:
     def note(
         self, covered: Iterable[str], case: str, live: bool, deviation: Deviation | None
     ) -> None:
-        """Take the outcome of one case on blsnb."""
+        """Record the result of one case on blsnb."""
         for row in covered or [NO_ROW]:
             if live:
                 self.live.add(row)

@@ -52,7 +52,7 @@ def put(
     initialize: str = "pass",
     config: str = CONFIG,
 ) -> None:
-    """Write a model that answers with a number."""
+    """Write a model that returns a number."""
     path = folder / name / version
     path.mkdir(parents=True, exist_ok=True)
     source = MODEL.format(answer=answer, initialize=initialize)
@@ -62,14 +62,14 @@ def put(
 
 
 def _write(file: Path, text: str, beside: Path) -> None:
-    """Write a file so that nobody who polls meanwhile sees half of it."""
+    """Write a file in one step, so that a poll never reads half of it."""
     new = beside / "new"
     new.write_text(text)
     os.replace(new, file)
 
 
 class Elsewhere(Protocol):
-    """What such a server may be asked."""
+    """The requests that such a server accepts."""
 
     def load(
         self, name: str, config: Mapping[str, Any] | None = None
@@ -85,10 +85,10 @@ class Elsewhere(Protocol):
     def infer(
         self, name: str, version: str = "", id: str = "", sequence: int = 0
     ) -> int | Failure:
-        """Return what a model, or a version of it, answers; or begin a sequence."""
+        """Return the result of a model or of one version; or start a sequence."""
 
     def stop(self) -> None:
-        """Begin to stop, which finishes what is on its way."""
+        """Start a shutdown, which completes running requests."""
 
     def counted(self, name: str) -> list[Any]:
         """Return how often a model was executed, and with which batch sizes."""
@@ -138,7 +138,7 @@ class _Triton:
         return [self._row(model) for model in reply.models]
 
     def _row(self, model: Any) -> dict[str, str]:
-        """Return a row of the index as HTTP has it: without what is empty."""
+        """Return a row of the index in the form of HTTP: without empty fields."""
         cells = {name: getattr(model, name) for name in _CELLS}
         return {
             name: text.replace(str(self._folder), "<folder>")

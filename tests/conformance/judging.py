@@ -11,7 +11,7 @@ DEVIATIONS = Path(__file__).parents[2] / "docs" / "deviations.md"
 
 
 def is_whole(ledger: Ledger) -> bool:
-    """Tell whether a session ran, or left to the long one, every covering test."""
+    """Whether a session ran every covering test, or left it to the long one."""
     ran = {test.rpartition("/")[2] for test in (*ledger.chosen, *ledger.left)}
     return covering_tests() <= ran
 

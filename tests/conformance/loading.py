@@ -1,4 +1,4 @@
-"""Loads of models that a case writes: what the caller is told, and what the log has."""
+"""Loads of models that a case writes: the caller's error, and the log."""
 
 from __future__ import annotations
 

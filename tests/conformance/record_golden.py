@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 
 
 def main() -> int:
-    """Install the server if need be, then ask it every case."""
+    """Install the server if necessary, then run every case on it."""
     variables = {"BLSNB_REQUIRE_TRITON": "1", "BLSNB_RECORD_GOLDEN": "1"}
     env = {**os.environ, **variables}
     for command in (

@@ -1,4 +1,4 @@
-"""The answers that count: the real server's own, live where it runs, else recorded."""
+"""The reference results: those of a running real server, else recorded ones."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ TRIES = 3
 
 @dataclass(slots=True)
 class Golden:
-    """Recorded answers, one dated file for each test module."""
+    """Recorded results, in one dated file for each test module."""
 
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)
 
     def read(self, module: str) -> dict[str, Any]:
-        """Return what is recorded for a test module."""
+        """Return the records of a test module."""
         if module not in self.files:
             path = GOLDEN / f"{module}.json"
             empty = {"python": "", "answers": {}}
@@ -48,14 +48,14 @@ class Golden:
         return self.files[module]
 
     def record(self, module: str, key: str, answer: Any) -> None:
-        """Take an answer of the real server for the one that counts from now on."""
+        """Replace a recorded result."""
         if module not in self.written:
             self.files[module] = {"answers": {}}
             self.written.add(module)
         self.files[module]["answers"][key] = answer
 
     def save(self, server_version: str, python: str) -> None:
-        """Write what was recorded, with the date and who said it."""
+        """Write the records, with date and versions."""
         GOLDEN.mkdir(exist_ok=True)
         head = {
             "server": server_version,
@@ -75,40 +75,39 @@ class Golden:
 
 @dataclass(slots=True)
 class Reference:
-    """What the real server says to a case.
+    """The real server's results.
 
     Parameters
     ----------
     server
         The real server, or None where it cannot run.
     golden
-        What it said when it was recorded.
+        What it result when it was recorded.
     """
 
     server: TritonTarget | None
     golden: Golden
-    _said: dict[tuple[str, str], Any] = field(default_factory=dict)
+    _results: dict[tuple[str, str], Any] = field(default_factory=dict)
     _died: set[tuple[str, str]] = field(default_factory=set)
     """Cases of which it died."""
 
     def live(self, module: str, key: str, case: Case) -> Any:
-        """Ask the real server, once for each case; again if it says else than before.
+        """Run a case on the real server, once; repeat it if the result is new.
 
-        Some cases depend on its clock, which a busy machine upsets. What it says
-        three times is what it says. If it dies of a case each time, what it said
-        before counts.
+        Some cases depend on its clock, which a busy machine disturbs. A result that
+        occurs three times is accepted. If the server ends each time, the record counts.
         """
-        if (module, key) not in self._said:
-            self._said[module, key] = self._asked(module, key, case)
-        return self._said[module, key]
+        if (module, key) not in self._results:
+            self._results[module, key] = self._measured(module, key, case)
+        return self._results[module, key]
 
-    def _asked(self, module: str, key: str, case: Case) -> Any:
+    def _measured(self, module: str, key: str, case: Case) -> Any:
         server = self.server
         if server is None:
             raise LookupError("no real server runs")
         for tries_left in reversed(range(TRIES)):
             try:
-                said = server.surviving(lambda: plain(case(server)))
+                result = server.surviving(lambda: plain(case(server)))
             except ServerDiedError:
                 if recording():
                     raise
@@ -118,31 +117,31 @@ class Reference:
                 if not tries_left:
                     raise
             else:
-                if not tries_left or not self._is_news(module, key, said):
-                    return said
+                if not tries_left or not self._is_news(module, key, result):
+                    return result
         raise AssertionError("the last try returns or raises")
 
-    def _is_news(self, module: str, key: str, said: Any) -> bool:
-        """Whether the record says else; that of another Python may."""
+    def _is_news(self, module: str, key: str, result: Any) -> bool:
+        """Whether a result differs from its record, which may be of another Python."""
         known = self.golden.read(module)["answers"]
-        return not recording() and said != known.get(key, said)
+        return not recording() and result != known.get(key, result)
 
     def is_live(self, module: str, key: str) -> bool:
-        """Whether what a case is held against was said just now."""
+        """Whether the reference of a case was measured in this session."""
         return self.server is not None and (module, key) not in self._died
 
     def recorded(self, module: str, key: str) -> Any:
-        """Return what it said before; a case without a record is a failure."""
+        """Return the recorded result; a case without one is an error."""
         answers = self.golden.read(module)["answers"]
         if key not in answers:
             raise LookupError(f"no golden answer for {key}: run record_golden.py")
         return answers[key]
 
     def expected(self, module: str, key: str, case: Case, target: Target) -> Any:
-        """Return what a target must answer.
+        """Return the expected result of a target.
 
-        The real server is held against its record, so that a golden answer
-        cannot grow old unseen.
+        The real server's result is compared with its record, so that an outdated
+        record is noticed.
         """
         if self.server is None or target is self.server:
             return self.recorded(module, key)
@@ -171,7 +170,7 @@ def plain(value: Any) -> Any:
 
 
 def recording() -> bool:
-    """True when this run rewrites the golden answers."""
+    """Whether this run rewrites the recorded results."""
     return os.environ.get(RECORD) == "1"
 
 

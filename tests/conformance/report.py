@@ -1,4 +1,4 @@
-"""What pytest says of the conformance tests: first who judges, at the end the rows."""
+"""Report of the conformance tests: their reference, and the results of the rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REPORT = pytest.StashKey[list[str]]()
 
 
 def pytest_report_header() -> str:
-    """Say whether the real server answers in this run, or its recorded answers."""
+    """Say whether the reference is a running server or the records."""
     if recording():
         return "conformance: recording golden answers of a real Triton server"
     if env := installed():
@@ -58,7 +58,7 @@ def _verdicts(ledger: Ledger) -> list[str]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Add what became of a worker's rows."""
+    """Add the results of a worker's rows."""
     if text := getattr(node, "workeroutput", {}).get("conformance"):
         stash = node.config.stash
         stash.setdefault(LEDGER, Ledger()).merge(json.loads(text))
@@ -67,7 +67,7 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Say which rows agree and which deviate."""
+    """List the rows that agree and those that deviate."""
     if lines := config.stash.get(REPORT, []):
         terminalreporter.section("conformance")
         for line in lines:

@@ -37,7 +37,7 @@ _LENGTH = 60
 
 
 def table_rows(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield section and cells of each row; heads of tables are none."""
+    """Yield section and cells of each row, without the heads of tables."""
     section, lines = "", text.splitlines()
     for number, line in enumerate(lines):
         if heading := _HEADING.match(line):
@@ -81,7 +81,7 @@ def ids(text: str, prefix: str, last_section: int) -> dict[str, str]:
 
 
 def main(folder: str) -> None:
-    """Rewrite the list, and keep what was said of each row."""
+    """Rewrite the list, and keep the status of each row."""
     old = json.loads(ROWS.read_text()) if ROWS.exists() else {}
     new = {"status": "not yet: nobody has looked at it"}
     lines = []

@@ -1,4 +1,4 @@
-"""Models that a case writes: they keep account, and wait where a request says so."""
+"""Models of a case, which record executions and wait on request."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ class Scene:
         (self.notes / f"{id}.go").touch()
 
     def over(self, *ids: str) -> dict[str, Any]:
-        """Wait for answers; return those of these requests that have an error."""
+        """Wait for responses; return the requests with an error."""
         answers = {id: self.futures[id].result(WAIT_S) for id in ids or self.futures}
         return {id: said for id, answer in answers.items() if (said := error(answer))}
 
@@ -209,7 +209,7 @@ class Scene:
         return 0
 
     def calls(self) -> Iterator[tuple[str, list[Any]]]:
-        """Yield each execution: its instance, and what it saw of each request."""
+        """Yield each execution: its instance and its requests."""
         path = self.notes / "calls"
         for line in path.read_text().splitlines() if path.exists() else ():
             instance, seen = json.loads(line)
@@ -232,7 +232,7 @@ class Scene:
 
 
 def error(answer: Answer | list[Answer]) -> Any:
-    """Return the error of an answer, or of the first of a stream that has one."""
+    """Return the error of a response, or the first error of a stream."""
     for each in answer if isinstance(answer, list) else [answer]:
         if each.error is not None:
             return list(each.error)

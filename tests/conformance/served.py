@@ -1,4 +1,4 @@
-"""Targets as clients of a network meet them: by an address."""
+"""Targets as clients of a network reach them: by an address."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def grpc_address(target: Target) -> str:
 
 
 class Line:
-    """A connection to a target, and what it answers as plain values.
+    """A connection to a target, with results as plain values.
 
     Parameters
     ----------
@@ -62,11 +62,11 @@ class Line:
         self.channel.close()
 
     def call(self, method: str, request: Any) -> Any:
-        """Call a method; return its answer, or code and text of the error."""
+        """Call a method; return its response, or code and text of the error."""
         return self.said(lambda: getattr(self.stub, method)(request, timeout=CALL_S))
 
     def said(self, call: Callable[[], Any]) -> Any:
-        """Return what a call gives as JSON can keep it."""
+        """Return the result of a call as JSON values."""
         try:
             return self.plain(call())
         except grpc.RpcError as error:
@@ -97,7 +97,7 @@ def request(
     contents: dict[str, list[Any]] | None = None,
     **fields: str,
 ) -> pb.ModelInferRequest:
-    """Return a request with one input X, unchecked.
+    """Return an unvalidated request with one input X.
 
     Parameters
     ----------
@@ -128,9 +128,9 @@ def request(
 
 
 def put_all(parameters: Any, given: dict[str, Any]) -> None:
-    """Store parameters, each under the kind that its Python type names.
+    """Store parameters in the field of their Python type.
 
-    A pair names the kind itself, and None is a parameter without a value.
+    A pair names the field itself, and None is a parameter without a value.
     """
     for name, value in given.items():
         found = parameters[name]

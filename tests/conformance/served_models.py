@@ -1,4 +1,4 @@
-"""Models that clients of a network ask: written into a target's repository."""
+"""Models for clients of a network, written into a target's repository."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def connected(target: Target, *models: str) -> Iterator[Any]:
 
 
 def given(*values: float) -> list[Any]:
-    """Return the input X as tritonclient takes it."""
+    """Return the input X as an argument of tritonclient."""
     tensor = client_of.InferInput("X", [len(values)], "FP32")
     tensor.set_data_from_numpy(np.array(values, np.float32))
     return [tensor]

@@ -1,4 +1,4 @@
-"""blsnb as a target that is asked over gRPC, as Triton is."""
+"""blsnb reached over gRPC, as Triton is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HANGS = "Triton would wait"
 
 
 class GrpcBlsnbTarget(OverGrpc, BlsnbTarget):
-    """blsnb behind its gRPC end point: all but what a client cannot do is the same."""
+    """blsnb behind its gRPC end point; methods that clients lack are unchanged."""
 
     def __init__(self, cache_bytes: int = 0, strict: bool = False) -> None:
         super().__init__(cache_bytes, strict)
@@ -32,7 +32,7 @@ class GrpcBlsnbTarget(OverGrpc, BlsnbTarget):
         self.stub = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
 
     def infer_together(self, requests: Sequence[Request]) -> list[Answer]:
-        """Send all requests before waiting for the first answer."""
+        """Send all requests before waiting for the first response."""
         with warnings.catch_warnings():
             # The real models run in processes that know nothing of pytest.
             warnings.simplefilter("default")
@@ -47,7 +47,7 @@ class GrpcBlsnbTarget(OverGrpc, BlsnbTarget):
         return _own(super().failure(error))
 
     def streamed(self, reply: pb.ModelStreamInferResponse) -> Answer:
-        """Return what a response of a stream says."""
+        """Return the contents of one message of a stream."""
         answer = super().streamed(reply)
         if answer.error is None or not answer.error.text.startswith(_HANGS):
             return answer
@@ -65,6 +65,6 @@ def _own(failure: Failure) -> Failure:
 
 
 def blsnb_target(cache_bytes: int = 0, strict: bool = False) -> BlsnbTarget:
-    """Return blsnb as this session asks it."""
+    """Return blsnb, reached as this session says."""
     kind = GrpcBlsnbTarget if os.environ.get(OVER_GRPC) else BlsnbTarget
     return kind(cache_bytes, strict)

@@ -1,4 +1,4 @@
-"""What a conformance case may ask of a server, and what it gets: plain values."""
+"""The interface of servers under test, with requests and results as plain values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Value(NamedTuple):
     data: bytes
 
     def plain(self) -> str | list[str]:
-        """Return readable texts where there are some, else hexadecimal digits."""
+        """Return JSON values."""
         if self.datatype == "BYTES":
             try:
                 return [each.decode() for each in elements(self.data)]
@@ -51,8 +51,8 @@ class Failure(NamedTuple):
 class Request:
     """One inference request; `inputs` is a sequence, so names may repeat.
 
-    `deadline_s` is how long the client waits: on Triton it is also what ends a
-    request that is never answered.
+    `deadline_s` is the client's time limit; on Triton it also ends a request that never
+    receives a response.
     """
 
     model: str
@@ -66,9 +66,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: outputs in the order of the reply, or an error.
+    """A response: outputs in its order, or an error.
 
-    `final` is what a stream's response says of itself, if it says anything.
+    `final` is the flag of a response of a stream; None if it has none.
     """
 
     outputs: dict[str, Value] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class Target(Protocol):
     python: str
 
     def load(self, model: str) -> Failure | None:
-        """Load a model folder of `REPOSITORIES`; nothing happens if it is loaded."""
+        """Load a model folder of `REPOSITORIES`, unless it is loaded."""
 
     def unload(self, model: str, wait: bool = True) -> None:
         """Unload a model; and wait until its processes are gone."""
@@ -108,15 +108,15 @@ class Target(Protocol):
         """Return the JSON text of a loaded model's normalised configuration."""
 
     def infer(self, request: Request) -> Answer:
-        """Send one request and wait for its answer."""
+        """Send one request and wait for its response."""
 
     def infer_together(self, requests: Sequence[Request]) -> list[Answer]:
-        """Send all requests at once and wait for all answers, in order."""
+        """Send all requests at once and wait for all responses, in order."""
 
     def apart(self, requests: Sequence[Request], *models: str) -> list[Answer]:
-        """Send requests, in order, to a server that has these models' folders.
+        """Send requests, in order, to a server with only these models.
 
-        It may die of them: after it has refused something that a model asked for.
+        It may end after refusing the request of a model.
         """
 
     def at_risk(self, work: Callable[[Any], T]) -> T:
@@ -137,7 +137,7 @@ class Target(Protocol):
         """Return the text of the server's metrics page."""
 
     def normalised(self, text: str) -> str:
-        """Replace this target's own paths, as said above."""
+        """Replace this target's own paths."""
 
     def close(self) -> None:
         """Stop the server; nothing is left running."""

@@ -1,4 +1,4 @@
-"""Arguments that methods take and refuse, and how objects show themselves."""
+"""Arguments that methods accept or refuse, and the repr of objects."""
 
 import pytest
 

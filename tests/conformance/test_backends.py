@@ -1,6 +1,6 @@
-"""Backends that are not here: what tells them, and what the caller of a load is told.
+"""Missing backends: how they are deduced, and the error of a load.
 
-The real server has none but Python's, so that ONNX Runtime's cannot be compared.
+The real server only has Python's backend, so ONNX Runtime's cannot be compared.
 """
 
 import pytest
@@ -33,8 +33,8 @@ FILES = {
 }
 
 
-def told(target, config, paths=("1/model.bin",)):
-    """Write and load a model; return what the caller is told."""
+def load_error(target, config, paths=("1/model.bin",)):
+    """Write and load a model; return the error of the load."""
     write(target, "elsewhere", config, files=dict.fromkeys(paths, b"x"))
     try:
         return target.load("elsewhere")
@@ -45,10 +45,10 @@ def told(target, config, paths=("1/model.bin",)):
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_configured_backend_is_not_here(agree, name):
     """The text names it; devices and tensors are looked at later."""
-    agree(lambda target: told(target, CONFIGS[name]))
+    agree(lambda target: load_error(target, CONFIGS[name]))
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_tells_the_backend(agree, name):
     """One of the folder that comes first by its name, in a certain order."""
-    agree(lambda target: told(target, None, FILES[name]))
+    agree(lambda target: load_error(target, None, FILES[name]))

@@ -79,7 +79,7 @@ REJECTED = {
 )
 @pytest.mark.parametrize("code", REJECTED.values(), ids=REJECTED)
 def test_a_rejected_call_is_a_response_with_an_error(agree, code):
-    """A BLS request that its target cannot take comes back as an error, in one text."""
+    """A BLS request that its target cannot accept returns an error with one text."""
     agree(lambda target: run(target, SETUP + code, "add", "batch", "optional", "texts"))
 
 
@@ -100,7 +100,7 @@ ANSWERED = {
 
 @pytest.mark.parametrize("code", ANSWERED.values(), ids=ANSWERED)
 def test_a_call_is_answered_with_what_was_asked_for(agree, code):
-    """Only requested outputs come back, in the order in which the target lists them."""
+    """Only requested outputs are returned, in the order of the target."""
     agree(lambda target: run(target, SETUP + code, "add", "batch", "optional"))
 
 
@@ -134,7 +134,7 @@ FIELDS = {
 )
 @pytest.mark.parametrize("fields", FIELDS.values(), ids=FIELDS)
 def test_fields_of_a_request_reach_the_target(agree, fields):
-    """Everything that a BLS request says of itself is there in the target."""
+    """All fields of a BLS request reach the target."""
     code = f"""
     tensor = pb_utils.Tensor("INT8", np.ones((1, 1), dtype=np.int8))
     see(bls("echo", ["REPORT"], tensor, {fields}))
@@ -189,7 +189,7 @@ CALL = 'response = bls("failing", ["OUT"], ("HOW", np.array([{!r}], dtype=object
 )
 @pytest.mark.parametrize("how", TARGET_FAILS)
 def test_failures_inside_the_target_come_back_without_a_prefix(agree, how):
-    """What the target raised or answered is the whole text of the response's error."""
+    """The error of the response is exactly the target's text."""
     agree(lambda target: run(target, CALL.format(how) + "see(response)", "failing"))
 
 
@@ -209,7 +209,7 @@ PASSED_ON = ["raised", "error", "response", "message", "code"]
 @pytest.mark.parametrize("way", PASSED_ON)
 @pytest.mark.parametrize("how", ["value_error", "error_NOT_FOUND", "nothing_wrong"])
 def test_a_caller_passes_an_error_on(agree, how, way):
-    """Each way of passing an inner error on has its own text and status code."""
+    """Each way of forwarding an inner error has its own text and status code."""
 
     def case(target):
         target.load("failing")
@@ -234,7 +234,7 @@ def test_bls_needs_a_running_model(agree, where):
 
 
 def test_a_request_can_be_sent_again(agree):
-    """The same request object may be executed again, and gives the same answer."""
+    """The same request object may be executed again, with the same result."""
     code = """
     A = pb_utils.Tensor("A", np.ones(4, dtype=np.float32))
     B = pb_utils.Tensor("B", np.ones(4, dtype=np.float32))
@@ -247,7 +247,7 @@ def test_a_request_can_be_sent_again(agree):
 
 @pytest.mark.parametrize("way", ["gathered", "awaited", "sync"])
 def test_async_exec_answers_like_exec(agree, way):
-    """Three calls, one of which fails, give the same three responses every way."""
+    """Three calls, one of which fails, return the same three responses in every way."""
 
     def case(target):
         target.load("add")

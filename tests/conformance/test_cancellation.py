@@ -1,4 +1,4 @@
-"""What a model sees of a client that no longer wants the answer."""
+"""What a model sees of a client that has cancelled its request."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +24,7 @@ SAW_DECOUPLED = f"{SENDER}see(kept.pop('saw')); sender.send(told(), FINAL)"
 @rows("4.2/is_cancelled")
 @pytest.mark.parametrize("model", ["script", "script_decoupled"])
 def test_nobody_cancelled(agree, model):
-    """Both questions say no, before and after a response."""
+    """Both methods return false, before and after a response."""
     code = f"""{SENDER}
 see(request.is_cancelled(), sender.is_cancelled())
 sender.send(told(), FINAL)
@@ -87,7 +87,7 @@ sender.send(flags=FINAL)
 @rows("4.2/is_cancelled")
 @pytest.mark.parametrize("code", STREAMS.values(), ids=STREAMS)
 def test_a_deadline_ends_a_stream_for_its_client(agree, code):
-    """What came in time was read; the model sees True, and serves on."""
+    """Earlier responses are received; the model sees true, and stays ready."""
 
     def case(target):
         target.load("script_decoupled")
@@ -117,7 +117,7 @@ sender.send(told(), FINAL)
 )
 @pytest.mark.parametrize("model", OWED)
 def test_a_deadline_ends_the_wait_for_what_is_never_sent(agree, model):
-    """A sender that is kept is seen cancelled, and may answer to nobody."""
+    """A kept sender is cancelled, and its response has no receiver."""
     code = 'kept["owed"] = request.get_response_sender()\n'
     if model == "script":
         code += "returned = [None]"
@@ -161,7 +161,7 @@ TOO_LATE = {
 
 @pytest.mark.parametrize("way", TOO_LATE)
 def test_the_client_does_not_wait_for_the_model(agree, tmp_path, way):
-    """It is back at its deadline; what it asks next waits for the instance."""
+    """It returns at its deadline; its next request waits for the instance."""
     model, end, after = TOO_LATE[way]
 
     def case(target):
@@ -219,7 +219,7 @@ sender.send(flags=FINAL)
 
 
 def test_a_cancelled_request_in_the_queue_is_executed(agree, tmp_path):
-    """Without a dynamic batcher nothing takes it out of the queue."""
+    """Without a dynamic batcher it stays in the queue."""
     queued = 'kept["saw"].append(request.is_cancelled()); returned = [answer("")]'
 
     def case(target):
@@ -254,7 +254,7 @@ def test_a_running_request_is_never_timed_out(agree, code):
 
 
 def test_ours_of_a_constructed_request(blsnb):
-    """On Triton both questions end the server; blsnb answers no."""
+    """On Triton both methods end the server; blsnb returns false."""
     code = """
     made = bls("")
     see(made.is_cancelled(), made.get_response_sender().is_cancelled())

@@ -22,7 +22,7 @@ TWO_BY_TWO = tensor([[1, 2], [3, 4]])
 
 @pytest.fixture
 def cast(beside):
-    """Return what writes ensembles to the server whose models are complete."""
+    """Return a function that writes ensembles to the server without completion."""
     return lambda target, *given: Cast(beside(target), *given)
 
 
@@ -77,8 +77,8 @@ SENDS = {
 }
 
 
-def settled(answers):
-    """Return what a stream said, and not with which answer the final flag came."""
+def without_final(answers):
+    """Return the responses of a stream, without the position of the final flag."""
     said = [each for each in answers if each.outputs or each.error is not None]
     return [replace(each, final=None) for each in said]
 
@@ -89,7 +89,7 @@ def settled(answers):
 )
 @pytest.mark.parametrize("name", SENDS)
 def test_a_stream_of_a_step(agree, cast, name):
-    """Goes response by response through all that follows."""
+    """Each response passes through all following steps."""
 
     def case(target):
         models = {
@@ -104,7 +104,7 @@ def test_a_stream_of_a_step(agree, cast, name):
         with cast(target, models) as c:
             found = [c.loaded]
             for each in ("first", "last", "outer", "twice"):
-                found += [settled(c.stream(each, id="mine")), c.called()]
+                found += [without_final(c.stream(each, id="mine")), c.called()]
             return [*found, c.ask("first")]
 
     agree(case)
@@ -149,7 +149,7 @@ END = {"sequence_end": True}
 
 
 def test_a_step_may_want_a_sequence(agree, cast):
-    """It gets that of the ensemble's request, and refuses what is in none."""
+    """It receives that of the ensemble's request, and refuses requests without one."""
     idle = "max_sequence_idle_microseconds: 60000000"
     sequences = model(IO, f"sequence_batching {{ {idle} }}")
 
@@ -218,7 +218,7 @@ def test_requests_are_counted(agree, cast):
 
 
 def test_durations_are_those_of_the_steps(agree, cast):
-    """Together; whoever asks."""
+    """The duration of an ensemble is the sum of its steps, for every caller."""
 
     def case(target):
         with cast(target, {**PLAIN, "chain": CHAIN}) as c:

@@ -1,4 +1,4 @@
-"""Configurations: which texts are read, what is filled in, what is refused."""
+"""Configurations: parsing, completion and refusals."""
 
 import pytest
 from model.accepted import ACCEPTED
@@ -96,7 +96,7 @@ COMPLETING = """
 @rows("r1.6/poll-stage-text-parse-normalize-structural")
 @pytest.mark.parametrize("name", POLLED)
 def test_refused_at_the_poll_stage(agree, beside, name):
-    """The caller is told little; the log has the reason."""
+    """The caller receives a general text; the log contains the reason."""
     agree(lambda target: load(beside(target), "m", POLLED[name].pbtxt))
 
 
@@ -104,7 +104,7 @@ def test_refused_at_the_poll_stage(agree, beside, name):
 @rows({"24": NUMBERED[23]})
 @pytest.mark.parametrize("name", [*WRONG, *TWICE_WRONG])
 def test_refused_by_a_strict_server(agree, beside, name):
-    """Mostly at the poll stage: the caller is told little, the log has the reason."""
+    """Most are refused at the poll stage, with the reason in the log."""
     text = (WRONG | TWICE_WRONG)[name]
     agree(lambda target: load(beside(target), "m", text))
 
@@ -112,7 +112,7 @@ def test_refused_by_a_strict_server(agree, beside, name):
 @rows({name: NUMBERED[int(name[:2]) - 1] for name in STATES})
 @pytest.mark.parametrize("name", STATES)
 def test_initial_states_must_fit(agree, name):
-    """The caller is told why not; the real server may die of it, a moment later."""
+    """The caller receives the reason; the real server may end shortly afterwards."""
     text = f"{PLAIN} {STATES[name]}"
     agree(lambda target: target.at_risk(lambda server: load(server, "m", text)))
 
@@ -120,7 +120,7 @@ def test_initial_states_must_fit(agree, name):
 @rows("r1.6/create-stage-auto-complete-i-o")
 @pytest.mark.parametrize("name", OF_EACH_KIND)
 def test_refused_at_the_create_stage(agree, name):
-    """The caller is told the reason, where there is auto-complete."""
+    """With auto-complete, the caller receives the reason."""
     agree(lambda target: load(target, "m", WRONG[name]))
 
 
@@ -143,7 +143,7 @@ def test_refused_at_the_create_stage(agree, name):
 )
 @pytest.mark.parametrize("name", METHODS)
 def test_what_a_model_adds_to_its_configuration(agree, name):
-    """It fills in what is missing, and may not contradict the rest."""
+    """It adds missing fields, and may not contradict others."""
     more, code = METHODS[name]
     source = SOURCE + COMPLETING.format(code=code)
     agree(lambda target: load(target, "m", f"{PLAIN} {more}", source))
@@ -262,7 +262,7 @@ READ = {
 @rows({name.replace("-", " "): f"r2.1/{name}" for name in READ})
 @pytest.mark.parametrize("name", [each.replace("-", " ") for each in READ])
 def test_how_a_configuration_is_read(agree, beside, name):
-    """What the text says; or where it stops to make sense."""
+    """The values of a text, or the position of its first error."""
     texts = READ[name.replace(" ", "-")]
 
     def case(target):

@@ -80,7 +80,7 @@ RETURNED = {
 
 
 def both_ways(target, code):
-    """What a client sees that wants every final flag, and one that does not."""
+    """Return what clients with and without empty final responses receive."""
     target.load("script_decoupled")
     return [
         target.stream(script(SENDER + code, "script_decoupled", told=told))
@@ -101,13 +101,13 @@ def both_ways(target, code):
 )
 @pytest.mark.parametrize("code", STREAMS.values(), ids=STREAMS)
 def test_a_stream(agree, code):
-    """Responses come in the order sent; the final flag if the client asks for it."""
+    """Responses arrive in the order sent; the final flag only on request."""
     agree(lambda target: both_ways(target, code))
 
 
 @pytest.mark.parametrize("code", RETURNED.values(), ids=RETURNED)
 def test_execute_must_return_none(agree, code):
-    """Anything else ends the request with an error."""
+    """Another value ends the request with an error."""
     agree(lambda target: both_ways(target, code))
 
 
@@ -127,7 +127,7 @@ def test_a_model_that_is_not_decoupled_streams_too(agree):
 
 
 def test_a_refused_request_is_one_error_on_its_stream(agree):
-    """The text is that of an ordinary request; there is no code."""
+    """The text is that of an ordinary request, without a code."""
 
     def case(target):
         target.load("script_decoupled")
@@ -195,7 +195,7 @@ UNANSWERED = (
 )
 @pytest.mark.parametrize("code", HANGING.values(), ids=HANGING)
 def test_a_stream_without_an_end(agree, code):
-    """Where Triton's client waits for ever, blsnb says so after the same responses."""
+    """Blsnb reports the hang after the responses that Triton sends."""
 
     def case(target):
         target.load("script_decoupled")
@@ -266,7 +266,7 @@ returned = concurrent.futures.Future()
 )
 @pytest.mark.parametrize("code", ASYNC.values(), ids=ASYNC)
 def test_an_async_execute_streams(agree, code):
-    """A coroutine sends while others run; what it returns does not matter."""
+    """A coroutine sends while others run; its return value has no effect."""
     agree(lambda target: both_ways(target, code))
 
 

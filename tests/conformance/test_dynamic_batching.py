@@ -10,10 +10,10 @@ AT_ONCE = "dynamic_batching { %s }"
 Z = 'input { name: "Z" data_type: TYPE_INT32 dims: [ 1 ] optional: true }'
 
 
-def asked(s, *requests):
-    """Return the groups in which requests were executed that come at short intervals.
+def groups_of(s, *requests):
+    """Return the groups in which requests at short intervals were executed.
 
-    Each is its own number of rows, or what `Scene.ask` gets.
+    Each is a number of rows, or the arguments of `Scene.ask`.
     """
     for number, each in enumerate(requests):
         given = each if isinstance(each, dict) else {"rows": each}
@@ -23,15 +23,15 @@ def asked(s, *requests):
 
 @rows("r4.2/3-requests-of-batch-1", "r4.2/batches-2-3-4", "r4.2/4-4")
 def test_who_leaves_when_a_delay_is_allowed(agree, scene):
-    """All that came in time; a full batch and one that could grow no more at once."""
+    """All requests in time form a batch; a full batch leaves at once."""
 
     def case(target):
         with scene(target, "delayed", DELAY % "") as s:
             return [
-                asked(s, 1, 1, 1),
-                asked(s, 2, 3, 4),
-                asked(s, 4, 4),
-                asked(s, 8, 1),
+                groups_of(s, 1, 1, 1),
+                groups_of(s, 2, 3, 4),
+                groups_of(s, 4, 4),
+                groups_of(s, 8, 1),
             ]
 
     agree(case)
@@ -43,17 +43,17 @@ def test_who_leaves_when_a_delay_is_allowed(agree, scene):
     "r4.2/3-with-preferred-4",
 )
 def test_a_preferred_size_leaves_at_once(agree, scene):
-    """What comes later waits for others, and what is less for the delay's end."""
+    """Later requests wait for others, and smaller batches for the delay."""
 
     def case(target):
         more = DELAY % "preferred_batch_size: [ 4 ]"
         with scene(target, "preferring", more) as s:
             return [
-                asked(s, 1, 1, 1, 1),
-                asked(s, 1, 1, 1, 1, 1),
-                asked(s, 1, 1, 1),
-                asked(s, 3, 2),
-                asked(s, 5),
+                groups_of(s, 1, 1, 1, 1),
+                groups_of(s, 1, 1, 1, 1, 1),
+                groups_of(s, 1, 1, 1),
+                groups_of(s, 3, 2),
+                groups_of(s, 5),
             ]
 
     agree(case)
@@ -70,23 +70,23 @@ WIDTHS = [{"width": width} for width in (2, 2, 3, 2)]
 )
 @pytest.mark.parametrize("ragged", ["", "allow_ragged_batch: true"])
 def test_shapes_differ(agree, scene, ragged):
-    """They are executed apart, unless the input may be ragged."""
+    """They are executed in separate batches, unless the input may be ragged."""
 
     def case(target):
         given = {"dims": "-1", "ragged": ragged}
         with scene(target, "shaped", DELAY % "", **given) as s:
-            return asked(s, *WIDTHS)
+            return groups_of(s, *WIDTHS)
 
     agree(case)
 
 
 @rows("r4.2/optional-input-present-in-one-of")
 def test_inputs_differ(agree, scene):
-    """Requests with other inputs are executed apart."""
+    """Requests with different inputs are executed in separate batches."""
 
     def case(target):
         with scene(target, "choosing", f"{DELAY % ''} {Z}") as s:
-            return asked(s, 1, {"z": True}, 1)
+            return groups_of(s, 1, {"z": True}, 1)
 
     agree(case)
 
@@ -159,7 +159,7 @@ def test_a_decoupled_model_batches(agree, scene):
 
 
 def test_priorities_decide_who_goes_first(agree, scene):
-    """Level 1 first; none, and one that is no level, are the default's."""
+    """Level 1 is first; a missing or invalid level is the default."""
 
     def case(target):
         levels = "priority_levels: 3 default_priority_level: 2"
@@ -179,7 +179,7 @@ POLICY = "dynamic_batching { default_queue_policy { %s } }"
 
 @rows("r4.2/max_queue_size-n")
 def test_a_queue_is_full(agree, scene):
-    """Who comes then is refused at once; who is executed does not wait."""
+    """Further requests are refused at once; a running one does not count."""
 
     def case(target):
         with scene(target, "full", POLICY % "max_queue_size: 2", size=1) as s:
@@ -199,7 +199,7 @@ def test_a_queue_is_full(agree, scene):
     "r4.2/no-override-allowed",
 )
 def test_who_waits_too_long_is_refused(agree, scene):
-    """While the instance is busy; a request may shorten that, where it is allowed."""
+    """A request may shorten the timeout of its queue, if the policy allows it."""
 
     def waiting(target, settings, *timeouts, early=()):
         with scene(target, "impatient", POLICY % settings) as s:
@@ -228,7 +228,7 @@ def test_who_waits_too_long_is_refused(agree, scene):
 
 @rows("r4.2/delay")
 def test_who_waits_too_long_goes_behind(agree, scene):
-    """Where the policy says so: it is executed when nobody else waits."""
+    """With the policy DELAY it is executed after all others."""
 
     def case(target):
         more = POLICY % (

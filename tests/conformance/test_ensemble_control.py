@@ -35,7 +35,7 @@ AROUND = ensemble(step("e", made="Y=M"), step("b", "X=M"))
 
 
 class Stage:
-    """A server of a case's own, the folder it reads, and what was seen of it."""
+    """A server of one case, its folder, and the observations so far."""
 
     def __init__(self, server: Any, folder: Path) -> None:
         self._server = server
@@ -68,7 +68,7 @@ class Stage:
         config: dict[str, Any] | None = None,
         files: dict[str, bytes] | None = None,
     ) -> None:
-        """Load a model; see what is answered, and what became of all."""
+        """Load a model; return the result and the states of all models."""
         answer = self._load(name, config, files)
         self.seen.append([f"load {name}", answer, *self._after()])
 
@@ -93,7 +93,7 @@ class Stage:
         return self._server._ask(self._server._server.stub.RepositoryModelLoad, request)
 
     def unload(self, name: str, dependents: bool = False) -> None:
-        """Unload a model; see what became of all."""
+        """Unload a model; return the states of all models."""
         if self._ours:
             self._server._server.unload(name, unload_dependents=dependents)
         else:
@@ -103,7 +103,7 @@ class Stage:
         self.seen.append([f"unload {name}", *self._after()])
 
     def _after(self) -> list[Any]:
-        """Return the index, and what each that serves makes of nothing."""
+        """Return the index, and the output of each ready model."""
         until(lambda: "LOADING" not in str(self._server.index()))
         index = self._server.index()
         names = sorted({row["name"] for row in index})
@@ -125,7 +125,7 @@ class Stage:
 
 @pytest.fixture
 def played(tmp_path_factory):
-    """Return what plays a case on a server of its own."""
+    """Return a function that runs a case on a server of its own."""
 
     def play(target, case):
         folder = tmp_path_factory.mktemp("ensembles")
@@ -202,7 +202,7 @@ def test_models_that_nobody_asked_for_go_with_it(agree, played):
 
 @pytest.mark.slow
 def test_a_load_looks_at_all_that_an_ensemble_is_made_of(agree, played):
-    """What is new of it is loaded anew, also where the ensemble is not new."""
+    """Changed composing models are reloaded, even if the ensemble has not changed."""
 
     def case(stage):
         stage.load("e")
@@ -268,7 +268,7 @@ FOLDER = {"file:1/none": b"", "file:about.txt": b"about"}
 
 @pytest.mark.slow
 def test_given_files_outlive_the_models_of_their_ensemble(agree, played):
-    """It comes back with its model, though its folder was given with the load."""
+    """It is loaded again with its model, though its files came with the load."""
 
     def case(stage):
         stage.load("e", OVERRIDE, FOLDER)
@@ -331,7 +331,7 @@ BROKEN = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_an_ensemble_that_is_broken(agree, played, name):
-    """Goes down where its models are to blame, else the old one serves on."""
+    """It is unloaded if its models are the cause, else the old one serves."""
 
     def case(stage):
         stage.load("e")

@@ -1,6 +1,6 @@
-"""Ensembles that are refused: what the caller is told, and what the log has.
+"""Refused ensembles: the error of the caller, and the reason in the log.
 
-The same configurations are held against blsnb's rules in `tests/model`.
+`tests/model` compares the same configurations with blsnb's rules.
 """
 
 import json
@@ -55,14 +55,14 @@ OFTEN = [each.row.replace("-", " ") for each in (*POLL, *KNOWN_BEFORE)]
 
 
 def cases():
-    """All refusals; where models run before they are refused, some take their time."""
+    """All refusals; some are slow because models run before them."""
     for name in NAMED:
         quick = name in ROWS or name in OFTEN
         yield pytest.param(name, marks=() if quick else pytest.mark.slow)
 
 
 def loaded(target, models, failing=()):
-    """What the load of the ensemble ``m`` says, that stands with its models."""
+    """Return the result of loading the ensemble ``m`` with its models."""
     try:
         for name, text in models.items():
             source = BOOM if name in failing else PLAIN
@@ -83,7 +83,7 @@ def loaded(target, models, failing=()):
 )
 @pytest.mark.parametrize("name", list(cases()), ids=list(NAMED))
 def test_refused(agree, beside, name):
-    """At the poll stage, before or after all models are tried, or when it is made."""
+    """At the poll stage, before or after the load of its models, or at creation."""
     refused = NAMED[name]
     agree(lambda target: loaded(beside(target), refused.models, refused.failing))
 
@@ -94,7 +94,7 @@ CASES = {name.replace("-", " "): case for name, case in DECOUPLED_OR_NOT.items()
 @rows("r2.3/ensemble-decoupled", "r2.2/ensemble_scheduling")
 @pytest.mark.parametrize("name", CASES)
 def test_its_configuration_is_filled_in(agree, beside, name):
-    """With whether it is decoupled, last."""
+    """Whether it is decoupled is written at its end."""
     _, text, models = CASES[name]
 
     def case(target):

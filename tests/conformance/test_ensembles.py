@@ -1,4 +1,4 @@
-"""Ensembles as they run: what the steps get, what the client gets."""
+"""Execution of ensembles: the inputs of steps and the outputs of clients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLAIN = {"plus": Written(ADD), "double": Written(DOUBLE)}
 
 @pytest.fixture
 def cast(beside):
-    """Return what writes ensembles to the server whose models are complete."""
+    """Return a function that writes ensembles to the server without completion."""
     return lambda target, *given: Cast(beside(target), *given)
 
 
@@ -41,7 +41,7 @@ def test_steps_get_the_fields_of_the_request(agree, cast):
 
 @rows("r4.4/response-carries-extra-parameters-sequence_id-sequence_start")
 def test_a_response_tells_of_its_sequence(agree, cast):
-    """Of any request, also one that is in no sequence; of none without outputs."""
+    """For every request with outputs, even without a sequence."""
 
     def case(target):
         models = {**PLAIN, "chain": CHAIN}
@@ -81,7 +81,7 @@ JOIN = Written(
     "r4.4/ensemble-outputs-without-data-at-the",
 )
 def test_what_nobody_wants_is_not_made(agree, cast):
-    """Which steps run follows from the outputs that are asked for."""
+    """The requested outputs decide which steps run."""
     wanted = ("", "A", "B", "C", "D", "A B", "B C", "C D", "D A", "A B C D")
 
     def case(target):
@@ -105,7 +105,7 @@ return reply(Y=x_of(request))
 
 @rows("r4.4/a-step-starts-when-all-its")
 def test_steps_that_need_nothing_of_each_other(agree, cast):
-    """Run side by side; one that nobody wants does not run."""
+    """They run in parallel; a step without a requested output does not run."""
 
     def case(target):
         models = {
@@ -181,7 +181,7 @@ def test_batches_are_converted(agree, cast, name):
 
 
 def test_an_ensemble_reshapes_its_own_tensors(agree, cast):
-    """Its inputs on their way in, its outputs on their way out."""
+    """Inputs are reshaped on receipt, outputs before they are sent."""
     shaped = (
         "{} {{ name: '{}' data_type: TYPE_FP32 dims: [{}] reshape {{ shape: [{}] }} }} "
     )
@@ -222,7 +222,7 @@ FAILS = {
     "r4.4/nested-ensembles-nest-the-prefix-in",
 )
 def test_a_step_that_fails(agree, cast):
-    """Fails all that it is part of, with its text and code; a model can ask it, too."""
+    """The ensemble fails with its text and code, for clients and for models."""
     calls = """
         asked = pb_utils.InferenceRequest(
             model_name=request.request_id(), inputs=request.inputs(),
@@ -258,7 +258,7 @@ def test_a_step_that_fails(agree, cast):
 
 @rows("r4.4/ensemble-input-outputs-validated-as-3")
 def test_what_the_ensemble_itself_refuses(agree, cast):
-    """Is refused as that of any model; and what a step refuses has a prefix."""
+    """Its text is that of any model; that of a step has a prefix."""
     narrow = Written(ADD, model(ins(dims="1"), outs()))
 
     def case(target):
@@ -330,7 +330,7 @@ def test_inputs_that_may_be_left_out(agree, cast):
     "r4.4/produced-tensor-whose-run-time-shape",
 )
 def test_what_a_step_makes_is_passed_on(agree, cast):
-    """Also too little, too much, or something else than it said."""
+    """Even missing, additional or contradicting outputs are forwarded."""
     makes = {
         "nothing": "return reply()",
         "more": "return reply(Y=x_of(request), Q=x_of(request))",

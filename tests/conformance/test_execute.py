@@ -1,4 +1,4 @@
-"""What becomes of the things that `execute` raises and returns."""
+"""Exceptions and return values of `execute`."""
 
 import re
 
@@ -10,7 +10,7 @@ from .targets import REPOSITORIES
 
 
 def ways_of(model: str) -> list[str]:
-    """Name the methods of a model that take requests, but not its hooks."""
+    """Return the methods of a model that receive requests, without hooks."""
     source = (REPOSITORIES / model / "1" / "model.py").read_text()
     found = re.findall(r"    (?:async )?def (\w+)\((?:self, )?requests", source)
     return [name for name in found if name not in ("execute", "error_of_code")]
@@ -83,7 +83,7 @@ def test_an_error_has_a_code_and_exactly_its_message(agree, how):
 @rows({"value_error": "17/exception", "too_few": "17/return-value"})
 @pytest.mark.parametrize("how", [*ways_of("failing_async"), "no_such_way"])
 def test_async_execute_ends_in_some_way(agree, how):
-    """A coroutine's exceptions and return values are told like those of a function."""
+    """Exceptions and values of a coroutine are handled like those of a function."""
     agree(
         lambda target: ask(target, "failing_async", HOW=texts(how)),
         # The frames of these two are those of concurrent.futures.
@@ -93,12 +93,12 @@ def test_async_execute_ends_in_some_way(agree, how):
 
 @rows("15.5/missing-execute")
 def test_a_class_without_execute_fails_at_each_request(agree):
-    """A model without `execute` loads, and each request says what is missing."""
+    """A model without `execute` loads, and each request reports the missing method."""
     agree(lambda target: [ask(target, "no_execute", HOW=texts("x")) for _ in "12"])
 
 
 def test_a_failed_request_leaves_the_model_usable(agree):
-    """After an exception the next request is answered."""
+    """After an exception the next request succeeds."""
 
     def case(target):
         return [

@@ -93,7 +93,7 @@ FUNCTIONS = {
 )
 @pytest.mark.parametrize("code", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_a_free_function(agree, code):
-    """Each function returns, or raises, what Triton's does."""
+    """Each function returns, or raises, the same as Triton's."""
     agree(lambda target: run(target, code))
 
 

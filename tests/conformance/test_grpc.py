@@ -24,7 +24,7 @@ def values(result: Any, name: str = "Y") -> list[Any]:
     return result.as_numpy(name).tolist()
 
 
-def seen(result: Any, error: Any) -> list[Any]:
+def callback_arguments(result: Any, error: Any) -> list[Any]:
     """Return the arguments of a callback."""
     if error is not None:
         return ["error", str(error)]
@@ -39,7 +39,9 @@ def stream(
 ) -> list[Any]:
     """Send requests on a stream, and wait for a number of responses."""
     replies: queue.Queue[list[Any]] = queue.Queue()
-    client.start_stream(lambda result, error: replies.put(seen(result, error)))
+    client.start_stream(
+        lambda result, error: replies.put(callback_arguments(result, error))
+    )
     for request in requests:
         client.async_stream_infer(**{"inputs": given(1), **request}, **options)
     answers = [replies.get(timeout=WAIT_S) for _ in range(expected)]
@@ -77,7 +79,7 @@ def test_requests_are_answered_by_callback(agree, beside):
                     lambda result, error, told=told: told.put((result, error)),
                 )
                 waiting.append(told)
-            return [seen(*told.get(timeout=WAIT_S)) for told in waiting]
+            return [callback_arguments(*told.get(timeout=WAIT_S)) for told in waiting]
 
     agree(case)
 
@@ -95,7 +97,7 @@ def test_coroutines_are_answered(agree, beside):
                     yield {"model_name": "net_same", "inputs": given(number)}
 
             async for result, error in client.stream_infer(requests()):
-                answers.append(seen(result, error))
+                answers.append(callback_arguments(result, error))
             return answers
 
     def case(target):

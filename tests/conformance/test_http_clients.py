@@ -187,7 +187,7 @@ def test_async_infer(agree: Agree, served: Served) -> None:
 def test_the_client_for_asyncio(agree: Agree, served: Served) -> None:
     """The same with coroutines."""
 
-    async def asked(end: End) -> list[Any]:
+    async def concurrent(end: End) -> list[Any]:
         address = f"127.0.0.1:{end.port}"
         async with aio_client_of.InferenceServerClient(address) as client:
             given = inputs(module=aio_client_of)
@@ -199,7 +199,7 @@ def test_the_client_for_asyncio(agree: Agree, served: Served) -> None:
             about = await client.get_server_metadata()
             return [*said, ready, await client.is_server_live(), about]
 
-    agree(lambda target: asyncio.run(asked(served(target).have("add"))))
+    agree(lambda target: asyncio.run(concurrent(served(target).have("add"))))
 
 
 def test_sequences(agree: Agree, served: Served) -> None:

@@ -141,7 +141,7 @@ def test_a_request_begins_and_ends(agree: Agree, served: Served, name: str) -> N
 def test_headers_after_the_last_chunk_are_passed_over(
     agree: Agree, served: Served
 ) -> None:
-    """The request is answered."""
+    """They are ignored, and the request succeeds."""
 
     def case(target: Target) -> Any:
         with Line(served(target).have("add")) as line:
@@ -270,7 +270,7 @@ def test_what_follows_a_body_that_is_longer_than_it_says(
 
 
 def test_requests_that_are_sent_ahead(agree: Agree, served: Served) -> None:
-    """They are answered in order."""
+    """Pipelined requests are answered in order."""
 
     def case(target: Target) -> Any:
         with Line(served(target).have("add")) as line:
@@ -356,12 +356,12 @@ ASKED: dict[str, Any] = {
 }
 
 
-def seen(path: Path) -> bool:
+def exists(path: Path) -> bool:
     """Wait until a file exists."""
     return until(path.exists)
 
 
-def asked(line: Line, model: str, kind: str) -> None:
+def infer(line: Line, model: str, kind: str) -> None:
     """Send a request on a connection."""
     body = json.dumps(ASKED[kind]).encode()
     head = f"POST /v2/models/{model}/{kind} HTTP/1.1\r\nContent-Length: {len(body)}"
@@ -390,8 +390,8 @@ def test_who_has_sent_all_that_it_will(agree: Agree, waiting: Any) -> None:
         name = "half"
         end = waiting(target, name)
         with Line(end) as line:
-            asked(line, name, "infer")
-            assert seen(end.repository / name / "begun")
+            infer(line, name, "infer")
+            assert exists(end.repository / name / "begun")
             line.socket.shutdown(socket.SHUT_WR)
             noticed = end.ask(Ask("/v2/health/live"))
             (end.repository / name / "go").touch()
@@ -414,12 +414,12 @@ def test_who_leaves_before_its_answer_cancels_nothing(
         name = f"left_{kind}"
         end = waiting(target, name)
         with Line(end) as line:
-            asked(line, name, kind)
-            assert seen(end.repository / name / "begun")
+            infer(line, name, kind)
+            assert exists(end.repository / name / "begun")
         noticed = [end.ask(Ask("/v2/health/live")) for _ in range(2)]
         (end.repository / name / "go").touch()
         ended = end.repository / name / "ended"
-        assert seen(ended)
+        assert exists(ended)
         return [noticed, ended.read_text()]
 
     agree(case)
@@ -431,10 +431,10 @@ def test_who_leaves_a_stream_cancels_it(agree: Agree, waiting: Any) -> None:
     def case(target: Target) -> Any:
         end = waiting(target, "streaming")
         with Line(end) as line:
-            asked(line, "streaming", "generate_stream")
+            infer(line, "streaming", "generate_stream")
             line._file.readline()
         ended = end.repository / "streaming" / "ended"
-        assert seen(ended)
+        assert exists(ended)
         return ended.read_text()
 
     agree(case)

@@ -1,4 +1,4 @@
-"""The generate extension over HTTP, beside the real server."""
+"""The generate extension over HTTP."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ X = np.arange(4, dtype=np.float32).tobytes()
 
 
 def given(called: str, **fields: Any) -> dict[str, Any]:
-    """Return an input of four numbers; a field that is None is left out."""
+    """Return an input of four numbers; a field with None is omitted."""
     found = {"name": called, "shape": [4], "datatype": "FP32", "data": [1, 2, 3, 4]}
     found |= fields
     return {key: value for key, value in found.items() if value is not None}

@@ -1,4 +1,4 @@
-"""In which order a model meets the inputs of its requests."""
+"""The order in which a model receives the inputs of its requests."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def control(kind):
 
 
 def state(name):
-    """Return a state that nobody writes."""
+    """Return a state that no output writes."""
     return (
         f'state {{ input_name: "{name}" output_name: "{name}_NEW" '
         "data_type: TYPE_INT32 dims: [ 1 ] }"
@@ -63,15 +63,15 @@ SEQUENCES = {
 
 
 def put(target, more=""):
-    """Write a model that tells the order, and load it anew."""
+    """Write a model that returns the order, and reload it."""
     inputs = "\n".join(map(INPUT.format, NAMES))
     target.unload("ordered")
     write(target, "ordered", CONFIG.format(inputs=inputs, more=more), SOURCE)
     assert target.load("ordered") is None
 
 
-def seen(target, names, **parameters):
-    """Return the order in which the model meets inputs that are sent in this one."""
+def received_order(target, names, **parameters):
+    """Return the received order of inputs that are sent in a given one."""
     inputs = [(name, tensor([[1]], "int32")) for name in names]
     answer = target.infer(Request("ordered", inputs, parameters=parameters))
     return decoded(answer.outputs["Y"])
@@ -82,7 +82,7 @@ def test_inputs_come_in_the_order_of_a_hash_table(agree, beside):
 
     def case(target):
         put(beside(target))
-        return [seen(beside(target), order) for order in ORDERS]
+        return [received_order(beside(target), order) for order in ORDERS]
 
     agree(case)
 
@@ -109,7 +109,9 @@ def test_what_a_sequence_adds_is_among_them(agree, beside, what):
     def case(target):
         put(beside(target), f"sequence_batching {{ {SEQUENCES[what]} }}")
         return [
-            seen(beside(target), order, sequence_id=number, sequence_start=True)
+            received_order(
+                beside(target), order, sequence_id=number, sequence_start=True
+            )
             for number, order in enumerate(("A", "AB", "BA", NAMES[:10]), start=1)
         ]
 

@@ -1,4 +1,4 @@
-"""A model that serves: other instances, other versions, and what stays as it was."""
+"""Changes of a ready model: instances, versions, and what they leave unchanged."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TritonPythonModel:
 
 
 class Told:
-    """A model in a repository, whose instances tell of their lives."""
+    """A model in a repository whose instances log their hooks."""
 
     def __init__(self, folder):
         self.folder = folder / "models" / "m"
@@ -53,14 +53,14 @@ class Told:
         self.folder.mkdir(parents=True)
 
     def version(self, number, answer):
-        """Write a version that answers with a number."""
+        """Write a version that returns a number."""
         path = self.folder / str(number) / "model.py"
         path.parent.mkdir(exist_ok=True)
         path.write_text(TELLING.format(notes=self.notes, answer=answer))
         make_newest(path)
 
     def config(self, more="", groups=()):
-        """Write the configuration, with instance groups of so many instances."""
+        """Write the configuration, with instance groups of given sizes."""
         said = [f"{{ {group} }}" for group in groups]
         more += f" instance_group [ {', '.join(said)} ]" if said else ""
         path = self.folder / "config.pbtxt"
@@ -73,14 +73,14 @@ class Told:
         mark.touch() if fails else mark.unlink()
 
     def seen(self, hook=""):
-        """Return what was told of a hook since, or of all; then forget it."""
+        """Return the new log entries of a hook, or of all; then clear them."""
         path = self.notes / "seen"
         lines = path.read_text().splitlines() if path.exists() else []
         path.unlink(missing_ok=True)
         return sorted(line for line in lines if hook in line)
 
     def settle(self, server):
-        """Load until nothing is new: what Python compiles makes a folder newer."""
+        """Load until nothing is new: compiled Python files make a folder newer."""
         said = [server.load("m"), server.load("m")]
         copies = sum("initialize" in line for line in self.told())
         # All but those that serve now are finalized, in the background.
@@ -89,14 +89,14 @@ class Told:
         return said
 
     def look(self, server, asked):
-        """Load, and return what became of the model; it is asked so often then."""
+        """Load; return the state of the model and the results of some requests."""
         seen = [server.load("m"), self.seen(), server.index(), server.infer("m")]
         # Triton counts a little later.
         until(lambda: server.counted("m")[0] == asked)
         return [*seen, server.counted("m")]
 
     def told(self):
-        """Return what was told since, and remember it."""
+        """Return the new log entries, and keep them."""
         path = self.notes / "seen"
         return path.read_text().splitlines() if path.exists() else []
 
@@ -119,9 +119,9 @@ CASES = [
 @pytest.mark.parametrize("steps", CASES)
 @rows("r1.4/reload-while-serving")
 def test_instances_come_and_go(agree, folders, steps):
-    """One at a time is made, under its own name; the others serve on, and count on.
+    """Instances are created under their own names; the others keep their state.
 
-    What is made later gets the configuration of the first ones.
+    Later instances receive the configuration of the first ones.
     """
 
     def case(target):
@@ -142,7 +142,7 @@ def test_instances_come_and_go(agree, folders, steps):
 
 
 def rising(groups):
-    """Yield groups on the way to these, each with one instance more."""
+    """Yield groups that grow by one instance up to the given ones."""
     if groups == ["count: 3"]:
         yield ["count: 2"]
     yield groups
@@ -150,7 +150,7 @@ def rising(groups):
 
 @pytest.mark.slow
 def test_an_instance_that_fails_changes_nothing(agree, folders):
-    """What serves goes on, and the index says why it is not more; it is tried again."""
+    """The index has the reason, and the next load tries again."""
 
     def case(target):
         model = Told(folder := folders())
@@ -177,7 +177,7 @@ ONLY_2 = "version_policy { specific { versions: [ 2 ] } }"
 @pytest.mark.slow
 @rows("r1.4/change-in-one-version-of-an", "r1.3/poll-repository-poll-secs-default-15")
 def test_only_what_changed_is_loaded_anew(agree, folders):
-    """A version, all of them for a file that they share, none for another policy."""
+    """One version, all for a shared file, none for another version policy."""
 
     def case(target):
         model = Told(folder := folders())
@@ -224,7 +224,7 @@ def test_only_what_changed_is_loaded_anew(agree, folders):
 
 @pytest.mark.slow
 def test_an_override_of_instances_alone_loads_nothing_anew(agree, folders):
-    """It is judged by what it says, as a changed file is."""
+    """It is compared by its contents, as a changed file is."""
 
     def case(target):
         model = Told(folder := folders())

@@ -1,4 +1,4 @@
-"""Instances: what each has of its own, who is idle, and what a reload does to them."""
+"""Instances: their own state, their choice, and a reload."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -27,7 +27,7 @@ GROUPS = "instance_group [ { kind: KIND_CPU count: 2 }, { kind: KIND_MODEL } ]"
     "r4.1/kind_model-model_instance_kind-model-otherwise-like-cpu",
 )
 def test_every_instance_is_a_model_of_its_own(agree, scene):
-    """With a name, a kind, and globals; any that is idle takes the next request."""
+    """It has a name, a kind and globals; any idle one takes the next request."""
 
     def case(target):
         with scene(target, "several", GROUPS, source=TELLING) as s:

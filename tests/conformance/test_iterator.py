@@ -1,4 +1,4 @@
-"""The responses of a decoupled BLS request, and calls that wait for nobody."""
+"""Responses of a decoupled BLS request, and calls without waiting."""
 
 import textwrap
 
@@ -209,7 +209,7 @@ PROTOCOL = {
 )
 @pytest.mark.parametrize("code", PROTOCOL.values(), ids=PROTOCOL)
 def test_an_iterator_as_an_object(agree, code):
-    """It is read, resumed and read again as Triton's."""
+    """It can be read, resumed and read again like Triton's."""
     agree(
         lambda target: run(
             target, SETUP + textwrap.dedent(code), "script", "script_decoupled"
@@ -219,7 +219,7 @@ def test_an_iterator_as_an_object(agree, code):
 
 @rows("6/exec-decoupled-true-returns")
 def test_the_call_returns_with_the_first_response(agree):
-    """Later ones come while the caller does something else."""
+    """Later ones arrive while the caller continues."""
     code = """
 import os, tempfile, time
 held = tempfile.mkdtemp()
@@ -244,7 +244,7 @@ see(first, int(last.output_tensors()[0].as_numpy()[0]) > returned)
 
 @rows("6/dropping-it-early")
 def test_a_caller_may_leave_a_stream_that_never_ends(agree):
-    """Only who reads on waits for ever; this caller answers."""
+    """Only reading further would wait indefinitely; this caller responds."""
     # Not in `repl`, which could not be unloaded any more.
     code = """
     i = bls('request.get_response_sender().send(answer("a"))').exec(decoupled=True)
@@ -397,7 +397,7 @@ ASYNC = {
 @rows({"its class": "4.2/async_exec-decoupled-false"})
 @pytest.mark.parametrize("code", ASYNC.values(), ids=ASYNC)
 def test_async_exec(agree, code):
-    """It needs a running loop and gives a future of what `exec` would return."""
+    """It needs a running loop and returns a future of the result of `exec`."""
     agree(
         lambda target: run(
             target, SETUP + textwrap.dedent(code), "script", "script_decoupled"
@@ -412,7 +412,7 @@ SELF_CALL = (
 
 
 def test_a_model_that_calls_itself(agree):
-    """With its only instance busy, Triton waits for ever; blsnb says so at once."""
+    """With one instance Triton waits indefinitely; blsnb reports it at once."""
 
     def case(target):
         target.load("calls_itself")
@@ -422,5 +422,5 @@ def test_a_model_that_calls_itself(agree):
 
 
 def test_a_model_with_two_instances_may_call_itself(agree):
-    """The second instance answers the first."""
+    """The second instance serves the first."""
     agree(lambda target: ask(target, "calls_itself_twice"))

@@ -1,4 +1,4 @@
-"""A whole session is judged once, from what all its processes saw."""
+"""A whole session is judged once, from the results of all its processes."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ CHOSEN = {f"tests/conformance/{each}" for each in covering_tests()}
 
 @pytest.fixture
 def ledger() -> Ledger:
-    """A session in which every row agreed beside the running server."""
+    """A session in which every row agreed with the running server."""
     agreed = {row: {"case"} for row in ROWS}
     return Ledger(agreed=agreed, live=set(ROWS), chosen=set(CHOSEN))
 
 
 def found(ledger: Ledger) -> list[str]:
-    """What is wrong with a session beside a real server."""
+    """Return the faults of a session with a real server."""
     return list(verdicts(ledger, beside_triton=True))
 
 
 def test_a_session_in_which_all_agreed_is_right(ledger: Ledger) -> None:
-    """Nothing is said of it."""
+    """There are no faults."""
     assert is_whole(ledger)
     assert [] == found(ledger)
 

@@ -1,4 +1,4 @@
-"""Summaries of latencies on the metrics page of a server that is told so."""
+"""Summaries of latencies on the metrics page."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ SETTINGS = {
 }
 
 
-def told(page):
-    """Return the lines of a page about latencies; of a duration only that it is one."""
+def latency_lines(page):
+    """Return the lines of a page on latencies, with durations replaced."""
     lines = page.splitlines()
     about = ("nv_inference", "nv_cache_hit_", "nv_cache_miss_")
     found = [line for line in lines if line.startswith(about) and "_count{" not in line]
@@ -30,8 +30,8 @@ def told(page):
     return sorted(found + [line for line in lines if "_count{" in line])
 
 
-def settled(server, asked):
-    """Return the page once the server has counted so many requests."""
+def settled_page(server, asked):
+    """Return the page once the server has counted a number of requests."""
     line = f'nv_inference_request_success{{model="asked",version="1"}} {asked}\n'
     until(lambda: line in server.metrics())
     return server.metrics()
@@ -60,8 +60,8 @@ def test_latencies_are_summed_up(agree, folders, metrics):
                 server.load(name)
             for name in ("asked", "asked", "asked", "cached", "cached", "fails"):
                 server.infer(name)
-            page = settled(server, 3)
-        return [heads(page), told(page)]
+            page = settled_page(server, 3)
+        return [heads(page), latency_lines(page)]
 
     agree(case)
 

@@ -1,4 +1,4 @@
-"""From a folder to a ready model: what is there, what is told, what goes wrong."""
+"""From a folder to a ready model: loads, their errors, and visible names."""
 
 import json
 
@@ -49,7 +49,7 @@ PYTHON_SPEAKS = {
 )
 @pytest.mark.parametrize("model", BROKEN)
 def test_a_load_fails_with_its_reason(agree, model):
-    """A model that cannot be made ready says why, and then counts as unavailable."""
+    """A model that cannot be loaded has a reason, and is unavailable."""
 
     def case(target):
         failure = target.load(model)
@@ -59,7 +59,7 @@ def test_a_load_fails_with_its_reason(agree, model):
 
 
 def test_a_failed_load_harms_no_other_model(agree):
-    """Models that are ready answer after another one failed to load."""
+    """Ready models serve after the failed load of another one."""
 
     def case(target):
         before = run(target, "see(1)")
@@ -105,7 +105,7 @@ def test_initialize_gets_seven_texts(agree):
 
 @rows("1/names")
 def test_names_at_import_time(agree):
-    """While model.py is imported only the pure-Python names are there."""
+    """While model.py is imported, only the pure-Python names exist."""
     agree(lambda target: run(target, "see(names_at_import)"))
 
 
@@ -144,7 +144,7 @@ NAMES = {
 )
 @pytest.mark.parametrize("code", NAMES.values(), ids=NAMES)
 def test_names_at_run_time(agree, code):
-    """Inside a hook all names of the backend are there, with Triton's values."""
+    """In a hook all names of the backend exist, with Triton's values."""
     agree(lambda target: run(target, code))
 
 
@@ -159,7 +159,7 @@ def test_the_embedded_module_is_whole_at_import_time(agree):
 
 
 def test_names_of_the_embedded_module(agree):
-    """Two that only Triton's own code uses are not there."""
+    """Two names of Triton's internal code do not exist."""
 
     def theirs_alone(known, seen):
         lists = [json.loads(each[0]["outputs"][0][3][0]) for each in (known, seen)]
@@ -174,7 +174,7 @@ def test_names_of_the_embedded_module(agree):
 
 
 def test_a_model_that_declares_itself_is_checked_like_any_other(agree):
-    """What `auto_complete_config` declared is what requests are held against."""
+    """Requests are validated against the result of `auto_complete_config`."""
 
     def case(target):
         good = ask(target, "completed", X=tensor([[1, 2]]))
@@ -226,7 +226,7 @@ def test_a_models_file_may_have_another_name(agree):
 
 
 def only_ours(known, seen):
-    """Assert that both answered, and not the same."""
+    """Assert that both succeeded with different results."""
     assert 1 == len(known) == len(seen)
 
 

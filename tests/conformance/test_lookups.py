@@ -1,4 +1,4 @@
-"""Exceptions that are no `Exception`, wherever model code runs, beside Triton."""
+"""Exceptions outside of `Exception`, wherever model code runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CASES = [
 
 @pytest.mark.parametrize(("place", "error"), CASES)
 def test_what_a_model_raises_anywhere_is_its_own_error(agree, place, error):
-    """A look-up that raises finds nothing; all else fails the load or the request."""
+    """A hook whose look-up raises is missing; others fail the load or request."""
 
     def case(target):
         write(target, "raising", CONFIG, raising(place, error))

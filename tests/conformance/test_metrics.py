@@ -1,4 +1,4 @@
-"""Metrics of a model's own: what may be counted, what is refused, what is shown."""
+"""A model's own metrics: valid values, refusals, and the metrics page."""
 
 import time
 
@@ -175,7 +175,7 @@ def shown(target, word):
 
 
 def test_metrics_are_shown_while_their_family_lives(agree):
-    """The metrics page has them in Prometheus' text format, then no more."""
+    """The metrics page has them in Prometheus' text format while the family exists."""
 
     def case(target):
         run(target, SHOWN)

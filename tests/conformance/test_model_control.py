@@ -1,4 +1,4 @@
-"""A model that loads, unloads and asks for other models."""
+"""Models that load, unload and query other models."""
 
 import pytest
 
@@ -30,7 +30,7 @@ BARE = json.dumps({"backend": "python"})
 
 
 def changing(target, code, *models):
-    """Run text that may change what serves."""
+    """Run text that may load and unload models."""
     try:
         return run(target, f"{SETUP}\nif True:\n    {code.strip()}\n", *models)
     finally:
@@ -148,7 +148,7 @@ def test_unloading_forgets_given_files(agree):
 )
 @pytest.mark.parametrize("code", DONE.values(), ids=DONE)
 def test_models_come_and_go(agree, code):
-    """Loading waits until a model serves; unloading takes it away at once."""
+    """A load returns when the model is ready; an unload takes effect at once."""
     agree(lambda target: changing(target, code, "add"))
 
 

@@ -54,10 +54,10 @@ def mutated(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def failures(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What the cases say of a copy of blsnb in which each text has one wrong letter.
+    """Failures of the cases on a copy of blsnb with one wrong letter in each text.
 
-    They are held against the recorded answers. Each failure shows what it saw, so
-    that one run tells of every text by itself.
+    The cases use the recorded answers. Each failure contains its text, so that one run
+    covers all of them.
     """
     folder = tmp_path_factory.mktemp("mutated")
     package = folder / "blsnb"
@@ -86,7 +86,7 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.timeout(360)
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_wrong_letter_is_caught(failures, text):
-    """A case fails, and shows the wrong text beside the right one."""
+    """A case fails, and shows the wrong text and the right one."""
     lines = [line for line in failures.splitlines() if mutated(text) in line]
 
     assert [] != lines

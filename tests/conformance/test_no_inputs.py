@@ -110,7 +110,7 @@ def test_a_model_that_does_not_batch_executes(agree, beside):
 
 
 def test_such_requests_fail_with_each_other_only(agree, beside):
-    """All with the id of the first one; those that have an input leave apart."""
+    """All errors have the id of the first; requests with inputs are a batch."""
 
     def case(target):
         target = beside(target)
@@ -140,7 +140,7 @@ def test_an_ensemble_says_whose_step_failed(agree, beside):
 
 
 def test_a_model_that_calls_it_is_told(agree, beside):
-    """Over BLS it is an error as any other."""
+    """Over BLS it is an ordinary error."""
 
     def case(target):
         target = beside(target)

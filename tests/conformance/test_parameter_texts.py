@@ -34,7 +34,7 @@ TEXTS = [
 ]
 
 
-def told(target, values):
+def printed(target, values):
     """Return the texts of parameters, one request for each."""
     target.load("repl")
     found = []
@@ -54,12 +54,12 @@ def told(target, values):
 @pytest.mark.parametrize("kind", NUMBERS)
 def test_numbers_have_triton_s_digits(agree, beside, kind):
     """Up to 21 digits before the point and 6 zeros after it there is no exponent."""
-    agree(lambda target: told(beside(target), NUMBERS[kind]))
+    agree(lambda target: printed(beside(target), NUMBERS[kind]))
 
 
 def test_texts_have_triton_s_escapes(agree, beside):
     """Control characters alone are escaped, with large letters."""
-    agree(lambda target: told(beside(target), TEXTS))
+    agree(lambda target: printed(beside(target), TEXTS))
 
 
 TOLD = """see(request.request_id(), request.correlation_id(), request.parameters())"""
@@ -106,7 +106,7 @@ NAMES = {
 
 
 def over_http(target, served, path, body):
-    """Return what the model `repl` answers a body, each parameter once."""
+    """Return the model `repl`'s result for a body, each parameter once."""
     [status, _, said] = served(target).have("repl").ask(Ask(path, body))
     found = said.get("OUT") or [each["data"][0] for each in said.get("outputs", [])]
     return [status, said.get("error"), found and again(found)]
@@ -121,7 +121,7 @@ def again(found):
 
 @pytest.mark.parametrize("what", NAMES)
 def test_a_text_in_json_ends_at_its_first_nul(agree, served, what):
-    """A name is then looked up anew, and may not be there."""
+    """The shortened name is looked up again, and may be unknown."""
     given = {"name": "CODE", "datatype": "BYTES", "shape": [1], "data": [TOLD]}
     body = {"inputs": [given], "outputs": [{"name": "OUT"}], **NAMES[what]}
     agree(lambda target: over_http(target, served, "/v2/models/repl/infer", body))
@@ -144,7 +144,7 @@ def test_a_name_in_a_prompt_ends_at_its_first_nul(agree, served, what):
 
 
 def test_an_input_that_only_begins_as_one_is_none(agree, served):
-    """It is known what it should be."""
+    """Its expected type is reported."""
     path = "/v2/models/repl/generate"
     agree(lambda target: over_http(target, served, path, {"CODE\0": TOLD}))
 
@@ -154,7 +154,7 @@ def test_a_number_that_is_not_told_as_python_tells_it_is_the_same(agree, beside)
     numbers = [1e23, 8.41e21, 2.5146486499067597, -385.35776437497304, 3.5e-310]
 
     def case(target):
-        read = [json.loads(text)["a"] for text in told(beside(target), numbers)]
+        read = [json.loads(text)["a"] for text in printed(beside(target), numbers)]
         return [struct.pack("<d", number).hex() for number in read]
 
     agree(case)

@@ -1,4 +1,4 @@
-"""Where tensors are, as far as a server without a GPU can tell."""
+"""Devices of tensors on a server without a GPU."""
 
 import pytest
 
@@ -36,7 +36,7 @@ PLACES = {
 
 @pytest.mark.parametrize("made", PLACES.values(), ids=PLACES)
 def test_without_a_gpu_every_tensor_is_on_the_host(agree, made):
-    """And says so, to a model and to DLPack."""
+    """Models and DLPack see the host."""
     code = f"""
     INT8 = pb_utils.Tensor("INT8", np.ones((1, 1), dtype=np.int8))
     CPU = pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU)

@@ -1,4 +1,4 @@
-"""Rates are limited: which model executes next, and what does not load."""
+"""Rate limits: the order of executions, and refused loads."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CONFIG = 'backend: "python" output { name: "Y" data_type: TYPE_INT32 dims: [ 1 ]
 
 
 def group(*needs: str, priority: int = 0, count: int = 1) -> str:
-    """Return an instance group; what it needs is written ``R:1``, or ``device R:1``."""
+    """Return an instance group with resources such as ``R:1`` or ``device R:1``."""
     resources = ""
     for text in needs:
         name, _, number = text.removeprefix("device ").partition(":")
@@ -58,7 +58,7 @@ def folder(tmp_path_factory):
 
 @contextlib.contextmanager
 def running(target, place, models, resources):
-    """Run a server with models, and tell how each load went."""
+    """Run a server with models, and return the result of each load."""
     for name, text in models.items():
         (place / "models" / name / "1").mkdir(parents=True)
         (place / "models" / name / "1" / "model.py").write_text(SOURCE)
@@ -77,9 +77,9 @@ def waiting(server):
 
 
 def played(server, place, order):
-    """Ask one model after another while the first executes; return what happened.
+    """Send requests to models while the first executes; return the events.
 
-    All that begins before the first has ended comes before the mark.
+    All that begins before the first has ended is before the mark.
     """
     events, go = place / "events", place / "go"
     with ThreadPoolExecutor(len(order)) as pool:
@@ -181,7 +181,7 @@ REFUSED = {
 @pytest.mark.timeout(120)  # The real server loads eleven models, one by one.
 @pytest.mark.parametrize(("models", "resources"), REFUSED.values(), ids=REFUSED)
 def test_what_could_never_execute_does_not_load(agree, folder, models, resources):
-    """In the words of the real server; what was refused leaves nothing."""
+    """The text is the real server's; a refused model leaves nothing."""
 
     def case(target):
         with running(target, folder(), models, resources) as (_, answers):

@@ -1,4 +1,4 @@
-"""What the real server says counts; what a busy machine made of it does not."""
+"""The reference is the real server, without the effects of a busy machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .reference import RECORD, TRIES, Golden, Reference
 
 @pytest.fixture
 def reference(monkeypatch: pytest.MonkeyPatch) -> Reference:
-    """A server that has once said ``right`` to the case ``known``."""
+    """A server that once returned ``right`` for the case ``known``."""
     monkeypatch.delenv(RECORD, raising=False)
     golden = Golden({"module": {"python": "3.11", "answers": {"known": "right"}}})
     server: Any = SimpleNamespace(surviving=lambda work: work())
@@ -23,7 +23,7 @@ def reference(monkeypatch: pytest.MonkeyPatch) -> Reference:
 
 
 def case_of(answers: Iterator[Any]) -> Callable[[object], Any]:
-    """Return a case that is answered so, one time after another."""
+    """Return a case with a given sequence of results."""
 
     def case(_: object) -> Any:
         answer = next(answers)
@@ -36,7 +36,7 @@ def case_of(answers: Iterator[Any]) -> Callable[[object], Any]:
 
 @pytest.mark.parametrize("spoiled", ["late", TimeoutError()])
 def test_what_was_spoiled_is_asked_again(reference: Reference, spoiled: Any) -> None:
-    """Here twice; and no more once it says what it said before."""
+    """Two results differ here; the one that equals the record ends the repetition."""
     answers = iter([spoiled, spoiled, "right", "never"])
 
     assert "right" == reference.live("module", "known", case_of(answers))
@@ -54,7 +54,7 @@ def test_what_it_says_every_time_is_what_it_says(reference: Reference) -> None:
 def test_of_a_server_that_dies_each_time_the_record_counts(
     reference: Reference,
 ) -> None:
-    """It is not asked again, and nobody says that it answered."""
+    """The case does not run again, and does not count as confirmed."""
     answers = iter([ServerDiedError("often"), "never"])
 
     assert "right" == reference.live("module", "known", case_of(answers))
@@ -72,7 +72,7 @@ def test_an_error_that_stays_is_told(reference: Reference) -> None:
 
 
 def test_a_case_without_a_record_is_asked_once(reference: Reference) -> None:
-    """There is nothing to hold it against; nor is it asked for a second test."""
+    """There is no record to compare with, also for a second test."""
     answers = iter(["new", "never"])
 
     for _ in range(2):

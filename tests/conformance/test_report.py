@@ -1,4 +1,4 @@
-"""Who stands behind the conformance tests is said before the first of them runs."""
+"""The first line of a test run names the reference of the conformance tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .reference import RECORD, REQUIRE
 
 @pytest.fixture
 def header(request, monkeypatch):
-    """Asks every plugin, as pytest does."""
+    """Return the report headers of all plugins."""
     for name in (RECORD, REQUIRE, HIDE):
         monkeypatch.delenv(name, raising=False)
 

@@ -1,4 +1,4 @@
-"""Repositories on disk: rivals, folders' names, control modes, what the index says."""
+"""Repositories on disk: duplicate names, folder names, control modes, the index."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TritonPythonModel:
     "r1.4/unload",
 )
 def test_a_name_in_two_repositories(agree, disks):
-    """Is served from neither, until one is gone; what serves already goes on."""
+    """Neither is loaded until one is removed; a loaded model continues to serve."""
 
     def case(target):
         disk = disks()
@@ -92,7 +92,7 @@ POLICY = f"{CONFIG} version_policy {{ specific {{ versions: [ 2, 1, 7 ] }} }}"
     "r1.6/poll-stage-text-parse-normalize-structural",
 )
 def test_folders_and_what_they_stand_for(agree, disks):
-    """Names of versions, models without any, files, links, what is no model."""
+    """Names of versions, empty models, files, links, and other folders."""
 
     def case(target):
         disk = disks()
@@ -135,7 +135,7 @@ def test_folders_and_what_they_stand_for(agree, disks):
 
 @rows("r1.4/name-checks-newer-source-only")
 def test_a_name_that_is_a_path(agree, disks):
-    """Leads out of the repository there; newer releases refuse it, as blsnb does."""
+    """It leaves the repository on this release; newer releases and blsnb refuse it."""
 
     def case(target):
         disk = disks()
@@ -168,7 +168,7 @@ LISTED = f"{CONFIG} version_policy {{ specific {{ versions: [ 1, 3 ] }} }}"
     "r3.2/explicit-version-exists-not-ready",
 )
 def test_versions_come_and_go(agree, disks):
-    """A new one takes over; a broken one keeps the others out; a policy changes."""
+    """A new version is loaded; a broken one prevents the others; a policy changes."""
 
     def case(target):
         disk = disks()
@@ -203,7 +203,7 @@ def test_versions_come_and_go(agree, disks):
     "r1.6/create-stage-auto-complete-i-o",
 )
 def test_a_broken_version_takes_the_others_along(agree, disks):
-    """The index tells which one it was; one that was not to be loaded has no row."""
+    """The index names it; a version outside of the policy has no row."""
 
     def case(target):
         disk = disks()
@@ -227,7 +227,7 @@ def test_a_broken_version_takes_the_others_along(agree, disks):
     "r1.6/create-stage-auto-complete-i-o",
 )
 def test_a_reload_that_fails_loses_nothing(agree, disks):
-    """What serves goes on, and each answer tells its stage; then it is unloaded."""
+    """The old model continues to serve, and each error names its stage."""
 
     def case(target):
         disk = disks()
@@ -260,7 +260,7 @@ def test_a_reload_that_fails_loses_nothing(agree, disks):
     "r1.4/model-directory-removed-then-load",
 )
 def test_a_model_whose_folder_is_gone(agree, disks):
-    """Serves until it is unloaded, but is in no index."""
+    """It serves until it is unloaded, but is not in the index."""
 
     def case(target):
         disk = disks()
@@ -279,7 +279,7 @@ def test_a_model_whose_folder_is_gone(agree, disks):
     "r1.3/poll-repository-poll-secs-default-15",
 )
 def test_polling_follows_the_folders(agree, disks):
-    """Added, changed, broken, mended, gone; nobody may load or unload."""
+    """Added, changed, broken, fixed, removed; explicit loads are refused."""
 
     def case(target):
         disk = disks()

@@ -1,4 +1,4 @@
-"""Requests that come back: a model that takes several executions for its answer."""
+"""Rescheduled requests: several executions for one response."""
 
 import time
 
@@ -32,8 +32,8 @@ def model_of(*, again=True, decoupled=False):
     return f"script{'_again' * again}{'_decoupled' * decoupled}"
 
 
-def asked(target, code, *, model="script_again", deadline_s=10.0, **given):
-    """Answers to one request whose text begins with what `RUNS` makes of it."""
+def responses_to(target, code, *, model="script_again", deadline_s=10.0, **given):
+    """Return the responses to one request; its text follows that of `RUNS`."""
     target.load(model)
     target.stream(script(CLEAR + "returned = None", model))
     request = script(RUNS + code, model, id="one", deadline_s=deadline_s, told=True)
@@ -110,8 +110,8 @@ returned = [None if again else show()]
 @rows("21/non-decoupled-list-element-must-be")
 @pytest.mark.parametrize("code", COMES_BACK.values(), ids=COMES_BACK)
 def test_a_request_comes_back(agree, code):
-    """As long as the model says so; the START flag is there only the first time."""
-    agree(lambda target: asked(target, code))
+    """It is rescheduled while the model wants; only the first execution has START."""
+    agree(lambda target: responses_to(target, code))
 
 
 ANSWERED = {
@@ -131,9 +131,9 @@ ANSWERED = {
 @pytest.mark.parametrize("again", [True, False], ids=["iterative", "not"])
 @pytest.mark.parametrize("code", ANSWERED.values(), ids=ANSWERED)
 def test_what_comes_back_has_no_answer_yet(agree, code, again):
-    """Its element of the list must be None; else all requests fail, for good."""
+    """Its element of the list must be None; otherwise all requests fail."""
     code = f"request.set_release_flags(2); {code}"
-    agree(lambda target: asked(target, code, model=model_of(again=again)))
+    agree(lambda target: responses_to(target, code, model=model_of(again=again)))
 
 
 TAKEN_BACK = {
@@ -145,9 +145,9 @@ TAKEN_BACK = {
 
 @pytest.mark.parametrize("code", TAKEN_BACK.values(), ids=TAKEN_BACK)
 def test_the_last_word_counts(agree, code):
-    """A model that changes its mind before it returns gives its answer."""
+    """A model that clears the flag before it returns sends its response."""
     code = f"request.set_release_flags(2); {code}; returned = [show()]"
-    agree(lambda target: asked(target, code))
+    agree(lambda target: responses_to(target, code))
 
 
 RAISED = {
@@ -165,13 +165,13 @@ returned = [None] if again else [show()]
 @pytest.mark.parametrize("decoupled", [False, True], ids=["plain", "decoupled"])
 @pytest.mark.parametrize("code", RAISED.values(), ids=RAISED)
 def test_an_exception_ends_it(agree, code, decoupled):
-    """A request whose execute raised does not come back; the next one is served."""
+    """A request whose execute raised is not rescheduled; the next one succeeds."""
     code = code.replace("returned = [None]", "returned = None") if decoupled else code
 
     def case(target):
         model = model_of(decoupled=decoupled)
-        ended = asked(target, code, model=model)
-        return [ended, asked(target, "sender.send(show(), FINAL)", model=model)]
+        ended = responses_to(target, code, model=model)
+        return [ended, responses_to(target, "sender.send(show(), FINAL)", model=model)]
 
     agree(case)
 
@@ -219,7 +219,7 @@ else:
 @pytest.mark.parametrize("code", STREAMS.values(), ids=STREAMS)
 def test_a_stream_goes_on_when_its_request_comes_back(agree, code):
     """A decoupled model may send at every execution; the final flag ends it."""
-    agree(lambda target: asked(target, code, model="script_again_decoupled"))
+    agree(lambda target: responses_to(target, code, model="script_again_decoupled"))
 
 
 UNANSWERED = (
@@ -240,7 +240,7 @@ returned = main()
 """
 
     def case(target):
-        return asked(
+        return responses_to(
             target, code, model="script_again_decoupled", deadline_s=forever_s(target)
         )
 
@@ -266,22 +266,22 @@ returned = main()
 @rows("21/model-not-configured-for-it")
 @pytest.mark.parametrize("code", CANNOT.values(), ids=CANNOT)
 def test_a_request_cannot_come_back(agree, code):
-    """Where no iterative sequence is configured it is dropped, without an answer."""
+    """Without iterative sequences it is dropped without a response."""
 
     def case(target):
-        return asked(target, code, model="script", deadline_s=forever_s(target))
+        return responses_to(target, code, model="script", deadline_s=forever_s(target))
 
     agree(case, deviates=NOT_CONFIGURED, ours=would_hang)
 
 
 @rows("21/model-not-configured-for-it")
 def test_a_stream_cannot_come_back(agree):
-    """What was sent before is there; the final flag never comes."""
+    """Earlier responses arrive; the final flag never does."""
     # By then the client waits; and the scope of the text is a circle of references.
     code = 'sender.send(answer("x")); pause(0.05); request.set_release_flags(2)'
 
     def case(target):
-        return asked(
+        return responses_to(
             target, code, model="script_decoupled", deadline_s=forever_s(target)
         )
 
@@ -291,7 +291,7 @@ def test_a_stream_cannot_come_back(agree):
 @rows("21/model-not-configured-for-it")
 @pytest.mark.parametrize("decoupled", [False, True], ids=["plain", "decoupled"])
 def test_a_sender_answers_what_cannot_come_back(agree, decoupled):
-    """The flag takes nothing away from who still holds the request."""
+    """The owner of the sender can still respond."""
     code = """
 def later():
     pause(0.05)
@@ -300,16 +300,19 @@ threading.Thread(target=later).start()
 request.set_release_flags(2)
 """
     model = model_of(again=False, decoupled=decoupled)
-    agree(lambda target: asked(target, code, model=model))
+    agree(lambda target: responses_to(target, code, model=model))
 
 
 @rows("21/model-not-configured-for-it")
 def test_without_the_bit_alone_nothing_changes(agree):
-    """A response that comes with other bits than RESCHEDULE alone is the answer."""
+    """Other bits beside RESCHEDULE make it an ordinary response."""
     code = "request.set_release_flags({}); returned = [show()]"
 
     def case(target):
-        return [asked(target, code.format(bits), model="script") for bits in (0, 3, 4)]
+        return [
+            responses_to(target, code.format(bits), model="script")
+            for bits in (0, 3, 4)
+        ]
 
     agree(case)
 
@@ -333,8 +336,8 @@ def test_a_client_may_number_its_sequences(agree, given):
 
     def case(target):
         if "sequence_id" in given:
-            return asked(target, f"see(runs[0][1]){AGAIN}", **given)
-        return asked(target, code, **given)
+            return responses_to(target, f"see(runs[0][1]){AGAIN}", **given)
+        return responses_to(target, code, **given)
 
     agree(case)
 
@@ -347,12 +350,12 @@ AFTER_THE_END = (
 
 @rows("21/model-not-configured-for-it")
 def test_nothing_comes_back_after_its_sequences_end(agree):
-    """A client that gives an id and both flags waits for ever."""
+    """A client with an id and both flags waits indefinitely."""
     code = "request.set_release_flags(2)"
     given = {"sequence_id": 42, "sequence_start": True, "sequence_end": True}
 
     def case(target):
-        return asked(target, code, deadline_s=forever_s(target), **given)
+        return responses_to(target, code, deadline_s=forever_s(target), **given)
 
     agree(case, deviates=AFTER_THE_END, ours=would_hang)
 
@@ -360,11 +363,11 @@ def test_nothing_comes_back_after_its_sequences_end(agree):
 def test_what_ends_at_once_is_answered(agree):
     """Both flags are the model's to see."""
     given = {"sequence_id": 42, "sequence_start": True, "sequence_end": True}
-    agree(lambda target: asked(target, "returned = [show()]", **given))
+    agree(lambda target: responses_to(target, "returned = [show()]", **given))
 
 
 def test_a_model_calls_one_that_takes_its_time(agree):
-    """BLS requests come back as clients' do; one with an id must start."""
+    """BLS requests are rescheduled, too; one with an id must have START."""
     inner = FRESH + RUNS + AGAIN
     code = f"""
 for fields in ({{}}, {{"correlation_id": 9}}, {{"correlation_id": 9, "flags": 1}},
@@ -375,7 +378,7 @@ returned = [told()]
 
     def case(target):
         target.load("script_again")
-        return asked(target, code, model="script")
+        return responses_to(target, code, model="script")
 
     agree(case)
 
@@ -385,7 +388,7 @@ BATCHED = "script_again_batched"
 
 
 def numbered(target, code, rows=1):
-    """The answer of a model that batches to a request with some rows."""
+    """Return the response of a batching model to a request with a number of rows."""
     target.load(BATCHED)
     return target.infer(
         Request(BATCHED, [("CODE", texts(*[code] * rows, shape=(rows, 1)))])
@@ -396,7 +399,7 @@ NINE = {f"nv_inference_{name} 9" for name in ("count", "exec_count", "request_su
 
 
 def counted(target):
-    """The model's counters of what was executed."""
+    """Return the model's counts of executions."""
     lines = [line for line in target.metrics().splitlines() if BATCHED in line]
     return NINE & {f"{line.partition('{')[0]} {line.split()[-1]}" for line in lines}
 

@@ -1,4 +1,4 @@
-"""Answers that are kept: which requests get them, what they hold, what is counted."""
+"""The response cache: hits, contents and statistics."""
 
 from .asking import tensor
 from .counting import counted, samples
@@ -81,7 +81,7 @@ class Asked:
 
 @rows("r4.6/key-model-name-version-for-each")
 def test_what_counts_as_the_same_question(agree, beside):
-    """The bytes of the inputs by name, and nothing else: no shape, no parameter."""
+    """The key is the bytes of the inputs by name, without shapes and parameters."""
 
     def case(target):
         ask = Asked(beside(target), "asked")
@@ -121,7 +121,7 @@ def test_answers_of_the_cache_are_counted(agree, beside):
 
 @rows("r4.6/the-whole-model-output-is-stored")
 def test_what_was_answered_first_is_the_answer(agree, beside):
-    """Whatever is asked for later: the outputs of the first answer come."""
+    """Outputs are those of the first response, whatever is requested later."""
 
     def case(target):
         ask = Asked(beside(target), "first")
@@ -151,7 +151,7 @@ def test_errors_are_kept_as_empty_answers(agree, beside):
 
 
 def test_a_model_that_was_loaded_anew(agree, beside):
-    """Answers as before: its name and version are the same."""
+    """It uses the same entries: name and version are equal."""
 
     def case(target):
         ask = Asked(beside(target), "renewed")
@@ -176,7 +176,7 @@ def test_without_a_cache_everything_is_executed(agree, target):
 
 
 def test_a_batcher_asks_the_cache_first(agree, scene):
-    """What it has does not wait; the others are executed together."""
+    """Hits do not wait; the others are executed together."""
 
     def case(target):
         more = f"dynamic_batching {{ }} {CACHED}"

@@ -13,7 +13,7 @@ from .reference import GOLDEN
 
 
 def test_every_row_has_a_status():
-    """It is observable, or there is a reason why it is not, or not yet."""
+    """It is observable, or has a reason why it is not, or is not covered yet."""
     wrong = {
         row: text
         for row, text in statuses().items()
@@ -34,7 +34,7 @@ def test_no_row_is_lost():
 
 
 def test_what_is_not_observable_is_not_covered():
-    """A row that a test covers says so in the list."""
+    """A row that a test covers is observable."""
     status = statuses()
 
     assert [] == [row for row in some(covered()) if status[row] != OBSERVABLE]

@@ -1,4 +1,4 @@
-"""The response sender: what it refuses, and what it does without decoupling."""
+"""The response sender: refusals, and its use without decoupling."""
 
 import pytest
 
@@ -42,7 +42,7 @@ MADE = SENDER + 'r, made = answer("r"), bls("").get_response_sender()\n'
 )
 @pytest.mark.parametrize("code", CHECKS.values(), ids=CHECKS)
 def test_a_sender_checks(agree, code):
-    """Flags, then whether there is a response, then whether there is a caller."""
+    """Flags come first, then the response, then the request."""
     text = f"{MADE}trial(lambda: {code})\nreturned = [told()]"
 
     def case(target):
@@ -185,7 +185,7 @@ sender.send(r, FINAL)
 )
 @pytest.mark.parametrize("code", REFUSED.values(), ids=REFUSED)
 def test_a_sender_refuses(agree, code):
-    """What cannot be sent any more is refused, and changes nothing."""
+    """Refused calls change nothing."""
     after = 'returned = [kept.pop("told")]'
 
     def case(target):
@@ -230,7 +230,7 @@ kept["told"] = told()
 
 @rows("8/final-flag-already-sent")
 def test_a_decoupled_sender_refuses(agree):
-    """After the final flag it is closed, for responses and flags alike."""
+    """After the final flag it is closed for responses and flags."""
     after = SENDER + 'sender.send(kept.pop("told"), FINAL)'
 
     def case(target):
@@ -274,7 +274,7 @@ returned = main()
 )
 @pytest.mark.parametrize("code", HANGING.values(), ids=HANGING)
 def test_an_answer_that_never_comes(agree, code):
-    """Where Triton's client waits for ever, blsnb says who owes the answer."""
+    """Triton's client waits indefinitely; blsnb names the owner of the response."""
 
     def case(target):
         target.load("script")
@@ -314,7 +314,7 @@ def test_a_model_may_answer_that_it_was_cancelled(agree, how):
 
 @rows("16.2/generator-function-using-yield")
 def test_a_generator_is_no_answer(agree):
-    """Until Python 3.11 asyncio takes it for a coroutine, and says what is wrong."""
+    """Up to Python 3.11 asyncio accepts it as a coroutine, and reports the fault."""
     code = """
     def answers():
         yield answer("r")
@@ -338,7 +338,7 @@ FINISHED = {
 
 @pytest.mark.parametrize("code", FINISHED.values(), ids=FINISHED)
 def test_ours_after_the_final_flag(blsnb, code):
-    """On Triton it may end the server; here what was sent stands, and all goes on."""
+    """On Triton it may end the server; blsnb ignores it."""
     blsnb.load("script")
     sent = f"{SENDER}sender.send(answer('sent'), FINAL)\n{code}"
     answers = [blsnb.infer(script(text)) for text in (sent, "returned = [answer()]")]

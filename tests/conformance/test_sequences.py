@@ -1,4 +1,4 @@
-"""Sequences: who may ask, what their model is told of them, who waits for a slot."""
+"""Sequences: accepted requests, control tensors, and waiting for a slot."""
 
 import pytest
 
@@ -27,12 +27,12 @@ def sequences(settings="", more=CONTROLS, idle_us=15_000_000):
 
 
 def step(s, id, sequence, **given):
-    """Let a sequence take a step, and wait for its answer."""
+    """Send the next request of a sequence, and wait for its response."""
     return s.ask(id, sequence_id=sequence, **given).result()
 
 
-def seen(s):
-    """What each execution saw of its requests."""
+def executions(s):
+    """Return the requests of each execution as the model saw them."""
     return [requests for _, requests in s.calls()]
 
 
@@ -57,14 +57,14 @@ def test_who_may_ask(agree, scene):
             answers += [step(s, "after the end", 5)]
             answers += [step(s, "both", 6, **START, **END), step(s, "after both", 6)]
             answers += [step(s, "end alone", 7, **END)]
-            return [answers, seen(s)]
+            return [answers, executions(s)]
 
     agree(case)
 
 
 @rows("r4.3/idle-max_sequence_idle_microseconds-default-1-s")
 def test_who_is_silent_for_too_long(agree, scene):
-    """Must begin anew; the model is not told."""
+    """An idle sequence must start again; the model is not notified."""
 
     def case(target):
         with scene(target, "idle", sequences(idle_us=100_000), size=1) as s:
@@ -83,7 +83,7 @@ SIZES = {"batches": 2, "no batches": 0}
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 @pytest.mark.parametrize("settings", ["direct { }", "oldest { }"])
 def test_what_the_model_is_told(agree, scene, settings, size):
-    """Control tensors besides the inputs, of the configured types."""
+    """Control tensors beside the inputs, of the configured types."""
 
     def case(target):
         with scene(target, "told", sequences(settings), size=size) as s:
@@ -91,7 +91,7 @@ def test_what_the_model_is_told(agree, scene, settings, size):
             step(s, "middle", 2**40)
             step(s, "end", 2**40, **END)
             step(s, "alone", 9, **START, **END)
-            return [s.failure, s.over(), seen(s)]
+            return [s.failure, s.over(), executions(s)]
 
     agree(case)
 
@@ -113,14 +113,14 @@ def test_an_id_is_a_number_of_the_configured_type(agree, scene, name):
         with scene(target, "numbered", more) as s:
             for number in IDS[name]:
                 step(s, f"id {number}", number, **START, **END)
-            return [s.over(), seen(s)]
+            return [s.over(), executions(s)]
 
     agree(case)
 
 
 @rows("r4.3/filler-direct")
 def test_slots_that_are_silent_are_filled(agree, scene):
-    """Below one that is ready: by a request that is nobody's, also without READY."""
+    """Slots below a ready one receive a null request, even without READY."""
 
     def case(target):
         found = []
@@ -133,7 +133,7 @@ def test_slots_that_are_silent_are_filled(agree, scene):
                 step(s, "first ends", 1, **END)
                 step(s, "third again", 3)
                 step(s, "fourth takes the free slot", 4, **START)
-                found.append([s.over(), seen(s)])
+                found.append([s.over(), executions(s)])
         return found
 
     agree(case)
@@ -141,7 +141,7 @@ def test_slots_that_are_silent_are_filled(agree, scene):
 
 @rows("r4.3/slots", "r4.3/request-timeout-of-a-backlogged-sequence")
 def test_who_waits_for_a_slot(agree, scene):
-    """In the order of their starts, with all that they ask meanwhile; not for ever."""
+    """Sequences wait in the order of their starts, for a limited time."""
 
     def case(target):
         with scene(target, "narrow", sequences("direct { }"), size=1) as s:
@@ -160,7 +160,7 @@ def test_who_waits_for_a_slot(agree, scene):
 
 
 def test_who_waits_for_a_candidates_place(agree, scene):
-    """With the strategy oldest there are as many places as it says, or one a row."""
+    """The strategy oldest has a configured number of them, or one for each row."""
 
     def case(target):
         found = []
@@ -254,7 +254,7 @@ def test_a_sequence_stays_with_its_instance(agree, scene):
 
 @rows("r4.3/2-51-does-not-compare-id")
 def test_a_text_where_the_control_is_a_number(agree, scene):
-    """Reaches the model; what its control tensor holds there is anything."""
+    """It reaches the model; the value of its control tensor is undefined."""
 
     def case(target):
         with scene(target, "named", sequences()) as s:
@@ -262,7 +262,7 @@ def test_a_text_where_the_control_is_a_number(agree, scene):
                 step(s, "text", "seven", **START),
                 step(s, "end", "seven", **END),
             ]
-            told = [[*each[:3], each[3]["ID"][:2]] for (each,) in seen(s)]
+            told = [[*each[:3], each[3]["ID"][:2]] for (each,) in executions(s)]
             return [answers, told]
 
     agree(case)
@@ -276,7 +276,7 @@ SEVEN = (7).to_bytes(4, "little") * 2
 
 
 def test_a_state_is_the_initial_one(agree, scene):
-    """In every request: the model's new state goes nowhere."""
+    """In every request: the model's new state is not kept."""
 
     def case(target):
         found = []
@@ -287,7 +287,7 @@ def test_a_state_is_the_initial_one(agree, scene):
                 step(s, "start", 1, **START)
                 step(s, "middle", 1)
                 step(s, "end", 1, **END)
-                found.append([s.failure, s.over(), seen(s)])
+                found.append([s.failure, s.over(), executions(s)])
         return found
 
     agree(case)
@@ -309,7 +309,7 @@ def test_a_model_calls_one_with_sequences(agree, scene):
 
     def case(target):
         with scene(target, "called", sequences(), size=2) as s:
-            return [run(s.target, CALLED), seen(s)]
+            return [run(s.target, CALLED), executions(s)]
 
     agree(case)
 
@@ -336,12 +336,12 @@ def test_a_model_calls_one_that_is_busy(agree, scene):
 
 @rows("r4.3/sequence-flags-sent-to-a-model")
 def test_a_model_without_sequences_is_told_of_them_too(agree, scene):
-    """Nobody checks them."""
+    """Its sequence fields are not validated."""
 
     def case(target):
         with scene(target, "plain", "") as s:
             step(s, "first", 5)
             step(s, "second", 5, **START, **END)
-            return [s.over(), [fields[:3] for (fields,) in seen(s)]]
+            return [s.over(), [fields[:3] for (fields,) in executions(s)]]
 
     agree(case)

@@ -1,4 +1,4 @@
-"""What is counted of requests: those that succeed, fail, wait, or never come so far."""
+"""Statistics of requests that succeed, fail, wait, or never arrive."""
 
 from .asking import ask_repl, run
 from .counting import counted, samples
@@ -50,7 +50,7 @@ COUNTERS = (
     "r5.4/nv_inference_pending_request_count",
 )
 def test_requests_are_counted(agree, scene):
-    """By what became of them, and by the sizes of what was executed."""
+    """By their outcome, and by the sizes of executions."""
 
     def case(target):
         with scene(target, "counted_choosing", "", size=4, source=CHOOSING) as s:
@@ -74,7 +74,7 @@ BATCHING = "dynamic_batching { %s }"
 
 @rows("r5.1/queue-timeout", "r5.1/cancelled-while-queued-dynamic-batching")
 def test_batches_are_counted(agree, scene):
-    """Once each, with all its requests; and who was refused or left while it waited."""
+    """Each batch counts once; refused and cancelled requests count, too."""
 
     def case(target):
         policy = "max_queue_size: 4 default_timeout_microseconds: 15000000 "
@@ -100,7 +100,7 @@ def test_batches_are_counted(agree, scene):
 
 @rows("r5.1/cancelled-but-executed", "r4.1/requests-cancelled-by-the-client-are")
 def test_who_left_is_counted(agree, scene):
-    """As a success: without a batcher it is executed all the same."""
+    """As a success: without a batcher it is executed anyway."""
 
     def case(target):
         with scene(target, "counted_left", "") as s:
@@ -125,7 +125,7 @@ def test_who_left_is_counted(agree, scene):
     "r4.1/default-scheduler-ignores-priority-and-timeout",
 )
 def test_without_a_batcher_every_request_is_an_execution(agree, scene):
-    """In the order in which they came, whatever they say of priority and time."""
+    """In the order of arrival, whatever their priority and timeout."""
 
     def case(target):
         with scene(target, "counted_alone", "") as s:

@@ -1,4 +1,4 @@
-"""A server that stops while it is busy: who is answered, and who is refused."""
+"""Shutdown of a busy server: completed and refused requests."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PENDING = 'nv_inference_pending_request_count{model="held",version="1"} 2'
 
 @rows("r1.4/server-stopping")
 def test_a_busy_server_stops(agree, folders):
-    """What waits is answered; a new request is told that the server stops."""
+    """Waiting requests complete; a new one is refused with the reason."""
 
     def case(target):
         folder = folders()

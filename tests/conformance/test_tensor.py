@@ -1,4 +1,4 @@
-"""Tensors: what they accept, what they share, and what of them is transmitted."""
+"""Tensors: accepted arrays, shared memory, and transmission."""
 
 import textwrap
 
@@ -73,7 +73,7 @@ ARRAYS = {
 )
 @pytest.mark.parametrize("array", ARRAYS.values(), ids=ARRAYS)
 def test_constructor_takes_arrays(agree, array):
-    """A constructor takes an array or refuses it, with Triton's class and text."""
+    """A constructor accepts an array or refuses it with Triton's class and text."""
     code = f"""
     array = {array}
     trial(lambda: pb_utils.Tensor("T", array))
@@ -381,7 +381,7 @@ SENT = {
 )
 @pytest.mark.parametrize("code", SENT.values(), ids=SENT)
 def test_what_is_transmitted(agree, code):
-    """Data is taken at the first transmission; writing to a copy changes nothing."""
+    """Data is copied at the first transmission; writing to a copy changes nothing."""
     agree(lambda target: run(target, code, "echo"))
 
 
@@ -566,7 +566,7 @@ def test_a_used_capsule(agree):
 
 
 def refused(known, seen):
-    """Assert that blsnb refuses what Triton reads wrongly, in Triton's words."""
+    """Assert that blsnb refuses, with a text of Triton, what Triton reads wrongly."""
     assert "returned" == known[0][0]
     assert "raised" == seen[0][0]
     assert "DLPack tensor is not contiguous." in seen[0][3]

@@ -1,4 +1,4 @@
-"""Trace files: what a real server writes of a request, beside what blsnb writes."""
+"""Trace files of a real server and of blsnb."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ ensemble_scheduling {{ {STEP.format("CODE", "MIDDLE")} {STEP.format("MIDDLE", "O
 
 
 class Files:
-    """What each kind of server wrote of the cases, a file for each."""
+    """The trace files of the cases, by kind of server."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -110,7 +110,7 @@ class Files:
         return self._written[target.name]
 
     def trace(self, target: Target, name: str) -> Trace:
-        """Return what is read of one."""
+        """Return the parsed trace of one file."""
         [run] = load_trace(self.of(target)[name])
         return run.trace
 
@@ -121,7 +121,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
 
 
 def _put_others(folder: Path) -> Path:
-    """Write what is made of the models into a repository, and return that."""
+    """Write the models derived from others into a repository, and return it."""
     (folder / "chained" / "1").mkdir(parents=True)
     (folder / "chained" / "config.pbtxt").write_text(CHAINED)
     shutil.copytree(REPOSITORIES / "script", folder / "sequenced")
@@ -130,8 +130,8 @@ def _put_others(folder: Path) -> Path:
     return folder
 
 
-def _asked(name: str) -> Request:
-    """Return what a case asks."""
+def _request(name: str) -> Request:
+    """Return the requests of a case."""
     model, code = CASES[name]
     if code == "two":
         return Request(model, [("CODE", texts("a", "b"))], id=name)
@@ -168,7 +168,7 @@ def _ask(server: TritonServer) -> None:
         load = pb.RepositoryModelLoadRequest(model_name=model)
         server.stub.RepositoryModelLoad(load, timeout=CALL_S)
     for name in CASES:
-        asked = iter([message(_asked(name))])
+        asked = iter([message(_request(name))])
         list(server.stub.ModelStreamInfer(asked, timeout=CALL_S))
 
 
@@ -187,8 +187,8 @@ def _ours(folder: Path) -> Iterator[tuple[str, Path]]:
             yield name, run.export_trace(folder / f"{name}.json")
 
 
-def known(trace: Trace) -> list[object]:
-    """What must agree of a trace's calls: everything but when."""
+def comparable(trace: Trace) -> list[object]:
+    """Return what must agree of a trace's calls: everything except times."""
     return [_known(trace, span) for span in trace.spans]
 
 
@@ -218,7 +218,7 @@ def test_a_run_leaves_as_the_real_server_traces_it(agree, files, name):
     """Models, callers, activities, shapes and values, to the last character."""
 
     def case(target):
-        spans = known(files.trace(target, name))
+        spans = comparable(files.trace(target, name))
         return [repr(span) for span in spans if "not traced" not in span[0]]
 
     agree(case)
@@ -228,8 +228,8 @@ ROUNDED = "a trace file has floats of six digits"
 CORE = ("REQUEST", "QUEUE", "COMPUTE")
 
 
-def spoken(file: Path) -> list[object]:
-    """What a file says of each trace, in its order, but not when or how exactly."""
+def contents(file: Path) -> list[object]:
+    """Return the contents of each trace in order, without times and exact values."""
     events = json.loads(file.read_text())
     first = min(event["id"] for event in events)
     return [
@@ -276,7 +276,7 @@ def _spoken(number: int, first: int, events: list[dict]) -> list[object]:
 )
 def test_a_file_is_written_as_the_real_server_writes_it(agree, files):
     """Events, their order and their keys; of the end point it knows nothing."""
-    agree(lambda target: spoken(files.of(target)["sayable"]))
+    agree(lambda target: contents(files.of(target)["sayable"]))
 
 
 @rows(
@@ -285,7 +285,7 @@ def test_a_file_is_written_as_the_real_server_writes_it(agree, files):
 )
 def test_an_ensemble_is_written_as_the_real_server_writes_it(agree, files):
     """It computes nothing itself; its steps have its id."""
-    agree(lambda target: spoken(files.of(target)["chained"]))
+    agree(lambda target: contents(files.of(target)["chained"]))
 
 
 REFUSED = "a refused request leaves no trace"
@@ -293,7 +293,7 @@ REFUSED = "a refused request leaves no trace"
 
 @rows("r5.3/request-rejected-by-the-scheduler-request_start")
 def test_a_refusal_of_the_scheduler_has_no_end(agree, files):
-    """On Triton; here the file also tells when it was refused, and with what."""
+    """On Triton; the file of blsnb also has its time and error."""
 
     def ours(known, seen):
         [[*asked, core, apart, tensors]] = known
@@ -301,7 +301,7 @@ def test_a_refusal_of_the_scheduler_has_no_end(agree, files):
         assert [[*asked, [*core, "REQUEST_END"], apart, [*tensors, INPUT]]] == seen
 
     def case(target):
-        [[who, first, _, *rest]] = spoken(files.of(target)["out of sequence"])
+        [[who, first, _, *rest]] = contents(files.of(target)["out of sequence"])
         return [[who, first, *rest]]
 
     agree(case, deviates=REFUSED, ours=ours)
@@ -312,7 +312,7 @@ INPUT = ["TENSOR_QUEUE_INPUT", ["data", "dtype", "name", "shape"], "CODE"]
 
 @rows("r5.3/request-rejected-by-the-scheduler-request_start")
 def test_what_is_no_request_of_the_model_is_in_no_file(agree, files):
-    """On Triton; here the run was looked at, and its file says what it was."""
+    """On Triton; the file of blsnb has the run with its error."""
 
     def ours(known, seen):
         assert (False, True) == (known, seen)

@@ -1,4 +1,4 @@
-"""The real server ends at times; what was asked of it is asked again."""
+"""The real server may end; its requests are then sent again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .triton_target import TritonTarget
 def test_what_a_dying_server_was_asked_is_asked_again(
     triton: TritonTarget | None,
 ) -> None:
-    """Its successor loads what it needs."""
+    """A new server loads the needed models."""
     if triton is None:
         pytest.skip("no real Triton server here")
     lives = []
@@ -32,7 +32,7 @@ def test_what_a_dying_server_was_asked_is_asked_again(
 
 
 def test_a_failure_of_a_living_server_is_no_death(triton: TritonTarget | None) -> None:
-    """It is told, once."""
+    """It is returned once."""
     if triton is None:
         pytest.skip("no real Triton server here")
     asked = []

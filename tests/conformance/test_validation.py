@@ -255,7 +255,7 @@ ROWS_OF_TYPES = {
 @rows(ROWS_OF_TYPES)
 @pytest.mark.parametrize("name", EVERY_TYPE)
 def test_every_type_travels_unchanged(agree, name):
-    """A tensor of each datatype comes back bit for bit, and is told in detail."""
+    """A tensor of each datatype returns bit for bit, with its description."""
     agree(lambda target: ask(target, "echo", **{name: EVERY_TYPE[name]}))
 
 

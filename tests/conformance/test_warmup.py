@@ -1,4 +1,4 @@
-"""Warm-up: what the models see of their samples, and what fails the load."""
+"""Warm-up: the requests that models see, and errors that fail the load."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ SERVES["undeclared"].files["f"] = TEXTS
 )
 @pytest.mark.timeout(180)  # The real server loads twenty models.
 def test_samples_are_executed_before_the_model_serves(agree, folder):
-    """As many requests together, as often as they say, on each instance; counted."""
+    """With their batch sizes and counts, on each instance; statistics include them."""
     agree(lambda target: loaded(target, folder(), SERVES))
 
 
@@ -180,7 +180,7 @@ REFUSED = {
 @pytest.mark.slow
 @rows("r4.7/errors-stage-c-invalid-argument-model")
 def test_a_wrong_sample_fails_the_load(agree, folder):
-    """Before any sample is executed; what has initialized is finalized."""
+    """Before any sample is executed; initialized instances are finalized."""
     agree(lambda target: loaded(target, folder(), REFUSED))
 
 
@@ -239,9 +239,9 @@ FAILS = {
 @rows("r4.7/errors-stage-c-invalid-argument-model")
 @pytest.mark.timeout(180)  # Fifteen real servers, some of which die and are replaced.
 def test_an_error_in_a_warm_up_fails_the_load(agree, folder):
-    """All errors of the round are told; there is no further round.
+    """All errors of the round are reported; there is no further round.
 
-    The real server dies of some of these now and then, and is asked again.
+    The real server may end in some of these cases; they are then repeated.
     """
     agree(lambda target: loaded(target, folder(), FAILS, apart=True))
 
@@ -262,7 +262,7 @@ NEVER = {
 
 
 def test_an_answer_that_never_comes_keeps_the_model_loading(agree, folder, monkeypatch):
-    """On Triton, for ever; blsnb ends the load and says what is owed."""
+    """On Triton indefinitely; blsnb ends the load and names the missing response."""
     monkeypatch.setattr(servers, "CALL_S", 5.0)
 
     def ask(server, name):

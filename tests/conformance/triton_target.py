@@ -31,7 +31,7 @@ MORTAL = ["--disable-auto-complete-config"]
 
 
 class TritonTarget(OverGrpc):
-    """Answers of one real server, to which models are copied as cases name them."""
+    """A real server, into which models are copied when cases name them."""
 
     name = "triton"
 
@@ -58,13 +58,13 @@ class TritonTarget(OverGrpc):
 
     @property
     def stub(self) -> Any:
-        """What asks the server."""
+        """The gRPC stub of the server."""
         return self.server.stub
 
     def surviving(self, work: Callable[[], T]) -> T:
-        """Return what work gives while the server lives; start it again if it dies.
+        """Return the result of work; repeat it on a new server if the server ends.
 
-        Whatever was asked for, 2.51 may end a little later.
+        Release 2.51 may end a little after any request.
         """
         for _ in range(LIVES):
             if not self.lives():
@@ -117,10 +117,10 @@ class TritonTarget(OverGrpc):
             return self.normalised(reply.read().decode())
 
     def apart(self, requests: Sequence[Request], *models: str) -> list[Answer]:
-        """Send requests to a server of their own; where it dies, to the next one.
+        """Send requests to a server of their own; if it ends, to the next one.
 
-        2.51 may end with `boost::interprocess::lock_exception` after it has refused
-        something that a model asked for.
+        Release 2.51 may end with `boost::interprocess::lock_exception` after refusing
+        the request of a model.
         """
 
         def ask(mortal: TritonTarget, request: Request) -> Answer:
@@ -132,7 +132,7 @@ class TritonTarget(OverGrpc):
         return [self.at_risk(partial(ask, request=each)) for each in requests]
 
     def at_risk(self, work: Callable[[TritonTarget], T]) -> T:
-        """Return what work gives on the first server that survives it."""
+        """Return the result of work on the first server that survives it."""
         for _ in range(LIVES):
             if self._mortal is None:
                 self._mortal = TritonTarget(self._env, MORTAL)
@@ -146,7 +146,7 @@ class TritonTarget(OverGrpc):
         raise ServerDiedError(f"{LIVES} times in a row")
 
     def lives(self) -> bool:
-        """Whether the server answers."""
+        """Whether the server is running."""
         try:
             live = self.server.stub.ServerLive(pb.ServerLiveRequest(), timeout=CALL_S)
         except grpc.RpcError:

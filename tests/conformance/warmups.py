@@ -1,4 +1,4 @@
-"""Models for the cases of warm-up: they write down what they see of their samples."""
+"""Models for the cases of warm-up, which record their samples."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _typed(kind: str) -> tuple[str, str]:
 def loaded(
     target: Target, folder: Path, models: dict[str, Warmed], *, apart: bool = False
 ) -> dict[str, Any]:
-    """Load models; return what was answered, and what was seen of each.
+    """Load models; return the results, and the records of each.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def _loaded(server: Elsewhere, models: Path, left: dict[str, Warmed]) -> dict[st
 def outcome(
     server: Elsewhere, models: Path, name: str, answer: Failure | None
 ) -> dict[str, Any]:
-    """Return what became of a model that was to be loaded."""
+    """Return the result of the load of a model."""
     seen = models / name / "seen"
     lines = seen.read_text().splitlines() if seen.exists() else []
     # Instances start in any order.

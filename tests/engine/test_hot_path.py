@@ -1,11 +1,10 @@
-"""What one ``exec()`` may cost: counted, since time is another in every run.
+"""What one ``exec()`` may cost, in counts that are the same on every machine.
 
-Who makes the way of a request longer than this raises the numbers below, and says in
-``docs/performance.md`` what that bought; who makes it shorter lowers them.
+The budgets have room for refactoring, not for another layer. Raise one only together
+with a line in ``docs/performance.md`` that says what it bought.
 """
 
 import statistics
-import sys
 import time
 
 import numpy as np
@@ -15,13 +14,14 @@ from cells import CONFIG, cell
 
 from .instructions import compiled_calls, functions, instructions
 
-MARGIN = 1.1
-INSTRUCTIONS = {(3, 11): 2300, (3, 12): 2160, (3, 13): 2150}
-"""Of Python's interpreter, from ``exec()`` of an identity model until its answer."""
-COMPILED_CALLS = 45
-"""Calls of functions that are not Python's, whose insides are not counted."""
-FUNCTIONS = 63
-"""Calls of functions that are Python's: each costs as much as ten instructions."""
+INSTRUCTIONS = 2700
+"""Maximum bytecode instructions from ``exec()`` of an identity model to its response.
+
+Pythons 3.11 to 3.13 run 2,150 to 2,300."""
+COMPILED_CALLS = 55
+"""Maximum calls of compiled functions, whose insides are not counted; 46 today."""
+FUNCTIONS = 75
+"""Maximum calls of Python functions, each as slow as ten instructions; 63 today."""
 REFERENCES = 1.5
 """How often a loop of Python's runs in the time of one ``exec()``, at most."""
 IDENTITY = cell("return [reply(x_of(request))]")
@@ -63,28 +63,25 @@ def measured(server):
     return run
 
 
-def test_exec_takes_no_more_instructions_than_it_did(measured):
-    """A tenth more fails: the path of a BLS call grows on purpose only."""
-    allowed = INSTRUCTIONS.get(sys.version_info[:2])
-    if allowed is None:
-        pytest.skip("nobody has counted the instructions of this Python yet")
+def test_exec_stays_within_its_instructions(measured):
+    """The path of a BLS call grows on purpose only."""
     counts = measured(lambda question: instructions(question().exec))
 
-    assert counts.total() <= MARGIN * allowed, counts.most_common(20)
+    assert counts.total() <= INSTRUCTIONS, counts.most_common(20)
 
 
-def test_exec_calls_no_more_compiled_functions_than_it_did(measured):
+def test_exec_stays_within_its_calls_of_compiled_functions(measured):
     """Each may take any time: copies, locks and clocks are among them."""
     counts = measured(lambda question: compiled_calls(question().exec))
 
-    assert counts.total() <= MARGIN * COMPILED_CALLS, counts
+    assert counts.total() <= COMPILED_CALLS, counts
 
 
-def test_exec_calls_no_more_functions_than_it_did(measured):
-    """What is made of several small ones is slower for each."""
+def test_exec_stays_within_its_calls_of_functions(measured):
+    """Several small functions are slower than one."""
     counts = measured(lambda question: functions(question().exec))
 
-    assert counts.total() <= MARGIN * FUNCTIONS, counts
+    assert counts.total() <= FUNCTIONS, counts
 
 
 def test_exec_takes_no_longer_than_a_loop_of_python(measured):

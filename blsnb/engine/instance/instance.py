@@ -21,6 +21,7 @@ from blsnb.engine.request.failure import describe, notes_of
 from blsnb.engine.request.inflight import Execution, current_execution
 from blsnb.engine.request.lifetime import RootRequest, Unwind, boundary
 from blsnb.errors import OutOfResourcesError
+from blsnb.files.interrupts import uninterrupted
 from blsnb.model.config import InstanceSpec
 from blsnb.pb_utils.backend import Backend
 from blsnb.pb_utils.compiled.releases import NEWEST, Release, has, too_new
@@ -413,6 +414,10 @@ class ModelInstance:
 
     def discard(self) -> None:
         """Forget the model without its ``finalize``: it never served."""
+        # Whole: a second Ctrl-C would leave modules of the model in `sys.modules`.
+        uninterrupted(self._discard)
+
+    def _discard(self) -> None:
         self.ready = False
         self.model = None
         self.threads.close()

@@ -36,7 +36,7 @@ class Mismatch(Exception):
     """An argument has a type that the compiled function does not accept."""
 
 
-def compiled(signature: str, *, often_bare: bool = False) -> Callable[[F], F]:
+def compiled(signature: str) -> Callable[[F], F]:
     """Make a function raise a compiled function's errors for its arguments.
 
     Parameters
@@ -44,8 +44,6 @@ def compiled(signature: str, *, often_bare: bool = False) -> Callable[[F], F]:
     signature
         The compiled function's, ``"f(arg0: str) -> None"``; without ``->`` it is a
         constructor's.
-    often_bare
-        Whether a method with optional arguments is mostly called without any.
 
     References
     ----------
@@ -53,9 +51,6 @@ def compiled(signature: str, *, often_bare: bool = False) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        if often_bare or function.__code__.co_argcount == 1:
-            return _bare(function, signature)
-
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
@@ -69,28 +64,6 @@ def compiled(signature: str, *, often_bare: bool = False) -> Callable[[F], F]:
         return call  # type: ignore[return-value]
 
     return decorate
-
-
-def _bare(function: F, signature: str) -> F:
-    """Do the same, faster for a method called without arguments."""
-
-    @functools.wraps(function)
-    def call(this: Any = MISSING, /, *args: Any, **kwargs: Any) -> Any:
-        __tracebackhide__ = True
-        try:
-            if args or kwargs:
-                return function(this, *args, **kwargs)
-            return function(this)
-        except (Mismatch, TypeError, AttributeError) as error:
-            given = () if this is MISSING else (this, *args)
-            if given and not _refuses(error, function, given, kwargs):
-                raise
-        raise incompatible(signature, given, kwargs)
-
-    # A code object of its own: the interpreter specialises each method separately.
-    method: Any = call
-    method.__code__ = method.__code__.replace()
-    return method  # type: ignore[no-any-return]
 
 
 def _refuses(

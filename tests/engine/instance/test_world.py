@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import sys
 import textwrap
 import threading
@@ -13,10 +14,13 @@ import pytest
 import stage
 from asserting import every
 from cells import CONFIG, DOUBLE, cell, instances
+from faults import LineFault, press_ctrl_c
 
+from blsnb.engine.request.lifetime import RootRequest, interruptible
 from blsnb.errors import ModelLoadError
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
+from blsnb.trace.recorder import RunRecord
 
 X = {"X": np.array([1, 2], np.float32)}
 FACTOR = "return [reply(x_of(request) * {})]"
@@ -426,3 +430,25 @@ def test_import_module_finds_a_file_beside_the_model(server):
 
     assert [1, 2] == result(server, "model")
     assert "helper" not in sys.modules
+
+
+def test_a_second_ctrl_c_leaves_no_module_of_an_instance_behind(server):
+    """At whatever line of closing it comes; the first one ended the request."""
+
+    def closing(line: int) -> tuple[bool, list[str]]:
+        server.define("m", with_import("import helper", "1"), config=CONFIG,
+                      files={"helper.py": ""})  # fmt: skip
+        pool = parts_of(server).engine.catalog.find("m", -1).pool
+        (instance,) = pool.instances
+        package = instance.world.package
+        root = RootRequest(RunRecord(""), 60)
+        root.end(KeyboardInterrupt())
+        fault = LineFault(line, ["engine/instance/world.py"], press_ctrl_c)
+        with contextlib.suppress(KeyboardInterrupt), interruptible(root, tuple):
+            fault.during(instance.discard)
+        return bool(fault.where), [name for name in sys.modules if package in name]
+
+    found = [closing(line) for line in range(1, 12)]
+
+    assert found[0][0]
+    assert [[]] * len(found) == [left for _, left in found]
