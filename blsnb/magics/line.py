@@ -22,6 +22,21 @@ _QUOTED = re.compile(r"""(\{[^{}]*\})|"([^"]*)"|'([^']*)'""")
 _OPTION = re.compile(r"(?<!\S)--[a-z][\w-]*")
 
 
+class Line(NamedTuple):
+    """The text after a subcommand, and where it is run."""
+
+    text: str
+    namespace: dict[str, Any]
+    """The variables that the text may use."""
+    live: bool
+    """Whether there is a page that can show progress and widgets."""
+
+    @property
+    def words(self) -> list[str]:
+        """The words of the text, expanded."""
+        return words(self.text, self.namespace)
+
+
 class RequestLine(NamedTuple):
     """The model, the inputs and the options of a line."""
 
@@ -101,9 +116,7 @@ def _starts(text: str) -> Iterator[tuple[str, int, int]]:
         before = token
 
 
-def request_line(
-    text: str, namespace: dict[str, Any], flags: Flags, command: str, usage: str
-) -> RequestLine:
+def request_line(line: Line, flags: Flags, command: str, usage: str) -> RequestLine:
     """Parse ``NAME INPUT=EXPRESSION ...`` with options anywhere in it.
 
     Parameters
@@ -118,16 +131,16 @@ def request_line(
     HelpShown
         The help was requested and has been printed.
     """
-    written, rest = flags.split_options(text)
+    written, rest = flags.split_options(line.text)
+    namespace = line.namespace
     options = flags.parse([word for part in written for word in words(part, namespace)])
     if unknown := _OPTION.search(rest):
         raise UsageError(f"{command} has no option {unknown[0]}")
-    return RequestLine(*named_inputs(rest, namespace, command, usage), options)
+    inputs = named_inputs(line._replace(text=rest), command, usage)
+    return RequestLine(*inputs, options)
 
 
-def named_inputs(
-    text: str, namespace: dict[str, Any], command: str, usage: str
-) -> tuple[str, dict[str, Any]]:
+def named_inputs(line: Line, command: str, usage: str) -> tuple[str, dict[str, Any]]:
     """Return the model and the inputs of ``NAME INPUT=EXPRESSION ...``.
 
     Raises
@@ -135,7 +148,8 @@ def named_inputs(
     UsageError
         The text is wrong.
     """
-    name, _, assigned = text.strip().partition(" ")
+    namespace = line.namespace
+    name, _, assigned = line.text.strip().partition(" ")
     if not name or "=" in name:
         raise UsageError(f"usage: {command} {usage}")
     inputs = {

@@ -10,27 +10,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from blsnb.errors import ModelConfigError, RepositoryError
+from blsnb.errors import RepositoryError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.files.owned import locked
 from blsnb.files.whole import whole_file
-from blsnb.model.config import ModelConfig
 from blsnb.repository.copying import ModelCopy, complete_locked, contents
 from blsnb.repository.directory import ModelDirectory
 from blsnb.repository.manifest import Manifest, digest_of, files_below
 from blsnb.repository.repository import ModelRepository
 from blsnb.repository.requirements import REQUIREMENTS, requirements_text
-from blsnb.repository.serving_readme import README, readme_text, release_notes
+from blsnb.repository.serving_readme import (
+    README,
+    export_notes,
+    readme_text,
+    release_notes,
+)
 
 _MAX_NAMED = 5
 """Maximum number of files that an error names."""
 _LOCK_TIMEOUT_S = 30.0
 """Maximum wait for another export to the same folder."""
-_BLSNB_PARAMETERS = {
-    "BLSNB_ZERO_COPY": "on Triton every input is a copy that may be written",
-    "BLSNB_THREAD": "on Triton every instance has a process, and so a thread, of its "
-    "own anyway",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,34 +293,6 @@ def _why_standin(how: str | None) -> str:
         f"a stand-in answers for it ({how}), so nothing here has shown what it does; "
         "unload it first"
     )
-
-
-def export_notes(directory: ModelDirectory) -> list[str]:
-    """Return what to know before a model is served elsewhere."""
-    name = directory.name
-    try:
-        config = directory.config()
-    except ModelConfigError as error:
-        return [f"{name}: {error.message}; Triton will not load it"]
-    return [*_blsnb_parameters(name, config.parameters), *_unconfigured(directory)]
-
-
-def _blsnb_parameters(name: str, parameters: Mapping[str, str]) -> list[str]:
-    return [
-        f"{name}: the parameter {key} means nothing to Triton: {meaning}"
-        for key, meaning in _BLSNB_PARAMETERS.items()
-        if key in parameters
-    ]
-
-
-def _unconfigured(directory: ModelDirectory) -> list[str]:
-    if os.path.isfile(directory.config_file) or directory.config() != ModelConfig():
-        return []
-    return [
-        f"{directory.name}: there is no config.pbtxt; auto_complete_config must give "
-        "inputs and outputs, and a server with --disable-auto-complete-config refuses "
-        "the model"
-    ]
 
 
 def _listed(paths: Sequence[str]) -> str:

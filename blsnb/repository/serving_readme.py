@@ -1,15 +1,22 @@
-"""The README.md of an export: the commands that serve it."""
+"""How to serve an export: its README.md, and notes on its models."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from blsnb.errors import ModelConfigError
+from blsnb.model.config import ModelConfig
 from blsnb.repository.directory import ModelDirectory
 
 README = "README.md"
+_BLSNB_PARAMETERS = {
+    "BLSNB_ZERO_COPY": "on Triton every input is a copy that may be written",
+    "BLSNB_THREAD": "on Triton every instance has a process, and so a thread, of its "
+    "own anyway",
+}
 _LAST_NUMPY_1_RELEASE = (24, 10)
 _NUMPY_2 = re.compile(r"^numpy==([2-9]|\d\d)", re.MULTILINE)
 _TEXT = """\
@@ -72,4 +79,32 @@ def release_notes(requirements: Path, release: tuple[int, int]) -> list[str]:
     return [
         f"requirements.txt pins numpy 2 or later, with which the model processes of "
         f"Triton {release[0]}.{release[1]:02} end: take numpy<2 there"
+    ]
+
+
+def export_notes(directory: ModelDirectory) -> list[str]:
+    """Return what to know before a model is served elsewhere."""
+    name = directory.name
+    try:
+        config = directory.config()
+    except ModelConfigError as error:
+        return [f"{name}: {error.message}; Triton will not load it"]
+    return [*_blsnb_parameters(name, config.parameters), *_unconfigured(directory)]
+
+
+def _blsnb_parameters(name: str, parameters: Mapping[str, str]) -> list[str]:
+    return [
+        f"{name}: the parameter {key} means nothing to Triton: {meaning}"
+        for key, meaning in _BLSNB_PARAMETERS.items()
+        if key in parameters
+    ]
+
+
+def _unconfigured(directory: ModelDirectory) -> list[str]:
+    if os.path.isfile(directory.config_file) or directory.config() != ModelConfig():
+        return []
+    return [
+        f"{directory.name}: there is no config.pbtxt; auto_complete_config must give "
+        "inputs and outputs, and a server with --disable-auto-complete-config refuses "
+        "the model"
     ]

@@ -18,7 +18,7 @@ MODEL = ModelInfo("model", 1, "python", "cpu", "model", "")
 
 
 def tensor(byte_size: int) -> TensorRef:
-    """A tensor of so many bytes."""
+    """A tensor of ``byte_size`` bytes."""
     return freeze("T", np.zeros(byte_size, np.uint8), BY_DATATYPE["UINT8"])
 
 
@@ -74,7 +74,7 @@ def test_level_off_keeps_nothing():
 @pytest.mark.parametrize("own", list(TraceLevel))
 @pytest.mark.parametrize("wanted", [*TraceLevel, None])
 def test_a_run_may_be_recorded_and_not_kept(own, wanted):
-    """At a level of its own, or as others; no observer is told of it."""
+    """At a level of its own, or the common one; observers are not notified."""
     recorder = Recorder(own)
     told: list[Any] = []
     recorder.observe(lambda *seen: told.append(seen))
@@ -154,7 +154,7 @@ def test_a_pinned_run_keeps_its_values():
 
 
 def test_only_the_last_runs_are_kept():
-    """A ring; what was taken out stays with whoever holds it."""
+    """A ring; dropped items stay valid for those who hold them."""
     recorder = Recorder(keep_runs=2)
     runs = [record(recorder, 1) for _ in range(4)]
 

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.ensembles import EnsembleMaker, Ensembles
 from blsnb.engine.loading.instance_factory import InstanceFactory
+from blsnb.engine.loading.load_failures import check_name, refuse_circle
 from blsnb.engine.loading.load_runner import LoadRunner
 from blsnb.engine.loading.loader import Loader
 from blsnb.engine.loading.model_sources import (
@@ -18,9 +19,9 @@ from blsnb.engine.loading.model_sources import (
 )
 from blsnb.engine.loading.override_folders import OverrideFolders
 from blsnb.engine.model_log import LogWriter
-from blsnb.engine.request.lifetime import RootRequest, Unwind
+from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.served import Served
-from blsnb.errors import ModelConfigError, ModelLoadError, WouldHang
+from blsnb.errors import ModelConfigError, ModelLoadError
 from blsnb.model.config import ModelConfig
 from blsnb.model.rules.lint import advised
 from blsnb.pb_utils.compiled.releases import has
@@ -99,7 +100,7 @@ class ModelControl:
         """
         self._check_explicit()
         if has("checked_model_names", self._engine.release):
-            _check_name(name)
+            check_name(name)
         self.bring_up(name, config, files, root=root)
 
     def unload(self, name: str, *, unload_dependents: bool = False) -> None:
@@ -162,7 +163,7 @@ class ModelControl:
             As `load` does.
         """
         if self.is_loading(name):
-            _refuse_circle(name, root)
+            refuse_circle(name, root)
         with self._runner.lock.hold(name):
             source = self._sources.find(name, config, files)
             if always or config is not None or self._sources.is_newer(source):
@@ -306,33 +307,6 @@ class ModelControl:
         """
         self._runner.close(timeout_s)
         self._sources.close()
-
-
-def _check_name(name: str) -> None:
-    """Refuse an empty name or a path, in Triton's words."""
-    if not name:
-        text = "Model name cannot be empty. Please enter a valid name to deploy."
-        raise ModelLoadError(text, stage="poll")
-    if "/" in name or name == "..":
-        raise ModelLoadError(
-            f"invalid model name '{name}', model name must not contain path traversal "
-            "characters",
-            stage="poll",
-        )
-
-
-def _refuse_circle(name: str, root: RootRequest | None) -> None:
-    """Raise an error for a load that waits for itself."""
-    hang = WouldHang(
-        f"Triton would hang: loading {name!r} calls initialize(), which calls "
-        f"pb_utils.load_model({name!r}), which waits until {name!r} is loaded. "
-        "Call load_model() in execute(), or load the models one after the other from "
-        "a client."
-    )
-    if root is None:
-        raise ModelLoadError(hang.message, code="INTERNAL")
-    root.end(hang)
-    raise Unwind
 
 
 def _with_findings(advice: str, directory: ModelDirectory, gpu_count: int) -> str:

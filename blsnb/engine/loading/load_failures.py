@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from blsnb.engine.instance.instance import HookFailed
 from blsnb.engine.request.failure import notes_of
-from blsnb.errors import ModelConfigError, ModelLoadError
+from blsnb.engine.request.lifetime import RootRequest, Unwind
+from blsnb.errors import ModelConfigError, ModelLoadError, WouldHang
 
 CreateError = HookFailed | ModelConfigError
 """Why a version could not be made."""
@@ -111,3 +112,30 @@ def _advice(error: CreateError) -> str:
     if isinstance(error, HookFailed):
         return "\n".join(notes_of(error.cause))
     return error.advice
+
+
+def check_name(name: str) -> None:
+    """Refuse an empty name or a path, in Triton's words."""
+    if not name:
+        text = "Model name cannot be empty. Please enter a valid name to deploy."
+        raise ModelLoadError(text, stage="poll")
+    if "/" in name or name == "..":
+        raise ModelLoadError(
+            f"invalid model name '{name}', model name must not contain path traversal "
+            "characters",
+            stage="poll",
+        )
+
+
+def refuse_circle(name: str, root: RootRequest | None) -> None:
+    """Raise an error for a load that waits for itself."""
+    hang = WouldHang(
+        f"Triton would hang: loading {name!r} calls initialize(), which calls "
+        f"pb_utils.load_model({name!r}), which waits until {name!r} is loaded. "
+        "Call load_model() in execute(), or load the models one after the other from "
+        "a client."
+    )
+    if root is None:
+        raise ModelLoadError(hang.message, code="INTERNAL")
+    root.end(hang)
+    raise Unwind

@@ -6,7 +6,7 @@ import argparse
 import base64
 import re
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
 
@@ -14,7 +14,7 @@ from blsnb.magics import card
 from blsnb.magics import default_server as default
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import ProgressBar
-from blsnb.magics.line import request_line
+from blsnb.magics.line import Line, request_line
 
 if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
@@ -63,13 +63,8 @@ def bench_flags() -> Flags:
     return flags
 
 
-def bench(text: str, namespace: dict[str, Any], *, live: bool) -> Bench:
+def bench(line: Line) -> Bench:
     """Measure the model that a line names.
-
-    Parameters
-    ----------
-    live
-        Whether there is a page that can show a progress bar.
 
     Raises
     ------
@@ -78,9 +73,9 @@ def bench(text: str, namespace: dict[str, Any], *, live: bool) -> Bench:
     InferenceError
         The model does not serve.
     """
-    request = request_line(text, namespace, bench_flags(), "%triton bench", USAGE)
+    request = request_line(line, bench_flags(), "%triton bench", USAGE)
     given = request.options
-    bar = ProgressBar(request.name) if live else None
+    bar = ProgressBar(request.name) if line.live else None
     try:
         return default.server().bench(
             request.name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -10,6 +10,7 @@ from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
+from blsnb.magics.line import Line
 from blsnb.parts.server_parts import parts_of
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from blsnb.run import Run
 
 USAGES = {
-    "models": "",
     "config": "NAME [--from-run [RUN ...]]",
     "load": "NAME [--watch]",
     "unload": "NAME",
@@ -29,10 +29,10 @@ _MAX_LOG_LINES = 200
 """Maximum number of log lines printed."""
 
 
-def list_models(words: Sequence[str]) -> None:
+def list_models(line: Line) -> None:
     """Show a table of all models."""
-    if words:
-        raise _usage_error("models")
+    if line.text:
+        raise UsageError("usage: %triton models")
     statuses = default.server().models()
     if statuses:
         display(card.table(statuses), raw=True)
@@ -40,21 +40,21 @@ def list_models(words: Sequence[str]) -> None:
         print("There are no models yet; a %%triton_model cell makes one.")
 
 
-def print_config(words: Sequence[str], namespace: Mapping[str, Any]) -> None:
+def print_config(line: Line) -> None:
     """Print a model's completed configuration, or one implied by recorded runs."""
-    match words:
+    match line.words:
         case [name]:
             print(default.server().config_text(name))
         case [name, "--from-run", *runs]:
-            found = [run_of(word, namespace) for word in runs]
+            found = [run_of(word, line.namespace) for word in runs]
             print(default.server().implied_config(name, *found).text())
         case _:
             raise _usage_error("config")
 
 
-def load(words: Sequence[str]) -> ModelStatus:
+def load(line: Line) -> ModelStatus:
     """Load a model, and watch its files if ``--watch`` is given."""
-    name, more, options = _path_and_names("load", words, "--watch")
+    name, more, options = _path_and_names("load", line, "--watch")
     if more:
         raise _usage_error("load")
     status = default.server().load(name)
@@ -63,11 +63,11 @@ def load(words: Sequence[str]) -> ModelStatus:
     return status
 
 
-def unload(words: Sequence[str]) -> ModelStatus:
+def unload(line: Line) -> ModelStatus:
     """Stop serving a model."""
-    if len(words) != 1:
+    name, *more = line.words or [""]
+    if more or not name:
         raise _usage_error("unload")
-    [name] = words
     server = default.server()
     if name not in parts_of(server).repository.names():
         known = ", ".join(parts_of(server).repository.names()) or "none"
@@ -76,9 +76,9 @@ def unload(words: Sequence[str]) -> ModelStatus:
     return server.model(name)
 
 
-def import_models(words: Sequence[str]) -> None:
+def import_models(line: Line) -> None:
     """Load the models of a repository on disk and show their table."""
-    path, names, _ = _path_and_names("import", words)
+    path, names, _ = _path_and_names("import", line)
     statuses = default.server().import_repository(path, names)
     if statuses:
         display(card.table(statuses), raw=True)
@@ -86,21 +86,22 @@ def import_models(words: Sequence[str]) -> None:
         print(f"There are no models in {path}: each would be a folder in it.")
 
 
-def export_models(words: Sequence[str]) -> None:
+def export_models(line: Line) -> None:
     """Write a model repository and show what was written."""
-    path, names, options = _path_and_names("export", words, "--force")
+    path, names, options = _path_and_names("export", line, "--force")
     exported = default.server().export_repository(path, names, force=bool(options))
     display(card.exported(exported), raw=True)
 
 
-def print_log(words: Sequence[str]) -> None:
+def print_log(line: Line) -> None:
     """Print what all models, or one, have logged."""
-    if len(words) > 1:
+    names = line.words
+    if len(names) > 1:
         raise _usage_error("log")
     lines = [
         f"{level[0]} {model}: {message}"
         for model, level, message in list(default.server().log.lines)
-        if model in words or not words
+        if model in names or not names
     ]
     left_out = len(lines) - _MAX_LOG_LINES
     if left_out > 0:
@@ -125,9 +126,10 @@ def run_of(word: str, namespace: Mapping[str, Any]) -> Run:
 
 
 def _path_and_names(
-    subcommand: str, words: Sequence[str], *known: str
+    subcommand: str, line: Line, *known: str
 ) -> tuple[str, list[str] | None, list[str]]:
     """Return the first word, the names after it or None for all, and the options."""
+    words = line.words
     options = [word for word in words if word.startswith("--")]
     rest = [word for word in words if word not in options]
     if not rest or not set(options) <= set(known):

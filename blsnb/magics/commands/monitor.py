@@ -6,9 +6,12 @@ import time
 import weakref
 from typing import TYPE_CHECKING
 
+from IPython.core.error import UsageError
 from IPython.display import DisplayHandle, display
 
+from blsnb.magics import default_server as default
 from blsnb.magics.frontend import has_no_models
+from blsnb.magics.line import Line
 
 if TYPE_CHECKING:
     from blsnb.dashboard.monitor import Monitor
@@ -23,10 +26,19 @@ class Monitors:
     def __init__(self) -> None:
         self._shown: weakref.WeakSet[Monitor] = weakref.WeakSet()
 
-    def show(self, monitor: Monitor, *, live: bool) -> None:
-        """Show a server in the running cell: live if there is a page, else as text."""
+    def show(self, line: Line) -> None:
+        """Show the server in the running cell: live if there is a page, else as text.
+
+        Raises
+        ------
+        UsageError
+            The line has words.
+        """
+        if line.text:
+            raise UsageError("usage: %triton monitor")
+        monitor = default.server().monitor()
         self._shown.add(monitor)
-        if not live:
+        if not line.live:
             print(monitor)
             return
         widget = monitor.widget()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
 
 from blsnb.magics import default_server as default
+from blsnb.magics.line import Line
 from blsnb.options import options
 from blsnb.parts.server_parts import parts_of
 from blsnb.runtimes.choosing import NAMES
@@ -19,7 +19,7 @@ USAGE = f"[{' | '.join(NAMES)}]"
 SUMMARY = "show the runtime of tensors; with a name, reload all models on that runtime"
 
 
-def runtime(words: Sequence[str]) -> None:
+def runtime(line: Line) -> None:
     """Print the default server's runtime, after changing it if one is named.
 
     Raises
@@ -27,6 +27,7 @@ def runtime(words: Sequence[str]) -> None:
     UsageError
         The runtime is unknown, or has no device; nothing has changed.
     """
+    words = line.words
     if len(words) > 1:
         raise UsageError(f"usage: %triton runtime {USAGE}")
     if words:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
 
 from blsnb.magics import default_server as default
 from blsnb.magics.flags import Flags
+from blsnb.magics.line import Line
 
 if TYPE_CHECKING:
     from blsnb.serving.endpoints import Endpoints
@@ -52,7 +52,7 @@ class Serving:
     def __init__(self) -> None:
         self._endpoints: Endpoints | None = None
 
-    def run(self, words: Sequence[str]) -> None:
+    def run(self, line: Line) -> None:
         """Start or stop serving; print the addresses.
 
         Raises
@@ -60,6 +60,7 @@ class Serving:
         UsageError
             The words are wrong, a port is taken, or the models are served already.
         """
+        words = line.words
         given = serve_flags().parse(words)
         if given.stop:
             self._stop()

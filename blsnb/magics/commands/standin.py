@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -10,6 +10,7 @@ from IPython.core.error import UsageError
 from blsnb.magics import default_server as default
 from blsnb.magics.commands.models import run_of
 from blsnb.magics.flags import Flags
+from blsnb.magics.line import Line
 
 if TYPE_CHECKING:
     from blsnb.repository.status import ModelStatus
@@ -49,7 +50,7 @@ def standin_flags() -> Flags:
     return flags
 
 
-def standin(words: Sequence[str], namespace: Mapping[str, Any]) -> ModelStatus:
+def standin(line: Line) -> ModelStatus:
     """Put a stand-in in the place of a model and return its status.
 
     Raises
@@ -57,15 +58,15 @@ def standin(words: Sequence[str], namespace: Mapping[str, Any]) -> ModelStatus:
     UsageError
         The words are wrong, or name something that does not exist.
     """
-    given = standin_flags().parse(words)
-    runs = given.replay and [run_of(word, namespace) for word in given.replay]
+    given = standin_flags().parse(line.words)
+    runs = given.replay and [run_of(word, line.namespace) for word in given.replay]
     try:
         return default.server().standin(
             given.name,
             zeros=given.zeros,
             random=given.random,
             replay=runs,
-            call=None if given.call is None else _function(given.call, namespace),
+            call=None if given.call is None else _function(given.call, line.namespace),
             remote=given.remote,
         )
     except ValueError as error:

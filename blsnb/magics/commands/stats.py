@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
+from blsnb.magics.line import Line
 
 if TYPE_CHECKING:
     from blsnb.engine.metrics.batching import ModelBatching
@@ -27,7 +28,7 @@ _BAR_WIDTH = 24
 _NO_BATCHER = "no batcher: each request is executed alone"
 
 
-def stats(words: Sequence[str]) -> None:
+def stats(line: Line) -> None:
     """Print or show statistics.
 
     Raises
@@ -37,6 +38,7 @@ def stats(words: Sequence[str]) -> None:
     InferenceError
         The model does not serve.
     """
+    words = line.words
     forms = [word for word in words if word in FORMS]
     names = [word for word in words if word not in forms]
     if max(len(names), len(forms)) > 1 or any(n.startswith("-") for n in names):

@@ -30,60 +30,73 @@ from blsnb.magics.commands import (
     verify,
 )
 from blsnb.magics.flags import Flags, HelpShown
+from blsnb.magics.line import Line, named_inputs
 
-Namespace = dict[str, Any]
 _INFER_USAGE = "NAME INPUT=EXPRESSION ..."
 
 
 class Subcommand(NamedTuple):
-    """A subcommand: its usage, its summary, and its method of `TritonMagics`."""
+    """A subcommand of ``%triton``."""
 
     usage: str
     summary: str
-    method: str
+    run: Callable[[Line], Any] | None = None
+    """None for the subcommands that `TritonMagics` runs."""
     flags: Callable[[], Flags] | None = None
 
 
+def _infer(line: Line) -> Any:
+    return default.server().infer(*named_inputs(line, "%triton infer", _INFER_USAGE))
+
+
 SUBCOMMANDS = {
-    "models": Subcommand(
-        models.USAGES["models"], "list the models and their states", "_models"
-    ),
+    "models": Subcommand("", "list the models and their states", models.list_models),
     "config": Subcommand(
         models.USAGES["config"],
         "print a model's completed configuration, or one that fits recorded tensors",
-        "_config",
+        models.print_config,
     ),
     "load": Subcommand(
         models.USAGES["load"],
         "load or reload a model; --watch: again whenever it is saved",
-        "_load",
+        models.load,
     ),
-    "unload": Subcommand(models.USAGES["unload"], "stop serving a model", "_unload"),
+    "unload": Subcommand(
+        models.USAGES["unload"], "stop serving a model", models.unload
+    ),
     "infer": Subcommand(
         _INFER_USAGE,
         "run a request; the inputs are Python expressions of the notebook",
-        "_infer",
+        _infer,
     ),
-    "stats": Subcommand(stats.USAGE, stats.SUMMARY, "_stats"),
-    "monitor": Subcommand("", monitor.SUMMARY, "_monitor"),
-    "runtime": Subcommand(runtime.USAGE, runtime.SUMMARY, "_runtime"),
-    "log": Subcommand(models.USAGES["log"], "print what models have logged", "_log"),
-    "help": Subcommand("[SUBCOMMAND]", "show this text", "_help"),
+    "stats": Subcommand(stats.USAGE, stats.SUMMARY, stats.stats),
+    "monitor": Subcommand("", monitor.SUMMARY),
+    "runtime": Subcommand(runtime.USAGE, runtime.SUMMARY, runtime.runtime),
+    "log": Subcommand(
+        models.USAGES["log"], "print what models have logged", models.print_log
+    ),
+    "help": Subcommand("[SUBCOMMAND]", "show this text"),
     "import": Subcommand(
-        models.USAGES["import"], "load the models of a repository on disk", "_import"
+        models.USAGES["import"],
+        "load the models of a repository on disk",
+        models.import_models,
     ),
     "export": Subcommand(
-        models.USAGES["export"], "write a model repository for Triton", "_export"
+        models.USAGES["export"],
+        "write a model repository for Triton",
+        models.export_models,
     ),
-    "trace": Subcommand(traces.USAGE, traces.SUMMARY, "_trace", traces.trace_flags),
+    "trace": Subcommand(traces.USAGE, traces.SUMMARY, traces.trace, traces.trace_flags),
     "standin": Subcommand(
-        standin.USAGE, standin.SUMMARY, "_standin", standin.standin_flags
+        standin.USAGE, standin.SUMMARY, standin.standin, standin.standin_flags
     ),
-    "bench": Subcommand(bench.USAGE, bench.SUMMARY, "_bench", bench.bench_flags),
-    "serve": Subcommand(serve.USAGE, serve.SUMMARY, "_serve", serve.serve_flags),
-    "verify": Subcommand(verify.USAGE, verify.SUMMARY, "_verify", verify.verify_flags),
+    "bench": Subcommand(bench.USAGE, bench.SUMMARY, bench.bench, bench.bench_flags),
+    "serve": Subcommand(serve.USAGE, serve.SUMMARY, flags=serve.serve_flags),
+    "verify": Subcommand(
+        verify.USAGE, verify.SUMMARY, verify.verify, verify.verify_flags
+    ),
     "tutorial": Subcommand(
-        tutorial.USAGE, tutorial.SUMMARY, "_tutorial", tutorial.tutorial_flags
+        tutorial.USAGE, tutorial.SUMMARY, tutorial.tutorial, tutorial.tutorial_flags
     ),
 }
 
@@ -101,7 +114,7 @@ def help_text() -> str:
 
 def help_of(name: str) -> str:
     """Return the text of ``%triton help NAME``, with its options if it has any."""
-    subcommand = SUBCOMMANDS[name]
+    subcommand = _subcommand(name)
     if subcommand.flags is not None:
         return subcommand.flags().format_help()
     return f"{_usage(name)}\n  {subcommand.summary}\n"
@@ -124,11 +137,11 @@ class TritonMagics(Magics):
         super().__init__(shell)
         self._monitors = monitor.Monitors()
         self._serving = serve.Serving()
-
-    @property
-    def _live(self) -> bool:
-        """Whether there is a page that can show progress and widgets."""
-        return getattr(self.shell, "kernel", None) is not None
+        self._own: dict[str, Callable[[Line], Any]] = {
+            "help": _help,
+            "monitor": self._monitors.show,
+            "serve": self._serving.run,
+        }
 
     def close(self) -> None:
         """Close monitors and end points."""
@@ -143,84 +156,27 @@ class TritonMagics(Magics):
         """Run a subcommand; the docstring is replaced by the help."""
         name, _, rest = text.strip().partition(" ")
         name, rest = name or "help", rest.strip()
-        if name not in SUBCOMMANDS:
-            raise _unknown(name)
+        run = _subcommand(name).run or self._own[name]
         if rest in ("--help", "-h"):
-            name, rest = "help", name
-        method = getattr(self, SUBCOMMANDS[name].method)
+            run, rest = _help, name
+        live = getattr(self.shell, "kernel", None) is not None
         try:
-            return method(rest, line.namespace(self.shell, local_ns))
+            return run(Line(rest, line.namespace(self.shell, local_ns), live))
         except HelpShown:
             return None
 
-    def _models(self, text: str, namespace: Namespace) -> None:
-        models.list_models(line.words(text, namespace))
 
-    def _config(self, text: str, namespace: Namespace) -> None:
-        models.print_config(line.words(text, namespace), namespace)
-
-    def _load(self, text: str, namespace: Namespace) -> Any:
-        return models.load(line.words(text, namespace))
-
-    def _unload(self, text: str, namespace: Namespace) -> Any:
-        return models.unload(line.words(text, namespace))
-
-    def _infer(self, text: str, namespace: Namespace) -> Any:
-        inputs = line.named_inputs(text, namespace, "%triton infer", _INFER_USAGE)
-        return default.server().infer(*inputs)
-
-    def _bench(self, text: str, namespace: Namespace) -> Any:
-        return bench.bench(text, namespace, live=self._live)
-
-    def _verify(self, text: str, namespace: Namespace) -> Any:
-        return verify.verify(text, namespace, live=self._live)
-
-    def _stats(self, text: str, namespace: Namespace) -> None:
-        stats.stats(line.words(text, namespace))
-
-    def _monitor(self, text: str, namespace: Namespace) -> None:
-        if text:
-            raise UsageError("usage: %triton monitor")
-        self._monitors.show(default.server().monitor(), live=self._live)
-
-    def _runtime(self, text: str, namespace: Namespace) -> None:
-        runtime.runtime(line.words(text, namespace))
-
-    def _serve(self, text: str, namespace: Namespace) -> None:
-        self._serving.run(line.words(text, namespace))
-
-    def _log(self, text: str, namespace: Namespace) -> None:
-        models.print_log(line.words(text, namespace))
-
-    def _import(self, text: str, namespace: Namespace) -> None:
-        models.import_models(line.words(text, namespace))
-
-    def _export(self, text: str, namespace: Namespace) -> None:
-        models.export_models(line.words(text, namespace))
-
-    def _trace(self, text: str, namespace: Namespace) -> Any:
-        return traces.trace(line.words(text, namespace), namespace)
-
-    def _standin(self, text: str, namespace: Namespace) -> Any:
-        return standin.standin(line.words(text, namespace), namespace)
-
-    def _tutorial(self, text: str, namespace: Namespace) -> None:
-        tutorial.tutorial(line.words(text, namespace))
-
-    def _help(self, text: str, namespace: Namespace) -> None:
-        if not text:
-            print(help_text())
-        elif text in SUBCOMMANDS:
-            print(help_of(text), end="")
-        else:
-            raise _unknown(text)
+def _help(line: Line) -> None:
+    print(help_of(line.text) if line.text else f"{help_text()}\n", end="")
 
 
-def _unknown(name: str) -> UsageError:
-    """Return the error for an unknown subcommand."""
+def _subcommand(name: str) -> Subcommand:
+    """Return a subcommand; raise an error for an unknown name."""
+    if name in SUBCOMMANDS:
+        return SUBCOMMANDS[name]
     close = difflib.get_close_matches(name, SUBCOMMANDS, 1)
     similar = f" Did you mean %triton {close[0]}?" if close else ""
-    return UsageError(
+    raise UsageError(
         f"%triton has no subcommand {name!r}.{similar} There are: "
         f"{', '.join(SUBCOMMANDS)}. %triton help explains them."
     )

@@ -14,6 +14,7 @@ from blsnb.magics import default_server as default
 from blsnb.magics.commands import trace_files
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import collapsed
+from blsnb.magics.line import Line
 from blsnb.parts.server_parts import parts_of
 from blsnb.trace.dropped import because
 
@@ -42,7 +43,7 @@ def trace_flags() -> Flags:
     return flags
 
 
-def trace(words: Sequence[str], namespace: Mapping[str, Any]) -> Run | None:
+def trace(line: Line) -> Run | None:
     """List, show or write runs; return the run if a single one is to be shown.
 
     Raises
@@ -50,11 +51,11 @@ def trace(words: Sequence[str], namespace: Mapping[str, Any]) -> Run | None:
     UsageError
         The words are wrong, or name no run.
     """
-    given = trace_flags().parse(words)
+    given = trace_flags().parse(line.words)
     if given.what is None:
         _list(given)
         return None
-    found = _found(given.what, namespace)
+    found = _found(given.what, line.namespace)
     try:
         runs = trace_files.chosen(found, given.run)
         lines = trace_files.write([run.trace for run in runs], given)

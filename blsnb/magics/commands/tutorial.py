@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ from IPython.core.error import UsageError
 
 from blsnb.errors import BlsnbError
 from blsnb.magics.flags import Flags
+from blsnb.magics.line import Line
 
 USAGE = "[FOLDER] [--force]"
 SUMMARY = "copy the tutorial notebooks into a folder"
@@ -40,7 +40,7 @@ def tutorial_flags() -> Flags:
     return flags
 
 
-def tutorial(words: Sequence[str]) -> None:
+def tutorial(line: Line) -> None:
     """Copy the notebooks and print what was written.
 
     Raises
@@ -48,7 +48,7 @@ def tutorial(words: Sequence[str]) -> None:
     UsageError
         The words are wrong, or the notebooks cannot be written.
     """
-    given = tutorial_flags().parse(words)
+    given = tutorial_flags().parse(line.words)
     try:
         copied = copy_notebooks(Path(given.folder).expanduser(), force=given.force)
     except NotebookError as error:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
 
 from blsnb.magics import default_server as default
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import ProgressBar
-from blsnb.magics.line import request_line
+from blsnb.magics.line import Line, request_line
 
 if TYPE_CHECKING:
     from blsnb.parity.parity import Parity
@@ -70,13 +70,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def verify(text: str, namespace: dict[str, Any], *, live: bool) -> Parity:
+def verify(line: Line) -> Parity:
     """Compare the model that a line names with a real server.
-
-    Parameters
-    ----------
-    live
-        Whether there is a page that can show a progress bar.
 
     Raises
     ------
@@ -85,10 +80,8 @@ def verify(text: str, namespace: dict[str, Any], *, live: bool) -> Parity:
     BlsnbError
         There is no real server, or no request to compare.
     """
-    name, inputs, given = request_line(
-        text, namespace, verify_flags(), "%triton verify", USAGE
-    )
-    bar = ProgressBar(name) if live else None
+    name, inputs, given = request_line(line, verify_flags(), "%triton verify", USAGE)
+    bar = ProgressBar(name) if line.live else None
     try:
         return default.server().compare(
             name,

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from asserting import every
 
 from blsnb.errors import InferenceError
 from blsnb.magics import default_server as default
@@ -27,8 +26,8 @@ def test_every_subcommand_of_the_design_is_there():
     )
 
     assert sorted(designed.split()) == sorted(SUBCOMMANDS)
-    methods = [sub.method for sub in SUBCOMMANDS.values()]
-    assert every(callable(getattr(TritonMagics, method)) for method in methods)
+    by_magic = [name for name, sub in SUBCOMMANDS.items() if sub.run is None]
+    assert ["monitor", "help", "serve"] == by_magic
 
 
 def test_the_help_is_the_docstring(notebook):
