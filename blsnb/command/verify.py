@@ -42,15 +42,7 @@ def flags() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Compare, print the differences, and return 1 if there are any.
-
-    Raises
-    ------
-    CommandError
-        The words are wrong, or a file cannot be read or written.
-    BlsnbError
-        There is no real server, or no request to compare.
-    """
+    """Compare, print the differences, and return 1 if there are any."""
     given = flags().parse_intermixed_args(words)
     request = RequestLine(given.name, dict(map(_input, given.inputs)), given)
     try:

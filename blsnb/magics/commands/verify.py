@@ -73,15 +73,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def verify(line: Line) -> Parity:
-    """Compare the model that a line names with a real server.
-
-    Raises
-    ------
-    UsageError
-        The text is wrong.
-    BlsnbError
-        There is no real server, or no request to compare.
-    """
+    """Compare the model that a line names with a real server."""
     request = request_line(line, verify_flags(), "%triton verify", USAGE)
     bar = ProgressBar(request.name) if line.live else None
     try:
@@ -94,13 +86,7 @@ def verify(line: Line) -> Parity:
 
 
 def compare(server: Server, request: RequestLine, progress: Progress) -> Parity:
-    """Compare a request, and the requests of ``--cases``, with a real server.
-
-    Raises
-    ------
-    ValueError
-        An option is invalid, or the cases cannot be read.
-    """
+    """Compare a request, and the requests of ``--cases``, with a real server."""
     name, inputs, given = request
     try:
         return server.compare(
