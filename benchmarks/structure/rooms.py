@@ -1,7 +1,7 @@
 """Rooms of a package from the top down, and what each may import.
 
-The contracts are derived: from one ordered list of rooms, and from the places where
-each library is met. What stands in neither is a violation, so no room is forgotten.
+The contracts are derived from the ordered list of rooms, and from the files in which
+each library may be imported. A room or library in neither is a violation.
 """
 
 from __future__ import annotations

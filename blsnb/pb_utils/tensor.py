@@ -10,7 +10,7 @@ from blsnb.pb_utils.backend import CurrentBackend
 from blsnb.pb_utils.compiled.compiled_type import Compiled
 from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.compiled.signature import Mismatch, compiled, string
-from blsnb.runtimes.runtime import DeviceError, ImportedMemory
+from blsnb.runtimes.runtime import DeviceError
 from blsnb.tensors import dlpack
 from blsnb.tensors.buffers import LARGE, frozen, private
 from blsnb.tensors.device_ref import DeviceRef
@@ -20,10 +20,6 @@ from blsnb.tensors.ref import TensorRef, freeze
 
 _new = object.__new__
 _EMPTY_NAME = "Tensor name cannot be an empty string."
-_NO_DLPACK = (
-    "Provided tensor is not supported. Tensor must be a DLPack capsule         "
-    "or have `__dlpack__` and `__dlpack_device__` attributes"
-)
 _BF16_NUMPY = (
     "Tensor dtype is BF16 and cannot be converted to NumPy. Use to_dlpack() and "
     "from_dlpack() instead."
@@ -235,59 +231,27 @@ def _from_dlpack(name: str, producer: Any) -> Tensor:
     name = string(name)
     if not name:
         raise TritonModelException(_EMPTY_NAME)
+    tensor: Tensor = _new(Tensor)
+    tensor._name = name
+    tensor._ref = tensor._array = None
     try:
-        if _is_on_device(producer):
+        if dlpack.is_on_cuda(producer):
             # The instance's backend has the runtime.
-            return _of_memory(name, CurrentBackend().runtime.from_dlpack(producer))
-        imported = dlpack.import_capsule(_capsule_of(producer))
+            memory, tensor._dtype = CurrentBackend().runtime.from_dlpack(producer)
+            tensor._source, tensor._shape = memory, memory.shape
+            return tensor
+        array, tensor._dtype = dlpack.import_capsule(dlpack.capsule_of(producer))
     except (dlpack.DLPackError, DeviceError) as error:
         raise TritonModelException(str(error)) from None
-    tensor: Tensor = object.__new__(Tensor)
-    tensor._name = name
-    tensor._dtype = imported.dtype
-    tensor._ref = None
-    tensor._shape = imported.array.shape
-    tensor._source = imported.array
-    tensor._array = None if imported.dtype is BF16 else _private(imported.array)
-    return tensor
-
-
-def _of_memory(name: str, imported: ImportedMemory) -> Tensor:
-    """Return the tensor of a device's memory, shared with its producer."""
-    tensor: Tensor = object.__new__(Tensor)
-    tensor._name = name
-    tensor._dtype = imported.dtype
-    tensor._ref = tensor._array = None
-    tensor._shape = imported.memory.shape
-    tensor._source = imported.memory
+    tensor._source, tensor._shape = array, array.shape
+    if tensor._dtype is not BF16:
+        tensor._array = _private(array)
     return tensor
 
 
 def _private(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return a copy in memory that it does not own, as on Triton."""
     return np.ndarray(array.shape, array.dtype, bytearray(array.tobytes()))
-
-
-def _is_on_device(producer: Any) -> bool:
-    """Whether the memory is on a CUDA device."""
-    if dlpack.is_capsule(producer):
-        return dlpack.device_of(producer)[0] == dlpack.CUDA
-    if not hasattr(producer, "__dlpack__") or not hasattr(
-        producer, "__dlpack_device__"
-    ):
-        raise TritonModelException(_NO_DLPACK)
-    device = int(producer.__dlpack_device__()[0])
-    if device not in (dlpack.CPU, dlpack.CUDA, dlpack.CUDA_HOST):
-        raise TritonModelException(
-            f"DLDevice type {device} is not support by Python backend."
-        )
-    return device == dlpack.CUDA
-
-
-def _capsule_of(producer: Any) -> Any:
-    if dlpack.is_capsule(producer):
-        return producer
-    return producer.__dlpack__(stream=None)
 
 
 def transmit(tensor: Tensor) -> TensorRef:

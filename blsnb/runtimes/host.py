@@ -58,12 +58,9 @@ class NumpyRuntime:
 
     def from_dlpack(self, producer: Any) -> ImportedMemory:
         """Import host memory by DLPack, without a copy."""
-        capsule = producer
-        if not dlpack.is_capsule(producer):
-            if producer.__dlpack_device__()[0] == dlpack.CUDA:
-                raise DeviceError(NO_DEVICE)
-            capsule = producer.__dlpack__(stream=None)
-        imported = dlpack.import_capsule(capsule)
+        if not dlpack.is_capsule(producer) and dlpack.is_on_cuda(producer):
+            raise DeviceError(NO_DEVICE)
+        imported = dlpack.import_capsule(dlpack.capsule_of(producer))
         return ImportedMemory(HostMemory(imported.array), imported.dtype)
 
     def to_device(

@@ -16,6 +16,10 @@ _NO_GPU = (
     "DLPack capsule passed pointer to memory allocated on GPU device,           "
     "when GPU is not available"
 )
+_NO_DLPACK = (
+    "Provided tensor is not supported. Tensor must be a DLPack capsule         "
+    "or have `__dlpack__` and `__dlpack_device__` attributes"
+)
 _UINT = 1
 _BFLOAT = 4
 _KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
@@ -107,6 +111,29 @@ class Holder:
 def is_capsule(value: Any) -> bool:
     """Whether the value is a DLPack capsule that was not imported yet."""
     return type(value).__name__ == "PyCapsule" and bool(_is_valid(value, b"dltensor"))
+
+
+def is_on_cuda(producer: Any) -> bool:
+    """Whether the memory of a capsule or another producer is on a CUDA device.
+
+    Raises
+    ------
+    DLPackError
+        The value is not a producer, or its device is of another kind.
+    """
+    if is_capsule(producer):
+        return device_of(producer)[0] == CUDA
+    if not (hasattr(producer, "__dlpack__") and hasattr(producer, "__dlpack_device__")):
+        raise DLPackError(_NO_DLPACK)
+    kind = int(producer.__dlpack_device__()[0])
+    if kind not in (CPU, CUDA, CUDA_HOST):
+        raise DLPackError(f"DLDevice type {kind} is not support by Python backend.")
+    return kind == CUDA
+
+
+def capsule_of(producer: Any) -> Any:
+    """Return a producer's capsule of host memory, or a capsule itself."""
+    return producer if is_capsule(producer) else producer.__dlpack__(stream=None)
 
 
 def _tensor(capsule: Any) -> _DLTensor:

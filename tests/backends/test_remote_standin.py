@@ -1,4 +1,4 @@
-"""A stand-in that asks a real server: its answers, its errors, its configuration."""
+"""Stand-ins that forward requests to a real server."""
 
 from __future__ import annotations
 

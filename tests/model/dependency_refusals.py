@@ -1,6 +1,6 @@
-"""Ensembles that Triton 2.51 refuses for their models, in the words of a load call.
+"""Ensembles that Triton 2.51 refuses for their models, with the text of a load.
 
-``m`` is the ensemble whose load is asked for; its models are read with it.
+``m`` is the ensemble to load; its models are read with it.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ KNOWN_BEFORE = (
         f"{MISSING}z",
     ),
 )
-"""What shows before any model is loaded."""
+"""Errors before any model is loaded."""
 
 
 def _both(row: str, config: str, composing: str, reason: str) -> Refused:
@@ -341,7 +341,7 @@ LOADED = (
         _JOINED,
     ),
 )
-"""What shows once the composing models are loaded."""
+"""Errors once the composing models are loaded."""
 
 CREATE = (
     _both(
@@ -361,4 +361,4 @@ CREATE = (
         "transaction policy. Please disable the response cache.",
     ),
 )
-"""What shows when the ensemble itself is made."""
+"""Errors when the ensemble itself is created."""

@@ -1,4 +1,4 @@
-"""Ensembles that Triton 2.51 refuses by themselves, in the words of its log."""
+"""Ensembles that Triton 2.51 refuses at the poll stage, with the text of its log."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def outs(name: str = "Y", data_type: str = "FP32", dims: str = "-1") -> str:
 
 
 def optional(name: str) -> str:
-    """Return the text of an input that may be left out."""
+    """Return the text of an optional input."""
     return f"input {{ name: '{name}' data_type: TYPE_FP32 dims: -1 optional: true }} "
 
 

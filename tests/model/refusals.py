@@ -1,4 +1,4 @@
-"""Configurations that Triton 2.51 refuses, and its words, as a real server says them.
+"""Configurations that Triton 2.51 refuses, with the texts of a real server.
 
 ``m`` stands for the model's name in the texts; a configuration of a row is added
 to a plain Python model with input ``X`` and output ``Y``, unless it declares its own.
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Refusal(NamedTuple):
-    """One row of the specification: what is written, and what Triton answers."""
+    """One row of the specification: a configuration, and Triton's error."""
 
     row: str
     pbtxt: str

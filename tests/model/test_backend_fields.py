@@ -1,4 +1,4 @@
-"""Backend, platform and entry file are deduced as Triton deduces them."""
+"""Backend, platform and model file are deduced as on Triton."""
 
 from __future__ import annotations
 
@@ -82,17 +82,17 @@ def normal(text: str, entries: Entries = PY, name: str = "m") -> ModelConfig:
         ),
     ],
 )
-def test_what_tells_the_backend(
+def test_the_backend_is_deduced(
     text: str, entries: Entries, fields: tuple[str, ...]
 ) -> None:
-    """A file of the first version, its name, a platform; in Triton's order."""
+    """Files of the first version, their name and the platform, in Triton's order."""
     message = normal(text, entries).message
 
     assert fields == (message.backend, message.platform, message.default_model_filename)
 
 
-def test_a_dotted_name_tells_the_backend() -> None:
-    """Without any content, Triton reads the backend out of the model's name."""
+def test_a_dotted_name_contains_the_backend() -> None:
+    """Without any files, the model's name contains the backend."""
     config = normal("", {}, "model.identity")
 
     assert ("identity", "model.identity") == (
@@ -113,7 +113,7 @@ def test_a_dotted_name_tells_the_backend() -> None:
     ],
 )
 def test_no_backend_is_an_error_of_the_poll_stage(entries: Entries) -> None:
-    """Nothing recognisable has Triton's text; a folder is not always a model."""
+    """The text is Triton's; a folder is not always a model."""
     assert not identifies_backend(entries)
     with pytest.raises(ModelConfigError) as caught:
         normal("", entries)

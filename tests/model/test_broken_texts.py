@@ -1,4 +1,4 @@
-"""Texts of configurations after accidents: read, or refused with an error of ours."""
+"""Damaged texts of configurations are parsed, or refused with an error of blsnb."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ LONGEST = timedelta(seconds=60)
 
 @st.composite
 def broken_texts(draw: st.DrawFn) -> str:
-    """A real text after a few accidents."""
+    """Draw a valid text with some damage."""
     text = draw(st.sampled_from(SEEDS))
     for _ in range(draw(st.integers(1, 6))):
         at = draw(st.integers(0, len(text)))
@@ -72,7 +72,7 @@ def broken_texts(draw: st.DrawFn) -> str:
 
 
 def judge(text: str) -> None:
-    """Do with a text what a load does; only an error of ours may be raised."""
+    """Process a text as a load does; only errors of blsnb may occur."""
     refused = None
     try:
         config = parse_pbtxt(text)
@@ -89,10 +89,10 @@ def judge(text: str) -> None:
 
 
 def check(config: ModelConfig) -> None:
-    """Judge a configuration as a load does, until something is wrong in it."""
+    """Check a configuration as a load does, up to its first error."""
     config = normalise(config, model_name=config.name or "m")
     validate_poll(config)
-    # What reaches a model and comes back says the same.
+    # The JSON form of a model is equivalent.
     assert config == parse_json(config.to_json())
     config.instance_names()
     validate_create(config)
@@ -104,8 +104,8 @@ def check(config: ModelConfig) -> None:
 @example("")
 @example("input {" * 200)
 @example("parameters { key: 'a' value { string_value: '\\n\ud800' } }")
-def test_a_broken_text_is_read_or_refused(text):
-    """With a reason; whatever it says can be looked at, and written again."""
+def test_a_damaged_text_is_parsed_or_refused(text):
+    """A refusal has a reason; a parsed configuration can be printed."""
     judge(text)
 
 
@@ -113,8 +113,8 @@ def test_a_broken_text_is_read_or_refused(text):
 @pytest.mark.timeout(1800)
 @settings(max_examples=150_000, deadline=LONGEST)
 @given(broken_texts())
-def test_a_hundred_and_fifty_thousand_broken_texts(text):
-    """The same, for minutes."""
+def test_many_damaged_texts_are_parsed_or_refused(text):
+    """The same with 150,000 texts."""
     judge(text)
 
 
@@ -132,8 +132,8 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_a_text_that_is_made_to_be_slow(text):
-    """Half a megabyte and more is read, or refused, in seconds."""
+def test_large_and_nested_texts_take_seconds_at_most(text):
+    """They have half a megabyte and more."""
     start = time.thread_time()
     judge(text)
     assert time.thread_time() - start < 20

@@ -1,4 +1,4 @@
-"""auto_complete_config changes what it may, and nothing else."""
+"""Effects of auto_complete_config on a configuration."""
 
 from typing import Any
 
@@ -19,8 +19,8 @@ def handed_out(config: ModelConfig) -> pb_utils_config.ModelConfig:
     return pb_utils_config.ModelConfig(config.to_json())
 
 
-def test_inputs_outputs_and_batching_are_taken_over() -> None:
-    """What the setters wrote is in the configuration, normalised again."""
+def test_inputs_outputs_and_batching_have_an_effect() -> None:
+    """The configuration contains the values of the setters, normalised."""
     config = normal()
     returned = handed_out(config)
     returned.set_max_batch_size(8)
@@ -36,8 +36,8 @@ def test_inputs_outputs_and_batching_are_taken_over() -> None:
     assert [8] == completed.message.dynamic_batching.preferred_batch_size
 
 
-def test_other_keys_are_dropped() -> None:
-    """A changed name, group or parameter has no effect; a poked batch size has."""
+def test_other_keys_have_no_effect() -> None:
+    """A changed name, group or parameter is dropped; a changed batch size is not."""
     config = normal()
     returned = handed_out(config)
     returned.as_dict().update(
@@ -57,8 +57,8 @@ def test_other_keys_are_dropped() -> None:
     assert config.instance_groups == completed.instance_groups
 
 
-def test_an_untouched_configuration_stays_as_it_is() -> None:
-    """Returning what was handed out completes nothing."""
+def test_an_unchanged_configuration_is_kept() -> None:
+    """Returning the argument completes nothing."""
     config = normal(
         "max_batch_size: 8 input { name: 'X' data_type: TYPE_FP32 dims: 1 "
         "reshape { } format: FORMAT_NONE } dynamic_batching { "
@@ -85,14 +85,14 @@ def test_an_unknown_data_type_fails_the_load(data_type: str) -> None:
 
 
 def test_values_that_json_does_not_have_fail_the_load() -> None:
-    """Python's own message is the reason."""
+    """The reason is Python's own text."""
     with pytest.raises(ModelConfigError, match=r"TypeError: .* not JSON serializable"):
         complete(normal(), {"max_batch_size": {1, 2}})
 
 
 @pytest.mark.parametrize("returned", [None, {}, 3])
 def test_the_function_must_return_its_configuration(returned: Any) -> None:
-    """None, a dict or a number is refused in Triton's words."""
+    """None, a dict or a number is refused with Triton's text."""
     with pytest.raises(ModelConfigError) as caught:
         check_returned("m", returned)
     error = caught.value
@@ -105,7 +105,7 @@ def test_the_function_must_return_its_configuration(returned: Any) -> None:
 
 
 def test_a_returned_configuration_passes() -> None:
-    """The object itself comes back."""
+    """The object itself is returned."""
     returned = handed_out(normal())
 
     assert returned is check_returned("m", returned)

@@ -1,4 +1,4 @@
-"""A configuration is a frozen value with the facts that others ask for."""
+"""Configurations are immutable values."""
 
 import dataclasses
 
@@ -10,7 +10,7 @@ from blsnb.model.normalization import normalise
 
 
 def test_inputs_and_outputs_are_plain_values() -> None:
-    """Types are spelled both ways; reshape is None where there is none."""
+    """They have both names of a type; reshape is None if it is not configured."""
     config = parse_pbtxt(
         "input { name: 'A' data_type: TYPE_STRING dims: [-1, 3] optional: true "
         "reshape { shape: [] } allow_ragged_batch: true } "
@@ -48,7 +48,7 @@ def test_scalars_come_from_the_message() -> None:
 
 
 def test_a_configuration_cannot_be_changed() -> None:
-    """Neither a field nor the message that it hands out leads back into it."""
+    """Changing a returned message has no effect."""
     config = parse_pbtxt("name: 'm'")
     config.message.name = "other"
 
@@ -57,8 +57,8 @@ def test_a_configuration_cannot_be_changed() -> None:
         config.wire = b""  # type: ignore[misc]
 
 
-def test_equal_configurations_are_equal_however_written() -> None:
-    """Order of fields, spelling and the object behind do not matter."""
+def test_equal_configurations_may_have_different_texts() -> None:
+    """Order of fields and notation do not matter."""
     first = parse_pbtxt("name: 'm' max_batch_size: 010")
     second = parse_pbtxt('max_batch_size: 8, name: "m"')
 
@@ -68,7 +68,7 @@ def test_equal_configurations_are_equal_however_written() -> None:
 
 
 def test_repr_counts() -> None:
-    """A configuration in a log is one line."""
+    """It is one line."""
     config = parse_pbtxt("name: 'm' input {} input {} output {}")
 
     assert "<ModelConfig m: 2 inputs, 1 outputs>" == repr(config)
@@ -92,15 +92,15 @@ def test_repr_counts() -> None:
 def test_instances_are_named_as_on_triton(
     groups: str, names: list[tuple[str, str, int]]
 ) -> None:
-    """An implicit group bears the model's name, an unnamed one its number too."""
+    """An implicit group has the model's name, an unnamed one also its number."""
     gpus = 2 if "GPU" in groups else 0
     config = normalise(parse_pbtxt(groups), model_name="m", gpu_count=gpus)
 
     assert [InstanceSpec(*name) for name in names] == config.instance_names()
 
 
-def test_a_text_that_fails_says_where_and_shows_the_line() -> None:
-    """The message is Triton's; the advice has the log's line and a caret."""
+def test_the_error_of_a_text_has_a_position() -> None:
+    """The message is Triton's; the advice contains the line and a caret."""
     with pytest.raises(ModelConfigError) as caught:
         parse_pbtxt("name: 'm'\nfoo: 1", path="repo/m/config.pbtxt")
     error = caught.value
@@ -114,15 +114,15 @@ def test_a_text_that_fails_says_where_and_shows_the_line() -> None:
     )
 
 
-def test_pbtxt_reads_back() -> None:
-    """A printed configuration is the same configuration."""
+def test_a_printed_configuration_can_be_parsed() -> None:
+    """The result is equal."""
     config = parse_pbtxt("name: 'é' input { name: 'X' dims: [-1] } parameters { }")
 
     assert config == parse_pbtxt(config.to_pbtxt())
 
 
 def test_dict_and_text_agree() -> None:
-    """The dict is the JSON text's, and the caller's own."""
+    """The dict is that of the JSON text, and new."""
     config = normalise(parse_pbtxt(""), model_name="m")
     config.to_dict()["name"] = "other"
 

@@ -1,4 +1,4 @@
-"""Which instances stay when the instance groups of a model change."""
+"""Instances to keep and to add when instance groups change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def config(groups: str = "", more: str = "") -> ModelConfig:
 
 
 def changes(before: str, after: str) -> tuple[list[int], list[str]]:
-    """Return the numbers of those that stay, and the names of those that come."""
+    """Return the indices of kept instances, and the names of added ones."""
     found = InstanceChanges.between(
         config(before).instance_names(), config(after).instance_names()
     )
@@ -29,19 +29,19 @@ def changes(before: str, after: str) -> tuple[list[int], list[str]]:
 TWO = "instance_group { count: 2 }"
 
 
-def test_more_are_made_behind_those_that_there_are():
-    """Each has the name of its place."""
+def test_added_instances_follow_the_present_ones():
+    """Each has the name of its number."""
     assert ([0], ["m_0_1"]) == changes("", TWO)
 
 
-def test_of_equal_ones_the_last_stays_first():
-    """As on Triton."""
+def test_of_equal_instances_the_last_is_kept_first():
+    """Triton does the same."""
     assert ([2], []) == changes("instance_group { count: 3 }", "")
     assert ([1, 0], []) == changes(TWO, TWO)
 
 
-def test_a_name_makes_no_difference_and_a_kind_does():
-    """What an instance is, not what its group is called."""
+def test_the_name_of_a_group_may_change_and_its_kind_may_not():
+    """Kinds, devices and other settings must be equal."""
     named = 'instance_group { name: "g" count: 2 }'
     kind = "instance_group { count: 2 kind: KIND_MODEL }"
 
@@ -58,13 +58,13 @@ def test_a_name_makes_no_difference_and_a_kind_does():
         ('parameters { key: "a" }', False),
     ],
 )
-def test_what_else_changes_needs_a_load(more, only):
-    """Instance groups and the choice of versions do not."""
+def test_other_changes_need_a_reload(more, only):
+    """Instance groups and the version policy do not."""
     assert only is differ_in_instances_only(config(), config(more=more))
 
 
-def test_the_groups_are_taken_over_and_nothing_else():
-    """The rest is what serves."""
+def test_only_instance_groups_are_replaced():
+    """Other fields are those of the ready model."""
     taken = with_instances_of(
         config(more="max_batch_size: 2"), config(TWO, "max_batch_size: 4")
     )

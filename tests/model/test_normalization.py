@@ -1,4 +1,4 @@
-"""Defaults are written out as Triton writes them."""
+"""Default values are those of Triton."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def normal(text: str, name: str = "m", py: bool = True, gpus: int = 0) -> ModelC
 
 @pytest.mark.parametrize("written", ["other", "m "])
 def test_the_name_must_be_that_of_the_folder(written: str) -> None:
-    """Another name, or a trailing blank, is refused."""
+    """A different name, or a trailing space, is refused."""
     with pytest.raises(ModelConfigError) as caught:
         normal(f"name: '{written}'")
 
@@ -27,7 +27,7 @@ def test_the_name_must_be_that_of_the_folder(written: str) -> None:
 
 
 def test_batchers_prefer_full_batches() -> None:
-    """An empty list of preferred sizes becomes the largest batch, if there is one."""
+    """An empty list of preferred sizes becomes the maximum batch size, if any."""
     batching = normal("max_batch_size: 8 dynamic_batching {}").message
     oldest = normal("max_batch_size: 4 sequence_batching { oldest {} }").message
 
@@ -52,7 +52,7 @@ def test_batchers_prefer_full_batches() -> None:
 def test_an_automatic_group_uses_the_gpus_there_are(
     group: str, kind: str, devices: list[int]
 ) -> None:
-    """KIND_AUTO runs on all GPUs, or on the CPU when a wanted one is missing."""
+    """KIND_AUTO uses all GPUs, or the CPU if a configured one is missing."""
     instances = normal(f"instance_group {{ {group} }}", gpus=2).instance_names()
 
     assert [kind] == sorted({instance.kind for instance in instances})
@@ -63,7 +63,7 @@ def test_an_automatic_group_uses_the_gpus_there_are(
     ("backend", "count"), [("python", 1), ("onnxruntime", 2), ("tensorflow", 2)]
 )
 def test_some_backends_have_two_instances_on_the_cpu(backend: str, count: int) -> None:
-    """Only by default, and only there."""
+    """The default elsewhere is one."""
     for group, gpus, expected in [
         ("", 0, count),
         ("instance_group { kind: KIND_CPU }", 0, count),
@@ -76,14 +76,14 @@ def test_some_backends_have_two_instances_on_the_cpu(backend: str, count: int) -
 
 
 def test_normalising_twice_changes_nothing() -> None:
-    """A normalised configuration is its own normal form."""
+    """A normalised configuration does not change."""
     once = normal("max_batch_size: 4 dynamic_batching {} instance_group [{}, {}]")
 
     assert once == normalise(once, model_name="m")
 
 
-def test_an_ensemble_is_left_without_instances_and_optimization() -> None:
-    """Triton refuses both there, so it writes none; no backend is deduced."""
+def test_an_ensemble_gets_neither_instances_nor_optimization() -> None:
+    """Triton refuses both for ensembles; no backend is deduced."""
     config = normal(
         "platform: 'ensemble' ensemble_scheduling { step { model_name: 'c' } }"
     )

@@ -23,7 +23,7 @@ def read(name):
 
 
 class Counting:
-    """Random bytes that can be told apart."""
+    """Random bytes that can be distinguished."""
 
     def __init__(self):
         self.sizes = []
@@ -55,22 +55,22 @@ def value(sample):
 
 @pytest.mark.parametrize("batch", ["", "batch_size: 0", "batch_size: 0 count: 3"])
 def test_a_sample_without_batch_size_is_skipped(batch):
-    """Nobody looks at what else it says."""
+    """Its other fields are not checked."""
     assert [] == samples(setting(batch=batch, X="dims: [ -1 ]"))
 
 
 @pytest.mark.parametrize(
     ("count", "rounds"), [("", 1), ("count: 0", 1), ("count: 1", 1), ("count: 3", 3)]
 )
-def test_a_count_says_how_often(count, rounds):
-    """At least once."""
+def test_the_count_is_the_number_of_rounds(count, rounds):
+    """There is at least one."""
     (sample,) = samples(setting(batch=f"batch_size: 2 {count}", X=ZERO), batch=4)
 
     assert (2, rounds) == (sample.batch_size, sample.rounds)
 
 
 def test_each_request_is_a_batch_of_one():
-    """Where the model batches; the sample's dims never say it."""
+    """If the model batches; dims of a sample exclude the batch."""
     (alone,) = samples(setting(X=ZERO))
     (batched,) = samples(setting(X=ZERO), batch=4)
 
@@ -78,7 +78,7 @@ def test_each_request_is_a_batch_of_one():
     assert (1, 3) == batched.message.inputs[0].shape
 
 
-def test_what_is_named_counts_not_what_it_says():
+def test_the_name_of_a_data_field_counts_not_its_value():
     """``zero_data: false`` gives zeros, ``random_data: false`` random data."""
     (zero,) = samples(setting(X=ZERO.replace("true", "false")))
     text = "data_type: TYPE_UINT8 dims: [ 3 ] random_data: false"
@@ -98,8 +98,8 @@ def test_random_inputs_begin_with_the_same_bytes():
 
 
 @pytest.mark.parametrize("source", ["zero_data: true", "random_data: true"])
-def test_texts_without_a_file_are_empty(source):
-    """Random bytes would be no texts."""
+def test_strings_without_a_file_are_empty(source):
+    """Random bytes would not be valid strings."""
     text = f"data_type: TYPE_STRING dims: [ 3 ] {source}"
     (sample,) = samples(setting(X=text), data_type="STRING")
 
@@ -108,7 +108,7 @@ def test_texts_without_a_file_are_empty(source):
 
 
 def test_a_file_gives_the_first_elements():
-    """The rest of it is ignored; of texts all are taken."""
+    """The rest is ignored; a file of strings is used whole."""
     text = 'data_type: TYPE_{} dims: [ 3 ] input_data_file: "{}"'
     (numbers,) = samples(setting(X=text.format("FP32", "more")))
     (texts,) = samples(setting(X=text.format("STRING", "texts")), data_type="STRING")
@@ -118,7 +118,7 @@ def test_a_file_gives_the_first_elements():
 
 
 def test_inputs_that_the_model_does_not_declare_are_extra():
-    """They may be a sequence's controls."""
+    """They may be controls of a sequence."""
     (sample,) = samples(setting(X=ZERO, START=ZERO), batch=4)
 
     assert ["X"] == [ref.name for ref in sample.message.inputs]
@@ -163,7 +163,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("inputs", "text"), REFUSED.values(), ids=REFUSED)
 def test_a_sample_is_refused(inputs, text):
-    """In the words of the real server, at the create stage."""
+    """The text is that of the real server, at the create stage."""
     with pytest.raises(ModelConfigError) as caught:
         samples(setting(**inputs))
 
@@ -173,8 +173,8 @@ def test_a_sample_is_refused(inputs, text):
     )
 
 
-def test_a_dimension_below_of_a_declared_input_is_left_to_the_requests_check():
-    """Its text is that of a wrong shape."""
+def test_an_invalid_dimension_of_a_declared_input_is_refused_later():
+    """The text is that of a wrong shape in a request."""
     (sample,) = samples(setting(X="data_type: TYPE_FP32 dims: [ -2 ] zero_data: true"))
 
     assert (-2,) == sample.message.inputs[0].shape
@@ -183,8 +183,8 @@ def test_a_dimension_below_of_a_declared_input_is_left_to_the_requests_check():
 @pytest.mark.parametrize(
     ("batch", "most", "count"), [(1, 0, 0), (2, 0, 2), (4, 4, 0), (5, 4, 5)]
 )
-def test_the_backend_executes_no_more_than_the_model_takes(batch, most, count):
-    """Each request is answered with an error; one alone always runs."""
+def test_a_sample_above_the_maximum_batch_size_fails(batch, most, count):
+    """Each request has an error; a single request always runs."""
     (sample,) = samples(setting(batch=f"batch_size: {batch}", X=ZERO), batch=most)
 
     text = f"batch size {batch} for 'm_0', max allowed is {most}"
@@ -204,8 +204,8 @@ STRINGS = {
 
 
 @pytest.mark.parametrize(("name", "text"), STRINGS.items(), ids=STRINGS)
-def test_the_backend_reads_texts(monkeypatch, name, text):
-    """Nobody else looks at those of an input that is not declared."""
+def test_the_backend_validates_strings(monkeypatch, name, text):
+    """Undeclared inputs are not validated before."""
     monkeypatch.setitem(FILES, "", b"")
     given = f'data_type: TYPE_STRING dims: [ 2 ] input_data_file: "{name}"'
     (sample,) = samples(setting(X=ZERO, S=given))
@@ -214,7 +214,7 @@ def test_the_backend_reads_texts(monkeypatch, name, text):
 
 
 def test_an_input_without_type_ends_an_instance_on_triton():
-    """Where the configuration does not declare it; else the core refuses it."""
+    """A declared one is refused by the core."""
     (sample,) = samples(setting(X=ZERO, S="dims: [ 2 ] zero_data: true"))
 
     assert ["Stub process 'm_0' is not healthy."] == sample.errors("m_0", 0)

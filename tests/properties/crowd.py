@@ -171,7 +171,7 @@ PREFERRED = "dynamic_batching { preferred_batch_size: [ 4 ] }"
 
 @dataclass
 class Member:
-    """One model: what it computes, whom it asks, how it is scheduled.
+    """One model: what it computes, which models it calls, how it is scheduled.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ class Member:
         )
 
     def described(self, deep: bool = False) -> dict[str, Any]:
-        """Return what a model must know of itself, or of one that it asks."""
+        """Return the facts of a model for itself and its callers."""
         names = ("name", "size", "sends", "sequence", "join", "a", "b", "later")
         found = {name: getattr(self, name) for name in names}
         if deep:

@@ -95,7 +95,7 @@ def cycles(count: int) -> dict[str, Any]:
 
 
 def attempt(server: Server, name: str, source: str, number: int) -> None:
-    """Do what a cell does that defines a model, and one that asks it."""
+    """Define a model and a caller, as cells do."""
     parts_of(server).models.note_origin(source, f"In[{number}]", 1)
     try:
         server.define(name, source, config=CONFIG)
@@ -118,7 +118,7 @@ def calls(total: int, per_run: int) -> dict[str, Any]:
 
 
 def ticking(samples: list[tuple[int, int]]) -> Callable[[], None]:
-    """Return what is called after each call, and measures now and then."""
+    """Return a function to call after each call, which measures periodically."""
     count = 0
 
     def tick() -> None:

@@ -1,4 +1,4 @@
-"""Any tree of calls comes to what plain Python says, and its trace tells the truth."""
+"""Any tree of calls computes what plain Python does, and its trace is correct."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def trees(server: Server) -> Iterator[Trees]:
     return Trees(server)
 
 
-def test_a_tree_of_calls_comes_to_what_plain_python_says(trees):
+def test_a_tree_of_calls_computes_what_plain_python_does(trees):
     """Its sum, or to the letter the error that reached the client, and its code."""
 
     @PROPERTY
@@ -148,7 +148,7 @@ def test_every_call_lies_within_its_caller_and_has_an_end(trees):
 
 
 def test_phases_add_up_and_what_is_shown_is_what_was_recorded(trees):
-    """Durations, the page's rows, the call graph and the text tell one story."""
+    """Durations, rows of the page, call graph and text agree."""
 
     @PROPERTY
     @given(TREES)

@@ -49,7 +49,7 @@ class Wrong(Exception):
 
 
 class Crowd:
-    """Clients of one server, and what they were told.
+    """Clients of one server, and the responses they received.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Crowd:
         self.over = threading.Event()
 
     def note(self, what: str) -> None:
-        """Count what a client was told."""
+        """Count the outcome of a client request."""
         with self._lock:
             self.told[what] += 1
 
@@ -149,7 +149,7 @@ class Crowd:
                 self.wrong.append(f"{member.name}: {error!r}")
 
     def ask(self, member: Member, chance: random.Random) -> None:
-        """Ask a model in one of the ways that it can be asked."""
+        """Send a request to a model in one of all ways."""
         if member.join:
             return
         x = [chance.randrange(1000) for _ in range(chance.randint(1, 3))]
@@ -259,7 +259,7 @@ def given(member: Member, x: list[int]) -> dict[str, np.ndarray]:
 
 
 def settled(server: Server) -> Iterator[str]:
-    """Yield what is not as it should be once nobody asks any more."""
+    """Yield faults after the last request."""
     for version in parts_of(server).engine.catalog.all_versions():
         if version.waiting_count:
             yield f"{version}: {version.waiting_count} wait"
@@ -272,14 +272,14 @@ def settled(server: Server) -> Iterator[str]:
 
 
 def eventually(found: Callable[[], list[str]]) -> list[str]:
-    """Return what is found, when there is nothing any more or it is time."""
+    """Return the faults when none is left, or at the deadline."""
     until(lambda: not found())
     return found()
 
 
 @contextmanager
 def restless(seconds: float) -> Iterator[None]:
-    """Let threads take turns so often that they meet where they seldom do."""
+    """Switch threads so often that rare interleavings happen."""
     usual = sys.getswitchinterval()
     sys.setswitchinterval(seconds)
     try:

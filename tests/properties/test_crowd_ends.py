@@ -36,7 +36,7 @@ TURNS = cell(
 
 
 def together(work: Callable[[int], None], count: int) -> None:
-    """Do some work on many threads, and wait for all, but not for ever."""
+    """Do some work on many threads, and wait for all within a deadline."""
     threads = [
         threading.Thread(target=work, args=(number,), daemon=True)
         for number in range(count)
@@ -53,7 +53,7 @@ def together(work: Callable[[int], None], count: int) -> None:
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_crowd_runs_into_circles(server, count):
-    """Each is answered, or learns that it would wait for ever; then all goes on."""
+    """Each is answered or ends with WouldHang; then the server goes on."""
     for name, other in (("ping", "pong"), ("pong", "ping")):
         config = instances(count) if count > 1 else CONFIG
         server.define(name, TURNS.replace("OTHER", other), config=config)
@@ -86,7 +86,7 @@ def test_a_crowd_runs_into_circles(server, count):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_a_server_is_closed_while_a_crowd_asks(seed):
-    """What is on its way is answered; what comes later is told that it is closed."""
+    """Requests in flight are answered; later ones learn that the server is closed."""
     server = Server(keep_runs=0)
     crowd = Crowd(server, seed, 0)
     began = threading.Barrier(CLIENTS + 1)

@@ -36,7 +36,7 @@ return [reply(x_of(request))]
 
 
 class Page(TraceView):
-    """A page that was made when the run had ended, and asks its kernel later."""
+    """A page that was made at the end of the run, and queries its kernel later."""
 
     def send(self, content, buffers=None):
         self.answer = content

@@ -1,4 +1,4 @@
-"""A tensor comes back from a model as it went in, bit for bit."""
+"""A model returns a tensor as it received it, bit for bit."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MODEL = st.tuples(dtypes(), axes())
 
 
 def identity(server: Server, dtype: DType, count: int) -> str:
-    """Define the model that answers what it is asked, for this type and rank."""
+    """Define a model that returns its input, for this type and rank."""
     name = f"{dtype.datatype}_{count}"
     if server.model(name).state != "READY":
         dims = ", ".join(["-1"] * count)
@@ -71,7 +71,7 @@ def numpy_of(ref: TensorRef) -> Array:
     return ref.view()
 
 
-def test_a_tensor_comes_back_to_the_client_as_it_went_in(server):
+def test_a_client_receives_a_tensor_as_it_was_sent(server):
     """Of every type and layout, empty ones too."""
 
     @settings(max_examples=250)
@@ -91,7 +91,7 @@ def test_a_tensor_comes_back_to_the_client_as_it_went_in(server):
     check()
 
 
-def test_a_tensor_comes_back_to_a_calling_model_as_it_went_in(server):
+def test_a_calling_model_receives_a_tensor_as_it_was_sent(server):
     """The same by BLS, made of an array of that layout or of a DLPack capsule."""
     server.define("asking", ASKING, config="")
 

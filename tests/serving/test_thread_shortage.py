@@ -19,9 +19,11 @@ from cells import CONFIG, DOUBLE, cell
 from shortage import no_thread_starts, one_thread_fails
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
+from waiting import until
 
 from blsnb.errors import OutOfResourcesError
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.serving.endpoints import Endpoints, serve
 from blsnb.serving.grpc.endpoint import GrpcEndpoint
 
@@ -221,6 +223,7 @@ def test_a_call_in_flight_is_cancelled_without_a_free_thread(
             iter([infer_request("waiting", 1)]), timeout=CALL_S
         )
         assert stage.events["asleep"].wait(60)
+        assert until(lambda: 2 == len(parts_of(server).recorder.runs))
         began = time.monotonic()
         with no_thread_starts():
             endpoints.close(30)

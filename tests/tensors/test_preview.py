@@ -104,6 +104,15 @@ def test_integers_are_sampled():
     assert ("stride", 0, 254) == (grid.reduced, grid.low, grid.high)
 
 
+@pytest.mark.parametrize(("columns", "reduced"), [(4096, "max-abs"), (4097, "stride")])
+def test_a_slice_of_more_than_16_million_elements_is_sampled(columns, reduced):
+    """To search it would take too long."""
+    shape = 4096, columns
+    mask = TensorRef("X", BY_NUMPY[np.dtype(bool)], shape, bytes(4096 * columns))
+
+    assert reduced == preview.grid(mask).reduced
+
+
 def test_a_nan_has_its_own_level_and_infinities_the_ends():
     """Level 255 is NaN only; the range is that of the finite values."""
     grid = preview.grid(ref([np.nan, np.inf, -np.inf, 1, 3]))

@@ -70,8 +70,8 @@ def test_events_come_in_any_order(read):
     assert [each[:4] for each in sorted_] == [each[:4] for each in mixed]
 
 
-def test_a_file_cut_off_says_where_it_ends(read):
-    """What came before is shown, and what is missing is said at each call."""
+def test_a_file_cut_off_has_a_remark_about_its_end(read):
+    """Events before the end are shown, and missing ones are noted at each call."""
     text = EXAMPLE.read_text()
     at = text.index('{"id":1,"activity"')
     [trace] = read(text[: at + 30])
@@ -105,7 +105,7 @@ def test_damage_in_the_middle_costs_what_it_covers(read, damage):
 
 
 def test_many_damages_are_counted(read):
-    """Only the first are told one by one."""
+    """Only the first are mentioned one by one."""
     events = [json.dumps(event) for event in whole(1)]
     [trace] = read("[" + ",%,".join([*events, *events]) + "]")
 
@@ -130,7 +130,7 @@ def test_many_damages_are_counted(read):
     ],
     ids=lambda text: str(text[:20]),
 )
-def test_what_is_no_trace_is_an_error_of_ours(read, text):
+def test_a_file_that_is_not_a_trace_is_an_error(read, text):
     """It names the file."""
     with pytest.raises(TraceFileError, match=r"json is not a trace file of a Triton"):
         read(text)
@@ -165,7 +165,7 @@ def test_a_caller_that_is_not_in_the_file_has_a_place(read):
 
 @pytest.mark.parametrize("parents", [[1], [2, 1], [2, 3, 1], [2, 3, 2]])
 def test_a_circle_of_callers_is_cut(read, parents):
-    """Whoever is cut off is a request from outside."""
+    """A request without its caller is a client request."""
     events = [each for id_, up in enumerate(parents, 1) for each in whole(id_, up)]
     traces = read(file_of(*events))
 
@@ -174,7 +174,7 @@ def test_a_circle_of_callers_is_cut(read, parents):
     assert 1 == notes.count(triton_calls.CIRCLE)
 
 
-def test_a_caller_comes_first_though_its_clock_says_otherwise(read):
+def test_a_caller_comes_first_although_its_times_are_later(read):
     """A row is never above that of its caller."""
     [trace] = read(file_of(*whole(1, at=50), *whole(2, parent=1, at=10)))
 
@@ -239,7 +239,7 @@ def test_a_request_without_an_end_ends_with_what_it_called(read):
     assert (triton_calls.NO_END,) == trace.spans[0].notes
 
 
-def test_a_file_without_timestamps_still_shows_who_called_whom(read):
+def test_a_file_without_timestamps_still_shows_the_call_graph(read):
     """A server may trace tensors only."""
     [trace] = read(file_of(about(1), about(2, 1), about(3, 2)))
 
@@ -390,7 +390,7 @@ def broken_files(draw: st.DrawFn) -> bytes:
 
 
 def judge(data: bytes, folder) -> None:
-    """Read a file and show what is in it; only an error of ours may be raised."""
+    """Read and show a file; only documented errors may be raised."""
     path = folder / "fuzzed.json"
     path.write_bytes(data)
     try:

@@ -66,7 +66,7 @@ def test_other_inputs_are_a_change(before):
     assert [("input", Change.SHAPE), ("input", Change.ADDED)] == kinds
 
 
-def test_tensors_of_one_name_are_told_apart_by_their_order(before):
+def test_tensors_of_one_name_are_distinguished_by_their_order(before):
     """Triton allows a request to have two."""
     twice = (tensor("A", "INT32", [1]), tensor("A", "INT32", [2]))
     other = (tensor("A", "INT32", [1]), tensor("A", "INT32", [3]))
@@ -95,7 +95,7 @@ def test_responses_of_a_stream_are_compared_by_their_number(before):
 
 
 def test_what_was_not_kept_is_not_a_change(before):
-    """It is counted, so that nobody takes it for the same."""
+    """It is counted, so that it is not mistaken for equal."""
     spans = before.spans
     outputs = tuple(ref.without_data() for ref in spans[2].outputs)
     comparison = compare(changed(before, 2, outputs=outputs), before)
@@ -122,7 +122,7 @@ def test_a_call_that_still_runs_has_not_changed(before):
         assert (2,) == comparison.unknown[RUNNING]
 
 
-def test_a_call_that_was_refused_is_told_by_its_error_alone(before):
+def test_a_refused_call_differs_by_its_error_alone(before):
     """It may have no inputs, which is no difference."""
     refused = changed(before, 2, inputs=(), outputs=(), error="no such model")
     comparison = compare(refused, before)

@@ -1,4 +1,4 @@
-"""Chunks of run files: what is packed is read, and damage is found."""
+"""Chunks of run files: they are read as packed, and damage is found."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_json_is_inflated_piece_by_piece(monkeypatch):
 
 
 @pytest.mark.parametrize("stored", [b"", b"no zlib", zlib.compress(b"{}")[:-1]])
-def test_json_that_is_not_compressed_as_it_says_is_refused(stored):
+def test_json_with_wrong_compression_is_refused(stored):
     """Cut off, followed by something else, or something else itself."""
     for text in (stored, zlib.compress(b"{}") + b"x"):
         with pytest.raises(ValueError, match=r"\w"):
@@ -155,7 +155,7 @@ def test_unknown_flags_are_refused():
 
 
 @pytest.mark.parametrize("text", [b"NaN", b"[Infinity]", b"\xff", b"{", b""])
-def test_what_is_not_json_is_refused(text):
+def test_invalid_json_is_refused(text):
     """NaN and infinities too, which Python's reader accepts."""
     with pytest.raises(ValueError, match=r"\w"):
         parsed(text)

@@ -23,7 +23,7 @@ TO_CPU = "preferred_memory=pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY
 
 @pytest.fixture
 def run():
-    """A model that asks another one, which answers on a device."""
+    """A model that calls another one, which answers on a device."""
     stage.values["xp"] = simulated
     with Server(runtime="simulated") as server:
         server.define("double", DOUBLE, config=ON_GPU)
@@ -63,7 +63,7 @@ def test_the_header_has_each_copy_and_what_was_used(run):
     assert said == header["device_use"]["1"]
 
 
-def test_a_run_on_the_host_says_nothing_of_devices(server):
+def test_a_run_on_the_host_shows_no_devices(server):
     """Its document is as large as before."""
     server.define("m", HOST_DOUBLE, config=CONFIG)
     header, _ = wire.encode(server.infer("m", {"X": X}).trace)

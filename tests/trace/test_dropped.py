@@ -61,7 +61,7 @@ def test_lost_values_are_named_with_their_limit():
     assert words.startswith("the values of input 'X' and input 'Z' are no longer kept")
 
 
-def test_every_view_that_is_drawn_later_says_what_was_dropped(trimmed):
+def test_every_later_view_names_what_was_dropped(trimmed):
     """The text, and what readers without scripts see."""
     (line,) = notices(trimmed)
 
@@ -70,7 +70,7 @@ def test_every_view_that_is_drawn_later_says_what_was_dropped(trimmed):
     assert line in still(trimmed)
 
 
-def test_a_run_that_keeps_everything_says_nothing():
+def test_a_complete_run_has_no_notices():
     """Nor does one that was pinned in time."""
     recorder = Recorder(keep_calls=120, keep_runs=2)
     run = recorded(recorder, 100)

@@ -38,7 +38,7 @@ def a_loop(size: int) -> list[Call]:
 
 
 def a_run(recorder: Recorder, size: int, model: ModelInfo = INNER) -> RunRecord:
-    """Record one call from outside that makes others, and end the run."""
+    """Record a client request with calls, and end the run."""
     run = recorder.begin()
     root = recorder.open(run, OUTER, None)
     for _ in range(size - 1):
@@ -174,7 +174,7 @@ def test_what_cannot_be_folded_does_not_cost_every_call():
 
 
 def test_a_trace_taken_before_a_fold_is_obsolete():
-    """Who looks again sees what is kept now."""
+    """A new look shows the calls that are kept now."""
     recorder = Recorder(keep_calls=100, keep_runs=2)
     run = a_run(recorder, 90)
     run.taken = object()  # type: ignore[assignment]

@@ -98,7 +98,7 @@ def test_a_part_of_a_trace_keeps_its_gaps(runs, data):
 
 
 def test_a_gap_is_where_the_calls_were():
-    """Behind so many that are kept, of one model by one caller."""
+    """By the number of kept calls before, of one model by one caller."""
     calls: list[Call] = []
     root = add_call(calls, None, MODELS[0], 1)
     for at in range(2, 12):
@@ -114,7 +114,7 @@ def test_a_gap_is_where_the_calls_were():
 
 
 def loop(size: int) -> str:
-    """A model that asks another one so often."""
+    """A model that calls another one ``size`` times."""
     return cell(f"""
     for _ in range({size}):
         ask("inner", request).exec()

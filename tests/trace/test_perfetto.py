@@ -35,7 +35,7 @@ def events_of(*runs: Trace) -> list[dict]:
 
 
 def check(events: list[dict]) -> None:
-    """Assert what the format asks of all events together."""
+    """Assert what the format requires of all events together."""
     slices, flows, waits = defaultdict(list), defaultdict(list), defaultdict(list)
     for event in events:
         fields = event.keys() - {"ph", "name", "pid", "tid", "args"}
@@ -93,7 +93,7 @@ def test_each_instance_has_a_track():
     assert ["invoice_pipeline"] == list(named(events, "process_name").values())
 
 
-def test_a_call_says_what_went_in_and_out():
+def test_a_call_has_its_inputs_and_outputs():
     """Shapes and types, no values; its error, too."""
     events = events_of(samples.invoice_run())
     [root] = [e for e in events if e["ph"] == "X" and e["name"] == "invoice_pipeline"]
@@ -130,7 +130,7 @@ def test_arrows_lead_from_callers_to_calls():
         lambda: read_traces(EXAMPLE)[0],
     ],
 )
-def test_events_have_the_fields_that_the_format_asks_for(make):
+def test_events_have_the_fields_that_the_format_requires(make):
     """And slices of a track do not cross."""
     check(events_of(make()))
 

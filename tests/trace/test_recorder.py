@@ -18,7 +18,7 @@ MODEL = ModelInfo("model", 1, "python", "cpu", "model", "")
 
 
 def tensor(byte_size: int) -> TensorRef:
-    """A tensor of so many bytes."""
+    """A tensor of ``byte_size`` bytes."""
     return freeze("T", np.zeros(byte_size, np.uint8), BY_DATATYPE["UINT8"])
 
 
@@ -74,7 +74,7 @@ def test_level_off_keeps_nothing():
 @pytest.mark.parametrize("own", list(TraceLevel))
 @pytest.mark.parametrize("wanted", [*TraceLevel, None])
 def test_a_run_may_be_recorded_and_not_kept(own, wanted):
-    """At a level of its own, or as others; no observer is told of it."""
+    """At a level of its own, or the common one; observers are not notified."""
     recorder = Recorder(own)
     told: list[Any] = []
     recorder.observe(lambda *seen: told.append(seen))
@@ -154,7 +154,7 @@ def test_a_pinned_run_keeps_its_values():
 
 
 def test_only_the_last_runs_are_kept():
-    """A ring; what was taken out stays with whoever holds it."""
+    """A ring; dropped items stay valid for those who hold them."""
     recorder = Recorder(keep_runs=2)
     runs = [record(recorder, 1) for _ in range(4)]
 
@@ -180,6 +180,17 @@ def test_a_run_that_goes_on_stays_in_the_ring():
 
     assert {running.id, last.id} >= {run.id for run in recorder.runs}
     assert running in recorder.runs
+
+
+def test_runs_that_ended_at_the_same_time_are_no_more_than_the_last_ones():
+    """Without waiting for the next run."""
+    recorder = Recorder(keep_runs=1)
+    first, second = (record(recorder, 1, ended=False) for _ in range(2))
+    recorder.end(second)
+    recorder.end(first)
+
+    assert [second] == recorder.runs
+    assert recorder.has_forgotten(first.id)
 
 
 def test_evicted_values_make_a_taken_trace_obsolete():

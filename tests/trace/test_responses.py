@@ -83,7 +83,7 @@ def test_values_leave_before_times_do():
     assert {100} == {event.outputs[0].byte_size for event in events if event.outputs}
 
 
-def test_what_is_not_kept_is_said():
+def test_responses_that_are_not_kept_are_mentioned():
     """With the errors among it; nothing is said if nothing is missing."""
     log = logged(ResponseLog(4, None), 3000)
 
@@ -108,7 +108,7 @@ def streamed(recorder: Recorder, calls: int, count: int) -> Trace:
 
 
 @pytest.mark.parametrize("notes", [True, False])
-def test_a_trace_counts_all_responses_and_says_which_it_has(notes):
+def test_a_trace_counts_all_responses_and_names_the_kept_ones(notes):
     """Also where notes are not wanted: this is no advice."""
     recorder = Recorder()
     run = recorder.begin()

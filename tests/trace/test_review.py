@@ -57,7 +57,7 @@ def test_calls_made_one_after_the_other_may_be_a_missed_gather():
 
 
 def test_calls_that_overlap_need_no_word():
-    """They were asked together."""
+    """They ran concurrently."""
     assert {} == notes(trace((2, 40), (3, 41), (4, 42)))
 
 

@@ -1,4 +1,4 @@
-"""Runs on disk: what is saved comes back, and what is no run is refused."""
+"""Runs on disk: they are loaded as saved, and other files are refused."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def models() -> st.SearchStrategy[ModelInfo]:
 
 
 def fields_of(given: list[TensorRef], count: int) -> dict[str, Any]:
-    """How each field of a span is made up."""
+    """Strategies for each field of a span."""
     some = st.lists(st.sampled_from(given), max_size=3) if given else st.just([])
     chosen = some.map(tuple)
     texts = st.lists(TEXT, max_size=2).map(tuple)
@@ -138,7 +138,7 @@ def fields_of(given: list[TensorRef], count: int) -> dict[str, Any]:
 
 
 def gaps_of(spans: int, models: int) -> st.SearchStrategy[Gap]:
-    """Where calls may be left out of so many."""
+    """Gaps between calls."""
     caller, after = st.integers(-1, spans - 1), st.integers(0, spans)
     return st.builds(Gap, caller, st.integers(0, models - 1), after, st.integers(1, 99))
 
@@ -215,7 +215,7 @@ def there_and_back(run: SavedRun, folder: Path, **how: Any) -> SavedRun:
 
 @given(run=runs())
 @settings(max_examples=150)
-def test_what_is_saved_comes_back(run, tmp_path_factory):
+def test_a_run_is_loaded_as_it_was_saved(run, tmp_path_factory):
     """Every call, every time, every bit of every tensor; of the file its name."""
     back = there_and_back(run, tmp_path_factory.mktemp("runs"))
 
@@ -231,7 +231,7 @@ def test_every_field_of_a_span_is_kept():
 
 
 @pytest.mark.parametrize("trace", [invoice_run(), hostile_run()], ids=["page", "bad"])
-def test_what_comes_back_looks_the_same(trace, tmp_path):
+def test_a_loaded_run_looks_the_same(trace, tmp_path):
     """In words, and as the page reads it."""
     back = there_and_back(SavedRun(trace, (), None), tmp_path).trace
 
@@ -241,7 +241,7 @@ def test_what_comes_back_looks_the_same(trace, tmp_path):
 
 
 def test_a_value_that_is_handed_on_is_kept_once(tmp_path):
-    """In the file, and when it comes back."""
+    """In the file, and when it is loaded."""
     trace = invoice_run()
     path = tmp_path / "run.blsrun"
     write_run(SavedRun(trace, (), None), path)
@@ -265,7 +265,7 @@ def test_the_same_run_gives_the_same_file(tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_what_does_not_fit_is_told(tmp_path):
+def test_values_that_do_not_fit_are_mentioned(tmp_path):
     """Failed calls keep their values; the file says how many others do not."""
     trace = invoice_run()
     failed = dataclasses.replace(trace.spans[2], flags=CallFlag.ERROR)
@@ -289,7 +289,7 @@ def test_what_does_not_fit_is_told(tmp_path):
 
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path):
-    """Half a file is none."""
+    """A partial file never replaces it."""
     path = tmp_path / "run.blsrun"
     path.write_text("what was there")
     broken = SavedRun(dataclasses.replace(invoice_run(), title=b"no text"), (), None)

@@ -153,7 +153,7 @@ def saved() -> tuple[dict[str, Any], bytes]:
         return json.loads(file.read("run.json")), file.read("values.bin")
 
 
-def test_what_is_no_zip_file_is_refused(refused):
+def test_a_file_that_is_not_a_zip_file_is_refused(refused):
     """What it may be instead, and what reads that."""
     assert "it is empty" == refused(b"")
     assert "File is not a zip file" == refused(b"any text")
@@ -165,7 +165,7 @@ def test_what_is_no_zip_file_is_refused(refused):
 
 
 @pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
-def test_half_a_file_is_told_to_be_one(share, refused, tmp_path):
+def test_a_partial_file_is_recognised(share, refused, tmp_path):
     """A download that broke off, a disk that was full."""
     whole = (FILES / "invoice.blsrun").read_bytes()
     said = refused(
@@ -308,7 +308,7 @@ def test_values_that_do_not_fit_their_tensors_are_refused(refused, tmp_path):
 
 
 def test_damaged_files_are_read_or_refused_and_nothing_else(tmp_path):
-    """Bytes changed anywhere, values replaced; what is read can be shown."""
+    """Bytes changed anywhere, values replaced; a run that is read can be shown."""
     rng = random.Random(2)
     path = tmp_path / "run.blsrun"
     whole = (FILES / "invoice.blsrun").read_bytes()

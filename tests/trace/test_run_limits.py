@@ -109,7 +109,7 @@ ROWS: dict[str, Any] = {
 
 @pytest.mark.parametrize("chunk", ROWS.values(), ids=ROWS)
 def test_what_is_read_within_the_limit_takes_no_more(tmp_path, chunk):
-    """The limit is an upper bound of what is used, up to the last row that fits."""
+    """The limit is an upper bound of the memory used, up to the last row."""
     path, fits = tmp_path / "most.blsrun", 0
     for count in range(8000, 60_000, 8000):
         chunks = [("HEAD", HEAD), MODELS, chunk(count), ("DONE", DONE)]

@@ -1,4 +1,4 @@
-"""Run files of version 2 that anybody may have written, damaged or not completed."""
+"""Untrusted run files of version 2, damaged or not completed."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def small_run() -> SavedRun:
 # What a file may say ---------------------------------------------------------
 
 
-def test_the_least_that_a_file_may_say_is_read(path):
+def test_a_minimal_file_is_read(path):
     """Columns that are left out have their defaults; ids have gaps."""
     trace = read(path, *MINIMAL, ("DONE", DONE))
     outer, inner = trace.spans
@@ -323,7 +323,7 @@ def test_all_fields_of_a_request_and_gaps_of_ids_survive(path):
 # Files that were not completed -----------------------------------------------
 
 
-def test_a_file_that_was_not_completed_says_so(path):
+def test_a_file_that_was_not_completed_has_a_remark(path):
     """Calls without an end were running; others had ended."""
     calls = {**TWO_CALLS, "request_end_ns": [None, 100]}
     trace = read(path, *MINIMAL[:2], ("CALL", calls))
@@ -550,7 +550,7 @@ def test_models_are_limited(path):
 @given(seed=st.integers(0, 1 << 32))
 @settings(max_examples=5)
 def test_changed_chunks_are_read_or_refused_and_nothing_else(seed, tmp_path_factory):
-    """Values replaced at any depth, checksums correct; what is read can be shown."""
+    """Values replaced at any depth, checksums correct; a run that is read is drawn."""
     rng = random.Random(seed)
     path = tmp_path_factory.mktemp("fuzz") / "a.blsrun"
     write_run(small_run(), path)

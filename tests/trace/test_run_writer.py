@@ -38,7 +38,7 @@ def values(number: int, count: int = 8) -> np.ndarray:
 
 
 def trace(count: int, ended: bool = True, size: int = 8) -> Trace:
-    """A client request and so many BLS calls, each with a value of its own."""
+    """A client request and ``count`` BLS calls, each with a value of its own."""
     outer = Call(MODELS[0], None, 0)
     calls = [outer, *(Call(MODELS[1], outer, number) for number in range(1, count + 1))]
     for number, call in enumerate(calls):

@@ -91,7 +91,7 @@ def test_failed_calls_are_counted():
 
 
 def test_a_caller_of_another_run_is_no_caller():
-    """A call that outlives its run is drawn as one from outside."""
+    """A call that outlives its run is drawn as a client request."""
     elsewhere = a_call(OUTER, None, 1, 2)
 
     assert -1 == trace_of("1", [a_call(INNER, elsewhere, 3, 4)], 5).spans[0].parent
@@ -107,7 +107,7 @@ def test_a_span_does_not_change_with_its_call():
     assert ("first",) == tuple(line.text for line in span.logs)
 
 
-def test_traces_and_spans_are_told_in_a_line():
+def test_traces_and_spans_have_a_representation_of_one_line():
     """Counts, not contents: a notebook prints them by accident."""
     outer = a_call(OUTER, None, 1_000_000, 3_000_000)
     inner = a_call(INNER, outer, 2_000_000, 2_500_000)

@@ -90,7 +90,7 @@ def test_values_of_every_type_are_read(recorded):
 
 
 def test_bytes_that_break_the_file_are_read(recorded):
-    """Quotes, commas, backslashes, and what is no UTF-8."""
+    """Quotes, commas, backslashes, and invalid UTF-8."""
     [ref] = recorded["u8"].spans[0].inputs
     assert [34, 44, 92, 200] == ref.view().ravel().tolist()
     [ref] = recorded["bin"].spans[0].inputs
@@ -98,7 +98,7 @@ def test_bytes_that_break_the_file_are_read(recorded):
     assert 'id"q' in recorded
 
 
-def test_an_ensemble_is_told_by_what_it_does_not_do(recorded):
+def test_an_ensemble_is_recognised_by_missing_computation(recorded):
     """It makes requests and computes nothing."""
     trace = recorded["e2"]
 
@@ -107,7 +107,7 @@ def test_an_ensemble_is_told_by_what_it_does_not_do(recorded):
     assert ((1, 2), (), (3, 4), (), ()) == trace.children
 
 
-def test_responses_are_told_by_repeated_names(recorded):
+def test_responses_are_separated_by_repeated_names(recorded):
     """Their times are those at which the server began to send."""
     [span] = recorded["s1"].spans
 
@@ -136,7 +136,7 @@ def test_a_request_without_outputs_may_have_failed(recorded):
     assert [()] * 3 == [span.notes for span in recorded["b1"].spans]
 
 
-def test_every_run_says_where_it_was_read(recorded):
+def test_every_run_names_its_file(recorded):
     """In its title, in its notes, as text."""
     trace = recorded["b1"]
 

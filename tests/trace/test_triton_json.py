@@ -1,4 +1,4 @@
-"""Runs that leave as Triton's own trace files, and come back from them."""
+"""Runs are exported as Triton's trace files, and imported again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def again(folder, *traces: Trace) -> list[Trace]:
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """One for all examples that are made up."""
+    """One for all generated examples."""
     return tmp_path_factory.mktemp("traces")
 
 
@@ -46,7 +46,7 @@ def test_the_real_example_is_written_as_it_was():
     assert as_text(real) == as_text(written)
 
 
-def test_calls_stand_before_who_made_them_later_ones_first():
+def test_calls_precede_their_callers_later_ones_first():
     """As in a server's file; numbers are in the order of creation."""
     events = json.loads(text_of(*read_traces(EXAMPLE)))
 
@@ -73,7 +73,7 @@ def test_no_run_is_an_empty_file():
     assert [] == json.loads(text_of())
 
 
-def test_a_sample_run_comes_back(folder):
+def test_a_sample_run_is_imported_again(folder):
     """Names, parents, times and tensors of every call."""
     run = samples.invoice_run()
 
@@ -82,7 +82,7 @@ def test_a_sample_run_comes_back(folder):
 
 
 @given(traces())
-def test_any_run_comes_back(folder, trace):
+def test_any_run_is_imported_again(folder, trace):
     """Whatever its names and values are, the file is JSON and says the same."""
     json.loads(text_of(trace))
 
@@ -138,7 +138,7 @@ def test_strings_that_triton_would_break_the_file_with_are_escaped():
 
 
 @given(refs())
-def test_any_value_comes_back(ref):
+def test_any_value_is_imported_again(ref):
     """To the bit, but for what kind of NaN it was."""
     data, escaped = triton_values.written(ref)
     text = json.loads(data)
@@ -150,7 +150,7 @@ def test_any_value_comes_back(ref):
     assert ref.dtype.datatype == "BYTES" or ref.byte_size == read.byte_size
 
 
-def test_short_floats_come_back_to_the_nearest():
+def test_short_floats_are_read_to_the_nearest():
     """Six digits are a little below some of them, and a little above others."""
     bits = np.arange(0x0080, 0x7F00, 7, np.uint16)
     ref = TensorRef("X", BY_DATATYPE["BF16"], bits.shape, bits.tobytes())

@@ -1,4 +1,4 @@
-"""Traces for tests of files: made up ones, and what of a call a file holds."""
+"""Traces for tests of files: synthetic ones, and the facts that a file contains."""
 
 from __future__ import annotations
 

@@ -7,12 +7,12 @@ from functools import partial
 from typing import TypeAlias
 
 from blsnb.engine.engine import Engine
-from blsnb.engine.instance.instance_threads import Abandoned
 from blsnb.engine.loading.load_lock import LoadLock
 from blsnb.engine.loading.loader import Loader
 from blsnb.engine.request.lifetime import RootRequest, Unwind, interruptible
 from blsnb.engine.request.open_requests import OpenRequests
 from blsnb.engine.served import Served
+from blsnb.engine.threads.outcome import Abandoned
 from blsnb.errors import ModelLoadError, ServerClosedError
 from blsnb.repository.directory import ModelDirectory
 

@@ -20,11 +20,6 @@ class LogSettings:
 
     Only the verbose level has an effect: from 1 on, VERBOSE lines of models are shown.
 
-    Parameters
-    ----------
-    log
-        The log of the server's models.
-
     References
     ----------
     server: src/http_server.cc, HandleLogging

@@ -61,11 +61,6 @@ def server_metadata(release: tuple[int, int]) -> dict[str, Any]:
 def parse_version(text: str) -> int:
     """Return the requested version; -1 without one: the server chooses.
 
-    Raises
-    ------
-    RequestError
-        The version is invalid; Triton's text.
-
     References
     ----------
     server: src/common.cc, GetModelVersionFromString
@@ -106,11 +101,6 @@ def model_metadata(catalog: Catalog, name: str, version: int = -1) -> dict[str, 
     """Return a model's name, versions, platform, inputs and outputs.
 
     The shapes are those of requests: with the batch axis, before any ``reshape``.
-
-    Raises
-    ------
-    RequestError
-        No such version is ready; Triton's text.
 
     References
     ----------

@@ -37,13 +37,7 @@ class Requests:
         self._labels = ClassLabels(parts.engine.catalog, parts.repository)
 
     def served(self, model_name: str, version: int) -> Served:
-        """Return the model that a request uses.
-
-        Raises
-        ------
-        RequestError
-            No such version is ready; Triton's text.
-        """
+        """Return the ready model that a request uses."""
         return self._parts.engine.catalog.find(model_name, version)
 
     def infer(self, request: WireRequest, begun: Begun | None = None) -> WireResponse:
@@ -72,17 +66,7 @@ class Requests:
         return response
 
     def open(self, request: WireRequest, begun: Begun | None = None) -> ResponseReader:
-        """Start a request; a model that is not decoupled runs on this thread.
-
-        Raises
-        ------
-        RequestError
-            The request was refused.
-        WouldHang
-            Triton would never respond.
-        ServerClosedError
-            The server is closed.
-        """
+        """Start a request; a model that is not decoupled runs on this thread."""
         responses = self._responses(request)
         with _request_errors():
             reader = self._parts.requests.read(message_of(request), begun)
@@ -104,13 +88,6 @@ class ResponseReader:
         """Wait for the next response; None after the last one.
 
         An error is a response, too, and more may follow it.
-
-        Raises
-        ------
-        RequestError
-            The request was refused or cancelled.
-        WouldHang
-            Triton would never send another response.
         """
         with _request_errors():
             message = self._reader.read()

@@ -26,11 +26,6 @@ _UNSORTED = ("BOOL", "BYTES", "FP16", "BF16")
 class Responses:
     """Converts the responses to one request.
 
-    Parameters
-    ----------
-    request
-        Selects the place and the form of each output.
-
     References
     ----------
     server: src/grpc/infer_handler.cc, InferResponseCompleteCommon

@@ -48,13 +48,7 @@ class SharedObject:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def write(self, offset: int, data: bytes | memoryview) -> None:
-        """Write a part.
-
-        Raises
-        ------
-        OSError
-            No memory is left.
-        """
+        """Write a part."""
         left = memoryview(data).cast("B")
         while left:
             written = os.pwrite(self._descriptor, left, offset)
@@ -91,13 +85,7 @@ class Window(NamedTuple):
     byte_size: int
 
     def read(self) -> bytes:
-        """Return a copy of the current bytes: the client may write at any time.
-
-        Raises
-        ------
-        RequestError
-            The client truncated the object.
-        """
+        """Return a copy of the current bytes: the client may write at any time."""
         memory, start = self.region.memory, self.region.offset + self.offset
         data = memory.read(start, self.byte_size)
         if len(data) < self.byte_size:
@@ -105,13 +93,7 @@ class Window(NamedTuple):
         return data
 
     def write(self, name: str, data: bytes | memoryview) -> None:
-        """Write an output.
-
-        Raises
-        ------
-        RequestError
-            The output is larger than the window, or the client truncated the object.
-        """
+        """Write an output."""
         size = len(data)
         if size > self.byte_size:
             raise RequestError(
@@ -156,13 +138,7 @@ class SharedMemory:
         self._lock = threading.Lock()
 
     def register(self, name: str, key: str, offset: int, byte_size: int) -> None:
-        """Register a part of a system shared memory object under a name.
-
-        Raises
-        ------
-        RequestError
-            The name is taken, or the part not available; Triton's text.
-        """
+        """Register a part of a system shared memory object under a name."""
         with self._lock:
             self._check_free(name)
             if any(region.key == key for region in self._regions.values()):
@@ -223,13 +199,7 @@ class SharedMemory:
                 self._regions.clear()
 
     def window(self, name: str, offset: int, byte_size: int) -> Window:
-        """Return the part of a region that a request names.
-
-        Raises
-        ------
-        RequestError
-            The region is unknown, or the part not within it.
-        """
+        """Return the part of a region that a request names."""
         with self._lock:
             region = self._regions.get(name)
         if region is None:

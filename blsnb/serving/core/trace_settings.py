@@ -68,11 +68,6 @@ class TraceSettings:
     They change nothing else: `blsnb.Server` records every request, at its
     ``trace_level``.
 
-    Parameters
-    ----------
-    start
-        The setting at the start, whose values are restored.
-
     References
     ----------
     server: src/tracer.cc, TraceManager
@@ -93,13 +88,7 @@ class TraceSettings:
         return replace(self._start, **values.get("", {}) | values.get(model, {}))
 
     def update(self, change: Change, model: str = "") -> TraceSetting:
-        """Change the setting of a model, or the server's, and return it.
-
-        Raises
-        ------
-        RequestError
-            The new setting is invalid; nothing is changed.
-        """
+        """Change all values, of a model or of the server, or none if one is invalid."""
         with self._lock:
             changed = {**self._values.get(model, {}), **change}
             kept = {name: each for name, each in changed.items() if each is not None}

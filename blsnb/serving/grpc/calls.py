@@ -32,13 +32,7 @@ class ModelSlots:
 
     @contextlib.contextmanager
     def slot(self, model_name: str) -> Iterator[None]:
-        """Hold a slot of a model.
-
-        Raises
-        ------
-        OutOfResourcesError
-            The free slots are reserved for other models.
-        """
+        """Hold a slot of a model."""
         with self._lock:
             if not self._shares.may_take(model_name):
                 held = self._shares.held(model_name)

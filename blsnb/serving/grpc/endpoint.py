@@ -40,22 +40,7 @@ def _options() -> list[tuple[str, int]]:
 
 
 class GrpcEndpoint:
-    """Serves KServe's gRPC protocol until it is closed.
-
-    Parameters
-    ----------
-    shared
-        State that all end points of the server share.
-    host, port
-        Where to listen; port 0 for a free one.
-
-    Raises
-    ------
-    OSError
-        The port is not available.
-    OutOfResourcesError
-        No thread is left for it.
-    """
+    """Serves KServe's gRPC protocol until it is closed."""
 
     def __init__(
         self, parts: ServerParts, shared: SharedState, host: str, port: int

@@ -33,15 +33,6 @@ _PATIENCE_S = 3600.0
 class HttpPort(HTTPServerConnectionDelegate):
     """A port whose connections share one thread, so that idle ones cost none.
 
-    Parameters
-    ----------
-    router
-        Finds the target of each request.
-    threads
-        Make the responses; closed with the port.
-    host, port
-        Where to listen; port 0 for a free one.
-
     Raises
     ------
     OSError
@@ -152,13 +143,7 @@ class HttpPort(HTTPServerConnectionDelegate):
 
 
 class HttpEndpoint(HttpPort):
-    """Serves KServe's HTTP protocol until it is closed.
-
-    Parameters
-    ----------
-    shared
-        State that all end points of the server share.
-    """
+    """Serves KServe's HTTP protocol until it is closed."""
 
     def __init__(
         self, parts: ServerParts, shared: SharedState, host: str, port: int

@@ -90,13 +90,19 @@ class HttpInfer:
         body: bytes,
         header_length: int,
     ) -> HttpResponse:
-        run = _Run(request)
+        root: RootRequest | None = None
+
+        def begun(begun_root: RootRequest) -> None:
+            nonlocal root
+            root = begun_root
+            request.cancellation.add(root.cancel)
+
         try:
             wire, outputs = self._read(served, version, body, header_length)
-            response = self._requests.infer(wire, run.begun)
+            response = self._requests.infer(wire, begun)
             found = body_of(response, outputs.is_binary)
         except RequestError as error:
-            return error_response(error.message, error.code, run.error_type)
+            return error_response(error.message, error.code, _error_type(root))
         return _response(found, request)
 
     def _read(
@@ -117,22 +123,10 @@ class HttpInfer:
         return WireRequest(name, fields, inputs, tuple(outputs.requested)), outputs
 
 
-class _Run:
-    """A run that a client can cancel, and the type of its error response."""
-
-    def __init__(self, request: HttpRequest) -> None:
-        self._request = request
-        self._root: RootRequest | None = None
-
-    def begun(self, root: RootRequest) -> None:
-        self._root = root
-        self._request.cancellation.add(root.cancel)
-
-    @property
-    def error_type(self) -> str:
-        """Content type of a failed request: plain once a model has run."""
-        calls = [] if self._root is None else self._root.record.calls
-        return PLAIN if calls and calls[0].compute_start_ns else JSON
+def _error_type(root: RootRequest | None) -> str:
+    """Return the content type of an error: plain once a model has run."""
+    calls = [] if root is None else root.record.calls
+    return PLAIN if calls and calls[0].compute_start_ns else JSON
 
 
 def _response(body: ResponseBody, request: HttpRequest) -> HttpResponse:

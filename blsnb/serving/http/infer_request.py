@@ -33,15 +33,6 @@ _HALF = 2**63
 class HttpInputs:
     """Reads the inputs of one request.
 
-    Parameters
-    ----------
-    model_name, request_id
-        Of the request, for errors.
-    memory
-        The shared memory that clients registered.
-    tail
-        What follows the JSON text: the elements of binary inputs.
-
     References
     ----------
     server: src/http_server.cc, ParseJsonTritonIO

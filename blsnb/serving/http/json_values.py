@@ -32,13 +32,7 @@ def is_unsigned(value: Json) -> bool:
 
 
 def as_string(value: Json) -> str:
-    """Return a string up to its first NUL, where a C string ends.
-
-    Raises
-    ------
-    RequestError
-        The value has another type, here and in the functions below.
-    """
+    """Return a string up to its first NUL, where a C string ends."""
     return valid_unicode(until_nul(as_text(value)))
 
 

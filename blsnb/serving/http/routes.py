@@ -247,15 +247,7 @@ class HttpThreads:
         self._pools[Pool.QUERIES].start()
 
     def run(self, target: Target, work: Callable[[], None], *, continued: bool) -> None:
-        """Let a thread do a part of the work for a request.
-
-        Raises
-        ------
-        OutOfResourcesError
-            No thread can start.
-        RuntimeError
-            The threads were stopped.
-        """
+        """Let a thread do a part of the work for a request."""
         key = None if target.pool is Pool.QUERIES else (target.model, target.pool)
         self._pools[target.pool].submit_for(key, work, continued=continued)
 

@@ -25,13 +25,7 @@ _PAUSE_S = 0.2
 
 
 class Connections(Generic[C]):
-    """The state of each connection of a port, and since when. Not thread-safe.
-
-    Parameters
-    ----------
-    limit
-        Maximum number of connections.
-    """
+    """The state of each connection of a port, and since when. Not thread-safe."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

@@ -179,11 +179,6 @@ class ResponseBody(NamedTuple):
 def body_of(response: WireResponse, is_binary: Callable[[str], bool]) -> ResponseBody:
     """Return the body of a response.
 
-    Parameters
-    ----------
-    is_binary
-        Whether an output is sent in binary form, by name.
-
     References
     ----------
     server: src/http_server.cc, FinalizeResponse

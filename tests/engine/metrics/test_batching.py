@@ -24,7 +24,7 @@ DIRECT = batching(size=2).split("dynamic")[0] + (
 
 
 def test_calls_of_one_execute_are_batch_mates(server):
-    """Of four that left together each has three; who called them has none."""
+    """Each of four has three mates; their caller has none."""
     server.define("sums", SUMS, config=WAITING)
     server.define("fan_out", FAN_OUT, config=ALONE)
 
@@ -73,7 +73,7 @@ def test_why_a_request_was_not_batched_is_recorded(server, clients):
 
 
 def test_clients_that_were_batched_know_of_each_other(server, clients):
-    """Their runs are apart: each has the names of all."""
+    """They belong to several runs: each has the ids of all."""
     server.define("sums", SUMS, config=batching())
     busy = clients.busy()
     runs = [clients.ask(number) for number in (1, 2)]
@@ -87,7 +87,7 @@ def test_clients_that_were_batched_know_of_each_other(server, clients):
     assert () == busy.result(60).trace.spans[0].batching[-1].runs
 
 
-def test_what_waits_through_many_executions_is_not_told_of_each(server, clients):
+def test_a_long_wait_through_many_executions_is_summarised(server, clients):
     """A sequence in the backlog: the same reason again is counted."""
     server.define("sums", SUMS, config=DIRECT.replace("size: 2", "size: 1"))
     for number in range(3):
@@ -106,7 +106,7 @@ def test_what_waits_through_many_executions_is_not_told_of_each(server, clients)
 
 
 def test_a_server_counts_sizes_and_reasons(server, clients):
-    """Two batches of one and one of two; why each left, and who stayed behind."""
+    """Two batches of one and one of two, each with reasons."""
     server.define("sums", SUMS, config=ANY_LENGTH)
     answers = [clients.busy(), clients.ask(1), clients.ask(2)]
     answers.append(clients.send({"X": np.array([[1, 2]], np.float32)}))
@@ -159,7 +159,7 @@ def test_a_model_without_a_batcher_has_executions_of_one_request(server):
     assert {} == counts.sent_because
 
 
-def test_requests_that_nobody_sent_do_not_count(server, clients):
+def test_null_requests_do_not_count(server, clients):
     """A slot below one that is ready gets a null request."""
     server.define("sums", SUMS, config=DIRECT)
     server.infer("sums", x(1), correlation_id=1, sequence_start=True)

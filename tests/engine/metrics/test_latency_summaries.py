@@ -1,4 +1,4 @@
-"""Quantiles of what requests took, and the setting that asks for them."""
+"""Quantiles of latencies, and the setting that enables them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_many_are_not_kept():
         ({"summary_quantiles": ""}, "0.5:0.05,0.9:0.01"),
     ],
 )
-def test_a_setting_that_is_none_is_refused(given, words):
+def test_an_invalid_setting_is_refused(given, words):
     """With what there is."""
     with pytest.raises(ValueError, match=words):
         Server(metrics_config=given)

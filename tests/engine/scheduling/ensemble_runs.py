@@ -64,7 +64,7 @@ class Player:
         self.note(self.run.start())
 
     def note(self, progress: Progress[Any]) -> None:
-        """Keep what is to be done, and what is answered."""
+        """Keep calls and responses."""
         self.waiting.extend(progress.calls)
         self.called.extend(progress.calls)
         if progress.error is not None:

@@ -40,7 +40,7 @@ def config_of(
 
 @dataclass(eq=False)
 class Played:
-    """A request: what it says, how often it comes back, and what became of it."""
+    """A request: its fields, how often it is rescheduled, and its outcome."""
 
     name: str
     sequence: int | str

@@ -1,4 +1,4 @@
-"""What holds whatever comes, and when: nobody lost, nobody twice, nobody reordered."""
+"""Invariants of any traffic: no request is lost, repeated or reordered."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_nobody_waits_for_longer_than_the_delay_while_an_instance_is_idle(
 
 
 def moments(busy: list[tuple[float, float]], start: float, end: float) -> list[float]:
-    """Times between two, one between each change of who is busy."""
+    """Times between two, one between all changes of busy instances."""
     changes = {start, end} | {at for span in busy for at in span if start < at < end}
     return [(one + other) / 2 for one, other in pairwise(sorted(changes))]
 
@@ -156,7 +156,7 @@ def test_asking_more_often_changes_nothing(settings, requests, step_ms):
 
 
 @given(settings_of(), requests_of())
-def test_who_stays_behind_is_told_why(settings, requests):
+def test_waiting_requests_have_reasons(settings, requests):
     """All that stand behind a batch, none that is in it, none without a reason."""
     for batch in run(settings[0], requests).batches:
         assert batch.sent_because.words
@@ -200,7 +200,7 @@ def test_an_empty_batch_formed_ahead_never_starts():
 
 
 def test_twice_as_many_batches_are_formed_ahead_as_there_are_instances():
-    """Also when their number changes; what was formed is not taken apart."""
+    """Also when their number changes; formed batches stay formed."""
     batcher = DynamicBatcher[int](model("preferred_batch_size: [2]"))
     for n in range(20):
         batcher.add(Queued(n, 1, {"X": (2,)}), 0)

@@ -141,8 +141,8 @@ def test_delayed_requests_go_behind_those_in_time():
     assert [(0, [0]), (300, [3, 4]), (310, [1, 2])] == outcome.calls
 
 
-def test_a_delayed_request_is_executed_though_nobody_wants_it():
-    """Only those in time are asked, as the real server showed it."""
+def test_a_delayed_request_is_executed_although_it_was_cancelled():
+    """Only requests in time are checked, as on the real server."""
     late = policy(timeout_action="DELAY", default_timeout_microseconds=50_000)
     times = {"executes_ms": 200}
     requests = [
@@ -193,7 +193,7 @@ def test_a_request_can_only_lower_its_timeout(
 
 
 def test_who_left_a_queue_with_a_policy_is_removed_when_an_instance_is_free():
-    """Not before: nobody looks."""
+    """Not before: the batcher does not look."""
     config = model(policy(max_queue_size=5))
     requests = [BUSY, Ask(1, 60, leaves_ms=100), Ask(2, 120)]
     outcome = run(config, requests)

@@ -34,7 +34,7 @@ def row_of(server: Server) -> dict[str, Any]:
 
 
 def test_calls_of_one_execute_are_batched(server):
-    """Four calls side by side are one ``execute`` of the model asked."""
+    """Four concurrent calls are one ``execute`` of their model."""
     server.define(
         "sums", SUMS, config=batching("max_queue_delay_microseconds: 5000000")
     )
@@ -161,8 +161,8 @@ def test_a_request_that_finds_an_idle_instance_never_expires(server, monkeypatch
     assert [[2.0]] == server.infer("sums", x(1))["Y"].tolist()
 
 
-def test_priorities_decide_who_goes_first(server, clients):
-    """Level 1 before level 2; among equals who came first."""
+def test_priorities_decide_the_order(server, clients):
+    """Level 1 before level 2; in order of arrival within a level."""
     levels = "priority_levels: 2 default_priority_level: 2"
     server.define(
         "sums",
@@ -178,7 +178,7 @@ def test_priorities_decide_who_goes_first(server, clients):
     assert [-1.0, 3.0, 1.0, 2.0] == stage.seen
 
 
-def test_answers_keep_their_order_where_that_is_asked_for(server):
+def test_responses_keep_their_order_with_preserve_ordering(server):
     """The second request is done first, and waits for the first one's answer."""
     server.define(
         "sums",

@@ -173,7 +173,7 @@ LIMITS = {
 
 @pytest.mark.parametrize(("counts", "limits"), LIMITS.values(), ids=LIMITS)
 @pytest.mark.parametrize("extra", [0, 1])
-def test_the_server_says_how_much_there_is(counts, limits, extra):
+def test_the_server_sets_the_counts(counts, limits, extra):
     """Of a global resource the largest number, whatever its device."""
     for device, limit in limits.items():
         limiter = RateLimiter({"R": counts, "other": {None: 1}})
@@ -229,8 +229,8 @@ RESOURCES = st.dictionaries(
     st.lists(st.builds(Needs, RESOURCES, st.integers(0, 3)), min_size=1, max_size=5),
     st.lists(st.tuples(st.integers(0, 4), st.booleans()), max_size=40),
 )
-def test_resources_are_never_exceeded_and_nobody_starves(instances, steps):
-    """Whatever begins and ends; when all have ended, all that was asked has begun."""
+def test_resources_are_never_exceeded_and_no_execution_starves(instances, steps):
+    """For any order of begins and ends; at the end all executions have begun."""
     named = dict(enumerate(instances))
     play = Play(named)
     for number, ends in steps:

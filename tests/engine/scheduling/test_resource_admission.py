@@ -1,4 +1,4 @@
-"""Rates are limited: instances of all models wait for resources, and for their turn."""
+"""Rate limits: instances of all models wait for resources in order of their ranks."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def limited() -> Iterator[type[Limited]]:
 
 
 def test_models_with_one_resource_take_turns(limited):
-    """In the order of the real server: priority 2 gets half the turns."""
+    """In the order of the real server: priority 2 executes half as often."""
     models = limited()
     models.define("a", group(R=1))
     models.define("b", group(2, R=1))
@@ -162,7 +162,7 @@ def test_a_batcher_with_priorities_waits_for_resources_too(limited):
 
 
 def test_sequences_wait_for_resources_too(limited):
-    """Their queue decides who; the limiter, when."""
+    """The queue decides which, the limiter when."""
     models = limited()
     models.define("a", group(R=1))
     models.define("s", group(R=1), config=f"{CONFIG} sequence_batching {{ }} ")
@@ -226,7 +226,7 @@ def test_a_failing_execution_gives_its_resources_back(limited):
 
 
 def test_a_call_that_needs_its_callers_resource_would_hang(limited):
-    """The error says who waits for whom."""
+    """The error contains the chain of waiting calls."""
     models = limited()
     models.server.define("double", DOUBLE, config=CONFIG + group(R=1))
     models.server.define("caller", calling("double"), config=CONFIG + group(R=1))
@@ -239,8 +239,8 @@ def test_a_call_that_needs_its_callers_resource_would_hang(limited):
     assert [2, 4] == models.server.infer("double", X)["Y"].tolist()
 
 
-def test_a_call_behind_somebody_who_waits_for_the_caller_would_hang(limited):
-    """Though it needs no resource itself: nobody overtakes the first in line."""
+def test_a_call_behind_an_execution_that_waits_for_its_caller_would_hang(limited):
+    """Even without resources of its own: none overtakes the first execution."""
     models = limited()
     models.define("a", group(R=1))
     models.server.define("double", DOUBLE, config=CONFIG)
@@ -301,7 +301,7 @@ def test_a_model_that_could_never_execute_does_not_load(limited, groups, text):
 
 
 def test_a_model_that_is_unloaded_or_loaded_anew_leaves_nothing(limited):
-    """What it asked for counts no more."""
+    """Its resources no longer count."""
     models = limited()
     models.define("m", group(R=1))
     models.define("m", group(R=1))
@@ -328,7 +328,7 @@ def test_a_warm_up_needs_no_resources(limited):
 
 
 def test_without_a_limit_such_settings_are_ignored(server):
-    """As on Triton: a contradiction is none then."""
+    """As on Triton: then there is no contradiction."""
     both = group(R=1) + group(everywhere=False, R=1)
     server.define("m", DOUBLE, config=CONFIG + both)
 

@@ -6,7 +6,7 @@ DIRECT = "iterative_sequence: true direct {}"
 OLDEST = "iterative_sequence: true oldest { max_candidate_sequences: 3 }"
 
 
-def test_a_request_that_comes_back_runs_with_what_others_bring():
+def test_a_rescheduled_request_shares_batches_with_new_ones():
     """Five requests on two slots, as the real server ran them."""
     stage = Stage(config_of(DIRECT, batch=2))
     for ms, name, again in ((0, "a", 3), (5, "b", 1), (22, "c", 2), (26, "d", 0)):
@@ -37,7 +37,7 @@ def test_an_answered_request_ends_its_sequence(strategy):
 
 @pytest.mark.parametrize("strategy", [DIRECT, OLDEST])
 def test_answered_requests_make_room_for_others(strategy):
-    """More requests than slots; every one comes back a few times."""
+    """More requests than slots; each is rescheduled a few times."""
     stage = Stage(config_of(strategy, batch=2))
     for place in range(8):
         stage.send(place, f"r{place}", again=place % 3, takes=3)
@@ -51,10 +51,10 @@ def test_answered_requests_make_room_for_others(strategy):
 
 
 @pytest.mark.parametrize("strategy", [DIRECT, OLDEST])
-def test_a_request_that_runs_longer_than_a_sequence_may_be_idle_cannot_come_back(
+def test_a_request_that_runs_longer_than_the_idle_limit_cannot_be_rescheduled(
     strategy,
 ):
-    """On the real server nobody ever answers it."""
+    """The real server never answers it."""
     idle = f"max_sequence_idle_microseconds: 100000 {strategy}"
     stage = Stage(config_of(idle, batch=2))
     stage.send(0, "slow", again=2, takes=250)

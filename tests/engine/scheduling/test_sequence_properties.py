@@ -171,7 +171,7 @@ def test_slots_and_batch_sizes_are_never_exceeded(scene):
 
 @given(scenes(troubled=False))
 def test_who_waits_at_a_call_is_left_out_with_a_reason(scene):
-    """Nobody who is in the call, nobody twice, no reason empty."""
+    """No member of the batch, no request twice, no empty reason."""
     stage = scene.play()
     for call in stage.calls:
         left = [queued.request.name for queued, _ in call.batch.left_out]

@@ -120,7 +120,7 @@ def test_after_its_end_a_sequence_must_start_again(server):
 
 
 def test_slots_below_a_ready_one_are_filled_with_null_requests(server):
-    """Each needs a response, which nobody gets."""
+    """Each needs a response, which is dropped."""
     server.define("model", cell(SEES), config=sequences(CONTROLS + "direct { }"))
     ask(server, 7, flags=1)
     run = ask(server, 8, 4, flags=1)
@@ -200,7 +200,7 @@ def test_an_idle_sequence_loses_its_slot(server):
 
 
 def test_iterations_of_several_requests_share_an_execute(server):
-    """Each comes back until it is answered, with a number of its own."""
+    """Each is rescheduled until it is answered, with its own sequence id."""
     config = sequences("iterative_sequence: true oldest { max_candidate_sequences: 4 }")
     server.define("model", AGAIN, config=config)
 
@@ -211,7 +211,7 @@ def test_iterations_of_several_requests_share_an_execute(server):
     assert (5, 5) == (row["inference_count"], row["execution_count"])
 
 
-def test_a_request_that_comes_back_too_late_is_never_answered(server):
+def test_a_request_that_is_rescheduled_too_late_is_never_answered(server):
     """Its sequence was idle for too long: Triton logs that and drops it."""
     config = sequences("iterative_sequence: true max_sequence_idle_microseconds: 1")
     server.define("model", AGAIN, config=config)
@@ -223,7 +223,7 @@ def test_a_request_that_comes_back_too_late_is_never_answered(server):
 
 
 def test_ctrl_c_takes_a_sequence_out_of_the_backlog(server, ctrl_c):
-    """Who has the slot goes on, and who comes then gets it."""
+    """The sequence with the slot continues, and the next one gets it."""
     server.define("model", cell(SEES), config=sequences(size=1))
     ask(server, 7, flags=1)
     stage.events["busy"].set()

@@ -14,7 +14,7 @@ KEYS = "abcd"
 
 
 def filled(total: int, *keys: str) -> Shares:
-    """Return slots of which each key, in turn, has taken all that it may."""
+    """Return slots of which each key in order has taken as many as it may."""
     shares = Shares(total)
     for key in keys:
         while shares.may_take(key):
@@ -23,7 +23,7 @@ def filled(total: int, *keys: str) -> Shares:
 
 
 def test_one_key_gets_half_of_the_slots() -> None:
-    """The other half waits for those who come later."""
+    """The other half stays free for later keys."""
     assert 4 == filled(8, "a").held("a")
 
 

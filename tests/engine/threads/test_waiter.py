@@ -25,7 +25,7 @@ def test_waking_again_changes_nothing():
 
 
 def test_a_wait_ends_with_its_time():
-    """It says that nobody came."""
+    """It returns that it was not woken."""
     assert not Waiter().wait(0.001)
 
 
@@ -37,7 +37,7 @@ def test_another_thread_wakes():
     assert waiter.wait(60)
 
 
-def test_all_who_wait_are_woken():
+def test_all_waiting_threads_are_woken():
     """One wake is enough for any number of waits."""
     waiter = Waiter()
     woken: list[bool] = []

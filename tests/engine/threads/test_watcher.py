@@ -21,8 +21,8 @@ def test_it_looks_again_and_again_until_it_is_closed():
     watcher.close(10)
 
 
-def test_closing_waits_no_longer_than_it_is_told():
-    """A look may hang; nothing waits for it for ever."""
+def test_closing_waits_at_most_for_its_timeout():
+    """A call may hang; closing still returns."""
     entered, leave = threading.Event(), threading.Event()
     watcher = Watcher(lambda: (entered.set(), leave.wait(60))[0], 0.001, "watch")
     watcher.start()

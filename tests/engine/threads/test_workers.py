@@ -1,4 +1,4 @@
-"""Daemon threads that take work in turn."""
+"""Daemon threads that run pieces of work."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_work_gives_its_result(workers):
 
 
 def test_work_gives_its_error(workers):
-    """Whatever it raises, also what is no Exception."""
+    """Whatever it raises, even a BaseException."""
     error = KeyboardInterrupt()
 
     def fail() -> None:
@@ -87,7 +87,7 @@ def test_shutdown_ends_idle_threads(workers):
 
 
 def test_what_a_shutdown_drops_may_end_with_an_error_of_its_own():
-    """Who waits for it is told that, and so is who comes later."""
+    """Waiting callers get the error, and so do later ones."""
     workers = Workers(1, "worker", ServerClosedError)
     began, go_on = threading.Event(), threading.Event()
 
@@ -130,7 +130,7 @@ def test_shutdown_drops_what_has_not_begun():
 
 
 def test_work_that_finds_no_thread_is_refused_and_never_done(workers):
-    """The error says what is missing; work that comes later has a thread again."""
+    """The error names the missing resource; later work has a thread again."""
     done = []
     with (
         no_thread_starts(),

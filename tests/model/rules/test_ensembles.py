@@ -1,4 +1,4 @@
-"""Ensembles are refused at Triton's stage and in its words."""
+"""Ensembles are refused at Triton's stage and with its text."""
 
 from collections.abc import Mapping
 
@@ -41,7 +41,7 @@ def read(models: Mapping[str, str]) -> dict[str, ModelConfig]:
 
 
 def load(name: str, configs: Mapping[str, ModelConfig], failing=()) -> Composing:
-    """Do what an engine does: load a model after those that it is made of."""
+    """Load a model after its composing models, as an engine does."""
     if name in failing:
         return Composing(failure=BOOMED.format(name=name))
     config = configs[name]
@@ -81,7 +81,7 @@ def test_refused_at_the_poll_stage(refused: Refused) -> None:
 
 @rows(KNOWN_BEFORE)
 def test_refused_before_anything_is_loaded(refused: Refused) -> None:
-    """A missing model or a circle shows in the configurations alone."""
+    """A missing model or a circle is visible in the configurations."""
     configs = read(refused.models)
 
     assert refused.reason == find_faults(configs, configs)["m"]
@@ -89,7 +89,7 @@ def test_refused_before_anything_is_loaded(refused: Refused) -> None:
 
 @rows(LOADED)
 def test_refused_when_its_models_are_loaded(refused: Refused) -> None:
-    """The reason is the one that the client of a load call sees."""
+    """The reason is that of the load request's error."""
     configs = read(refused.models)
 
     assert refused.reason == load("m", configs, refused.failing).invalid
@@ -97,7 +97,7 @@ def test_refused_when_its_models_are_loaded(refused: Refused) -> None:
 
 @rows(CREATE)
 def test_refused_when_the_ensemble_is_made(refused: Refused) -> None:
-    """It passes the dependency stage, and fails as any model may."""
+    """It passes the dependency stage, and fails like any model."""
     failure = load("m", read(refused.models)).failure
 
     assert (
@@ -106,8 +106,8 @@ def test_refused_when_the_ensemble_is_made(refused: Refused) -> None:
     )
 
 
-def test_a_refusal_of_the_dependency_stage_says_so() -> None:
-    """Its answer has no version in it, unlike that of the create stage."""
+def test_the_error_of_the_dependency_stage_has_no_version() -> None:
+    """That of the create stage has one."""
     with pytest.raises(ModelConfigError) as caught:
         validate_ensemble(normal("m", ensemble(step())), {"c": Composing()})
 
@@ -116,7 +116,7 @@ def test_a_refusal_of_the_dependency_stage_says_so() -> None:
 
 @pytest.mark.parametrize("case", DECOUPLED_OR_NOT)
 def test_whether_it_is_decoupled_follows_from_its_models(case: str) -> None:
-    """One decoupled model on the way is enough; what is configured does not count."""
+    """One decoupled model on a path is enough; the configured value is ignored."""
     decoupled, text, models = DECOUPLED_OR_NOT[case]
     loaded = load("m", read({"m": text, **models}))
 
@@ -125,15 +125,15 @@ def test_whether_it_is_decoupled_follows_from_its_models(case: str) -> None:
 
 
 def test_an_ensemble_of_a_decoupled_ensemble_is_decoupled() -> None:
-    """The inner one counts as the model that it is."""
+    """The inner ensemble counts like a model."""
     _, inner, models = DECOUPLED_OR_NOT["a decoupled model"]
     configs = read({"m": ensemble(step("n")), "n": inner, **models})
 
     assert load("m", configs).versions[1].decoupled
 
 
-def test_the_latest_version_speaks_for_all() -> None:
-    """Triton compares with it, whichever version a step asks for."""
+def test_tensors_are_compared_with_the_latest_version() -> None:
+    """The version of the step does not matter."""
     old, new = normal("c", model(IO, "max_batch_size: 2")), normal("c", model())
     config = normal(
         "m", ensemble(step(version="model_version: 1"), more="max_batch_size: 4")
@@ -144,8 +144,8 @@ def test_the_latest_version_speaks_for_all() -> None:
         validate_ensemble(config, {"c": Composing({1: new, 2: old})})
 
 
-def test_a_model_whose_load_says_nothing_has_no_version() -> None:
-    """Its load succeeded, and a later unload left none."""
+def test_an_unloaded_model_has_no_version() -> None:
+    """Its load succeeded earlier."""
     with pytest.raises(ModelConfigError) as caught:
         validate_ensemble(normal("m", ensemble(step())), {"c": Composing()})
 
@@ -162,10 +162,10 @@ def test_a_model_whose_load_says_nothing_has_no_version() -> None:
     ],
     ids=["two", "one"],
 )
-def test_who_only_depends_on_a_circle_is_told_of_it(
+def test_an_ensemble_that_depends_on_a_circle_is_refused(
     models: dict[str, str], reason: str
 ) -> None:
-    """Triton goes round in the circle until it crashes."""
+    """Triton follows the circle until it crashes."""
     configs = read({"m": ensemble(step("n")), **models})
 
     assert (
@@ -174,8 +174,8 @@ def test_who_only_depends_on_a_circle_is_told_of_it(
     ) == load("m", configs).invalid
 
 
-def test_only_those_that_were_read_are_looked_at() -> None:
-    """A circle elsewhere in the server is nobody's fault now."""
+def test_only_models_of_the_load_are_checked() -> None:
+    """A circle elsewhere in the server is not an error."""
     configs = read(
         {
             "a": ensemble(step("c")),
@@ -188,8 +188,8 @@ def test_only_those_that_were_read_are_looked_at() -> None:
     assert {"b": f"{MISSING}z".replace(" m ", " b ")} == find_faults(configs, ["b"])
 
 
-def test_models_are_named_with_the_versions_that_steps_want() -> None:
-    """In order of the steps; -1 is the latest, and what is left out is 0."""
+def test_composing_models_have_the_versions_of_the_steps() -> None:
+    """They are in order of the steps; a missing version is 0."""
     config = normal(
         "m",
         ensemble(
@@ -204,7 +204,7 @@ def test_models_are_named_with_the_versions_that_steps_want() -> None:
 
 
 def test_a_field_newer_than_the_release_cannot_be_read() -> None:
-    """24.10 has no max_inflight_requests: the text does not parse."""
+    """24.10 has no max_inflight_requests, so the text is invalid."""
     text = ensemble("max_inflight_requests: 2", step())
     validate_poll(normal("m", text))
     with pytest.raises(ModelConfigError) as caught:

@@ -1,4 +1,4 @@
-"""Invalid configurations are refused at Triton's stage and in its words."""
+"""Invalid configurations are refused at Triton's stage and with its text."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def test_refused_at_the_poll_stage(refusal: Refusal) -> None:
 
 @rows(CREATE)
 def test_refused_at_the_create_stage(refusal: Refusal) -> None:
-    """The poll stage lets it pass; the reason is the one a client of load sees."""
+    """They pass the poll stage; the reason is that of the load request's error."""
     config = normal(refusal.pbtxt)
     validate_poll(config)
     with pytest.raises(ModelConfigError) as caught:
@@ -57,7 +57,7 @@ def test_refused_at_the_create_stage(refusal: Refusal) -> None:
 
 
 @pytest.mark.parametrize("case", ACCEPTED)
-def test_what_triton_loads_is_not_refused(case: str) -> None:
+def test_configurations_that_triton_loads_are_accepted(case: str) -> None:
     """Duplicate names, unknown enumerators, other platforms: both stages pass."""
     config = normal(ACCEPTED[case])
     validate_poll(config)
@@ -66,7 +66,7 @@ def test_what_triton_loads_is_not_refused(case: str) -> None:
 
 
 def test_a_missing_label_file_is_an_internal_error(tmp_path: Path) -> None:
-    """Label files are looked for in the model's folder, if it is known."""
+    """Label files are in the model's folder, if it is known."""
     config = normal(
         "output { name: 'Y' data_type: TYPE_FP32 dims: 1 label_filename: 'l.txt' }"
     )
@@ -83,7 +83,7 @@ def test_a_missing_label_file_is_an_internal_error(tmp_path: Path) -> None:
 
 
 def test_gpus_that_exist_are_accepted_and_listed() -> None:
-    """With two GPUs the third is refused, and the message names both."""
+    """With two GPUs a third is refused; the text lists both."""
     validate_create(
         normal(f"{PLAIN} instance_group {{ kind: KIND_GPU }}", 2), gpu_count=2
     )
@@ -95,7 +95,7 @@ def test_gpus_that_exist_are_accepted_and_listed() -> None:
 
 
 def test_instances_are_refused_before_the_model_completes_its_configuration() -> None:
-    """Tensors may still be filled in; groups and backend may not."""
+    """Tensors may still be completed; groups and backend may not."""
     config = normal("input { name: 'X' } instance_group { kind: KIND_CPU gpus: 0 }")
     with pytest.raises(ModelConfigError, match="m_0 of model m has kind KIND_CPU but"):
         validate_instances(config)

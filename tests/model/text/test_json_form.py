@@ -1,4 +1,4 @@
-"""The JSON form is Triton's, in order, spelling and numbers."""
+"""The JSON form has Triton's order, names and numbers."""
 
 import json
 from pathlib import Path
@@ -19,15 +19,15 @@ GOLDEN = json.loads(Path(__file__, "../../golden/accepted.json").resolve().read_
 
 @pytest.mark.parametrize("case", ACCEPTED)
 def test_json_equals_that_of_a_real_server(case: str) -> None:
-    """A normalised configuration prints byte for byte what a real server prints."""
+    """The text of a normalised configuration is equal byte for byte."""
     config = normalise(parse_pbtxt(ACCEPTED[case]), model_name="m")
 
     assert GOLDEN["json"][case] == config.to_json()
 
 
 @pytest.mark.parametrize("case", ACCEPTED)
-def test_json_reads_back(case: str) -> None:
-    """What is printed can be given to a load call."""
+def test_printed_json_can_be_parsed(case: str) -> None:
+    """It is valid in a load request."""
     config = normalise(parse_pbtxt(ACCEPTED[case]), model_name="m")
 
     assert config == parse_json(config.to_json())
@@ -47,7 +47,7 @@ def test_integers_may_be_text_and_enumerators_lower_case() -> None:
     [("0.1", "0.1"), ("1", "1"), ("1e-3", "0.001"), ("-inf", '"-Infinity"')],
 )
 def test_floats_are_as_short_as_they_can_be(written: str, printed: str) -> None:
-    """Single precision does not leak digits; what JSON lacks is text."""
+    """Single precision adds no digits; infinities are text."""
     config = parse_pbtxt(
         f"sequence_batching {{ direct {{ minimum_slot_utilization: {written} }} }}"
     )
@@ -55,15 +55,15 @@ def test_floats_are_as_short_as_they_can_be(written: str, printed: str) -> None:
     assert f'"minimum_slot_utilization":{printed}}}' in config.to_json()
 
 
-def test_a_lone_value_is_a_list_of_one() -> None:
-    """Triton's parser does not insist on brackets, nor on null being left out."""
+def test_a_single_value_is_a_list_of_one() -> None:
+    """Triton's parser needs no brackets, and ignores null."""
     document = '{"input": {"name": "X", "dims": "4"}, "output": null}'
 
     assert parse_pbtxt("input { name: 'X' dims: 4 }") == parse_json(document)
 
 
 def test_names_are_corrected_inside_maps() -> None:
-    """Enumerators in the values of a map are case-insensitive too."""
+    """Enumerators in the values of a map are case-insensitive, too."""
     policy = {"timeout_action": "delay"}
     document = {"dynamic_batching": {"priority_queue_policy": {"1": policy}}}
 
@@ -99,7 +99,7 @@ def test_names_are_corrected_inside_maps() -> None:
         ),
     ],
 )
-def test_refused_documents_have_tritons_words(document: str, message: str) -> None:
+def test_refused_documents_have_tritons_text(document: str, message: str) -> None:
     """An unknown field or enumerator is refused before anything is loaded."""
     with pytest.raises(ModelConfigError) as caught:
         parse_json(document)
@@ -109,8 +109,8 @@ def test_refused_documents_have_tritons_words(document: str, message: str) -> No
 
 
 @pytest.mark.parametrize("document", ["{", "[]", '{"max_batch_size": 3000000000}'])
-def test_what_is_no_configuration_is_refused(document: str) -> None:
-    """Broken JSON, other JSON and wrong values are one kind of error."""
+def test_invalid_documents_are_refused(document: str) -> None:
+    """Invalid JSON, other JSON and wrong values are the same kind of error."""
     with pytest.raises(ModelConfigError, match="Invalid config override: "):
         parse_json(document)
 
@@ -128,11 +128,11 @@ ENSEMBLE = (
     '"cc_model_filenames":{},"metric_tags":{},"parameters":{},"model_warmup":[],'
     '"model_transaction_policy":{"decoupled":false}}'
 )
-"""An ensemble of one step, as a real server 2.51 prints it."""
+"""An ensemble of one step, as printed by a real server 2.51."""
 
 
 def test_an_ensemble_is_printed_as_by_a_real_server() -> None:
-    """Without what it cannot have, and with the decoupled that was found out."""
+    """It contains the deduced ``decoupled``."""
     config = normalise(parse_pbtxt(ensemble(step())), model_name="m")
     loaded = validate_ensemble(config, {"c": Composing({1: parse_pbtxt(IO)})})
 
@@ -140,7 +140,7 @@ def test_an_ensemble_is_printed_as_by_a_real_server() -> None:
 
 
 def test_a_newer_release_has_newer_fields() -> None:
-    """In newer releases an ensemble says how many requests may be under way."""
+    """Newer releases have the maximum number of requests in flight."""
     config = parse_pbtxt(ensemble(step()))
 
     assert 0 == config.to_dict()["ensemble_scheduling"]["max_inflight_requests"]

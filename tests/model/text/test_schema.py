@@ -1,4 +1,4 @@
-"""NVIDIA's schema is found without importing grpc, and never twice."""
+"""NVIDIA's schema is loaded once, without importing grpc."""
 
 import importlib.util
 import subprocess
@@ -30,12 +30,12 @@ def test_schema_does_not_import_grpc() -> None:
 
 @pytest.mark.parametrize("order", [(OURS, THEIRS), (THEIRS, OURS)])
 def test_schema_is_the_one_of_tritonclient(order: tuple[str, str]) -> None:
-    """The message class is tritonclient's own, whoever is imported first."""
+    """The message class is that of tritonclient, in any order of imports."""
     run(*order, SAME, "from tritonclient.grpc import service_pb2")
 
 
 def test_schema_is_loaded_once() -> None:
-    """Whoever loaded the module before, its message classes are used."""
+    """A module that is already loaded is used."""
     loaded = schemas.schema()
 
     assert loaded is schemas.schema.__wrapped__()
@@ -44,7 +44,7 @@ def test_schema_is_loaded_once() -> None:
 def test_without_tritonclient_the_error_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A missing schema is an ImportError with the command that mends it."""
+    """A missing schema is an ImportError with the command that installs it."""
     monkeypatch.delitem(sys.modules, "tritonclient.grpc.model_config_pb2")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
 
@@ -55,7 +55,7 @@ def test_without_tritonclient_the_error_says_what_to_install(
 def test_a_schema_that_fails_leaves_no_module(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A half-loaded module would hide the error from the next import."""
+    """A partially loaded module would hide the error from the next import."""
     name = "tritonclient.grpc.model_config_pb2"
     broken = tmp_path / "model_config_pb2.py"
     broken.write_text("raise RuntimeError('broken')")

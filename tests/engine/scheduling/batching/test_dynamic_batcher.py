@@ -22,7 +22,7 @@ def burst(count: int, **like: object) -> list[Ask]:
 
 
 def test_a_lone_request_leaves_when_its_delay_is_over():
-    """Measured from the oldest of those who then leave together."""
+    """Measured from the oldest request of the batch."""
     outcome = run(model(DELAY), asks(0, 100, 200))
 
     assert [(300, [0, 1, 2])] == outcome.calls
@@ -223,7 +223,7 @@ def test_who_left_a_batch_formed_ahead_is_executed():
     assert [] == outcome.cancelled
 
 
-def test_who_left_behind_a_frozen_batch_is_told_at_once():
+def test_a_cancelled_request_behind_a_frozen_batch_is_answered_at_once():
     """The next look is when the next request comes, though none can join the batch."""
     other = {"shape": (3,)}
     requests = [

@@ -40,7 +40,7 @@ def test_steps_for_unwanted_outputs_are_left_out() -> None:
 
 
 def test_a_step_is_needed_for_one_of_its_outputs() -> None:
-    """It is asked for all that are mapped."""
+    """All mapped outputs are requested."""
     planned = plan(step(made="Y=Y1 Z=Y2"), io=TWO_OUT)
 
     assert [0] == needed(planned, "Y2")
@@ -54,7 +54,7 @@ def test_an_unwanted_output_that_is_needed_is_left_out_all_the_same() -> None:
     assert [] == needed(planned, "Y1")
 
 
-def test_an_input_that_nobody_needs_counts_as_an_output_of_the_first_step() -> None:
+def test_an_unused_input_counts_as_an_output_of_the_first_step() -> None:
     """As Triton has it: the first step is left out though it is needed."""
     steps = (step("a", made="Y=Y2"), step("b", "X=Z", "Y=Y1"))
     planned = plan(*steps, io=ins("Z") + TWO_OUT)
@@ -73,7 +73,7 @@ def test_outputs_come_in_the_order_of_a_hash_table() -> None:
 
 
 def test_a_step_knows_its_model_and_its_names() -> None:
-    """Sorted, since the order of a map is nobody's."""
+    """Sorted, since maps have no order."""
     (planned,) = plan(
         step("c", "X=X B=X A=X", version="model_version: 3"),
         models={"c": model(IO, ins("A"), ins("B"))},
@@ -130,7 +130,7 @@ def test_a_step_that_writes_the_input_of_others_is_not_endless() -> None:
     assert () == planned.endless
 
 
-def test_decoupled_is_what_the_configuration_says_by_then() -> None:
+def test_decoupled_is_taken_from_the_configuration() -> None:
     """It has been computed when the ensemble was loaded."""
     assert plan(step(), more=DECOUPLED).decoupled
     assert not plan(step()).decoupled

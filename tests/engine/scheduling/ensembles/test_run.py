@@ -1,4 +1,4 @@
-"""One request of an ensemble: who is called when, with what, and what is answered."""
+"""One request of an ensemble: its calls in order, their inputs, and the responses."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_an_answer_is_sent_while_others_still_run() -> None:
     assert [{"Y1": 1, "Y3": 4}, "final"] == player.answers
 
 
-def test_what_is_not_wanted_is_not_called() -> None:
+def test_steps_without_requested_outputs_are_not_called() -> None:
     """Nor is it in the answer."""
     player = Player(plan(*TWO, io=TWO_OUT), outputs={"Y2"})
     player.play()
@@ -89,7 +89,7 @@ def test_the_flag_may_follow_an_answer() -> None:
 
 
 def test_a_tensor_is_forgotten_by_its_last_user() -> None:
-    """What nobody needs any more does not stay in memory until the request ends."""
+    """Tensors without consumers are released before the request ends."""
 
     class Large:
         pass
@@ -123,7 +123,7 @@ def test_a_decoupled_ensemble_knows_no_deadlock() -> None:
 
 
 def test_outputs_that_are_not_mapped_are_ignored() -> None:
-    """A model may answer more than it was asked."""
+    """A model may send outputs that were not requested."""
     player = Player(plan(step("a")))
     player.take("a", {"Y": 1, "Z": 2})
 
@@ -179,7 +179,7 @@ def test_an_error_of_a_step_ends_the_request(waits: bool) -> None:
 
 
 def test_an_error_waits_for_those_that_run() -> None:
-    """What they make is not used, and a second error is not told."""
+    """Their outputs are unused, and a second error is not reported."""
     player = Player(plan(*TWO, io=TWO_OUT))
     player.take("a", error="no luck")
 
@@ -189,7 +189,7 @@ def test_an_error_waits_for_those_that_run() -> None:
 
 
 def test_an_error_does_not_wait_in_older_releases() -> None:
-    """Those that run end for nobody."""
+    """Running calls end without effect."""
     player = Player(plan(*TWO, io=TWO_OUT), waits_with_errors=False)
     player.take("a", error="no luck")
 
@@ -210,7 +210,7 @@ def test_no_step_is_called_after_an_error() -> None:
 
 
 def test_a_call_that_was_not_started_is_dropped() -> None:
-    """The error of another may come before its turn."""
+    """The error of another call may come first."""
     player = Player(plan(*TWO, io=TWO_OUT))
     player.take("a", error="full")
     player.note(player.run.drop(player.waiting.pop()))
@@ -282,7 +282,7 @@ def test_a_single_tensor_passes_through_a_model_with_batches() -> None:
 
 
 def test_the_fields_of_a_sequence_go_from_step_to_step() -> None:
-    """The answer tells them for each output; a response may change them."""
+    """The response has them for each output; a step may change them."""
     player = Player(plan(*CHAIN), sequence=Sequence(7, start=True))
     player.take("a", {"Y": 1}, sequence=Sequence(8, end=True))
     progress = player.run.take(player.waiting.pop(), {"Y": held(2)})
@@ -297,7 +297,7 @@ def test_the_fields_of_a_sequence_go_from_step_to_step() -> None:
     ) == progress.response.parameters
 
 
-def test_an_answer_without_outputs_tells_no_sequence() -> None:
+def test_a_response_without_outputs_has_no_sequence_parameters() -> None:
     """And a step that was given nothing has no start and no end."""
     player = Player(plan(*CHAIN), sequence=Sequence("s", start=True))
     player.take("a", {})
@@ -330,7 +330,7 @@ def test_each_response_of_a_decoupled_step_runs_those_behind_it() -> None:
 
 
 def test_the_final_flag_may_come_alone() -> None:
-    """If the decoupled step sends its own alone, and nobody runs any more."""
+    """If the decoupled step sends its flag alone, and no step runs."""
     player = decoupled(step("a"))
     player.take("a", {"Y": 1}, final=False)
     player.take("a")
@@ -372,7 +372,7 @@ def test_responses_of_one_iteration_meet_again() -> None:
 
 
 def test_an_error_after_responses_comes_last() -> None:
-    """What was answered stays answered; what comes then is nobody's."""
+    """Responses before the error stay; those after it are dropped."""
     player = decoupled(step("a"))
     player.take("a", {"Y": 1}, final=False)
     player.take("a", error="dec err", final=False)

@@ -145,7 +145,7 @@ def test_a_sequence_that_waited_too_long_loses_its_slot_soon_after_it_got_it(
     assert answer == stage.answer("b2")
 
 
-def test_a_request_finds_its_sequence_idle_though_nobody_asked_in_between():
+def test_a_request_finds_its_sequence_idle_without_a_decision_in_between():
     """The clock of the request decides."""
     batcher = SequenceBatcher(IDLE, 1)
     batcher.add(Queued("start", 1, {"D": (1,)}), 1, SEQUENCE_START, 0)
@@ -169,7 +169,7 @@ def test_a_request_keeps_a_waiting_sequence_alive():
 
 
 def test_nothing_is_left_to_wake_for_when_all_sequences_are_over():
-    """An engine may sleep for ever."""
+    """An engine may sleep indefinitely."""
     stage = Stage(IDLE)
     stage.send(0, "a1", 1, start=True)
     stage.play()

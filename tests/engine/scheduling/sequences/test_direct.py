@@ -170,7 +170,7 @@ def test_a_request_without_an_optional_input_gives_way_to_a_null_request():
     assert ["0: a1", "0: a2 -", "0: - b1"] == stage.groups()
 
 
-def test_who_stays_behind_is_told_why():
+def test_waiting_requests_have_reasons():
     """One at a time in a slot; others wait for a slot."""
     stage = Stage(config_of("direct {}", batch=2))
     stage.send(0, "a1", 1, start=True, takes=100)

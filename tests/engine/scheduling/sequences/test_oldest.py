@@ -155,7 +155,7 @@ def test_requests_of_another_shape_run_apart():
 
 
 def test_a_cancelled_request_takes_its_sequence_with_it():
-    """And a sequence of the backlog goes down when its turn comes. As the server."""
+    """A sequence of the backlog is cancelled when it is next. As on the server."""
     stage = Stage(oldest(1, batch=1))
     stage.send(0, "a1", 1, start=True, takes=300)
     for ms, name in ((4, "a2"), (8, "a3"), (12, "a4")):
@@ -187,7 +187,7 @@ def test_a_request_cancelled_in_the_batcher_lets_its_sequence_go_on():
 
 
 def test_without_a_number_of_candidates_there_is_one_a_row():
-    """As many as with `direct`; who comes then waits for a place."""
+    """As many as with `direct`; further ones wait for a slot."""
     stage = Stage(config_of("oldest { }", batch=2))
     starts(stage, 0, 1, 2, 3)
     stage.send(500, "end", 1, end=True)

@@ -41,7 +41,7 @@ def test_a_batch_is_refused_before_its_id_is_looked_at():
 
 
 @pytest.mark.parametrize("sequence", [7, "seven"])
-def test_the_first_request_must_say_start(sequence):
+def test_the_first_request_must_have_the_start_flag(sequence):
     """Triton names the sequence, number or text."""
     assert ("INVALID_ARG", NO_START.format(sequence)) == refusal(sequence)
     assert ("INVALID_ARG", NO_START.format(sequence)) == refusal(sequence, flags=2)

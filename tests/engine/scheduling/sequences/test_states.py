@@ -69,7 +69,7 @@ def test_a_file_gives_the_first_elements():
 
 
 def test_zero_data_is_zeros():
-    """Asked for in so many words."""
+    """Configured explicitly."""
     zero = (
         'initial_state { name: "z" data_type: TYPE_INT32 dims: [ 2 ] zero_data: true }'
     )
@@ -121,7 +121,7 @@ def test_a_null_request_has_no_initial_state(data_type, file, nothing):
     assert nothing != one.of(True)["SI"].tolist()
 
 
-def test_outputs_of_states_are_known_so_that_nobody_gets_them():
+def test_outputs_of_states_are_known_so_that_they_are_dropped():
     """Of two states with one output Triton keeps the first."""
     double = state(number="2").replace("SO2", "SO1")
     found = states(state(number="1"), double, state(number="3"))

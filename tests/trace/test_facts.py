@@ -6,7 +6,7 @@ from blsnb.trace.facts import Batching, added
 
 
 def kept(*new: Batching) -> list[Batching]:
-    """Return what is known of a call after all this."""
+    """Return the batching facts of a call after all these."""
     known: list[Batching] | None = None
     for each in new:
         known = added(known, each)
