@@ -349,3 +349,15 @@ def test_a_server_serves_its_models_itself(double):
             client.request("GET", "/v2/health/ready")
             assert 200 == client.getresponse().status
     assert endpoints.closed
+
+
+def test_a_run_that_left_the_list_stays_usable():
+    """Its values and calls are those that it had; it can be replayed and pinned."""
+    with Server(keep_runs=1) as server:
+        server.define("double", DOUBLE, config=CONFIG)
+        first, second = (server.infer("double", {"X": [n]}) for n in (1, 2))
+
+        assert [second] == server.runs
+        assert [1] == first.trace.spans[0].inputs[0].view().tolist()
+        assert [2] == first.replay().this["Y"].tolist()
+        assert first is first.keep()
