@@ -1,4 +1,4 @@
-"""Alignment: which call of a run was which of an earlier one. Pure."""
+"""Pairing of the calls of a run with those of its baseline. Pure."""
 
 from __future__ import annotations
 
@@ -11,25 +11,24 @@ from blsnb.trace.spans import Trace
 NEW = -1
 """The baseline has no such call."""
 COUNTED = -2
-"""The baseline has it, but only among those that are counted."""
+"""The baseline has the call, but only counts it."""
 _NONE = Numbered({}, 0)
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """The calls of a trace beside those of its baseline.
+    """The calls of a trace paired with those of its baseline.
 
-    A call is the same call as in the baseline if it is the same one of those that
-    the same caller made of the same model: the path of models and occurrences.
+    Two calls are paired if their callers are, and if both are the n-th call of the same
+    model by that caller.
     """
 
     this: Trace
     baseline: Trace
     baseline_of: tuple[int, ...]
-    """Of each call its row in the baseline; `NEW` or `COUNTED` if it has none."""
+    """Row of each call in the baseline, or `NEW` or `COUNTED`."""
     missing: tuple[int, ...]
-    """Rows of the baseline's calls that were not made again. Those that this run has
-    only counted are not among them."""
+    """Rows of the baseline's calls that this run does not have, not even counted."""
 
     @property
     def new(self) -> tuple[int, ...]:
@@ -43,7 +42,7 @@ class Alignment:
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        """Rows of the calls that both have, here and in the baseline."""
+        """Rows of the calls that both have, in the trace and in the baseline."""
         return tuple((row, at) for row, at in enumerate(self.baseline_of) if at >= 0)
 
     def _that_are(self, what: int) -> tuple[int, ...]:
@@ -51,13 +50,13 @@ class Alignment:
 
 
 def align(this: Trace, baseline: Trace) -> Alignment:
-    """Find each call's counterpart in the baseline."""
+    """Pair the calls of a trace with those of its baseline."""
     found, back = [NEW] * len(this.spans), [NEW] * len(baseline.spans)
     waiting = [(-1, -1)]
     while waiting:
         caller, beside = waiting.pop()
         here, there = this.calls_by(caller), baseline.calls_by(beside)
-        # Of a model that was called more or less often, the first ones pair up.
+        # The first calls of a model are paired, however often it was called.
         for name in dict.fromkeys([*here, *there]):
             mine, theirs = here.get(name, _NONE), there.get(name, _NONE)
             _pair(mine, theirs, found)
@@ -71,14 +70,14 @@ def align(this: Trace, baseline: Trace) -> Alignment:
 
 
 def _pair(mine: Numbered, theirs: Numbered, found: list[int]) -> None:
-    """Note the counterparts of calls of one model by one caller."""
+    """Set the counterparts of the calls of one model by one caller."""
     for number, row in mine.rows.items():
         unpaired = COUNTED if number < theirs.total else NEW
         found[row] = theirs.rows.get(number, unpaired)
 
 
 def _inherit(trace: Trace, found: list[int]) -> None:
-    """Note that of a call that is only counted nobody knows what it called."""
+    """Set `COUNTED` for calls whose caller's counterpart is only counted."""
     for span in trace.spans:
         if span.parent >= 0 and found[span.parent] == COUNTED:
             found[span.index] = COUNTED

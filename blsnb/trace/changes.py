@@ -1,4 +1,4 @@
-"""Changes: what calls that two runs share were given and answered differently."""
+"""Differences between calls that a run and its baseline share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNRECORDED = "tensors were not recorded"
 
 @dataclass(frozen=True, slots=True)
 class TensorChange:
-    """A tensor of a call that differs from the baseline's."""
+    """A tensor that differs from that of the baseline."""
 
     role: str
     """``"input"`` or ``"output"``."""
@@ -29,7 +29,7 @@ class TensorChange:
 
 @dataclass(frozen=True, slots=True)
 class CallChange:
-    """What is different about a call that both runs have."""
+    """The differences of a call that both runs have."""
 
     call: int
     """Its id."""
@@ -37,13 +37,13 @@ class CallChange:
     """Id of its counterpart in the baseline."""
     tensors: tuple[TensorChange, ...]
     error: tuple[str, str] | None
-    """The error's text now and before, if they differ; empty for none."""
+    """Error texts of the run and the baseline, if they differ; empty for no error."""
     responses: tuple[int, int] | None = None
-    """Number of responses now and before, if they differ."""
+    """Numbers of responses of the run and the baseline, if they differ."""
     not_compared: int = 0
-    """How many tensors could not be compared, for want of their values."""
+    """Number of tensors that could not be compared, since values are not kept."""
     unknown: str = ""
-    """Why not all of it was compared; empty if it was."""
+    """Why it was not compared in full; empty if it was."""
 
     def __bool__(self) -> bool:
         """Whether anything is known to differ."""
@@ -51,7 +51,7 @@ class CallChange:
 
 
 def change_of(alignment: Alignment, row: int, baseline: int) -> CallChange:
-    """Compare a call with its counterpart; both are given by their positions."""
+    """Compare a call with its counterpart, both by position."""
     this, before = alignment.this.spans[row], alignment.baseline.spans[baseline]
     if this.running or before.running:
         return CallChange(this.id, before.id, (), None, unknown=RUNNING)
@@ -59,9 +59,9 @@ def change_of(alignment: Alignment, row: int, baseline: int) -> CallChange:
     compared = list(_tensors(this, before)) if known else []
     gone = sum(change.difference.change == "unknown" for change in compared)
     lossy = alignment.this if lost(this) else alignment.baseline
-    # A span that a user opened has none; a call that was refused may have none.
-    tells = alignment.this.models[this.model].kind == "span"
-    tells = tells or bool(this.error or before.error)
+    # A span of the user has no tensors, and a rejected call may have none.
+    may_lack = alignment.this.models[this.model].kind == "span"
+    may_lack = may_lack or bool(this.error or before.error)
     counts = this.response_count, before.response_count
     return CallChange(
         this.id,
@@ -70,12 +70,12 @@ def change_of(alignment: Alignment, row: int, baseline: int) -> CallChange:
         next((pair for pair in _errors(this, before) if pair[0] != pair[1]), None),
         None if counts[0] == counts[1] else counts,
         gone,
-        missing_values(lossy) if gone else "" if known or tells else UNRECORDED,
+        missing_values(lossy) if gone else "" if known or may_lack else UNRECORDED,
     )
 
 
 def _errors(this: Span, baseline: Span) -> Iterator[tuple[str, str]]:
-    """Yield the errors of a call, and of the responses that both sent."""
+    """Yield pairs of errors: of the call, and of the responses that both have."""
     yield this.error, baseline.error
     before = {response.number: response.error for response in baseline.responses}
     for response in this.responses:
@@ -84,12 +84,12 @@ def _errors(this: Span, baseline: Span) -> Iterator[tuple[str, str]]:
 
 def _tensors(this: Span, baseline: Span) -> Iterator[TensorChange]:
     yield from _paired("input", 0, this.inputs, baseline.inputs)
-    # One that failed has no outputs: its error says so.
+    # A failed call has no outputs.
     if not this.error and not baseline.error:
         yield from _paired("output", 0, this.outputs, baseline.outputs)
     before = {response.number: response for response in baseline.responses}
     for response in this.responses:
-        # Of a stream that is longer or shorter, the number of responses tells.
+        # The number of responses shows that a stream is longer or shorter.
         if response.number in before:
             there = before[response.number].outputs
             yield from _paired("output", response.number, response.outputs, there)
@@ -105,7 +105,7 @@ def _paired(
 
 
 def _named(refs: Iterable[TensorRef]) -> dict[_Key, TensorRef]:
-    """Return tensors by name; of several with one name each by its number."""
+    """Return tensors by name, and by number among those of the same name."""
     named: dict[_Key, TensorRef] = {}
     for ref in refs:
         occurrence = sum(name == ref.name for name, _ in named)

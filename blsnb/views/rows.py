@@ -59,7 +59,7 @@ class Row:
 def rows(run: AnyTrace, fold_from: int = FOLD_FROM) -> Iterator[Row]:
     """Yield the rows top to bottom, callees below their callers.
 
-    Calls that only the baseline has stand where they once started.
+    Calls that only the baseline has are where they once started.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class _Levels:
 
 
 class _ComparedLevels:
-    """The levels of a comparison: those of the run, and what is missing in them."""
+    """The levels of a comparison: those of the run, with the missing calls."""
 
     def __init__(self, comparison: TraceComparison) -> None:
         self._this, self._baseline = comparison.this, comparison.baseline

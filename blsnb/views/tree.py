@@ -29,8 +29,8 @@ _MAX_DIFFERENCES = 5
 def tree(run: AnyTrace) -> str:
     """Return a line per model and level: name, calls, time.
 
-    Below it stand failures, batches and notes; in a comparison both times and the
-    differences instead.
+    Below it are failures, batches and notes. A comparison has both times instead, and
+    below them the differences.
     """
     trace, comparison = sides(run)
     lines = _ComparedLines(comparison) if comparison else _Lines(trace)
@@ -48,7 +48,7 @@ def tree(run: AnyTrace) -> str:
 
 
 class _Lines:
-    """The lines of a run that stands alone."""
+    """The lines of a run without a baseline."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace

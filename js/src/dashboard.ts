@@ -90,7 +90,7 @@ export class Dashboard {
   }
 
   /** Show whether the numbers are current. */
-  tell(state: "live" | "closed" | string): void {
+  showState(state: "live" | "closed" | string): void {
     this.#state.className = `now ${state === "live" || state === "closed" ? state : "late"}`;
     setText(this.#state, state);
   }

@@ -70,12 +70,12 @@ export function watchKernel(model: WidgetModel, lost: () => void): () => void {
     orphans.add(model);
     lost();
   };
-  const heard = (): void => void orphans.delete(model);
+  const received = (): void => void orphans.delete(model);
   model.on("comm_live_update", gone);
-  model.on("msg:custom", heard);
+  model.on("msg:custom", received);
   return () => {
     model.off("comm_live_update", gone);
-    model.off("msg:custom", heard);
+    model.off("msg:custom", received);
   };
 }
 

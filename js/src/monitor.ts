@@ -25,15 +25,15 @@ function watch(model: WidgetModel, dashboard: Dashboard): Watched {
   let came = new Date();
   let frame = 0;
   const overview = (): Overview => model.get("overview") as Overview;
-  const tell = (): void => {
+  const showState = (): void => {
     const late = Date.now() - came.getTime() > LATE_MS;
     const state = late ? `no news since ${came.toLocaleTimeString()}` : "live";
-    dashboard.tell(overview().ended ? "closed" : state);
+    dashboard.showState(overview().ended ? "closed" : state);
   };
   const paint = (): void => {
     frame = 0;
     dashboard.draw(overview());
-    tell();
+    showState();
   };
   const changed = (): void => {
     came = new Date();
@@ -48,7 +48,7 @@ function watch(model: WidgetModel, dashboard: Dashboard): Watched {
   watching();
   model.on("change:overview", changed);
   document.addEventListener("visibilitychange", watching);
-  const timers = [setInterval(watching, WATCHING_MS), setInterval(tell, 1000)];
+  const timers = [setInterval(watching, WATCHING_MS), setInterval(showState, 1000)];
   const dispose = (): void => {
     model.off("change:overview", changed);
     document.removeEventListener("visibilitychange", watching);

@@ -12,10 +12,10 @@ export class Moving {
     this.#element = element;
     this.#root = root;
     // Events of an element out of the page are effects of its removal.
-    const listen = (name: string, heard: (target: HTMLElement) => void): void =>
+    const listen = (name: string, listener: (target: HTMLElement) => void): void =>
       root.addEventListener(
         name,
-        (event) => element.isConnected && heard(event.target as HTMLElement),
+        (event) => element.isConnected && listener(event.target as HTMLElement),
         { capture: true },
       );
     listen("focusin", (target) => (this.#focused = target));

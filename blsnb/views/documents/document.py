@@ -58,7 +58,7 @@ def html(
 ) -> str:
     """Return a run as one piece of HTML that needs neither kernel nor network.
 
-    A page holds the first and last calls of a very long run, and says so.
+    Of a very long run a page holds the first and last calls, with a note.
 
     Parameters
     ----------
@@ -177,5 +177,5 @@ def image(picture: str, words: Sequence[str]) -> str:
 
 
 def spelled(text: str) -> str:
-    """Return text as it may stand between tags, cut, with nothing hidden in it."""
+    """Return text for HTML: escaped, cut, with marks for invisible characters."""
     return escape(visible(cut(text, _MAX_TEXT)))

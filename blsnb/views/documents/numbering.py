@@ -1,4 +1,4 @@
-"""Numbers that stand for models and instance names in messages about one run."""
+"""Numbers of models and instance names in messages about one run."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class CallBars:
         """Return folded calls: height and opacity are their concurrency."""
         columns = self._columns
         found = steps(columns.start_us[calls], columns.end_us[calls])
-        # Four shades are as many as one can tell apart.
+        # More than four shades are hard to distinguish.
         most = max((step.level for step in found), default=1)
         shades: dict[int, list[tuple[float, float, float, float]]] = {}
         for step in merged(found, pieces):

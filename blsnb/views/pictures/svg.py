@@ -78,7 +78,7 @@ def tspan(content: str, /, **more: Value) -> str:
 
 
 def spelled(content: str) -> str:
-    """Return text as it may stand between tags."""
+    """Return escaped, visible text."""
     return escape(visible(content))
 
 

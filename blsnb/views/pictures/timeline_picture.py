@@ -105,7 +105,7 @@ class Timeline:
 
 
 class _Names:
-    """Names of the rows of one trace, and what is special about their calls."""
+    """Names of the rows of one trace, with errors and responses."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -122,7 +122,7 @@ class _Names:
         return int(self._errors[list(row.calls)].sum())
 
     def draw(self, row: Row, middle: float) -> str:
-        """Return the name of a row's model, and what is special about its calls."""
+        """Return the name of a row's model, and its errors or responses."""
         x = 14 + min(_INDENT * row.depth, 112)
         counted_only = self.counted_only(row)
         failed = self.errors(row) + (counted_only.errors if counted_only else 0)

@@ -86,9 +86,9 @@ var Moving = class {
   constructor(element, root) {
     this.#element = element;
     this.#root = root;
-    const listen = (name, heard) => root.addEventListener(
+    const listen = (name, listener) => root.addEventListener(
       name,
-      (event) => element.isConnected && heard(event.target),
+      (event) => element.isConnected && listener(event.target),
       { capture: true }
     );
     listen("focusin", (target) => this.#focused = target);
@@ -272,7 +272,7 @@ var Dashboard = class {
     this.#root.dataset.theme = themeOf(this.element.parentElement ?? this.element);
   }
   /** Show whether the numbers are current. */
-  tell(state) {
+  showState(state) {
     this.#state.className = `now ${state === "live" || state === "closed" ? state : "late"}`;
     setText(this.#state, state);
   }
@@ -413,15 +413,15 @@ function watch(model, dashboard) {
   let came = /* @__PURE__ */ new Date();
   let frame = 0;
   const overview = () => model.get("overview");
-  const tell = () => {
+  const showState = () => {
     const late = Date.now() - came.getTime() > LATE_MS;
     const state = late ? `no news since ${came.toLocaleTimeString()}` : "live";
-    dashboard.tell(overview().ended ? "closed" : state);
+    dashboard.showState(overview().ended ? "closed" : state);
   };
   const paint = () => {
     frame = 0;
     dashboard.draw(overview());
-    tell();
+    showState();
   };
   const changed = () => {
     came = /* @__PURE__ */ new Date();
@@ -436,7 +436,7 @@ function watch(model, dashboard) {
   watching();
   model.on("change:overview", changed);
   document.addEventListener("visibilitychange", watching);
-  const timers = [setInterval(watching, WATCHING_MS), setInterval(tell, 1e3)];
+  const timers = [setInterval(watching, WATCHING_MS), setInterval(showState, 1e3)];
   const dispose = () => {
     model.off("change:overview", changed);
     document.removeEventListener("visibilitychange", watching);

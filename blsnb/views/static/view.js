@@ -2220,12 +2220,12 @@ function watchKernel(model, lost) {
     orphans.add(model);
     lost();
   };
-  const heard = () => void orphans.delete(model);
+  const received = () => void orphans.delete(model);
   model.on("comm_live_update", gone);
-  model.on("msg:custom", heard);
+  model.on("msg:custom", received);
   return () => {
     model.off("comm_live_update", gone);
-    model.off("msg:custom", heard);
+    model.off("msg:custom", received);
   };
 }
 var Kernel = class {
@@ -5595,9 +5595,9 @@ var Moving = class {
   constructor(element, root) {
     this.#element = element;
     this.#root = root;
-    const listen = (name, heard) => root.addEventListener(
+    const listen = (name, listener) => root.addEventListener(
       name,
-      (event) => element.isConnected && heard(event.target),
+      (event) => element.isConnected && listener(event.target),
       { capture: true }
     );
     listen("focusin", (target) => this.#focused = target);
