@@ -273,6 +273,8 @@ class Recorder:
         run.held_bytes = sum(map(_held, list(run.held)))
         for call in run.calls:
             call.ended = True
+        # Runs in flight are kept beyond the limit until they end.
+        self._forget_old_runs()
         self._keep_budget()
         loose = [len(each.calls) for each in self.runs if not each.pinned]
         self._calls_before = sum(loose)

@@ -25,7 +25,7 @@ def clients(server):
 @pytest.fixture
 def pools(monkeypatch: pytest.MonkeyPatch) -> Pools:
     """Pools to fill; none waits long for an instance that was left behind."""
-    monkeypatch.setattr("blsnb.engine.instance.pool._COMES_BACK_S", 0.001)
+    monkeypatch.setattr("blsnb.engine.instance.pool._RELEASE_S", 0.001)
     return Pools()
 
 

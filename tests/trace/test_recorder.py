@@ -182,6 +182,17 @@ def test_a_run_that_goes_on_stays_in_the_ring():
     assert running in recorder.runs
 
 
+def test_runs_that_ended_at_the_same_time_are_no_more_than_the_last_ones():
+    """Without waiting for the next run."""
+    recorder = Recorder(keep_runs=1)
+    first, second = (record(recorder, 1, ended=False) for _ in range(2))
+    recorder.end(second)
+    recorder.end(first)
+
+    assert [second] == recorder.runs
+    assert recorder.has_forgotten(first.id)
+
+
 def test_evicted_values_make_a_taken_trace_obsolete():
     """Nobody shows, or keeps alive, what the budget took away."""
     recorder = Recorder(budget_bytes=15)

@@ -10,7 +10,6 @@ from typing import Any
 
 from blsnb.engine.instance.inputs import InputOrder, Reshapes
 from blsnb.engine.instance.instance import ExecuteFailed, ModelInstance
-from blsnb.engine.instance.instance_threads import Abandoned
 from blsnb.engine.instance.placement import Placement
 from blsnb.engine.instance.pool import Deadlock, InstancePool
 from blsnb.engine.instance.results import (
@@ -23,6 +22,7 @@ from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.failure import describe
 from blsnb.engine.request.inflight import Execution, Inflight
 from blsnb.engine.request.lifetime import RootRequest, Unwind
+from blsnb.engine.threads.outcome import Abandoned
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.request import (
     RELEASE_ALL,

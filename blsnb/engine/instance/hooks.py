@@ -7,8 +7,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from blsnb.engine.instance.instance_threads import InstanceThreads, LoopEnded, Outcome
+from blsnb.engine.instance.event_loop import LoopEnded
+from blsnb.engine.instance.instance_threads import InstanceThreads
 from blsnb.engine.request.failure import describe
+from blsnb.engine.threads.outcome import Outcome
 from blsnb.errors import OutOfResourcesError
 
 HOOKS = ("auto_complete_config", "initialize", "execute", "finalize")
@@ -16,10 +18,9 @@ _ALIKE = 0.78
 
 
 def note_of_names(instance: str, kind: type) -> str:
-    """Return a note on methods that are called nearly as hooks; empty for none.
+    """Return a note on methods with nearly the name of a hook; empty if there is none.
 
-    Triton looks its hooks up by name, and passes over all that has another one:
-    a model with an ``initialise`` loads.
+    Triton looks hooks up by name only: a model with an ``initialise`` loads.
     """
     missing = [hook for hook in HOOKS if not hasattr(kind, hook)]
     methods = [name for name in dir(kind) if not name.startswith("_")]
@@ -39,7 +40,7 @@ _PATIENCE_S = 5.0
 
 
 def unready(name: str, hook: Callable[[], Any], threads: InstanceThreads) -> str:
-    """Ask a model's ``is_ready``; return why it is not, or nothing if it is.
+    """Call a model's ``is_ready``; return why it is not ready, or an empty string.
 
     It runs beside ``execute``, on another thread; a coroutine on the instance's
     event loop.
@@ -67,5 +68,5 @@ def unready(name: str, hook: Callable[[], Any], threads: InstanceThreads) -> str
 def _ask(hook: Callable[[], Any], threads: InstanceThreads) -> Any:
     answer = hook()
     if inspect.iscoroutine(answer):
-        return threads.run_for(answer, _PATIENCE_S)
+        return threads.loop.run_for(answer, _PATIENCE_S)
     return answer

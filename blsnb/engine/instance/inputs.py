@@ -11,7 +11,7 @@ from blsnb.tensors.ref import TensorRef
 
 
 class Reshapes:
-    """Gives a model's inputs and outputs the shape of the other side.
+    """Converts tensors between the configured ``dims`` and ``reshape``.
 
     References
     ----------
@@ -27,14 +27,14 @@ class Reshapes:
             for name, (outside, inside) in _table(config.outputs).items()
         }
         self.any = bool(self._inward or self._outward)
-        """Whether there is anything to do."""
+        """Whether any tensor has a ``reshape``."""
 
     def inward(self, refs: tuple[TensorRef, ...]) -> tuple[TensorRef, ...]:
-        """Return inputs as the model sees them."""
+        """Return inputs with the shapes of the model."""
         return tuple(self._turn(ref, self._inward) for ref in refs)
 
     def outward(self, refs: tuple[TensorRef, ...]) -> tuple[TensorRef, ...]:
-        """Return outputs as the client sees them."""
+        """Return outputs with the shapes of the client."""
         return tuple(self._turn(ref, self._outward) for ref in refs)
 
     def _turn(self, ref: TensorRef, table: dict[str, tuple[Shape, Shape]]) -> TensorRef:
@@ -51,7 +51,7 @@ class Reshapes:
 
 
 def undone(config: ModelConfig) -> Reshapes:
-    """Return what turns a model's shapes back into those that clients see."""
+    """Return the conversion from a model's shapes back to the client's."""
     message = config.message
     for spec in (*message.input, *message.output):
         if spec.HasField("reshape"):

@@ -1,4 +1,4 @@
-"""ModelInstance: initialize, execute one at a time, finalize."""
+"""ModelInstance: initialize, execute, finalize."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from blsnb.engine.instance.event_loop import LoopEnded
 from blsnb.engine.instance.hooks import note_of_names, unready
-from blsnb.engine.instance.instance_threads import Abandoned, InstanceThreads, LoopEnded
+from blsnb.engine.instance.instance_threads import InstanceThreads
 from blsnb.engine.instance.placement import OnDevice
 from blsnb.engine.instance.shared_state import SharedState, note_of_changes, snapshot
 from blsnb.engine.instance.world import World
@@ -20,6 +21,7 @@ from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.failure import describe, notes_of
 from blsnb.engine.request.inflight import Execution, current_execution
 from blsnb.engine.request.lifetime import RootRequest, Unwind, boundary
+from blsnb.engine.threads.outcome import Abandoned
 from blsnb.errors import OutOfResourcesError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.model.config import InstanceSpec
@@ -52,7 +54,7 @@ _CLASS = "TritonPythonModel"
 
 
 class ModelInstance:
-    """One instance of a model: a world of its own, and the model object in it.
+    """One instance of a model: its isolated modules, and the model object.
 
     Parameters
     ----------
@@ -67,7 +69,7 @@ class ModelInstance:
     own_thread
         Whether all hooks run on one thread of the instance's own.
     load_root
-        The life of the load that makes it, which Ctrl-C ends.
+        The load that creates it, which Ctrl-C ends.
     """
 
     def __init__(
@@ -83,13 +85,13 @@ class ModelInstance:
         self.model_file = str(model_file)
         self.threads = InstanceThreads(name, own_thread)
         self.execution: Execution | None = None
-        """What it executes now."""
+        """The current ``execute``; None while the instance is free."""
         self.ready = False
-        """Whether ``initialize`` has finished: from then on BLS is allowed."""
+        """Whether ``initialize`` has finished, so that BLS is allowed."""
         self.spec = InstanceSpec(name, "CPU", 0)
-        """What its configuration said of it when it was made."""
+        """Its instance group, as configured when it was created."""
         self.on_device: OnDevice | None = None
-        """What its model's code runs on; None for the host."""
+        """The device of its model's code; None for the host."""
         self._load_root = load_root
         self._release = release
         self.backend = bind(self)
@@ -97,14 +99,14 @@ class ModelInstance:
         self.world = World(name, model_file, self._printed, compiled)
         self.module: types.ModuleType | None = None
         self._class: Any = None
-        """The model's ``TritonPythonModel``, whatever that is."""
+        """The model's ``TritonPythonModel``; not necessarily a class."""
         self._thread_id = 0
-        """Of the thread that ran ``initialize``."""
+        """Identifier of the thread that ran ``initialize``."""
         self._thread_noted = False
         self.noted: set[str] = set()
-        """Notes that one of the model's instances was given already."""
+        """Subjects of the notes that an instance of the model already has."""
         self._owed_notes: list[str] = []
-        """What the next run is told of the model."""
+        """Notes on the model for the next run."""
         self._state_before: SharedState | None = snapshot()
         self.model: Any = None
         self.ready_hook: Callable[[], Any] | None = None
@@ -135,7 +137,7 @@ class ModelInstance:
 
     @property
     def load_root(self) -> RootRequest | None:
-        """The life of the load that makes it; None once it serves."""
+        """The load that creates it; None once it serves."""
         return self._load_root
 
     @property
@@ -154,7 +156,7 @@ class ModelInstance:
         return self._hook(lambda: self._class.auto_complete_config(config))
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Make the model object and call its ``initialize``.
+        """Create the model object and call its ``initialize``.
 
         Raises
         ------
@@ -194,8 +196,7 @@ class ModelInstance:
     def _found(self, owner: Any, name: str) -> Any:
         """Return an attribute of the model, or None for none.
 
-        Triton asks `PyObject_HasAttr`, to which an attribute is missing whatever the
-        look-up raises.
+        As for Triton's `PyObject_HasAttr`, it is missing whatever the look-up raises.
         """
         __tracebackhide__ = True
         try:
@@ -212,7 +213,7 @@ class ModelInstance:
             return None
 
     def _check_ended(self) -> None:
-        """Leave if the load or the request has ended: Ctrl-C is no fault of a model."""
+        """Unwind if the load or request has ended: Ctrl-C is no error of the model."""
         execution = self.execution
         root = self._load_root if execution is None else execution.root
         if root is not None:
@@ -222,20 +223,20 @@ class ModelInstance:
         try:
             note = note_of_names(self.name, kind)
         except BaseException:
-            # A metaclass may forbid to look at its class.
+            # A metaclass may refuse any access.
             self._check_ended()
             return
         if note:
             self._owe(_NAMES, note)
 
     def _owe(self, subject: str, note: str) -> None:
-        """Keep a note for the next run; one on each subject."""
+        """Keep a note for the next run; one per subject."""
         if subject not in self.noted:
             self.noted.add(subject)
             self._owed_notes.append(note)
 
     def _hook(self, work: Callable[[], Any]) -> Any:
-        """Call model code outside of ``execute``; every exception is its failure."""
+        """Call another hook than ``execute``; every exception is its failure."""
         __tracebackhide__ = True
         try:
             return self.threads.call(self._load_root, lambda: self._guard(work))
@@ -282,7 +283,7 @@ class ModelInstance:
         __tracebackhide__ = True
         execution = self.execution
         if execution is not None:
-            # With BLSNB_THREAD=instance it is not the caller's.
+            # With BLSNB_THREAD=instance not the caller's.
             execution.thread_id = threading.get_ident()
             if execution.thread_id != self._thread_id and not self._thread_noted:
                 self._note_thread(execution)
@@ -309,7 +310,7 @@ class ModelInstance:
         self._owed_notes = []
 
     def _note_thread(self, execution: Execution) -> None:
-        """Note an ``execute`` on another thread than ``initialize``, once a model."""
+        """Note an ``execute`` on another thread than ``initialize``, once per model."""
         self._thread_noted = True
         if _THREAD in self.noted:
             return
@@ -333,22 +334,22 @@ class ModelInstance:
         if type(result) is list or not asyncio.iscoroutine(result):
             return result
         try:
-            self.threads.start_loop()
+            self.threads.loop.start()
         except OutOfResourcesError:
             result.close()
             raise
         execution = self.execution
         ended = functools.partial(self._loop_ended, root, execution)
         if execution is None:
-            return self.threads.run_coroutine(root, result, ended)
-        execution.thread_id = self.threads.loop_thread_id
+            return self.threads.loop.run(root, result, ended)
+        execution.thread_id = self.threads.loop.thread_id
         token = current_execution.set(execution)
         try:
             if not execution.inflight.decoupled:
-                return self.threads.run_coroutine(root, result, ended)
-            # Triton starts it and takes the next request: any number interleave.
+                return self.threads.loop.run(root, result, ended)
+            # As on Triton, coroutines of any number of requests interleave.
             lost = functools.partial(self._lost, execution)
-            self.threads.start_coroutine(result, lost, ended)
+            self.threads.loop.start_soon(result, lost, ended)
             return None
         finally:
             current_execution.reset(token)
@@ -356,7 +357,7 @@ class ModelInstance:
     def _loop_ended(
         self, root: RootRequest, execution: Execution | None, ended: LoopEnded
     ) -> None:
-        """End the requests that a coroutine of a lost event loop had to answer."""
+        """End the requests of a coroutine whose event loop has ended."""
         why = "stopped it"
         if ended.cause is not None:
             why = f"ended it with {describe(ended.cause, _HOOK_BOUNDARY)}"
@@ -369,7 +370,7 @@ class ModelInstance:
             root.end(error)
 
     def _lost(self, execution: Execution, error: BaseException) -> None:
-        """Take an exception that Triton only logs."""
+        """Log an exception as Triton does, and note it."""
         if execution.root.ended is not None:
             return
         text = describe(error, _HOOK_BOUNDARY)
@@ -383,15 +384,15 @@ class ModelInstance:
         self.backend.log("ERROR", text)
 
     def unready(self) -> str:
-        """Return why the model itself says that it cannot serve; nothing if it can."""
+        """Return why the model's ``is_ready`` says no; empty if it is ready."""
         if self.ready_hook is None:
             return ""
         return unready(self.name, self.ready_hook, self.threads)
 
     @property
     def execute_place(self) -> str:
-        """Where ``execute`` stands, for a reader."""
-        # Without its properties: they are model code.
+        """The location of ``execute``, for messages."""
+        # Statically: properties are model code.
         hook = inspect.getattr_static(self.model, "execute", None)
         hook = hook.__func__ if isinstance(hook, types.MethodType) else hook
         while isinstance(hook, types.FunctionType) and "__wrapped__" in vars(hook):
@@ -403,7 +404,7 @@ class ModelInstance:
     def finalize(self) -> None:
         """Call ``finalize``; its failure is only logged, as on Triton."""
         self.ready = False
-        self.threads.stop_loop()
+        self.threads.loop.stop()
         hook = self._found(self.model, "finalize")
         if hook is not None:
             try:
@@ -413,7 +414,7 @@ class ModelInstance:
         self.discard()
 
     def discard(self) -> None:
-        """Forget the model without its ``finalize``: it never served."""
+        """Close the instance without ``finalize``, if it never served."""
         # Whole: a second Ctrl-C would leave modules of the model in `sys.modules`.
         uninterrupted(self._discard)
 

@@ -1,4 +1,4 @@
-"""InstancePool: which instance of a model serves next; first come, first served."""
+"""InstancePool: assigns the instances of a model in order of arrival."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from blsnb.engine.instance.instance import ModelInstance
-from blsnb.engine.instance.slot import Place, Vacancy, Waiting
+from blsnb.engine.instance.slot import AbandonedSlot, PoolSlot, WaitingRequest
 from blsnb.engine.request import deadlock
 from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.inflight import Inflight
 from blsnb.engine.request.lifetime import RootRequest
 
-_COMES_BACK_S = 0.1
-"""How long an instance may take to come back before another one is made."""
+_RELEASE_S = 0.1
+"""Seconds that an abandoned instance has to be released before it is replaced."""
 
 
 class Deadlock(Exception):
-    """Waiting would never end; the lines say who waits for whom."""
+    """The wait would never end; the lines name the waits of the circle."""
 
     def __init__(self, lines: list[str]) -> None:
         super().__init__("\n".join(lines))
@@ -28,7 +28,7 @@ class Deadlock(Exception):
 
 
 class Retired(Exception):
-    """The model was unloaded or loaded anew since the request looked it up."""
+    """The model was unloaded or reloaded since the request looked it up."""
 
 
 class InstancePool:
@@ -56,20 +56,20 @@ class InstancePool:
     ) -> None:
         self.instances = instances
         self.retired = False
-        """Whether the model was unloaded: what comes back is finalized."""
-        self._going: set[ModelInstance] = set()
-        """Instances that were taken out, and are not finalized yet."""
-        self._parting = False
-        """Whether anything that comes back may have to be finalized."""
+        """Whether the model was unloaded: released instances are finalized."""
+        self._leaving: set[ModelInstance] = set()
+        """Removed instances that are not finalized yet."""
+        self._has_leaving = False
+        """Whether a released instance may have to be finalized."""
         self.guard: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
-        """Held while free instances go, by a scheduler that counts them and claims."""
+        """Held while free instances are removed, and by schedulers that claim them."""
         self.on_free: Callable[[], None] | None = None
-        """Is told of a free instance, where a scheduler keeps the queue."""
+        """Called when an instance is free, where a scheduler has the queue."""
         self.held_up_by: Callable[[], list[ModelInstance]] = list
-        """Returns who has what the instances need besides, where rates are limited."""
-        self._free: deque[Place] = deque(instances)
-        self._queue: deque[Waiting] = deque()
-        self._left: dict[ModelInstance, Vacancy] = {}
+        """Returns the holders of the rate-limit resources that the instances lack."""
+        self._free: deque[PoolSlot] = deque(instances)
+        self._queue: deque[WaitingRequest] = deque()
+        self._abandoned: dict[ModelInstance, AbandonedSlot] = {}
         self._lock = lock
         self._renew = renew
 
@@ -85,16 +85,16 @@ class InstancePool:
 
     @property
     def idle(self) -> list[int]:
-        """Numbers of the free instances, by their place in `instances`."""
-        return [self.number_of(place) for place in self._free.copy()]
+        """Numbers of the free instances, by their slot in `instances`."""
+        return [self.number_of(slot) for slot in self._free.copy()]
 
-    def number_of(self, place: Place) -> int:
-        """Return the number of a place, by that of its instance in `instances`."""
-        instance = place.instance if isinstance(place, Vacancy) else place
+    def number_of(self, slot: PoolSlot) -> int:
+        """Return the number of a slot, by that of its instance in `instances`."""
+        instance = slot.instance if isinstance(slot, AbandonedSlot) else slot
         return self.instances.index(instance)
 
-    def claim(self, number: int | None = None) -> Place:
-        """Return the place of a free instance, for a scheduler that saw there is one.
+    def claim(self, number: int | None = None) -> PoolSlot:
+        """Return a free slot, for a scheduler that knows there is one.
 
         Parameters
         ----------
@@ -107,26 +107,28 @@ class InstancePool:
             There is none.
         """
         with self._lock:
-            for place in self._free.copy():
-                if number is None or self.number_of(place) == number:
-                    self._free.remove(place)
-                    return place
+            for slot in self._free.copy():
+                if number is None or self.number_of(slot) == number:
+                    self._free.remove(slot)
+                    return slot
         raise LookupError(number)
 
-    def unclaim(self, place: Place) -> None:
-        """Take a place back in which nothing was executed."""
+    def unclaim(self, slot: PoolSlot) -> None:
+        """Return a slot in which nothing was executed."""
         with self._lock:
-            if isinstance(place, Vacancy) and place.has_come_back(self._left):
-                place = place.instance
-            elif isinstance(place, Vacancy) and place.instance not in self.instances:
-                # It was taken out meanwhile, and is finalized when it comes back.
-                place.filled = True
+            if isinstance(slot, AbandonedSlot) and slot.is_released(self._abandoned):
+                slot = slot.instance
+            elif (
+                isinstance(slot, AbandonedSlot) and slot.instance not in self.instances
+            ):
+                # Removed meanwhile: it is finalized when it is released.
+                slot.filled = True
                 return
-            self._free.append(place)
-        self._offered()
+            self._free.append(slot)
+        self._released()
 
     def expect(self, inflight: Inflight, certain: bool) -> None:
-        """Note that a request waits in the queue of a scheduler.
+        """Record that a request waits in the queue of a scheduler.
 
         Raises
         ------
@@ -139,7 +141,7 @@ class InstancePool:
                 raise Deadlock(deadlock.chain(inflight))
 
     def take(self, inflight: Inflight, certain: bool) -> ModelInstance:
-        """Return a free instance, waiting for one if need be.
+        """Return a free instance; wait for one if necessary.
 
         Parameters
         ----------
@@ -156,33 +158,33 @@ class InstancePool:
         Unwind
             The request ended while waiting.
         """
-        place: Place | None = None
+        slot: PoolSlot | None = None
         if not self._queue:
             try:
-                place = self._free.popleft()
+                slot = self._free.popleft()
             except IndexError:
-                place = None
-        if place is None:
-            place = self._wait(inflight, certain)
+                slot = None
+        if slot is None:
+            slot = self._wait(inflight, certain)
         if inflight.root.on_arrival is not None:
             inflight.root.arrive()
-        return self._fill(place) if type(place) is Vacancy else place
+        return self._fill(slot) if type(slot) is AbandonedSlot else slot
 
-    def _wait(self, inflight: Inflight, certain: bool) -> Place:
-        mine = Waiting()
+    def _wait(self, inflight: Inflight, certain: bool) -> PoolSlot:
+        request = WaitingRequest()
         with self._lock:
-            self._queue.append(mine)
-            # An instance may have come back before we stood in the queue.
-            self._hand_over()
-            if mine.place is not None:
-                return mine.place
+            self._queue.append(request)
+            # An instance may have been released before the request was in the queue.
+            self._assign()
+            if request.slot is not None:
+                return request.slot
             try:
                 self._check_wait(inflight, certain)
             except BaseException:
                 inflight.waiting_for = None
-                self._queue.remove(mine)
+                self._queue.remove(request)
                 raise
-        return self._sleep(inflight, mine)
+        return self._sleep(inflight, request)
 
     def _check_wait(self, inflight: Inflight, certain: bool) -> None:
         if self.retired:
@@ -191,145 +193,145 @@ class InstancePool:
         if certain and deadlock.is_deadlocked(inflight):
             raise Deadlock(deadlock.chain(inflight))
 
-    def _sleep(self, inflight: Inflight, mine: Waiting) -> Place:
+    def _sleep(self, inflight: Inflight, request: WaitingRequest) -> PoolSlot:
         inflight.root.arrive()
         try:
-            inflight.root.wait(mine.waiter, lambda s: hang.notice(inflight, s))
+            inflight.root.wait(request.waiter, lambda s: hang.notice(inflight, s))
         except BaseException:
             with self._lock:
-                if mine.place is None:
-                    self._queue.remove(mine)
-            if mine.place is not None:
-                self.unclaim(mine.place)
+                if request.slot is None:
+                    self._queue.remove(request)
+            if request.slot is not None:
+                self.unclaim(request.slot)
             raise
         finally:
             inflight.waiting_for = None
-        assert mine.place is not None
-        return mine.place
+        assert request.slot is not None
+        return request.slot
 
     def give_back(self, instance: ModelInstance) -> None:
-        """Take an instance back after its ``execute``."""
-        if self._left and self._is_settled(instance):
+        """Release an instance after its ``execute``."""
+        if self._abandoned and self._is_replaced(instance):
             return
         self._free.append(instance)
-        if self._queue or self._parting or self.on_free is not None:
-            self._offered()
+        if self._queue or self._has_leaving or self.on_free is not None:
+            self._released()
 
-    def _offered(self) -> None:
-        """Let others know that something is free."""
+    def _released(self) -> None:
+        """Assign, finalize or announce what was released."""
         if self._queue:
             with self._lock:
-                self._hand_over()
-        if self._parting:
-            self._part()
+                self._assign()
+        if self._has_leaving:
+            self._finalize_leaving()
         if self.on_free is not None:
             self.on_free()
 
-    def _tell_free(self) -> None:
+    def _notify_free(self) -> None:
         if self.on_free is not None:
             self.on_free()
 
-    def _hand_over(self) -> None:
+    def _assign(self) -> None:
         while self._queue:
             try:
-                # A request that saw no queue may take it before us.
-                place = self._free.popleft()
+                # A request that saw no queue may take it first.
+                slot = self._free.popleft()
             except IndexError:
                 return
             waiting = self._queue.popleft()
-            waiting.place = place
+            waiting.slot = slot
             waiting.waiter.wake()
 
     def leave_behind(self, root: RootRequest) -> None:
-        """Let fresh instances take over from those that run for an ended request."""
+        """Free the slots of the instances that are busy with an ended request."""
         with self._lock:
             for instance in self.instances:
                 execution = instance.execution
                 if execution is None or not execution.is_left_by(root):
                     continue
-                if instance in self._left:
+                if instance in self._abandoned:
                     continue
-                vacancy = self._left[instance] = Vacancy(instance)
-                # First noted, then looked at again: it may be coming back now.
+                slot = self._abandoned[instance] = AbandonedSlot(instance)
+                # Checked after it is recorded: the instance may be released right now.
                 if instance.execution is execution:
-                    self._free.append(vacancy)
+                    self._free.append(slot)
                 else:
-                    del self._left[instance]
-            self._hand_over()
-        self._tell_free()
+                    del self._abandoned[instance]
+            self._assign()
+        self._notify_free()
 
-    def _is_settled(self, instance: ModelInstance) -> bool:
-        """Whether an instance that comes back is not to be put among the free."""
+    def _is_replaced(self, instance: ModelInstance) -> bool:
+        """Whether a released instance is not free: another one has its slot."""
         with self._lock:
-            vacancy = self._left.pop(instance, None)
-            if vacancy is None:
+            slot = self._abandoned.pop(instance, None)
+            if slot is None:
                 return False
-            comes_back = False
+            is_free = False
             with contextlib.suppress(ValueError):
-                # Taken from there it is being filled, or waited for, already.
-                self._free.remove(vacancy)
-                # Who counted it among the free finds a place all the same.
+                # If it is not there, a request fills it or waits for it.
+                self._free.remove(slot)
+                # The number of free slots stays the same.
                 self._free.append(instance)
-                comes_back = True
-            if not comes_back:
-                if not vacancy.filled:
-                    vacancy.waiter.wake()
+                is_free = True
+            if not is_free:
+                if not slot.filled:
+                    slot.waiter.wake()
                     return True
-                self._going.discard(instance)
-        if comes_back:
-            self._offered()
+                self._leaving.discard(instance)
+        if is_free:
+            self._released()
         else:
             instance.finalize()
         return True
 
-    def fill(self, place: Place) -> ModelInstance:
-        """Return who serves in a place: the old one if it just comes back.
+    def fill(self, slot: PoolSlot) -> ModelInstance:
+        """Return the instance of a slot: the old one if it is released in time.
 
         Raises
         ------
         HookFailed
-            No other instance could be made; the place stays vacant.
+            No new instance could be created; the slot stays abandoned.
         """
-        return self._fill(place) if isinstance(place, Vacancy) else place
+        return self._fill(slot) if isinstance(slot, AbandonedSlot) else slot
 
-    def _fill(self, vacancy: Vacancy) -> ModelInstance:
-        old = vacancy.instance
-        if not vacancy.filled:
-            came_back = vacancy.waiter.wait(_COMES_BACK_S)
+    def _fill(self, slot: AbandonedSlot) -> ModelInstance:
+        old = slot.instance
+        if not slot.filled:
+            released = slot.waiter.wait(_RELEASE_S)
             with self._lock:
-                if came_back or old not in self._left:
+                if released or old not in self._abandoned:
                     return old
-                vacancy.filled = True
+                slot.filled = True
         try:
             fresh = self._renew(old)
         except BaseException:
             with self._lock:
-                # It may serve on, unless it came back meanwhile and was finalized.
-                vacancy.filled = old not in self._left
+                # The old one may serve again, unless it was released and finalized.
+                slot.filled = old not in self._abandoned
                 if old in self.instances:
-                    self._free.append(vacancy)
-                self._hand_over()
+                    self._free.append(slot)
+                self._assign()
             if self.retired:
                 self.retire()
-            self._tell_free()
+            self._notify_free()
             raise
         with self._lock:
             if old in self.instances:
                 self.instances[self.instances.index(old)] = fresh
             else:
-                # It was taken out meanwhile: this one serves once, and goes.
-                self._going.add(fresh)
-                self._parting = True
+                # Removed meanwhile: the new one serves once.
+                self._leaving.add(fresh)
+                self._has_leaving = True
         return fresh
 
     @property
     def present(self) -> list[ModelInstance]:
-        """All instances that are not finalized, also those that were taken out."""
+        """All instances that are not finalized, including removed ones."""
         with self._lock:
-            return [*self.instances, *self._going]
+            return [*self.instances, *self._leaving]
 
     def change(self, kept: Sequence[int], added: Sequence[ModelInstance]) -> None:
-        """Take instances out and others in; a busy one goes when it comes back.
+        """Remove instances and add others; a busy one leaves when it is released.
 
         Parameters
         ----------
@@ -345,40 +347,40 @@ class InstancePool:
                 if number not in kept:
                     self._take_out(instance)
             self._free.extend(added)
-            self._hand_over()
-        self._part()
+            self._assign()
+        self._finalize_leaving()
 
     def _take_out(self, instance: ModelInstance) -> None:
-        self._going.add(instance)
-        self._parting = True
-        vacancy = self._left.get(instance)
-        if vacancy is not None and vacancy in self._free:
-            # Nobody shall fill it; who left it is finalized when it comes back.
-            self._free.remove(vacancy)
-            vacancy.filled = True
+        self._leaving.add(instance)
+        self._has_leaving = True
+        slot = self._abandoned.get(instance)
+        if slot is not None and slot in self._free:
+            # No request may fill it; its instance is finalized when it is released.
+            self._free.remove(slot)
+            slot.filled = True
 
-    def _part(self) -> None:
-        """Finalize what came back and shall not serve any more."""
+    def _finalize_leaving(self) -> None:
+        """Finalize the removed instances that are free."""
         if self.retired:
             self.retire()
             return
         idle = []
         with self.guard, self._lock:
-            for instance in list(self._going):
-                # A request that just took it brings it back once more.
+            for instance in list(self._leaving):
+                # If it is not there, a request just took it, and releases it once more.
                 with contextlib.suppress(ValueError):
                     self._free.remove(instance)
-                    self._going.remove(instance)
+                    self._leaving.remove(instance)
                     idle.append(instance)
-            self._parting = self.retired or bool(self._going)
+            self._has_leaving = self.retired or bool(self._leaving)
         for instance in idle:
             instance.finalize()
 
     def retire(self) -> None:
-        """Finalize the free instances; busy ones follow when they come back."""
+        """Finalize the free instances now, and busy ones when they are released."""
         with self._lock:
-            self.retired = self._parting = True
-            self._hand_over()
+            self.retired = self._has_leaving = True
+            self._assign()
             idle = list(self._take_all())
         for instance in idle:
             instance.finalize()
@@ -386,11 +388,11 @@ class InstancePool:
     def _take_all(self) -> Iterator[ModelInstance]:
         while True:
             try:
-                place = self._free.popleft()
+                slot = self._free.popleft()
             except IndexError:
                 return
-            if isinstance(place, Vacancy):
-                # Who left it is finalized when it comes back.
-                self._left.pop(place.instance, None)
+            if isinstance(slot, AbandonedSlot):
+                # Its instance is finalized when it is released.
+                self._abandoned.pop(slot.instance, None)
             else:
-                yield place
+                yield slot

@@ -1,4 +1,4 @@
-"""Vacancy: a place in a pool that has no instance; and who waits for a place."""
+"""Slots of a pool, and the requests that wait for one."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from blsnb.engine.threads.waiter import Waiter
 
 
 @final
-class Vacancy:
-    """The place of an instance that still runs for a request which has ended."""
+class AbandonedSlot:
+    """A pool slot whose instance is still busy with an abandoned request."""
 
     __slots__ = ("filled", "instance", "waiter")
 
     def __init__(self, instance: ModelInstance) -> None:
         self.instance = instance
         self.waiter = Waiter()
-        """Woken when the instance comes back after all."""
+        """Woken when the instance is released after all."""
         self.filled = False
-        """Whether another one was made, so that the old one serves no more."""
+        """Whether a new instance has the slot, so that the old one serves no more."""
 
-    def has_come_back(self, left: Container[ModelInstance]) -> bool:
-        """Tell whether the old one is kept for whoever has its place.
+    def is_released(self, busy: Container[ModelInstance]) -> bool:
+        """Whether the old instance was released before a new one had its slot.
 
         Parameters
         ----------
-        left
-            The instances that are not back.
+        busy
+            The instances that are still busy with abandoned requests.
         """
-        return not self.filled and self.instance not in left
+        return not self.filled and self.instance not in busy
 
 
-Place: TypeAlias = ModelInstance | Vacancy
-"""Where a request can be executed; to be filled first if it is vacant."""
+PoolSlot: TypeAlias = ModelInstance | AbandonedSlot
+"""A free instance; or a slot that needs a new one first."""
 
 
-class Waiting:
-    """A request in the queue of a pool, and the place it is handed."""
+class WaitingRequest:
+    """A request in the queue of a pool, and the slot that it receives."""
 
-    __slots__ = ("place", "waiter")
+    __slots__ = ("slot", "waiter")
 
     def __init__(self) -> None:
         self.waiter = Waiter()
-        self.place: Place | None = None
+        self.slot: PoolSlot | None = None

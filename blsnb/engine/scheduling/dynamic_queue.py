@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from blsnb.engine.instance.executor import number_execution
 from blsnb.engine.instance.inputs import Reshapes
 from blsnb.engine.instance.pool import InstancePool
-from blsnb.engine.instance.slot import Place
+from blsnb.engine.instance.slot import PoolSlot
 from blsnb.engine.metrics.batching import Batched, BatchingCounts, Because
 from blsnb.engine.metrics.statistics import ModelStatistics
 from blsnb.engine.request.validation import RequestError
@@ -121,7 +121,7 @@ class DynamicQueue(Queue):
         batches = [self._ready(batch, self._pool.claim()) for batch in decision.batches]
         return QueueDecision(batches, refused, decision.wake_ns)
 
-    def _ready(self, batch: Batch[PendingRequest], place: Place) -> ReadyBatch:
+    def _ready(self, batch: Batch[PendingRequest], place: PoolSlot) -> ReadyBatch:
         number = number_execution()
         count_batch(self._counts, batch.members, batch, number)
         members = [queued.request for queued in batch.members]

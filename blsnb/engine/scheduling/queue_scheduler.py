@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from blsnb.engine.instance.executor import Executor
 from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.instance.pool import Deadlock, InstancePool, Retired
-from blsnb.engine.instance.slot import Place
+from blsnb.engine.instance.slot import PoolSlot
 from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.inflight import Inflight
 from blsnb.engine.request.lifetime import RootRequest
@@ -67,7 +67,7 @@ class ReadyBatch(NamedTuple):
 
     inflights: list[Inflight]
     members: list[PendingRequest]
-    place: Place
+    place: PoolSlot
     source: Any
     number: int
 

@@ -192,7 +192,7 @@ def test_an_instance_that_comes_back_before_it_is_missed_serves_on(pools):
 
 def test_an_instance_that_comes_back_at_once_serves_on(pools, monkeypatch):
     """Whoever takes its place waits a moment before another is made."""
-    monkeypatch.setattr("blsnb.engine.instance.pool._COMES_BACK_S", 10)
+    monkeypatch.setattr("blsnb.engine.instance.pool._RELEASE_S", 10)
     pool, old = left_behind(pools)
     threading.Timer(0.02, lambda: end(pool, old)).start()
 

@@ -1,0 +1,311 @@
+"""The event loop of one instance."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Coroutine, Generator
+from concurrent.futures import Future
+from typing import Any, NamedTuple, TypeVar, cast
+
+from blsnb.engine.request.lifetime import RootRequest, Unwind
+from blsnb.engine.threads.outcome import CANCEL_S, Abandoned, Outcome, ends_soon
+from blsnb.engine.threads.start import new_loop
+from blsnb.engine.threads.start import start as start_thread
+from blsnb.errors import OutOfResourcesError
+
+T = TypeVar("T")
+JOIN_S = 1.0
+"""Seconds that a thread has to end when its instance is closed."""
+
+
+class LoopEnded(Exception):
+    """The model ended the event loop of its instance: its coroutines never resume.
+
+    Parameters
+    ----------
+    cause
+        The exception with which a task ended it; None where it was stopped.
+    """
+
+    def __init__(self, cause: BaseException | None) -> None:
+        super().__init__()
+        self.cause = cause
+
+
+Closable = Coroutine[Any, Any, Any] | Generator[Any, Any, Any]
+
+
+class _Pending(NamedTuple):
+    """A coroutine of an event loop that has not ended."""
+
+    loop_ended: Callable[[], None]
+    coroutines: tuple[Closable, ...]
+    """The coroutine, and what it awaits."""
+
+
+class EventLoop:
+    """Runs coroutines on a thread of its own, which starts with the first one.
+
+    Parameters
+    ----------
+    name
+        Name of the thread.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._error: BaseException | None = None
+        """The exception with which a task ended the loop."""
+        self._pending: dict[object, _Pending] = {}
+        """Coroutines that have not ended."""
+
+    def run(
+        self,
+        root: RootRequest,
+        coroutine: Coroutine[Any, Any, T] | Generator[Any, Any, T],
+        loop_ended: Callable[[LoopEnded], None],
+    ) -> T:
+        """Run a coroutine on the loop and wait for it.
+
+        Parameters
+        ----------
+        loop_ended
+            Ends the request, if the model ends the loop or has ended it.
+
+        Raises
+        ------
+        Unwind
+            The request ended.
+        Abandoned
+            The same, and the coroutine could not be cancelled in time.
+        """
+        __tracebackhide__ = True
+        loop = self.start()
+        outcome = Outcome()
+
+        def lost() -> None:
+            loop_ended(LoopEnded(self._error))
+            outcome.done()
+
+        tasks: list[asyncio.Task[Any]] = []
+
+        async def guarded() -> T:
+            task = asyncio.current_task()
+            assert task is not None
+            tasks.append(task)
+            task.add_done_callback(lambda _: outcome.done())
+            try:
+                root.check()
+                if isinstance(coroutine, Generator):
+                    # Until 3.11 asyncio takes it for a coroutine; a task says what
+                    # is wrong with it.
+                    return await asyncio.ensure_future(
+                        cast(Coroutine[Any, Any, T], coroutine)
+                    )
+                return await coroutine
+            finally:
+                # One that never began must not be called forgotten.
+                coroutine.close()
+
+        def cancel() -> None:
+            for task in tasks:
+                task.cancel()
+
+        # The caller's context variables go with it. The future is not cancelled
+        # itself: that would not say when the coroutine has ended.
+        try:
+            future = self._submit(loop, guarded(), lost, coroutine)
+        except LoopEnded as error:
+            loop_ended(error)
+            raise Unwind from None
+        try:
+            root.wait(outcome.waiter)
+        except BaseException:
+            with contextlib.suppress(RuntimeError):
+                # The loop may have ended meanwhile.
+                loop.call_soon_threadsafe(cancel)
+            if not ends_soon(outcome):
+                raise Abandoned(outcome) from None
+            raise
+        return future.result()
+
+    def start_soon(
+        self,
+        coroutine: Coroutine[Any, Any, Any],
+        failed: Callable[[BaseException], None],
+        loop_ended: Callable[[LoopEnded], None],
+    ) -> None:
+        """Start a coroutine on the loop and return at once.
+
+        Parameters
+        ----------
+        failed
+            Receives the exception that leaves the coroutine.
+        loop_ended
+            Ends the requests, if the model ends the loop or has ended it.
+        """
+
+        def lost() -> None:
+            loop_ended(LoopEnded(self._error))
+
+        async def guarded() -> None:
+            try:
+                await coroutine
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException as error:
+                failed(error)
+
+        try:
+            self._submit(self.start(), guarded(), lost, coroutine)
+        except LoopEnded:
+            lost()
+
+    def _submit(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        coroutine: Coroutine[Any, Any, T],
+        loop_ended: Callable[[], None],
+        *inner: Closable,
+    ) -> Future[T]:
+        """Run a coroutine on the loop.
+
+        Parameters
+        ----------
+        loop_ended
+            Called, on the loop's thread, if the loop ends before it.
+        inner
+            What the coroutine would await, closed with it.
+        """
+        key = object()
+        self._pending[key] = _Pending(loop_ended, (coroutine, *inner))
+        try:
+            future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+        except RuntimeError:
+            # The loop is closed.
+            self._pending.pop(key, None)
+            _close(coroutine, *inner)
+            raise LoopEnded(self._error) from None
+        # Called by the loop: a coroutine whose end the loop did not live to report is
+        # one that has not ended.
+        future.add_done_callback(lambda _: self._pending.pop(key, None))
+        return future
+
+    def run_for(self, coroutine: Coroutine[Any, Any, T], seconds: float) -> T:
+        """Run a coroutine on the loop for some time at most.
+
+        Raises
+        ------
+        TimeoutError
+            It has not ended by then.
+        LoopEnded
+            The model ended the loop before.
+        """
+        return self._submit(self.start(), coroutine, _ignore).result(seconds)
+
+    @property
+    def thread_id(self) -> int:
+        """Identifier of the thread of the event loop; 0 if there is none."""
+        thread = self._thread
+        return 0 if thread is None or thread.ident is None else thread.ident
+
+    def start(self) -> asyncio.AbstractEventLoop:
+        """Return the instance's event loop, running in a thread of its own.
+
+        Raises
+        ------
+        OutOfResourcesError
+            The loop cannot be made, or its thread cannot start.
+        """
+        if self._loop is None:
+            loop = new_loop()
+            loop.set_exception_handler(_report)
+            thread = threading.Thread(
+                target=self._run_forever, args=[loop], name=self._name, daemon=True
+            )
+            try:
+                start_thread(thread)
+            except OutOfResourcesError:
+                loop.close()
+                raise
+            self._thread = thread
+            self._loop = loop
+        return self._loop
+
+    def _run_forever(self, loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            loop.run_forever()
+        except (KeyboardInterrupt, SystemExit) as error:
+            # A task raised it: asyncio lets that end the loop, also on Triton.
+            self._error = error
+        finally:
+            tasks = asyncio.all_tasks(loop)
+            # From here on nothing can be started on it.
+            loop.close()
+            if self._loop is loop:
+                self._end_pending(tasks)
+
+    def _end_pending(self, tasks: set[asyncio.Task[Any]]) -> None:
+        """Give what a loop has not finished an end: its model has ended the loop."""
+        pending = []
+        while self._pending:
+            pending.append(self._pending.popitem()[1])
+        # First the requests: what a coroutine's `finally` sends is then no answer.
+        for each in pending:
+            each.loop_ended()
+        for each in pending:
+            _close(*each.coroutines)
+        for task in tasks:
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+            coroutine = task.get_coro()
+            if isinstance(coroutine, Coroutine):
+                _close(coroutine)
+
+    def stop(self) -> None:
+        """Stop the event loop, if there is one; its tasks are cancelled."""
+        loop, thread = self._loop, self._thread
+        if loop is None or thread is None:
+            return
+        self._loop = self._thread = None
+        endings: list[asyncio.Task[None]] = []
+        with contextlib.suppress(RuntimeError):
+            # The model may have ended it.
+            loop.call_soon_threadsafe(lambda: endings.append(loop.create_task(_end())))
+        if thread is not threading.current_thread():
+            thread.join(JOIN_S)
+
+
+def _close(*coroutines: Closable) -> None:
+    """Close coroutines; ignore what they raise."""
+    for coroutine in coroutines:
+        with contextlib.suppress(BaseException):
+            coroutine.close()
+
+
+def _ignore() -> None:
+    """Do nothing."""
+
+
+async def _end() -> None:
+    """Cancel all tasks of the running loop, and stop it."""
+    loop = asyncio.get_running_loop()
+    tasks = asyncio.all_tasks(loop) - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=CANCEL_S)
+    loop.stop()
+
+
+def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Report the exception of a task that nothing awaited.
+
+    The end of its request, or of the loop, is reported by the request itself.
+    """
+    known = (Unwind, KeyboardInterrupt, SystemExit)
+    if not isinstance(context.get("exception"), known):
+        loop.default_exception_handler(context)

@@ -1,0 +1,80 @@
+"""The outcome of work on another thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from blsnb.engine.threads.waiter import Waiter
+
+CANCEL_S = 0.5
+"""Seconds that cancelled work has to end."""
+
+
+class Outcome:
+    """Result or error of work on another thread."""
+
+    __slots__ = ("_after", "_done", "_lock", "error", "result", "waiter")
+
+    def __init__(self) -> None:
+        self.waiter = Waiter()
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self._lock = threading.Lock()
+        self._done = False
+        self._after: Callable[[], None] | None = None
+
+    def settle(self, work: Callable[[], Any]) -> None:
+        """Do the work on this thread, keep its result or error, and wake the caller."""
+        try:
+            self.result = work()
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.done()
+
+    def done(self) -> None:
+        """Mark the work as done: wake the caller, and call what `then` was given."""
+        with self._lock:
+            self._done = True
+            after = self._after
+        self.waiter.wake()
+        if after is not None:
+            after()
+
+    def then(self, after: Callable[[], None]) -> None:
+        """Call a function when the work is done, or now if it is."""
+        with self._lock:
+            done = self._done
+            self._after = after
+        if done:
+            after()
+
+    def is_done_within(self, seconds: float) -> bool:
+        """Wait for the work itself; `waiter` is also woken when a request ends."""
+        waiter = Waiter()
+        self.then(waiter.wake)
+        return waiter.wait(seconds)
+
+    def get(self) -> Any:
+        """Return the result, or raise the error, of work that is done."""
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+
+class Abandoned(BaseException):
+    """The caller left; the work still runs."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+def ends_soon(outcome: Outcome) -> bool:
+    """Whether work ends soon after its request; a second Ctrl-C ends the wait."""
+    try:
+        return outcome.is_done_within(CANCEL_S)
+    except KeyboardInterrupt:
+        return False
