@@ -58,7 +58,7 @@ def span_of(trace: Trace, call: int | str | Span) -> Span:
     TraceError
         The trace has no such call, no longer keeps it, or has several of that name.
     TypeError
-        ``call`` is none of these.
+        ``call`` has another type.
     """
     if isinstance(call, str):
         return _only_call_of(trace, call)
@@ -93,7 +93,7 @@ def _only_call_of(trace: Trace, name: str) -> Span:
     if not found:
         known = f"it has calls of {', '.join(dict.fromkeys(names))}" if names else ""
         raise TraceError(
-            f"the run has no call of {name!r}; {known or 'none was recorded'}"
+            f"the run has no call of {name!r}; {known or 'no calls were recorded'}"
         )
     calls = ", ".join(str(span.id) for span in found[:_MOST_CALLS])
     more = ", …" if len(found) > _MOST_CALLS else ""

@@ -24,7 +24,7 @@ return [reply(x_of(request))]
 
 @pytest.fixture(scope="module")
 def server():
-    """Serve a model that calls another one as often as it is told."""
+    """Serve a model that calls another one a given number of times."""
     with Server() as server:
         server.define("double", DOUBLE, config=CONFIG)
         server.define("loop", LOOP, config=CONFIG)

@@ -36,7 +36,7 @@ def dims(implied):
 
 
 def test_the_newest_run_tells(server):
-    """If none is named; several tell what varied."""
+    """By default; several runs show which axes vary."""
     server.define("m", DOUBLE, config=LOOSE)
     first = server.infer("m", x(2, 3))
     second = server.infer("m", x(2, 5))

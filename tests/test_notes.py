@@ -63,7 +63,7 @@ def test_a_failed_response_of_an_iterator_that_nobody_looked_at(noted):
     ],
 )
 def test_a_failed_call_that_somebody_looked_at(server, noted, look):
-    """Whoever asks, or passes it on, knows."""
+    """A model that reads or passes on the error has seen it."""
     lines = f"answer = {TRACED}.exec()\n{look}\nreturn [reply(x_of(request))]"
     with contextlib.suppress(InferenceError):
         noted(lines, callee=FAILING)

@@ -71,8 +71,8 @@ def test_statistics_restart_with_every_load(double):
     )
 
 
-def test_statistics_of_a_stranger(double):
-    """Triton's texts; and who is none."""
+def test_statistics_of_an_unknown_model(double):
+    """With Triton's texts."""
     with pytest.raises(InferenceError, match="model 'nobody' is not avail") as it:
         double.statistics("nobody")
     assert "Models that are loaded: double." == it.value.advice
@@ -95,7 +95,7 @@ def test_batches_count_by_their_size(server):
 
 
 def test_logs_land_in_the_call_and_in_logging(server, caplog):
-    """Levels in Triton's names; verbose lines only if asked for."""
+    """Levels by Triton's names; verbose lines only if enabled."""
     body = """
     pb_utils.Logger.log_info("one")
     pb_utils.Logger.log_warn("two")
@@ -147,7 +147,7 @@ def test_a_failed_call_ends_within_its_parent(double):
 
 
 def test_a_call_knows_the_line_that_made_it(double):
-    """Of the caller's cell; none for a request from outside."""
+    """In the caller's cell; none for a client request."""
     source = calling("double")
     double.define("outer", source, config=CONFIG)
     spans = double.infer("outer", X).trace.spans
@@ -156,7 +156,7 @@ def test_a_call_knows_the_line_that_made_it(double):
 
 
 def test_a_refused_bls_call_is_in_the_trace(double):
-    """Triton traces none, but its author must see it."""
+    """Triton does not trace it; its author needs to see it."""
     body = 'ask("nobody", request).exec()\nreturn [reply(x_of(request))]'
     double.define("outer", cell(body), config=CONFIG)
     spans = double.infer("outer", X).trace.spans
@@ -184,7 +184,7 @@ def test_the_trace_level_says_what_is_kept(level, calls, values):
 
 
 def test_the_ring_keeps_the_last_runs():
-    """A run that somebody holds remains his."""
+    """A run that is held elsewhere stays usable."""
     with Server(keep_runs=2) as server:
         server.define("double", DOUBLE, config=CONFIG)
         runs = [server.infer("double", X) for _ in range(4)]

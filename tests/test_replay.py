@@ -25,14 +25,14 @@ sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 
 @pytest.fixture
 def run(server: Server) -> Run:
-    """A run of a model that asks another one."""
+    """A run of a model that calls another one."""
     server.define("inner", DOUBLE, config=CONFIG)
     server.define("outer", calling("inner"), config=CONFIG)
     return server.infer("outer", X, request_id="mine")
 
 
 def test_a_call_is_executed_again_on_the_model_as_it_is_now(run, server):
-    """With its recorded inputs, whatever the caller does now; both are shown."""
+    """With its recorded inputs, independent of its caller; both runs are shown."""
     server.define("inner", TRIPLE, config=CONFIG)
     server.define("outer", cell("raise ValueError('not asked')"), config=CONFIG)
     replayed = run.replay(1)
@@ -50,8 +50,8 @@ def test_a_call_is_executed_again_on_the_model_as_it_is_now(run, server):
     assert replayed.this.id in {record.id for record in server.runs}
 
 
-def test_a_call_that_answers_the_same_has_no_differences(run):
-    """The first call is meant if none is named."""
+def test_a_call_with_the_same_response_has_no_differences(run):
+    """Without a name it is the first call."""
     replayed = run.replay()
 
     assert [] == replayed.differences == replayed.changes
@@ -60,7 +60,7 @@ def test_a_call_that_answers_the_same_has_no_differences(run):
 
 
 def test_a_call_is_named_by_its_span_too(run):
-    """As it was found."""
+    """A span of the run's own trace."""
     inner = run.trace.spans[1]
 
     assert [2, 4] == run.replay(inner).this["Y"].tolist()
@@ -87,9 +87,9 @@ def test_a_model_that_was_called_more_often_names_no_call(server):
 
 
 def test_a_call_is_named_by_what_a_view_has_selected(run):
-    """Its id; -1 says that nothing is."""
+    """Its id; -1 if nothing is selected."""
     view = run.widget()
-    with pytest.raises(TraceError, match=r"no call -1.*when no call is selected"):
+    with pytest.raises(TraceError, match=r"no call -1.*without a selected call"):
         run.replay(view.selected)
     view.selected = 1
 
@@ -98,7 +98,7 @@ def test_a_call_is_named_by_what_a_view_has_selected(run):
 
 
 def test_the_request_is_the_recorded_one(server):
-    """Its id, parameters, priority, timeout, outputs; of its sequence what it said."""
+    """Its id, parameters, priority, timeout, outputs and sequence fields."""
     body = """
     stage.seen.append((
         request.request_id(), request.correlation_id(), request.flags(),
@@ -122,7 +122,7 @@ def test_the_request_is_the_recorded_one(server):
 
 
 def test_a_failed_call_is_replayed(server):
-    """After the model was mended the error is gone, and that is a difference."""
+    """After the model was fixed the error is gone, and that is a difference."""
     server.define("bad", cell("raise ValueError('boom')"), config=CONFIG)
     with pytest.raises(InferenceError) as caught:
         server.infer("bad", X)
@@ -136,7 +136,7 @@ def test_a_failed_call_is_replayed(server):
 
 
 def test_a_call_that_was_refused_is_replayed(server):
-    """One that wanted an output which the model has not; it is refused again."""
+    """It requested an unknown output, and is rejected again."""
     server.define("inner", DOUBLE, config=CONFIG)
     asks = calling("inner").replace('["Y"]', '["Q"]')
     server.define("outer", asks, config=CONFIG)
@@ -152,7 +152,7 @@ def test_a_call_that_was_refused_is_replayed(server):
 
 
 def test_a_call_that_fails_now_is_no_error_of_the_replay(run, server):
-    """The new run says why, beside the old answer."""
+    """The new run has the error, beside the old response."""
     server.define("inner", cell("raise ValueError('broken')"), config=CONFIG)
     replayed = run.replay(1)
 
@@ -177,7 +177,7 @@ def test_a_decoupled_call_is_read_to_its_end(server):
 
 
 def test_a_decoupled_call_of_a_model_is_replayed_as_a_stream(server):
-    """From outside, though a model made it."""
+    """As a client request, though a model made the recorded one."""
     server.define("many", STREAM, config=DECOUPLED)
     body = """
     for response in ask("many", request).exec(decoupled=True):
@@ -191,8 +191,8 @@ def test_a_decoupled_call_of_a_model_is_replayed_as_a_stream(server):
     assert [] == replayed.changes
 
 
-def test_errors_of_a_stream_stand_where_they_were_sent(server):
-    """In the recorded answers as in those of now."""
+def test_errors_of_a_stream_keep_their_place(server):
+    """In the recorded responses as in the new ones."""
     failing = cell("""
     sender = request.get_response_sender()
     sender.send(reply(x_of(request)))
@@ -211,7 +211,7 @@ def test_errors_of_a_stream_stand_where_they_were_sent(server):
 
 
 def test_a_call_that_a_stand_in_answered_is_replayed_on_the_model(server):
-    """Where the real one has come meanwhile."""
+    """If the model has a backend by now."""
     config = f'backend: "tensorrt"\n{CONFIG}'
     parts_of(server).models.change("leaf", {"config.pbtxt": config, "1/model": "x"})
     server.standin("leaf", zeros=True)
@@ -227,7 +227,7 @@ def test_a_call_that_a_stand_in_answered_is_replayed_on_the_model(server):
 
 
 def test_a_value_that_is_gone_cannot_be_replayed():
-    """It says which, and how a run keeps them."""
+    """The error names it, and how to keep values."""
     with Server(trace_budget_bytes=20) as server:
         server.define("double", DOUBLE, config=CONFIG)
         run = server.infer("double", X)
@@ -251,8 +251,8 @@ def test_a_kept_run_can_be_replayed():
         assert [] == run.replay(0).changes
 
 
-def test_inputs_that_were_never_recorded_are_told():
-    """A model without them would be asked for something else."""
+def test_inputs_that_were_never_recorded_are_an_error():
+    """Without them it would be another request."""
     with Server(trace_level="timestamps") as server:
         server.define("double", DOUBLE, config=CONFIG)
         run = server.infer("double", X)
@@ -261,7 +261,7 @@ def test_inputs_that_were_never_recorded_are_told():
             run.replay(0)
 
 
-def test_inputs_that_were_never_recorded_are_not_taken_for_none():
+def test_missing_inputs_are_not_taken_for_a_request_without_inputs():
     """Where all of them are optional, a request without any would be another one."""
     optional = CONFIG.replace('name: "X"', 'name: "X" optional: true')
     with Server(trace_level="timestamps") as server:
@@ -272,7 +272,7 @@ def test_inputs_that_were_never_recorded_are_not_taken_for_none():
 
 
 def test_a_request_without_inputs_is_replayed(server):
-    """It had none, and its answer says so."""
+    """Its recorded response shows that it had none."""
     optional = CONFIG.replace('name: "X"', 'name: "X" optional: true')
     body = "return [reply(np.ones(1, np.float32))]"
     server.define("one", cell(body), config=optional)
@@ -289,31 +289,31 @@ def test_a_deadline_is_a_number(seconds, run):
 
 @pytest.mark.parametrize("call", [2, -1])
 def test_an_unknown_call_is_an_error_with_the_calls_that_exist(call, run):
-    """With the ids that are."""
+    """It lists the ids."""
     with pytest.raises(TraceError, match=f"no call {call}; its calls are 0 to 1"):
         run.replay(call)
 
 
 @pytest.mark.parametrize("call", [1.0, True, np.bool_(True), b"inner"])
-def test_what_names_no_call_is_told(call, run):
-    """An id, a name or a span does."""
+def test_a_call_is_an_id_a_name_or_a_span(call, run):
+    """Another type is an error."""
     with pytest.raises(TypeError, match=r"by its id, .* by its model's name, or by"):
         run.replay(call)
 
 
-def test_a_model_that_was_not_called_is_told(run):
-    """With those that were."""
+def test_a_model_that_was_not_called_is_an_error(run):
+    """It names those that were."""
     with pytest.raises(TraceError, match=r"'iner'; it has calls of outer, inner$"):
         run.replay("iner")
 
 
-def test_a_run_that_recorded_nothing_says_how_one_does():
+def test_a_run_without_calls_names_the_level_that_records_them():
     """There are no calls to choose from."""
     with Server(trace_level="off") as server:
         server.define("double", DOUBLE, config=CONFIG)
         run = server.infer("double", X)
         for call in (0, "double"):
-            with pytest.raises(TraceError, match="none was recorded"):
+            with pytest.raises(TraceError, match="no calls were recorded"):
                 run.replay(call)
 
 
@@ -335,7 +335,7 @@ def test_what_was_replayed_can_be_replayed_again(run):
         replayed.baseline.replay(0)
 
 
-def test_a_call_of_another_run_is_told(run, server):
+def test_a_call_of_another_run_is_an_error(run, server):
     """Calls are numbered in each run."""
     other = server.infer("outer", X)
 
@@ -357,7 +357,7 @@ def test_a_server_that_was_closed_replays_nothing():
 
 
 def test_a_run_of_a_file_is_replayed_on_a_server_that_is_named(run, server, tmp_path):
-    """It has none of its own."""
+    """It has no server of its own."""
     loaded = load_run(run.save(tmp_path / "run.blsrun"))
     with pytest.raises(TraceError, match=r"server=blsnb\.server\(\)"):
         loaded.replay(1)
@@ -377,7 +377,7 @@ def test_a_value_that_a_file_does_not_hold_cannot_be_replayed(run, server, tmp_p
 
 
 def test_a_call_of_a_servers_trace_file_is_replayed(run, server, tmp_path):
-    """A request that another server met in production, on this one."""
+    """A request to a production server, executed here."""
     path = run.export_trace(tmp_path / "trace.json")
     [imported] = load_trace(path)
 

@@ -101,7 +101,7 @@ def test_a_model_that_does_not_load_keeps_no_other_from_it(server, tmp_path):
 
 
 def test_a_model_of_the_notebook_hides_an_imported_one(server, tmp_path):
-    """Its status says so, and it goes on serving."""
+    """Its status says so, and it still serves."""
     server.define("m", DOUBLE, config=CONFIG)
     put(tmp_path, "m", TRIPLE)
     (status,) = server.import_repository(tmp_path)
@@ -156,7 +156,7 @@ def test_a_model_in_two_repositories_is_not_loaded(two):
 
 
 def test_a_rival_that_comes_later_ends_no_service(server, tmp_path):
-    """What serves goes on, though the index says otherwise; it can be unloaded."""
+    """The loaded version still serves, whatever the index says; it can be unloaded."""
     put(tmp_path / "a", "m")
     put(tmp_path / "b", "m", TRIPLE)
     server.import_repository(tmp_path / "a")

@@ -44,7 +44,7 @@ def test_a_run_is_one_line(run):
 
 
 def test_a_failed_run_says_how_many_failed(server):
-    """In the same line; it has no outputs, and says why."""
+    """In the same line; it has no outputs, and gives the reason."""
     server.define("bad", cell("raise ValueError('boom')"), config=CONFIG)
     with pytest.raises(InferenceError) as caught:
         server.infer("bad", X)
@@ -64,7 +64,7 @@ def test_an_output_that_is_not_there_names_those_that_are(run):
 
 @pytest.mark.parametrize("of", ["run", "response"])
 def test_outputs_are_named_as_those_of_a_dict(of, run):
-    """For loops, for "is it there?", and to make a dict of them."""
+    """For loops, for `in`, and for `dict(run)`."""
     given = run if of == "run" else run.responses[0]
 
     assert ["Y"] == list(given) == given.keys()
@@ -98,12 +98,12 @@ def test_arrays_of_a_run_are_the_callers_own(run):
 
 
 def test_a_finished_trace_is_taken_once(run):
-    """What is shown twice is the same."""
+    """Later accesses return the same object."""
     assert run.trace is run.trace
 
 
 def test_a_trace_is_taken_anew_when_values_are_gone():
-    """It shows what the budget left, and keeps nothing else alive."""
+    """It has the values that the budget left, and keeps no others alive."""
     with Server(trace_budget_bytes=20) as server:
         server.define("double", DOUBLE, config=CONFIG)
         run = server.infer("double", X)
@@ -115,7 +115,7 @@ def test_a_trace_is_taken_anew_when_values_are_gone():
 
 
 def test_keep_pins_a_run():
-    """And gives it back, for the end of a line."""
+    """And returns it, for the last line of a cell."""
     with Server(trace_budget_bytes=20, keep_runs=1) as server:
         server.define("double", DOUBLE, config=CONFIG)
         run = server.infer("double", X)
@@ -128,7 +128,7 @@ def test_keep_pins_a_run():
 
 
 def test_notes_of_all_calls_are_the_runs(server):
-    """A refused call says there what to do."""
+    """Those of a rejected call name the fix."""
     body = 'ask("nobody", request).exec()\nreturn [reply(x_of(request))]'
     server.define("outer", cell(body), config=CONFIG)
     run = server.infer("outer", X)
@@ -146,14 +146,14 @@ def test_a_run_is_saved_as_a_page(run, tmp_path):
 
 @pytest.mark.parametrize("name", ["run.pdf", "run", "blsrun"])
 def test_a_run_is_saved_as_one_of_two_kinds(name, run, tmp_path):
-    """The suffix says which; another one is an error that names both."""
+    """By the suffix; another one is an error that names both."""
     with pytest.raises(ValueError, match=r"writes \.html .* and \.blsrun .*, not"):
         run.save(tmp_path / name)
     assert [] == list(tmp_path.iterdir())
 
 
 def test_a_run_is_saved_and_loaded(run, tmp_path):
-    """It answers, and is looked at, as the one that was saved."""
+    """It has the outputs and the view of the saved one."""
     loaded = load_run(run.save(tmp_path / "run.blsrun"))
 
     assert repr(loaded) == f"<Imported{repr(run)[1:]}"
@@ -178,7 +178,7 @@ def test_a_failed_run_is_loaded_with_its_error(server, tmp_path):
     assert {} == loaded.outputs
 
 
-def test_a_stream_is_loaded_with_all_that_was_read(server, tmp_path):
+def test_a_stream_is_loaded_with_its_responses(server, tmp_path):
     """Each response with its error, its flag and its parameters."""
     body = """
     sender = request.get_response_sender()
@@ -197,8 +197,8 @@ def test_a_stream_is_loaded_with_all_that_was_read(server, tmp_path):
     assert [[0, 0], [1, 2], [2, 4]] == [r["Y"].tolist() for r in loaded.responses[:3]]
 
 
-def test_values_beyond_the_budget_are_left_out_aloud(run, tmp_path):
-    """The answer comes first; of the others the run says what it lacks."""
+def test_values_beyond_the_budget_are_left_out_with_a_warning(run, tmp_path):
+    """Response values come first; the run names those that are missing."""
     with pytest.warns(UserWarning, match="2 tensors .* did not fit in the 8 bytes"):
         run.save(tmp_path / "small.blsrun", budget_bytes=8)
     loaded = load_run(tmp_path / "small.blsrun")
@@ -235,7 +235,7 @@ def test_a_home_is_found_by_its_tilde(run, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["run.blsrun", "run.html"])
 def test_a_file_that_cannot_be_written_is_named(name, run, tmp_path):
-    """By the name that it was to have."""
+    """By its final name."""
     path = tmp_path / "nowhere" / name
     with pytest.raises(FileNotFoundError) as error:
         run.save(path)
@@ -260,7 +260,7 @@ def test_a_saved_run_takes_the_place_of_an_older_one(run, server, tmp_path):
 
 
 def test_a_run_that_recorded_nothing_is_saved_with_its_answer(tmp_path):
-    """And with the name of the model that was asked."""
+    """And with the name of the requested model."""
     with Server(trace_level="off") as server:
         server.define("double", DOUBLE, config=CONFIG)
         run = server.infer("double", {"X": np.ones(2, np.float32)})
@@ -277,8 +277,8 @@ def test_what_load_trace_cannot_read_names_what_can(run, tmp_path):
         load_trace(path)
 
 
-def test_what_a_request_said_is_recorded(server):
-    """All that another one needs to be the same."""
+def test_the_fields_of_a_request_are_recorded(server):
+    """All that is needed to repeat it."""
     server.define("double", DOUBLE, config=CONFIG)
     inner = 'ask("double", request, timeout=5, parameters={"k": 1}).exec()'
     server.define("outer", cell(f"return [reply(answer_of({inner}))]"), config=CONFIG)
@@ -293,7 +293,7 @@ def test_what_a_request_said_is_recorded(server):
 
 
 def test_a_run_is_compared_with_an_earlier_one(run, server):
-    """After an edit: what answers differently, and by how much."""
+    """After an edit: the outputs that differ, and by how much."""
     server.define("double", TRIPLE, config=CONFIG)
     comparison = server.infer("outer", X).compare(run)
 
@@ -324,7 +324,7 @@ def test_a_comparison_names_the_calls_that_are_new_and_missing(run, server):
 
 
 def test_what_a_file_does_not_hold_is_not_compared(run, tmp_path):
-    """And said to be the same by nobody."""
+    """And not reported as equal."""
     with pytest.warns(UserWarning, match="did not fit"):
         run.save(tmp_path / "run.blsrun", budget_bytes=0)
     comparison = run.compare(load_run(tmp_path / "run.blsrun"))
@@ -347,7 +347,7 @@ def test_values_that_are_no_longer_kept_are_not_compared():
     assert why.endswith(PIN)
 
 
-def test_a_stream_that_goes_on_is_compared_as_far_as_it_is_known(server, tmp_path):
+def test_a_running_stream_is_compared_as_far_as_it_is_recorded(server, tmp_path):
     """Its inputs are recorded at its end: until then they are not new."""
     server.define("many", ENDLESS, config=DECOUPLED)
     stream = server.stream("many", X)
@@ -364,7 +364,7 @@ def test_a_stream_that_goes_on_is_compared_as_far_as_it_is_known(server, tmp_pat
 
 
 def test_a_run_is_compared_with_runs_only(run):
-    """Anything else is a slip."""
+    """Anything else is an error."""
     with pytest.raises(TypeError, match=r"other=3 is not valid; expected a blsnb\.Run"):
         run.compare(3)
 
@@ -379,12 +379,12 @@ def test_a_response_is_one_line():
 
 
 def test_a_response_without_outputs_says_so():
-    """Instead of a list of nothing."""
+    """Instead of an empty list."""
     with pytest.raises(KeyError, match="has no outputs"):
         Response((), None, True, {})["Y"]
 
 
-def test_a_run_leaves_as_a_trace_file_and_comes_back(run, tmp_path):
+def test_a_run_is_exported_as_a_trace_file_and_read_back(run, tmp_path):
     """Triton's own format: who was called with what, and when."""
     path = run.export_trace(tmp_path / "run.json")
     [imported] = load_trace(path)
@@ -399,7 +399,7 @@ def test_a_run_leaves_as_a_trace_file_and_comes_back(run, tmp_path):
 
 
 def test_an_imported_run_has_the_responses_of_a_stream():
-    """And of a rejected request the reason that is known: none."""
+    """A rejected request has no reason in such a file."""
     runs = {run.trace.request_id: run for run in load_trace(RECORDED)}
 
     stream = runs["s1"].responses
@@ -418,7 +418,7 @@ def test_a_value_that_a_file_does_not_hold_is_an_error():
         runs["types"]["FP16"]
 
 
-def test_a_run_leaves_for_perfetto(run, tmp_path):
+def test_a_run_is_exported_for_perfetto(run, tmp_path):
     """Any other format is refused."""
     path = run.export_trace(tmp_path / "run.json", format="perfetto")
 

@@ -38,7 +38,7 @@ def double(server: Server) -> Server:
 
 
 def test_a_defined_model_is_ready(server):
-    """Its status says what it is."""
+    """Its status has its state, version, inputs and outputs."""
     status = server.define("double", DOUBLE, config=CONFIG)
 
     assert ("double", (1,), "READY", "") == (
@@ -64,7 +64,7 @@ def test_the_index_is_tritons(double):
 
 
 def test_a_server_says_how_many_models_are_ready(double):
-    """And of how many folders in the index that cannot be said."""
+    """And the number of folders in the index that are not ready."""
     assert "<Server: 1 model ready>" == repr(double)
     parts_of(double).models.change("tests", {"test_x.py": "no model"})
     assert "<Server: 1 model ready, 1 not>" == repr(double)
@@ -84,7 +84,7 @@ def test_the_configuration_is_normalised(double):
 
 
 @pytest.mark.parametrize("ask", ["config", "config_text"])
-def test_the_configuration_of_a_stranger(server, ask):
+def test_the_configuration_of_an_unknown_model(server, ask):
     """Triton's text and code."""
     with pytest.raises(InferenceError) as caught:
         getattr(server, ask)("nobody")
@@ -130,7 +130,7 @@ def private(tmp_path, monkeypatch) -> Path:
 
 
 def test_a_startup_model_that_fails_leaves_no_server(tmp_path, private):
-    """What had been loaded by then is closed again."""
+    """The models that were loaded by then are closed."""
     for name, source in (("a", DOUBLE), ("b", "1 / 0")):
         (tmp_path / name / "1").mkdir(parents=True)
         (tmp_path / name / "1" / "model.py").write_text(source)
@@ -143,7 +143,7 @@ def test_a_startup_model_that_fails_leaves_no_server(tmp_path, private):
 
 
 def test_a_repository_that_is_not_there(tmp_path, private):
-    """It is named, and no folder is left."""
+    """The error names it, and no folder is left."""
     with pytest.raises(RepositoryError, match="is not a folder of models"):
         Server(model_repository=tmp_path / "none")
 
@@ -239,7 +239,7 @@ def test_a_server_that_is_used_leaves_no_file(private):
     assert [] == list(private.iterdir())
 
 
-def test_two_servers_are_strangers(double):
+def test_two_servers_are_independent(double):
     """The same name is another model in each."""
     with Server() as other:
         other.define("double", cell("return [reply(x_of(request))]"), config=CONFIG)
@@ -257,8 +257,8 @@ def test_files_beside_a_model_may_come_first(server):
     assert [2, 4] == server.infer("model", X)["Y"].tolist()
 
 
-def test_a_server_is_closed_while_a_model_loads_for_ever(server):
-    """Its hook is told to end, and the close does not wait for it."""
+def test_a_server_is_closed_while_a_model_loads_endlessly(server):
+    """Its hook sees the cancellation, and closing does not wait for it."""
     source = cell("pass", methods="def initialize(self, args):\n    stage.sleep()\n")
     loading = threading.Thread(target=load_quietly, args=(server, source))
     loading.start()
@@ -289,7 +289,7 @@ def test_an_unclosed_server_warns():
     """As an unclosed file does; a closed one is silent."""
     server = Server()
     parts = parts_of(server)
-    with pytest.warns(ResourceWarning, match="unclosed <Server: 0 models ready>"):
+    with pytest.warns(ResourceWarning, match="unclosed .*: call close"):
         del server
     parts.lifetime.close()
 

@@ -23,15 +23,7 @@ Options after it are JupyterLab's, such as --no-browser or --port 8889.
 
 
 def run(words: Sequence[str]) -> int:
-    """Copy the notebooks and replace this process by JupyterLab.
-
-    Raises
-    ------
-    CommandError
-        JupyterLab is not installed.
-    NotebookError
-        The notebooks cannot be written.
-    """
+    """Copy the notebooks and replace this process by JupyterLab."""
     if asks_for_help(words):
         print(_HELP, end="")
         return 0

@@ -64,15 +64,7 @@ def flags() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Serve until a signal comes.
-
-    Raises
-    ------
-    CommandError
-        The words are wrong, or a port is taken.
-    RepositoryError, ModelLoadError
-        The repository does not exist, or a model does not load.
-    """
+    """Serve until a signal comes."""
     from blsnb.serving.endpoints import serve
 
     given = flags().parse_args(words)

@@ -27,13 +27,7 @@ _TESTS = "tests"
 
 
 def run(words: Sequence[str]) -> int:
-    """Replace this process by pytest.
-
-    Raises
-    ------
-    CommandError
-        The repository does not exist, has no tests, or pytest is missing.
-    """
+    """Replace this process by pytest."""
     if asks_for_help(words):
         print(_HELP, end="")
         return 0

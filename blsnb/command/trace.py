@@ -26,15 +26,7 @@ def flags() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Print the runs of a file, or write them.
-
-    Raises
-    ------
-    CommandError
-        The file or the run does not exist, or the output cannot be written.
-    TraceFileError
-        The file is neither a run nor a trace.
-    """
+    """Print the runs of a file, or write them."""
     from blsnb.views.tree import tree
 
     given = flags().parse_args(words)

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blsnb.command.arguments import CommandError, Parser
+from blsnb.magics.commands import verify
+from blsnb.magics.line import RequestLine
 from blsnb.parts.server_parts import parts_of
 
 if TYPE_CHECKING:
     from blsnb.inference_server import Server
-    from blsnb.parity.parity import Parity
 
 _ABOUT = """\
 Make the same requests of a model of a repository here and on a real Triton server, and
@@ -23,8 +24,6 @@ compare the answers. The status is 0 if they agree, 1 if not.
 
 def flags() -> Parser:
     """Return the parser of the subcommand."""
-    from blsnb.magics.commands import verify
-
     parser = Parser("verify", _ABOUT, verify.NOTES)
     add = parser.add_argument
     add("repository", metavar="REPOSITORY", help="a folder of models")
@@ -43,23 +42,13 @@ def flags() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Compare, print the differences, and return 1 if there are any.
-
-    Raises
-    ------
-    CommandError
-        The words are wrong, or a file cannot be read or written.
-    BlsnbError
-        There is no real server, or no request to compare.
-    """
+    """Compare, print the differences, and return 1 if there are any."""
     given = flags().parse_intermixed_args(words)
-    inputs = dict(map(_input, given.inputs))
-    # A model without inputs can be compared, too, unless cases are given.
-    first = None if given.cases and not inputs else inputs
+    request = RequestLine(given.name, dict(map(_input, given.inputs)), given)
     try:
         with _server(given) as server:
             _check_serves(server, given.name)
-            parity = _compared(server, first, given)
+            parity = verify.compare(server, request, _print)
     except ValueError as error:
         raise CommandError(str(error)) from error
     print(parity)
@@ -85,25 +74,6 @@ def _check_serves(server: Server, name: str) -> None:
     directory = parts_of(server).repository.directory(name)
     if directory is not None and server.model(name).state != "READY":
         server.load(name)
-
-
-def _compared(
-    server: Server, inputs: dict[str, Any] | None, given: argparse.Namespace
-) -> Parity:
-    try:
-        return server.compare(
-            given.name,
-            inputs,
-            target=given.target,
-            cases=given.cases,
-            atol=given.atol,
-            rtol=given.rtol,
-            timeout_s=given.timeout,
-            install=given.install,
-            progress=_print,
-        )
-    except OSError as error:
-        raise CommandError(f"{given.cases}: {error.strerror}") from error
 
 
 def _print(share: float, words: str) -> None:

@@ -44,13 +44,7 @@ def compose(base: str | None, options: ModelOptions) -> CellConfig:
 
 
 def configuration_text(given: str, namespace: Mapping[str, Any]) -> str:
-    """Return the text that ``--config`` names: of a variable or a file.
-
-    Raises
-    ------
-    UsageError
-        There is no such variable or file, or the variable has another type.
-    """
+    """Return the text that ``--config`` names: of a variable or a file."""
     from blsnb.model.config import ModelConfig
 
     value = namespace.get(given, Path(given).expanduser())
@@ -72,13 +66,7 @@ def configuration_text(given: str, namespace: Mapping[str, Any]) -> str:
 
 
 def extra_files(given: list[str]) -> dict[str, Path]:
-    """Return the sources of ``--file PATH[:DEST]``, by their path beside the model.
-
-    Raises
-    ------
-    UsageError
-        A file is missing.
-    """
+    """Return the sources of ``--file PATH[:DEST]``, by their path beside the model."""
     files: dict[str, Path] = {}
     for word in given:
         source, destination = _source_and_destination(word)

@@ -11,11 +11,8 @@ from blsnb.magics.frontend import bundle
 from blsnb.options import options
 
 if TYPE_CHECKING:
-    from blsnb.benchmark.bench import Bench
     from blsnb.comparison import Comparison
-    from blsnb.engine.metrics.batching import ModelBatching
     from blsnb.parity.parity import Parity
-    from blsnb.repository.status import ModelStatus
     from blsnb.run import Run
     from blsnb.trace.spans import Trace
 
@@ -48,25 +45,18 @@ def register(shell: Any, shown: Callable[[Trace], bool]) -> Callable[[], None]:
             comparison.trace, embed_previews=options.embed_previews
         )
 
-    def status_bundle(status: ModelStatus, **_: Any) -> dict[str, str]:
-        return card.bundle(status)
-
-    def batching_bundle(counts: ModelBatching, **_: Any) -> dict[str, str]:
-        return stats.batching_tables(counts)
-
-    def bench_bundle(measured: Bench, **_: Any) -> dict[str, str]:
-        return bench.bundle(measured)
-
     def parity_bundle(parity: Parity, **_: Any) -> dict[str, str]:
         return verify.bundle(parity, embed_previews=options.embed_previews)
 
-    printers = {
+    printers: dict[str, Callable[..., dict[str, Any]]] = {
         "blsnb.parity.parity.Parity": parity_bundle,
-        "blsnb.benchmark.bench.Bench": bench_bundle,
-        "blsnb.engine.metrics.batching.ModelBatching": batching_bundle,
+        "blsnb.benchmark.bench.Bench": lambda measured, **_: bench.bundle(measured),
+        "blsnb.engine.metrics.batching.ModelBatching": (
+            lambda counts, **_: stats.batching_tables(counts)
+        ),
         "blsnb.comparison.Comparison": comparison_bundle,
         "blsnb.run.Run": run_bundle,
-        "blsnb.repository.status.ModelStatus": status_bundle,
+        "blsnb.repository.status.ModelStatus": lambda status, **_: card.bundle(status),
     }
     before = {
         name: formatter.for_type_by_name(*name.rsplit(".", 1), printer)

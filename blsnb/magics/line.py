@@ -79,11 +79,6 @@ def assignments(text: str) -> dict[str, str]:
 
     Each begins at a ``NAME=`` outside all brackets; a name that is not a Python
     identifier is quoted.
-
-    Raises
-    ------
-    UsageError
-        The text does not begin with ``NAME=``, or its brackets do not match.
     """
     try:
         starts = list(_starts(text))
@@ -123,13 +118,6 @@ def request_line(line: Line, flags: Flags, command: str, usage: str) -> RequestL
     ----------
     command, usage
         For the error message, such as ``"%triton bench"`` and its arguments.
-
-    Raises
-    ------
-    UsageError
-        The text is wrong.
-    HelpShown
-        The help was requested and has been printed.
     """
     written, rest = flags.split_options(line.text)
     namespace = line.namespace
@@ -141,13 +129,7 @@ def request_line(line: Line, flags: Flags, command: str, usage: str) -> RequestL
 
 
 def named_inputs(line: Line, command: str, usage: str) -> tuple[str, dict[str, Any]]:
-    """Return the model and the inputs of ``NAME INPUT=EXPRESSION ...``.
-
-    Raises
-    ------
-    UsageError
-        The text is wrong.
-    """
+    """Return the model and the inputs of ``NAME INPUT=EXPRESSION ...``."""
     namespace = line.namespace
     name, _, assigned = line.text.strip().partition(" ")
     if not name or "=" in name:

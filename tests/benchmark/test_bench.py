@@ -22,15 +22,15 @@ def row(clients: int, count: int, *, error: str = "", sizes=None, **how) -> Row:
 
 
 def test_a_bench_is_one_line_with_the_best_level():
-    """As every object of ours."""
+    """As for other objects."""
     bench = Bench("m", "tensors", False, (row(1, 1), row(8, 4), row(16, 2)))
 
     assert "<Bench m: 7 requests, 400/s with 8 clients>" == repr(bench)
     assert "<Bench m: 0 requests>" == repr(Bench("m", "off", False, ()))
 
 
-def test_a_bench_tells_of_failures_and_of_its_end():
-    """In the line, and each text with how often it came."""
+def test_a_bench_shows_failures_and_an_interrupt():
+    """In the line, and each text with its count."""
     rows = (row(1, 1, error="[INTERNAL] no"), row(2, 1, error="[INTERNAL] no"))
     bench = Bench("m", "off", False, rows, interrupted=True)
 
@@ -68,7 +68,7 @@ def test_what_was_not_measured_is_a_dash():
 
 
 def test_a_stream_has_the_time_to_its_first_response():
-    """Two columns more, and the caption says what the others are."""
+    """In two more columns; the caption explains the others."""
     bench = Bench("m", "off", True, (row(1, 1, stream=True),))
 
     head, [cells] = bench.table()

@@ -1,4 +1,4 @@
-"""A model under load: who asks, how often, and what ends it."""
+"""A model under load: its clients, their requests, and the end of a level."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ SLEEPS = cell("stage.sleep()\nreturn [reply(x_of(request))]")
 
 
 def bench(server, name="model", **how):
-    """Measure, with so many requests that the time never ends it."""
+    """Measure, with a number of requests that ends before the time."""
     options = {"concurrency": [1], "duration_s": HOUR_S, "requests": 20} | how
     return server.bench(name, X, **options)
 
 
 def test_every_request_is_made_once_and_counted(server):
-    """So many at each level, and one before the first that is not measured."""
+    """The given number at each level, and one unmeasured warm-up request."""
     server.define("model", COUNTS, config=CONFIG)
     measured = bench(server, concurrency=[1, 3, 5])
 
@@ -70,8 +70,8 @@ def test_every_request_is_made_once_and_counted(server):
     assert 81 == len(stage.seen)
 
 
-def test_so_many_clients_ask_at_once(server):
-    """Nobody is answered before all have asked."""
+def test_all_clients_of_a_level_send_at_once(server):
+    """No response is sent before the last request."""
     stage.barriers["all"] = threading.Barrier(4)
     four = f"{CONFIG}\ninstance_group {{ kind: KIND_CPU count: 4 }}\n"
     server.define("model", TOGETHER, config=four)
@@ -82,7 +82,7 @@ def test_so_many_clients_ask_at_once(server):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Time goes on when a test lets it, whatever a busy machine makes of it."""
+    """A clock that the test advances, however busy the machine is."""
 
     def put(hours):
         elapsed = property(lambda level: HOUR_S * hours())
@@ -140,7 +140,7 @@ _FAILS = "pb_utils.InferenceResponse(error=pb_utils.TritonError('not now'))"
 
 @pytest.mark.parametrize("level", ["tensors", "timestamps", "off"])
 def test_runs_are_not_kept(server, level):
-    """At any level, with all that they call; and nobody is told of them."""
+    """At any trace level; observers do not see them either."""
     server.define("double", DOUBLE, config=CONFIG)
     server.define("model", calling("double"), config=CONFIG)
     told: list[object] = []
@@ -154,7 +154,7 @@ def test_runs_are_not_kept(server, level):
 
 
 def test_the_servers_own_level_is_measured(server):
-    """As it serves; and it is as it was afterwards."""
+    """By default; it is unchanged afterwards."""
     server.define("model", COUNTS, config=CONFIG)
 
     assert "tensors" == bench(server).trace_level
@@ -164,7 +164,7 @@ def test_the_servers_own_level_is_measured(server):
 
 
 def test_an_interrupt_ends_it_with_what_was_measured(server, monkeypatch):
-    """The level that was begun has a row, the others have none."""
+    """The interrupted level has a row, later ones do not."""
     waits = "if len(stage.seen) > 40:\n    assert stage.events['pressed'].wait(60)\n"
     server.define("model", cell(f"{waits}{_COUNT}"), config=CONFIG)
     monkeypatch.setattr(closed_loop, "GRACE_S", 60)
@@ -182,7 +182,7 @@ def test_an_interrupt_ends_it_with_what_was_measured(server, monkeypatch):
     assert [[1.0, 1.0]] == [server.infer("model", X)["Y"].tolist()]
 
 
-def test_a_model_that_does_not_come_back_is_left(server, monkeypatch, clock):
+def test_a_model_that_never_returns_is_abandoned(server, monkeypatch, clock):
     """Its request does not count; the bench ends, and so do its threads."""
     monkeypatch.setattr(closed_loop, "LEAST_DRAIN_S", 0.05)
     monkeypatch.setattr(closed_loop, "GRACE_S", 0.05)
@@ -195,8 +195,8 @@ def test_a_model_that_does_not_come_back_is_left(server, monkeypatch, clock):
     stage.events["end"].set()
 
 
-def test_a_stream_that_does_not_end_is_left(server, monkeypatch, clock):
-    """Who reads it is cancelled, and the model may ask."""
+def test_a_stream_that_never_ends_is_abandoned(server, monkeypatch, clock):
+    """Its reader is cancelled, and the model can see it."""
     monkeypatch.setattr(closed_loop, "LEAST_DRAIN_S", 0.05)
     monkeypatch.setattr(closed_loop, "GRACE_S", 0.05)
     endless = cell(
@@ -217,7 +217,7 @@ def test_a_stream_that_does_not_end_is_left(server, monkeypatch, clock):
 
 
 def test_a_model_that_is_unloaded_meanwhile_fails_its_requests(server):
-    """They are counted; there are no statistics of it any more."""
+    """They are counted; the model has no statistics any more."""
     waits = "if len(stage.seen) > 10:\n    assert stage.events['gone'].wait(60)\n"
     server.define("model", cell(f"{waits}{_COUNT}"), config=CONFIG)
 
@@ -233,8 +233,8 @@ def test_a_model_that_is_unloaded_meanwhile_fails_its_requests(server):
     assert every("unknown model" in text for text in row.errors)
 
 
-def test_a_bench_tells_how_far_it_is(server):
-    """From the beginning to the end; the last word is that it is over."""
+def test_a_bench_reports_its_progress(server):
+    """From the warm-up to the end."""
     server.define("model", COUNTS, config=CONFIG)
     told: list[tuple[float, str]] = []
     bench(server, concurrency=[1, 2], progress=lambda *now: told.append(now))
@@ -246,12 +246,12 @@ def test_a_bench_tells_how_far_it_is(server):
 
 
 def test_a_model_that_does_not_serve_is_refused(server):
-    """At once: a table of refusals would help nobody."""
+    """At once, instead of a table of failures."""
     with pytest.raises(InferenceError, match="unknown model: 'nowhere'"):
         bench(server, "nowhere")
 
 
-def test_an_input_that_is_none_is_refused(server):
+def test_an_input_of_an_unknown_type_is_refused(server):
     """By the first request."""
     server.define("model", COUNTS, config=CONFIG)
 
@@ -260,7 +260,7 @@ def test_an_input_that_is_none_is_refused(server):
 
 
 def test_a_request_that_cannot_be_made_ends_it(server):
-    """The other clients do not go on for the rest of the time."""
+    """The other clients stop, too."""
 
     class Inputs(dict):
         def items(self):
@@ -289,7 +289,7 @@ def test_a_request_that_cannot_be_made_ends_it(server):
     ],
 )
 def test_numbers_out_of_range_are_refused(server, how, text):
-    """Before anything is asked: a bench is bounded in time and count."""
+    """Before the first request: a bench is bounded in time and count."""
     server.define("model", COUNTS, config=CONFIG)
 
     with pytest.raises(ValueError, match=text):
@@ -297,7 +297,7 @@ def test_numbers_out_of_range_are_refused(server, how, text):
     assert [] == stage.seen
 
 
-def test_what_infer_takes_goes_with_every_request(server):
+def test_options_of_infer_apply_to_every_request(server):
     """Such as parameters of the request."""
     server.define(
         "model",

@@ -37,7 +37,7 @@ def counts(queue: tuple[int, int], infer: tuple[int, int], **sizes: int) -> Coun
 
 
 def test_latencies_are_numpys_percentiles():
-    """Of what was answered, in microseconds."""
+    """Of successful requests, in microseconds."""
     latencies = list(range(1, 201))
     row = row_of(2, samples(*latencies), NOTHING, stream=False)
 
@@ -47,8 +47,8 @@ def test_latencies_are_numpys_percentiles():
     assert (2, 200, 0) == (row.concurrency, row.requests, row.failed)
 
 
-def test_throughput_is_what_was_answered_in_the_time_that_it_took():
-    """From the first question to the last answer."""
+def test_throughput_is_successful_requests_by_their_duration():
+    """From the first request to the last response."""
     row = row_of(1, samples(*[10_000] * 50), NOTHING, stream=False)
 
     assert 0.5 == row.duration_s
@@ -56,7 +56,7 @@ def test_throughput_is_what_was_answered_in_the_time_that_it_took():
 
 
 def test_errors_are_counted_by_text_and_have_no_latency():
-    """A refusal is quick: it would look like a fast answer."""
+    """A rejection is quick and would look like a fast response."""
     failed = samples(1, 1, error="no") + samples(1, error="never")
     row = row_of(1, samples(100, 300) + failed, NOTHING, stream=False)
 
@@ -65,8 +65,8 @@ def test_errors_are_counted_by_text_and_have_no_latency():
     assert (200, 200) == (row.mean_us, row.p50_us)
 
 
-def test_where_nothing_was_answered_there_are_no_latencies():
-    """NaN, never 0: also without any request at all."""
+def test_without_a_response_there_are_no_latencies():
+    """NaN instead of 0, also without any request."""
     for given_samples in (samples(5, error="no"), []):
         row = row_of(1, given_samples, NOTHING, stream=True)
         assert 0 == row.throughput
@@ -83,8 +83,8 @@ def test_a_stream_has_a_first_and_a_last_response():
     assert math.isnan(row_of(2, found, NOTHING, stream=False).first_p50_us)
 
 
-def test_phases_and_batches_are_what_the_server_counted_meanwhile():
-    """Means of what came between."""
+def test_phases_and_batches_are_the_servers_increments():
+    """Means over the level."""
     before = counts((2, 100 * US), (2, 50 * US), _1=2)
     after = counts((6, 140 * US), (6, 250 * US), _1=2, _2=1, _4=3)
     row = row_of(1, samples(1), after.since(before), stream=False)
@@ -94,7 +94,7 @@ def test_phases_and_batches_are_what_the_server_counted_meanwhile():
     assert 3.5 == row.batch_size
 
 
-def test_a_model_that_was_loaded_anew_counts_from_its_load():
+def test_a_reloaded_model_counts_from_its_load():
     """Its counters have restarted: a difference would be negative."""
     before = counts((9, 900 * US), (9, 90 * US), _1=9)
     after = counts((3, 30 * US), (3, 60 * US), _1=3)
@@ -105,7 +105,7 @@ def test_a_model_that_was_loaded_anew_counts_from_its_load():
 @pytest.mark.parametrize("stream", [False, True])
 @given(st.lists(st.tuples(st.integers(0, 10**9), st.booleans()), max_size=40))
 def test_no_request_is_lost(stream, requests):
-    """Answered and failed are all; percentiles are in order and within the range."""
+    """Successful and failed ones are all; percentiles are ordered and in range."""
     found = [Sample(0, ns, ns, error="no" if failed else "") for ns, failed in requests]
     row = row_of(3, found, NOTHING, stream=stream)
 

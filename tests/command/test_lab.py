@@ -17,7 +17,7 @@ AS_ROOT = ["--allow-root"] if os.geteuid() == 0 else []
 
 @pytest.fixture(autouse=True)
 def jupyterlab(tmp_path):
-    """Put a module in JupyterLab's place that tells what it was given."""
+    """Replace JupyterLab by a module that prints its arguments."""
     write_module(tmp_path, "jupyterlab", "import sys; print(sys.argv[1:])")
 
 

@@ -121,7 +121,7 @@ def test_a_real_server_is_started_with_the_models(tmp_path, blsnb):
     ],
 )
 def test_what_is_wrong_is_said(words, said, blsnb, models, monkeypatch):
-    """As the magic says it, and in one line; nothing is told of a comparison."""
+    """As the magic says it, in one line, without a comparison."""
     monkeypatch.chdir(models.parent)
     ended = blsnb("verify", *words)
 

@@ -88,7 +88,7 @@ def test_a_monitor_shows_models_requests_and_errors(server):
     assert "double" in str(monitor)
 
 
-def test_what_is_on_its_way_is_shown(server):
+def test_requests_in_flight_are_shown(server):
     """One is executed, one waits in the queue."""
     server.define("held", HELD, config=CONFIG)
     clients = [
@@ -118,7 +118,7 @@ def test_models_that_do_not_serve_are_shown_with_their_reason(server):
     assert ("UNAVAILABLE", "unloaded") == (row.state, row.reason)
 
 
-def test_single_requests_are_remembered_only_while_somebody_looks(server):
+def test_single_requests_are_recorded_only_while_the_monitor_polls(server):
     """It costs each request time."""
     server.define("double", DOUBLE, config=CONFIG)
     statistics = parts_of(server).engine.catalog.find("double").statistics
@@ -133,8 +133,8 @@ def test_single_requests_are_remembered_only_while_somebody_looks(server):
     assert statistics._latest is None
 
 
-def test_it_looks_on_one_thread_and_only_once_it_is_shown(looked):
-    """However often it is shown."""
+def test_one_thread_polls_once_the_monitor_is_displayed(looked):
+    """However often it is displayed."""
     assert not looking()
     assert looked.monitor.widget() is looked.monitor.widget()
     assert looked.monitor.is_polling
@@ -162,8 +162,8 @@ def test_closing_it_ends_the_thread_and_leaves_the_last_state(looked):
         looked.monitor.widget()
 
 
-def test_a_notebook_is_given_what_is_new_and_nothing_twice(looked):
-    """What it saves is not much older than what a page shows."""
+def test_a_notebook_receives_each_change_once(looked):
+    """So that a saved notebook is nearly as new as the page."""
     told = []
     looked.monitor.on_change(lambda: told.append(looked.clock.now_ns))
     for second in (1, 2, 3, 10, 11, 12, 13, 14):
@@ -175,8 +175,8 @@ def test_a_notebook_is_given_what_is_new_and_nothing_twice(looked):
     assert [1, 2, 10, 11, 13] == [now_ns // 10**9 for now_ns in told]
 
 
-def test_what_fails_at_the_end_ends_it_all_the_same(looked, caplog):
-    """A server that closes goes on doing so."""
+def test_a_failure_at_the_end_does_not_keep_it_open(looked, caplog):
+    """The server continues to close."""
     told = []
     looked.monitor.widget()
     looked.monitor.on_close(lambda last: 1 / 0)
@@ -198,8 +198,8 @@ def test_closing_the_widget_closes_it(looked):
     assert not looking()
 
 
-def test_it_rests_without_a_viewer_and_goes_on_with_one(looked):
-    """A page that was away for long finds it alive."""
+def test_polling_pauses_without_a_viewer_and_resumes_with_one(looked):
+    """A page that returns after a long time is live again."""
     monitor = looked.monitor
     view = monitor.widget()
     looked.clock.now_ns = UNWATCHED_NS - 1
@@ -216,7 +216,7 @@ def test_it_rests_without_a_viewer_and_goes_on_with_one(looked):
     assert monitor.is_polling
 
 
-def test_a_failed_look_ends_nothing(looked, caplog):
+def test_a_failed_poll_ends_nothing(looked, caplog):
     """It is logged, and the next one may succeed."""
     monitor = looked.monitor
     view = monitor.widget()
@@ -231,7 +231,7 @@ def test_a_failed_look_ends_nothing(looked, caplog):
 
 
 def test_closing_the_server_closes_its_monitor(server):
-    """The same until then; there is none afterwards."""
+    """It is the same object until then; afterwards it cannot be made."""
     monitor = server.monitor()
     monitor.widget()
     assert server.monitor() is monitor

@@ -1,4 +1,4 @@
-"""From readings to rates and percentiles: a pure fold, told the time."""
+"""Rates and percentiles of readings, which carry the time."""
 
 import math
 
@@ -28,8 +28,8 @@ def window():
     return Window()
 
 
-def test_one_reading_tells_no_rate(window):
-    """What is not known is no 0."""
+def test_one_reading_has_no_rate(window):
+    """Unknown numbers are NaN, not 0."""
     overview = window.add(reading(0, version(succeeded=7, waiting=2), in_flight=3))
     [row] = overview.rows
 
@@ -54,7 +54,7 @@ def test_a_rate_is_that_of_the_last_five_seconds(window):
     assert 2 == row.per_second
 
 
-def test_failures_count_in_the_rate_and_apart(window):
+def test_failures_count_in_the_rate_and_separately(window):
     """A request that failed has ended, too."""
     window.add(reading(0, version(succeeded=4, failed=1)))
     [row] = window.add(reading(2, version(succeeded=6, failed=3))).rows
@@ -67,7 +67,7 @@ def test_failures_count_in_the_rate_and_apart(window):
     )
 
 
-def test_a_model_loaded_anew_counts_from_0(window):
+def test_a_reloaded_model_counts_from_0(window):
     """No rate is negative."""
     window.add(reading(0, version(succeeded=100)))
     [row] = window.add(reading(1, version(succeeded=5))).rows
@@ -76,7 +76,7 @@ def test_a_model_loaded_anew_counts_from_0(window):
 
 
 def test_a_model_that_came_later_has_a_rate_at_once(window):
-    """And one that went away has no row."""
+    """And an unloaded one has no row."""
     window.add(reading(0, version("old", succeeded=9)))
     overview = window.add(reading(2, version("new", succeeded=6)))
 
@@ -101,7 +101,7 @@ def test_batches_and_waits_are_means_of_the_last_five_seconds(window):
 
 
 def test_percentiles_are_those_of_requests_of_the_last_minute(window):
-    """The smallest time that so many do not exceed."""
+    """The smallest time that the percentage does not exceed."""
     latest = tuple((90 * S, n * MS) for n in range(1, 101))
     old = tuple((20 * S, 10 * S) for _ in range(100))
     [row] = window.add(reading(100, version(latest=old + latest))).rows
@@ -117,7 +117,7 @@ def test_without_recent_requests_there_is_no_percentile(window):
     assert math.isnan(row.p95_us)
 
 
-def test_the_history_is_that_of_each_look_and_bounded(window):
+def test_the_history_has_a_point_of_each_reading_and_is_bounded(window):
     """The oldest go."""
     for look in range(200):
         overview = window.add(reading(look / 2, version(succeeded=look**2)))

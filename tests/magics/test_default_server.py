@@ -67,7 +67,7 @@ def test_the_default_servers_functions_take_what_a_servers_take(name):
 
 
 def test_a_stream_reads_from_its_models(server):
-    """Any model can be asked so; one that is not decoupled answers once."""
+    """A model that is not decoupled sends one response."""
     server.define("double", SOURCE, config=CONFIG)
 
     (response,) = blsnb.stream("double", {"X": [1.0]})
@@ -100,7 +100,7 @@ def test_the_options_have_the_defaults_of_a_server():
 
 
 @pytest.mark.usefixtures("_settings")
-def test_a_setting_that_comes_too_late_is_told_once(server):
+def test_a_setting_that_comes_too_late_is_reported_once(server):
     """It would change nothing, without a word; what is shown may change any time."""
     options.show = not options.show
     assert server is default.server()
@@ -127,7 +127,7 @@ def test_closing_makes_room_for_a_new_one():
 
 
 def test_an_observer_follows_the_server():
-    """It may come before the server, and is told of the next one too."""
+    """It may be registered before the server, and follows the next one, too."""
     seen = []
     stop = default.observe(lambda run, call: seen.append(call))
     for _ in range(2):

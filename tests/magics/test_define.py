@@ -125,7 +125,7 @@ def test_a_configuration_that_is_neither_is_refused(notebook):
 
 @pytest.mark.parametrize("first", ["model", "config"])
 def test_an_option_and_a_configuration_that_disagree_are_an_error(notebook, first):
-    """The text shows both, whichever came first; what was there goes on."""
+    """The text shows both, whichever came first; the former model still serves."""
     notebook.run(DOUBLE.replace(FLOW, ""))
     model = DOUBLE.replace(FLOW, "--max-batch-size 8")
     config = "%%triton_config double\n" + CONFIG + "max_batch_size: 4\n"
@@ -191,7 +191,7 @@ def test_a_missing_file_is_named(notebook):
 
 
 def test_a_sibling_file_is_what_the_model_imports(notebook):
-    """%%triton_file writes it, and a change of it loads the model anew."""
+    """%%triton_file writes it, and a change of it reloads the model."""
     notebook.run("%%triton_file double/1/helper.py\nFACTOR = 3\n")
     notebook.run(DOUBLE.replace("import triton", "import helper\nimport triton"))
     notebook.run(
@@ -222,7 +222,7 @@ def test_a_sibling_file_needs_its_version(notebook, line, expected):
 
 
 def test_a_file_cannot_leave_the_models_folder(notebook):
-    """Dots lead nowhere."""
+    """Paths with dots are refused."""
     ran = notebook.run("%%triton_file double/1/../../../x.py\nX = 1\n")
 
     assert isinstance(ran.error, RepositoryError)

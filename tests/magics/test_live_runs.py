@@ -15,7 +15,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 class Output:
-    """What stands in a cell, and what stood there before."""
+    """The outputs of a cell, the former ones included."""
 
     def __init__(self):
         self.shown = []

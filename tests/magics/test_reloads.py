@@ -39,7 +39,7 @@ def test_a_changed_file_is_loaded_and_shown(model):
 
 
 def test_one_that_does_not_load_is_shown_with_the_reason(model):
-    """What served goes on; the cell runs."""
+    """The former version still serves; the cell runs."""
     file, notebook = model
     save(file, "1 / 0")
     ran = notebook.run("%triton infer double X=[1.0]")

@@ -102,7 +102,7 @@ def kernel(tmp_path) -> Iterator[Kernel]:
 
 
 def processes(folder: Path) -> list[str]:
-    """Return the processes that were told of a folder, kernels left out."""
+    """Return the processes with a folder in their arguments, except kernels."""
     found = []
     for file in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):

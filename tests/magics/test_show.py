@@ -92,7 +92,7 @@ def test_a_failed_run_shows_itself(double):
 
 
 def test_calls_below_a_run_are_no_runs(double):
-    """One request from outside is one run."""
+    """One client request is one run."""
     double.run(OUTER)
     ran = double.run(infer("outer"))
 
@@ -207,25 +207,25 @@ def record(name="1", start=1, ended=False):
 
 
 class FakeView:
-    """A live view that writes down what is asked of it."""
+    """A live view that records its calls."""
 
     made: list["FakeView"] = []
 
     def __init__(self, record):
-        self.asked = []
+        self.calls = []
         FakeView.made.append(self)
 
     def tick(self):
-        self.asked.append("tick")
+        self.calls.append("tick")
 
     def refresh(self):
-        self.asked.append("refresh")
+        self.calls.append("refresh")
 
     def finish(self):
-        self.asked.append("finish")
+        self.calls.append("finish")
 
     def close(self):
-        self.asked.append("close")
+        self.calls.append("close")
 
 
 @pytest.fixture
@@ -243,7 +243,7 @@ def runs(monkeypatch):
     clock = SimpleNamespace(now=0, monotonic_ns=lambda: clock.now)
     monkeypatch.setattr(show, "time", clock)
     display = RunDisplay(live=True)
-    # Its thread would look whenever it likes: tests say when.
+    # Tests refresh explicitly, not its thread.
     monkeypatch.setattr(display._refresher, "wake", lambda: None)
     display.begin_cell()
     display.clock = clock
@@ -259,14 +259,14 @@ def test_a_short_run_gets_no_widget(runs):
     assert [] == FakeView.made
 
 
-def test_a_long_run_gets_a_widget_that_is_told_of_events(runs):
+def test_a_long_run_gets_a_widget_that_receives_events(runs):
     """Made at the first event after half a second, finished when the run ends."""
     run = record()
     for runs.clock.now in (100, 600_000_000, 700_000_000):
         runs.observe(run, run.calls[0])
     runs.observe(run, None)
 
-    assert [["tick", "finish"]] == [view.asked for view in FakeView.made]
+    assert [["tick", "finish"]] == [view.calls for view in FakeView.made]
 
 
 def test_events_that_come_while_the_widget_is_made_make_no_second_one(
@@ -288,7 +288,7 @@ def test_events_that_come_while_the_widget_is_made_make_no_second_one(
 
 
 def test_a_run_that_was_live_is_not_shown_again(runs, monkeypatch):
-    """Its document stands where the widget was."""
+    """Its document has replaced the widget."""
     shown = []
     monkeypatch.setattr(show, "display", lambda *args, **_: shown.append(args))
     run = record()
@@ -335,14 +335,14 @@ def test_a_long_run_in_which_nothing_happens_is_shown_all_the_same(runs):
     for runs.clock.now in (400_000_000, 600_000_000, 700_000_000):
         assert runs.refresh()
 
-    assert ["refresh"] == FakeView.made[0].asked
+    assert ["refresh"] == FakeView.made[0].calls
     run.ended = True
     runs.observe(run, None)
     assert not runs.refresh()
 
 
-def test_a_live_run_is_told_of_after_its_cell_and_none_begins_there(runs):
-    """A stream goes on in the background."""
+def test_a_live_run_is_refreshed_after_its_cell_and_none_begins_there(runs):
+    """A stream continues in the background."""
     seen, unseen = record("1"), record("2", start=500_000_000)
     for run in (seen, unseen):
         runs.observe(run, run.calls[0])
@@ -352,7 +352,7 @@ def test_a_live_run_is_told_of_after_its_cell_and_none_begins_there(runs):
     runs.clock.now = 9_000_000_000
     runs.refresh()
 
-    assert [["refresh"]] == [view.asked for view in FakeView.made]
+    assert [["refresh"]] == [view.calls for view in FakeView.made]
 
 
 def test_a_live_run_that_outlives_its_cell_is_finished(runs):
@@ -363,7 +363,7 @@ def test_a_live_run_that_outlives_its_cell_is_finished(runs):
     runs._cell = None
     runs.observe(run, None)
 
-    assert ["finish"] == FakeView.made[0].asked
+    assert ["finish"] == FakeView.made[0].calls
 
 
 def ending_elsewhere(runs, run, monkeypatch, told):
@@ -425,7 +425,7 @@ def test_a_run_that_ends_while_its_widget_is_made_is_finished(runs, monkeypatch)
         thread.join(60)
     runs.end_cell()
 
-    assert [["finish"]] == [view.asked for view in FakeView.made]
+    assert [["finish"]] == [view.calls for view in FakeView.made]
     assert [] == shown
 
 
@@ -473,11 +473,11 @@ def test_widgets_of_ended_runs_are_kept_for_their_documents(runs):
         runs.clock.now = 600_000_000
         runs.observe(run, run.calls[0])
         runs.observe(run, None)
-    closed = [view.asked[-1] == "close" for view in FakeView.made]
+    closed = [view.calls[-1] == "close" for view in FakeView.made]
     assert [True, True] + [False] * 8 == closed
 
     runs.close()
-    assert every(view.asked[-1] == "close" for view in FakeView.made)
+    assert every(view.calls[-1] == "close" for view in FakeView.made)
 
 
 def test_without_a_page_no_run_is_live(runs):

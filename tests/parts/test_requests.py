@@ -1,4 +1,4 @@
-"""A request from outside: what it carries, and how it is answered."""
+"""Client requests: their fields and their responses."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_an_error_that_a_model_returns_keeps_its_code(server):
 
 
 def test_async_infer_leaves_the_loop_free(server):
-    """Several requests run side by side while the loop goes on."""
+    """Several requests run concurrently while the loop continues."""
     stage.barriers["all"] = threading.Barrier(4)
     body = 'stage.barriers["all"].wait(60)\nreturn [reply(x_of(request) * 2)]'
     server.define("model", cell(body), config=instances(4))

@@ -18,7 +18,7 @@ from blsnb.repository.directory import (
 
 @pytest.fixture
 def folder(tmp_path):
-    """A model with three versions and things that are none."""
+    """A model with three versions and other entries."""
     for name in ("1", "2", "10", "01", "one", "3x", "-4"):
         (tmp_path / "model" / name).mkdir(parents=True)
     (tmp_path / "model" / "5").write_text("a file")
@@ -47,7 +47,7 @@ def test_versions_are_numbers(folder):
     ],
 )
 def test_a_version_is_read_as_c_reads_a_number(name, number):
-    """Whatever follows it; one that Triton dies of is none."""
+    """Text after it is ignored; a number on which Triton crashes is no version."""
     assert number == version_number(name)
 
 
@@ -213,7 +213,7 @@ def test_links_that_lead_nowhere_end(folder, to):
     ],
 )
 def test_a_file_is_of_one_version_or_of_all(folder, path, changed):
-    """What stands in the configuration is another question; so are other versions."""
+    """The configuration and other versions do not count."""
     before = folder.files()
     file = folder.path / path
     file.parent.mkdir(exist_ok=True)

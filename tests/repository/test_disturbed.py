@@ -133,7 +133,7 @@ def circles(tmp_path) -> Path:
 
 
 def test_links_in_circles_are_no_reason_not_to_load(circles):
-    """What leads to a folder is a model of no version; the rest is none."""
+    """A link to a folder is a model without version; other links are ignored."""
     with Server(model_repository=circles) as server:
         assert ["all", "m"] == parts_of(server).repository.names()
         server.load("m")

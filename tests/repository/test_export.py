@@ -410,7 +410,7 @@ def test_the_readme_has_the_commands(repository, target):
 
 
 def test_a_model_on_a_gpu_wants_one_in_the_container(repository, target):
-    """Docker gives none unless told to."""
+    """Docker gives access to GPUs only on request."""
     put(repository, "b", {"config.pbtxt": "instance_group { kind: KIND_GPU }"})
     export(repository, target)
 
@@ -470,7 +470,7 @@ def leftover(folder, target, name, *suffix):
 
 @pytest.mark.parametrize("by", ["an export", "an import", "a server's start"])
 def test_what_a_killed_export_left_is_put_right(repository, target, by):
-    """A model that was moved away comes back; the rest goes, and nothing else."""
+    """A model that was moved away is restored; staged files are removed."""
     export(repository, target, "b")
     leftover(target.parent, target, "a", swap.OLD)
     leftover(target.parent, target, "b")

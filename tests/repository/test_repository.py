@@ -39,7 +39,7 @@ def change(repository, files, name="mine"):
 
 
 def test_models_are_the_folders_of_all_roots(repository):
-    """Files and hidden folders are none."""
+    """Files and hidden folders are ignored."""
     change(repository, {"1/model.py": ""})
 
     assert ["mine", "theirs"] == repository.names()
@@ -393,7 +393,7 @@ def test_a_name_too_long_for_a_folder_is_none(two):
 
 
 def test_a_link_to_a_folder_is_a_model(two, tmp_path):
-    """As on Triton; one that leads nowhere, or in a circle, is none."""
+    """As on Triton; broken links and circles are ignored."""
     (tmp_path / "built").mkdir()
     (tmp_path / "a" / "linked").symlink_to(tmp_path / "built")
     (tmp_path / "a" / "dangling").symlink_to(tmp_path / "none")

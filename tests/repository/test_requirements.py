@@ -40,7 +40,7 @@ def test_a_shared_name_is_told_by_the_files_of_its_packages(tmp_path, monkeypatc
 
 
 def test_what_no_package_has_is_said(tmp_path):
-    """With the files that import it, so that nobody has to look for them."""
+    """With the files that import it."""
     text = text_of(tmp_path, a="import strange.part", b="import strange")
 
     assert [] == pins(text)

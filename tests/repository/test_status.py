@@ -17,7 +17,7 @@ def test_a_status_is_one_line():
 
 
 def test_a_model_that_was_not_loaded_has_no_version_and_no_time():
-    """A dash stands for the version."""
+    """The version is a dash."""
     status = ModelStatus("model", (), "not loaded", "", (), (), 0, 0, 0)
 
     assert "<model version - not loaded:  -> >" == repr(status)

@@ -47,14 +47,14 @@ def write_repository(folder: Path, **sources: str) -> Path:
 
 @pytest.fixture
 def models(pytester: pytest.Pytester) -> Path:
-    """A repository in the working folder: inner doubles, outer asks it."""
+    """A repository in the working folder: inner doubles, outer calls it."""
     sources = {"inner": DOUBLE, "outer": calling("inner"), "other": TRIPLE}
     return write_repository(pytester.path / "models", **sources)
 
 
 @pytest.fixture
 def run_tests(pytester: pytest.Pytester) -> Run:
-    """Return what runs a test file in this process, and tells how it went."""
+    """Return a function that runs a test file in this process."""
 
     def run(body: str, *options: str) -> pytest.RunResult:
         source = f"import pytest\n\nX = {{'X': [1, 2]}}\n\n{textwrap.dedent(body)}"

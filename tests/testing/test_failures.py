@@ -55,7 +55,7 @@ def test_a_failure_shows_the_runs_of_its_test(run_tests):
 
 @pytest.mark.usefixtures("models")
 def test_a_shared_server_shows_the_runs_of_one_test_only(run_tests):
-    """Those of the tests before it are theirs."""
+    """Not those of earlier tests."""
     result = run_tests(ONE_FAILS, SERVED, "-o", "triton_share=session")
 
     assert 1 == result.stdout.str().count("outer: ")
@@ -115,7 +115,7 @@ def test_a_fixture_that_fails_shows_its_runs_too(run_tests):
 
 @pytest.mark.usefixtures("models")
 def test_the_pages_of_a_failure_are_kept(run_tests, kept, pytester):
-    """Named after the test; said where; none of those that passed."""
+    """Named after the test, with their paths; none of passed tests."""
     result = run_tests(ONE_FAILS, SERVED, KEPT)
 
     assert ["test_it.py-test_bad.1.html", "test_it.py-test_bad.2.html"] == kept()
@@ -163,7 +163,7 @@ def test_without_failures_nothing_is_kept(run_tests, pytester):
 
 
 @pytest.mark.usefixtures("models")
-def test_what_cannot_be_kept_does_not_end_the_session(run_tests, pytester):
+def test_a_page_that_cannot_be_written_does_not_end_the_session(run_tests, pytester):
     """The failure is reported, with the reason."""
     (pytester.path / "kept").write_text("a file")
     result = run_tests(ONE_FAILS, SERVED, KEPT)
@@ -174,7 +174,7 @@ def test_what_cannot_be_kept_does_not_end_the_session(run_tests, pytester):
 
 @pytest.mark.usefixtures("models")
 def test_a_run_that_cannot_be_shown_does_not_end_the_session(run_tests, monkeypatch):
-    """Whatever is wrong with it, the test's own failure is what is reported."""
+    """The failure of the test itself is reported."""
 
     def fail(runs):
         raise ZeroDivisionError("no tree")
@@ -203,7 +203,7 @@ def test_what_a_run_contains_cannot_write_to_the_terminal(run_tests, pytester):
     assert "\x1b[2J" not in result.stdout.str()
 
 
-def test_a_stream_that_goes_on_is_shown_as_far_as_it_got(run_tests, pytester):
+def test_a_running_stream_is_shown_as_far_as_it_got(run_tests, pytester):
     """The model is still at work when the test fails."""
     config = "model_transaction_policy { decoupled: true }"
     source = cell("""
@@ -235,8 +235,8 @@ def test_a_stream_that_goes_on_is_shown_as_far_as_it_got(run_tests, pytester):
     result.stdout.fnmatch_lines(["*blsnb runs*", "many: * 1 call, 1 model", "  many *"])
 
 
-def test_the_artefacts_of_no_run_are_none(tmp_path):
-    """Nor are those of a run without a call."""
+def test_a_test_without_a_run_has_no_artefacts(tmp_path):
+    """Nor has a run without a call."""
     with TestedServer() as server:
         parts_of(server).recorder.begin()
         assert [] == server.runs_of_test

@@ -25,7 +25,7 @@ def test_pytest_finds_the_plugin_by_itself():
     assert "blsnb.testing.plugin" == plugin.value
 
 
-def test_a_test_that_asks_for_no_server_imports_no_engine(tmp_path):
+def test_a_test_without_a_server_imports_no_engine(tmp_path):
     """The plugin is imported in every run of pytest on the machine."""
     (tmp_path / "test_it.py").write_text("def test_it(): pass\n")
     script = (
@@ -120,7 +120,7 @@ def test_an_ini_file_may_name_the_repositories(run_tests, pytester, models):
 
 
 def test_a_mark_wins_over_options_and_the_closest_mark_over_others(run_tests, pytester):
-    """What the closer one does not say holds as the farther one says it."""
+    """Settings that the closer one lacks come from the farther one."""
     for name in ("a", "b", "c"):
         write_repository(pytester.path / name, **{f"of_{name}": DOUBLE})
     body = """
@@ -193,7 +193,7 @@ def test_every_test_has_a_server_of_its_own(run_tests, pytester):
 @pytest.mark.parametrize(
     ("share", "count"), [("function", 6), ("class", 4), ("module", 2), ("session", 1)]
 )
-def test_a_server_is_shared_by_those_who_ask_for_it(share, count, run_tests, pytester):
+def test_a_server_is_shared_by_the_tests_of_a_scope(share, count, run_tests, pytester):
     """Loaded once for all tests of a class, a module or all, closed after the last."""
     life = cell("return [reply(x_of(request))]", methods=LIFE.format("shared"))
     write_repository(pytester.path / "models", shared=life)
@@ -218,7 +218,7 @@ def test_a_server_is_shared_by_those_who_ask_for_it(share, count, run_tests, pyt
 
 
 @pytest.mark.usefixtures("models")
-def test_tests_share_a_server_only_if_they_ask_for_the_same(run_tests):
+def test_tests_share_a_server_only_with_equal_settings(run_tests):
     """A mark with another setting brings another server."""
     body = """
     pytestmark = pytest.mark.triton(share="module")
@@ -240,8 +240,8 @@ def test_tests_share_a_server_only_if_they_ask_for_the_same(run_tests):
 
 
 @pytest.mark.usefixtures("models")
-def test_a_shared_server_that_a_test_closed_is_made_anew(run_tests):
-    """The tests after it do not suffer."""
+def test_a_shared_server_that_a_test_closed_is_replaced(run_tests):
+    """For the tests after it."""
     body = """
     @pytest.mark.parametrize("number", [1, 2])
     def test_it(number, triton_server):
@@ -252,7 +252,7 @@ def test_a_shared_server_that_a_test_closed_is_made_anew(run_tests):
 
 
 @pytest.mark.usefixtures("models")
-def test_what_stands_in_for_a_model_is_gone_after_the_test(run_tests):
+def test_a_stand_in_is_removed_after_the_test(run_tests):
     """Also where the server is shared, and where the test failed."""
     body = """
     pytestmark = pytest.mark.triton(share="module")
@@ -291,7 +291,7 @@ def test_an_interrupted_session_closes_its_servers(share, run_tests, pytester):
 
 
 def test_the_folder_of_the_tests_is_no_model(pytester, models):
-    """They may lie in the repository; a folder that looks like a model is one."""
+    """It may be in the repository, unless it looks like a model."""
     tests = models / "tests"
     tests.mkdir()
     (tests / "test_it.py").write_text(
@@ -327,8 +327,8 @@ def test_the_folder_of_the_tests_is_no_model(pytester, models):
         ("model_control_mode='some'", "model_control_mode='some' is not valid; *"),
     ],
 )
-def test_a_mark_that_means_nothing_is_told(mark, text, run_tests):
-    """As an error of the test's set-up, with what is known."""
+def test_an_invalid_mark_is_an_error_of_the_set_up(mark, text, run_tests):
+    """With the known settings or values."""
     body = f"""
     @pytest.mark.triton({mark})
     def test_it(triton_server):
@@ -342,7 +342,7 @@ def test_a_mark_that_means_nothing_is_told(mark, text, run_tests):
 
 @pytest.mark.usefixtures("models")
 def test_a_fixture_of_the_same_name_in_a_test_file_wins(run_tests):
-    """As always in pytest: the plugin takes no name from anybody."""
+    """As always in pytest."""
     body = """
     @pytest.fixture
     def triton_infer():
@@ -356,7 +356,7 @@ def test_a_fixture_of_the_same_name_in_a_test_file_wins(run_tests):
 
 @pytest.mark.usefixtures("models")
 def test_the_mark_is_a_known_one(run_tests):
-    """Strict markers are no trouble, and the help tells what there is."""
+    """With strict markers, and in the help."""
     body = "@pytest.mark.triton\ndef test_it(): pass"
     run_tests(body, "--strict-markers").assert_outcomes(passed=1)
 

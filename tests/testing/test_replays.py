@@ -28,7 +28,7 @@ raise ValueError("boom")
 
 @pytest.fixture
 def server():
-    """A server for tests, with a model that asks another one."""
+    """A server for tests, with a model that calls another one."""
     with TestedServer() as server:
         server.define("inner", DOUBLE, config=CONFIG)
         server.define("outer", calling("inner"), config=CONFIG)
@@ -56,8 +56,8 @@ def off_by(amount: float) -> str:
     """)
 
 
-def test_models_that_answer_as_they_did_pass(server, recorded):
-    """The comparison is returned, for who wants to see more."""
+def test_models_with_the_recorded_responses_pass(server, recorded):
+    """The comparison is returned."""
     comparison = server.assert_replays(recorded)
 
     assert [] == comparison.changes
@@ -65,7 +65,7 @@ def test_models_that_answer_as_they_did_pass(server, recorded):
 
 
 def test_the_message_names_call_output_and_largest_deviation(server, recorded):
-    """And the call in which it begins; what the caller passed on follows from it."""
+    """And the first call that differs, from which the others follow."""
     server.define("inner", off_by(0.5), config=CONFIG)
 
     assert (
@@ -77,8 +77,8 @@ def test_the_message_names_call_output_and_largest_deviation(server, recorded):
     ) == replayed(server, recorded)
 
 
-def test_what_is_within_the_tolerance_passes(server, recorded):
-    """Of the recorded value, or absolute; a failure says what the tolerance was."""
+def test_differences_within_the_tolerance_pass(server, recorded):
+    """Relative or absolute; a failure names the tolerance."""
     server.define("inner", off_by(0.5), config=CONFIG)
 
     server.assert_replays(recorded, atol=0.5)
@@ -86,8 +86,8 @@ def test_what_is_within_the_tolerance_passes(server, recorded):
     assert "(atol=0.4, rtol=0.01)" in replayed(server, recorded, atol=0.4, rtol=0.01)
 
 
-def test_a_run_that_failed_is_to_fail_alike(server, tmp_path):
-    """With the same text, wherever the repository and the line are."""
+def test_a_run_that_failed_has_to_fail_again(server, tmp_path):
+    """With the same text, except for folders and line numbers."""
     server.define("inner", cell('raise ValueError("boom")'), config=CONFIG)
     with pytest.raises(InferenceError) as caught:
         server.infer("outer", X)
@@ -107,8 +107,8 @@ def test_a_run_that_failed_is_to_fail_alike(server, tmp_path):
     assert "\n  no error\n    recorded: error INTERNAL: " in none
 
 
-def test_a_run_that_fails_now_is_told(server, recorded):
-    """Instead of what it answered."""
+def test_a_run_that_fails_now_is_reported(server, recorded):
+    """With the error in the place of its outputs."""
     server.define("inner", BOOM, config=CONFIG)
 
     said = replayed(server, recorded)
@@ -116,7 +116,7 @@ def test_a_run_that_fails_now_is_told(server, recorded):
     assert "\n    recorded: no error" in said
 
 
-def test_a_model_that_is_gone_is_told(server, recorded):
+def test_a_missing_model_is_reported(server, recorded):
     """The request is refused."""
     server.unload("outer")
 
@@ -146,7 +146,7 @@ def test_every_output_counts(server, tmp_path):
 
 
 def test_a_stream_is_compared_response_by_response(server, tmp_path):
-    """Each is named by its number; so is how many there were."""
+    """Each by its number; and their count."""
     server.define("many", STREAM, config=DECOUPLED)
     stream = server.stream("many", X)
     list(stream)
@@ -162,7 +162,7 @@ def test_a_stream_is_compared_response_by_response(server, tmp_path):
 
 
 def test_an_error_in_a_stream_is_compared(server, tmp_path):
-    """A response can have one, and the stream goes on."""
+    """A response can have one while the stream continues."""
     sent = "sender.send(reply(x_of(request) + k))"
     error = "sender.send(pb_utils.InferenceResponse(error=pb_utils.TritonError('no')))"
     server.define("many", STREAM.replace(sent, error), config=DECOUPLED)
@@ -178,7 +178,7 @@ def test_an_error_in_a_stream_is_compared(server, tmp_path):
 
 
 def test_a_call_within_the_run_can_be_made_again(server, recorded):
-    """By its row; what its caller does now does not matter."""
+    """By its id, independent of its caller."""
     server.define("outer", BOOM, config=CONFIG)
     server.assert_replays(recorded, call=1)
 
@@ -187,7 +187,7 @@ def test_a_call_within_the_run_can_be_made_again(server, recorded):
 
 
 def test_a_run_need_not_be_in_a_file(server):
-    """One that was made before an edit will do."""
+    """A run from before an edit is enough."""
     run = server.infer("outer", X)
     server.assert_replays(run)
     server.define("inner", TRIPLE, config=CONFIG)
@@ -206,7 +206,7 @@ def test_a_server_that_records_no_tensors_replays_nothing_with_success(recorded)
 
 
 def test_values_that_were_not_recorded_are_no_success(server, tmp_path):
-    """What cannot be compared does not pass; without inputs nothing can be asked."""
+    """Without values nothing is compared; without inputs nothing is executed."""
     server.define(
         "wide", cell("return [reply(np.zeros(64, np.float32))]"), config=CONFIG
     )
@@ -225,7 +225,7 @@ def test_values_that_were_not_recorded_are_no_success(server, tmp_path):
 def test_a_file_is_looked_for_beside_the_test_and_in_the_working_folder(
     server, recorded, tmp_path, monkeypatch
 ):
-    """Both are told where there is none."""
+    """The error names both."""
     beside = tmp_path / "tests"
     beside.mkdir()
     server.begin_test(beside)
@@ -242,7 +242,7 @@ def test_a_file_is_looked_for_beside_the_test_and_in_the_working_folder(
 
 
 def test_a_recorded_run_of_any_server_is_a_test(tmp_path):
-    """It was made in a notebook, say, and the models are now in a repository."""
+    """Such as one of a notebook whose models are now in a repository."""
     with Server() as server:
         server.define("inner", DOUBLE, config=CONFIG)
         path = server.infer("inner", X).save(tmp_path / "run.blsrun")

@@ -111,16 +111,7 @@ class Ensembles:
     def load_models(
         self, config: ModelConfig, root: RootRequest | None
     ) -> dict[str, Composing]:
-        """Load the models of an ensemble that are new, and return the result of each.
-
-        Raises
-        ------
-        ModelConfigError
-            At stage ``dependency``: a model does not exist, or the ensembles form a
-            circle.
-        ModelLoadError
-            At stage ``poll``: the folder of a model that serves is invalid or gone.
-        """
+        """Load the models of an ensemble that are new; return the result of each."""
         self._check_circles(config)
         return {
             name: self._load_model(config.name, name, root)
@@ -128,13 +119,7 @@ class Ensembles:
         }
 
     def refresh_models(self, ensemble: str, root: RootRequest | None) -> None:
-        """Load the models of an unchanged ensemble that are new.
-
-        Raises
-        ------
-        ModelLoadError
-            The folder of a model is invalid or gone.
-        """
+        """Load the models of an unchanged ensemble that are new."""
         for name in self.models_of(ensemble):
             self._load_model(ensemble, name, root)
 
@@ -240,13 +225,7 @@ class EnsembleMaker:
         self._waits_with_errors = has("ensemble_waits_with_errors", engine.release)
 
     def complete(self, config: ModelConfig, root: RootRequest) -> ModelConfig:
-        """Load the models of an ensemble and complete its configuration from theirs.
-
-        Raises
-        ------
-        ModelLoadError
-            At stage ``dependency``: a model is missing or does not fit.
-        """
+        """Load the models of an ensemble and complete its configuration from theirs."""
         try:
             return validate_ensemble(config, self._ensembles.load_models(config, root))
         except ModelConfigError as error:
@@ -255,13 +234,7 @@ class EnsembleMaker:
     def make(
         self, directory: ModelDirectory, config: ModelConfig, number: int
     ) -> ServedEnsemble:
-        """Make a version of an ensemble.
-
-        Raises
-        ------
-        ModelConfigError
-            At stage ``create``.
-        """
+        """Make a version of an ensemble."""
         validate_create(config, model_dir=directory.path)
         engine = self._engine
         return ServedEnsemble(

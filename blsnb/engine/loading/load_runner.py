@@ -55,13 +55,6 @@ class LoadRunner:
             Versions whose files are unchanged; they are kept if possible.
         note
             Notes that the new versions serve, before an interrupt can be raised.
-
-        Raises
-        ------
-        ModelLoadError
-            The model does not load; its former versions still serve.
-        Unwind
-            The request or load of which this load is part has ended.
         """
         name = directory.name
         with self.lock.hold(name):
@@ -114,13 +107,6 @@ def load_interruptibly(
         Versions that serve now, and still if the load ends early.
     serve
         Receives the loaded versions.
-
-    Raises
-    ------
-    ModelLoadError
-        The model does not load.
-    KeyboardInterrupt, WouldHang
-        The load was ended.
     """
     root = open_requests.open_load()
     try:
@@ -141,15 +127,7 @@ def load_interruptibly(
 
 
 def load_within(root: RootRequest, load: Load, serving: Versions) -> Versions:
-    """Load as part of another request or load, whose end ends this load, too.
-
-    Raises
-    ------
-    ModelLoadError
-        The model does not load.
-    Unwind
-        The request or load has ended.
-    """
+    """Load as part of another request or load, whose end ends this load, too."""
     versions: Versions = {}
     try:
         versions = load(root)

@@ -33,13 +33,6 @@ class OverrideFolders:
         ----------
         files
             Contents by ``file:`` and a path within the folder.
-
-        Raises
-        ------
-        ValueError
-            A key is invalid; the text is Triton's.
-        OSError
-            A file cannot be written.
         """
         owned = OwnedFolder(_place(), _FOLDER)
         folder = owned.create()

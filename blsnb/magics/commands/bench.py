@@ -64,15 +64,7 @@ def bench_flags() -> Flags:
 
 
 def bench(line: Line) -> Bench:
-    """Measure the model that a line names.
-
-    Raises
-    ------
-    UsageError
-        The text is wrong.
-    InferenceError
-        The model does not serve.
-    """
+    """Measure the model that a line names."""
     request = request_line(line, bench_flags(), "%triton bench", USAGE)
     given = request.options
     bar = ProgressBar(request.name) if line.live else None

@@ -110,13 +110,7 @@ def print_log(line: Line) -> None:
 
 
 def run_of(word: str, namespace: Mapping[str, Any]) -> Run:
-    """Return the run that a variable holds.
-
-    Raises
-    ------
-    UsageError
-        There is no such variable, or it holds something else.
-    """
+    """Return the run that a variable holds."""
     from blsnb.run import Run
 
     run = namespace.get(word)

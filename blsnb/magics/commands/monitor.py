@@ -27,13 +27,7 @@ class Monitors:
         self._shown: weakref.WeakSet[Monitor] = weakref.WeakSet()
 
     def show(self, line: Line) -> None:
-        """Show the server in the running cell: live if there is a page, else as text.
-
-        Raises
-        ------
-        UsageError
-            The line has words.
-        """
+        """Show the server in the running cell: live in a page, else as text."""
         if line.text:
             raise UsageError("usage: %triton monitor")
         monitor = default.server().monitor()

@@ -20,13 +20,7 @@ SUMMARY = "show the runtime of tensors; with a name, reload all models on that r
 
 
 def runtime(line: Line) -> None:
-    """Print the default server's runtime, after changing it if one is named.
-
-    Raises
-    ------
-    UsageError
-        The runtime is unknown, or has no device; nothing has changed.
-    """
+    """Print the default server's runtime, after changing it if one is named."""
     words = line.words
     if len(words) > 1:
         raise UsageError(f"usage: %triton runtime {USAGE}")

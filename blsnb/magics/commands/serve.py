@@ -53,13 +53,7 @@ class Serving:
         self._endpoints: Endpoints | None = None
 
     def run(self, line: Line) -> None:
-        """Start or stop serving; print the addresses.
-
-        Raises
-        ------
-        UsageError
-            The words are wrong, a port is taken, or the models are served already.
-        """
+        """Start or stop serving; print the addresses."""
         words = line.words
         given = serve_flags().parse(words)
         if given.stop:

@@ -51,13 +51,7 @@ def standin_flags() -> Flags:
 
 
 def standin(line: Line) -> ModelStatus:
-    """Put a stand-in in the place of a model and return its status.
-
-    Raises
-    ------
-    UsageError
-        The words are wrong, or name something that does not exist.
-    """
+    """Put a stand-in in the place of a model and return its status."""
     given = standin_flags().parse(line.words)
     runs = given.replay and [run_of(word, line.namespace) for word in given.replay]
     try:

@@ -29,15 +29,7 @@ _NO_BATCHER = "no batcher: each request is executed alone"
 
 
 def stats(line: Line) -> None:
-    """Print or show statistics.
-
-    Raises
-    ------
-    UsageError
-        The words are wrong.
-    InferenceError
-        The model does not serve.
-    """
+    """Print or show statistics."""
     words = line.words
     forms = [word for word in words if word in FORMS]
     names = [word for word in words if word not in forms]

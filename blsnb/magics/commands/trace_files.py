@@ -51,28 +51,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read(path: str) -> list[Run]:
-    """Return the runs of a ``.blsrun`` file or of a Triton server's trace file.
-
-    Raises
-    ------
-    OSError
-        The file cannot be read.
-    TraceFileError
-        The file has neither format.
-    """
+    """Return the runs of a ``.blsrun`` file or of a Triton server's trace file."""
     from blsnb.loaded_run import load_run, load_trace
 
     return [load_run(path)] if path.lower().endswith(".blsrun") else load_trace(path)
 
 
 def chosen(found: Sequence[Each], number: int | None) -> list[Each]:
-    """Return the run that ``--run`` selects; all runs without it.
-
-    Raises
-    ------
-    TraceFilesError
-        There is no such run.
-    """
+    """Return the run that ``--run`` selects; all runs without it."""
     if number is None:
         return list(found)
     if not 1 <= number <= len(found):
@@ -81,13 +67,7 @@ def chosen(found: Sequence[Each], number: int | None) -> list[Each]:
 
 
 def write(traces: Sequence[Trace], given: argparse.Namespace) -> list[str]:
-    """Write the requested files and return a line about each.
-
-    Raises
-    ------
-    TraceFilesError
-        A page or a picture is requested of several runs, or a file cannot be written.
-    """
+    """Write the requested files and return a line about each."""
     wanted = [
         (given.output, given.format),
         (given.perfetto, "perfetto"),

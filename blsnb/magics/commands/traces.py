@@ -44,13 +44,7 @@ def trace_flags() -> Flags:
 
 
 def trace(line: Line) -> Run | None:
-    """List, show or write runs; return the run if a single one is to be shown.
-
-    Raises
-    ------
-    UsageError
-        The words are wrong, or name no run.
-    """
+    """List, show or write runs; return the run if a single one is to be shown."""
     given = trace_flags().parse(line.words)
     if given.what is None:
         _list(given)

@@ -41,13 +41,7 @@ def tutorial_flags() -> Flags:
 
 
 def tutorial(line: Line) -> None:
-    """Copy the notebooks and print what was written.
-
-    Raises
-    ------
-    UsageError
-        The words are wrong, or the notebooks cannot be written.
-    """
+    """Copy the notebooks and print what was written."""
     given = tutorial_flags().parse(line.words)
     try:
         copied = copy_notebooks(Path(given.folder).expanduser(), force=given.force)
@@ -86,13 +80,7 @@ class Copied(NamedTuple):
 
 
 def notebooks() -> list[Path]:
-    """Return the notebooks that blsnb contains, in reading order.
-
-    Raises
-    ------
-    NotebookError
-        blsnb was installed without them.
-    """
+    """Return the notebooks that blsnb contains, in reading order."""
     for folder in _SOURCES:
         found = sorted(folder.glob("[0-9]*.ipynb"))
         if found:
@@ -107,11 +95,6 @@ def copy_notebooks(folder: Path, *, force: bool = False) -> Copied:
     ----------
     force
         Whether to replace a notebook that has another text.
-
-    Raises
-    ------
-    NotebookError
-        There are no notebooks, or they cannot be written.
     """
     copied = Copied(folder, [], [])
     try:

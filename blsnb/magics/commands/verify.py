@@ -10,9 +10,11 @@ from IPython.core.error import UsageError
 from blsnb.magics import default_server as default
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import ProgressBar
-from blsnb.magics.line import Line, request_line
+from blsnb.magics.line import Line, RequestLine, request_line
 
 if TYPE_CHECKING:
+    from blsnb.benchmark.measure import Progress
+    from blsnb.inference_server import Server
     from blsnb.parity.parity import Parity
 
 USAGE = (
@@ -71,19 +73,23 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def verify(line: Line) -> Parity:
-    """Compare the model that a line names with a real server.
-
-    Raises
-    ------
-    UsageError
-        The text is wrong.
-    BlsnbError
-        There is no real server, or no request to compare.
-    """
-    name, inputs, given = request_line(line, verify_flags(), "%triton verify", USAGE)
-    bar = ProgressBar(name) if line.live else None
+    """Compare the model that a line names with a real server."""
+    request = request_line(line, verify_flags(), "%triton verify", USAGE)
+    bar = ProgressBar(request.name) if line.live else None
     try:
-        return default.server().compare(
+        return compare(default.server(), request, bar or print_progress)
+    except ValueError as error:
+        raise UsageError(f"%triton verify: {error}") from error
+    finally:
+        if bar is not None:
+            bar.end()
+
+
+def compare(server: Server, request: RequestLine, progress: Progress) -> Parity:
+    """Compare a request, and the requests of ``--cases``, with a real server."""
+    name, inputs, given = request
+    try:
+        return server.compare(
             name,
             # A model without inputs can be compared, too, unless cases are given.
             None if given.cases and not inputs else inputs,
@@ -93,18 +99,14 @@ def verify(line: Line) -> Parity:
             rtol=given.rtol,
             timeout_s=given.timeout,
             install=given.install,
-            progress=bar or _print,
+            progress=progress,
         )
-    except ValueError as error:
-        raise UsageError(f"%triton verify: {error}") from error
     except OSError as error:
-        raise UsageError(f"%triton verify: {given.cases}: {error.strerror}") from error
-    finally:
-        if bar is not None:
-            bar.end()
+        raise ValueError(f"{given.cases}: {error.strerror}") from error
 
 
-def _print(share: float, words: str) -> None:
+def print_progress(share: float, words: str) -> None:
+    """Print a share between 0 and 1, and what is done."""
     print(f"{share:4.0%} {words}")
 
 

@@ -1,4 +1,4 @@
-"""Files change, and models are loaded anew: watched, polled, before each cell."""
+"""Changed files reload models: watched, polled, before each cell."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class TestWatch(Quiet):
         assert ["INFO m was reloaded"] == logged(watching)
 
     def test_an_unchanged_model_is_left_alone(self, watching):
-        """Its state goes on."""
+        """Its state is kept."""
         self.look(watching, 4)
         assert [] == logged(watching)
 
@@ -239,7 +239,7 @@ class TestPoll(Quiet):
         assert [3, 6] == answer(polling)
 
     def test_a_rival_is_left_out(self, polling, tmp_path):
-        """What serves goes on."""
+        """The former version still serves."""
         put(tmp_path / "more", "m", TRIPLE)
         put(tmp_path / "more", "n", TRIPLE)
         parts_of(polling).repository.add(tmp_path / "more")
@@ -328,7 +328,7 @@ class TestBeforeEachCell:
         assert {} == parts_of(defined).folders.load_changed()
 
     def test_one_that_does_not_load_is_told_once(self, defined):
-        """What serves goes on, and the next change is tried."""
+        """The former version still serves, and the next change is tried."""
         put(self.place(defined), "m", "1 / 0")
 
         assert "ZeroDivisionError" in str(parts_of(defined).folders.load_changed()["m"])

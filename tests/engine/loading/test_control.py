@@ -121,7 +121,7 @@ def test_an_override_lasts(double):
 
 @pytest.mark.parametrize("end", ["unload", "define"])
 def test_an_override_ends(double, end):
-    """With the model, or when it is defined anew."""
+    """With the model, or when it is redefined."""
     double.load("double", config=JSON)
     if end == "unload":
         double.unload("double")
@@ -311,7 +311,7 @@ def test_a_model_unloads_itself(server):
 
 @pytest.mark.parametrize("config", [CONFIG, OWN_THREAD], ids=["inline", "own thread"])
 def test_a_model_loads_another_in_initialize(double, config):
-    """Its own load goes on afterwards, on whatever thread the hook runs."""
+    """Its own load continues, on whatever thread the hook runs."""
     methods = """
     def initialize(self, args):
         pb_utils.unload_model("double")

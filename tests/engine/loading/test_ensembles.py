@@ -94,7 +94,7 @@ def test_steps_that_need_nothing_of_each_other_run_side_by_side(server):
 
 
 def test_steps_that_no_wanted_output_needs_are_skipped(models):
-    """Only what was asked for is made."""
+    """Only the requested models are loaded."""
     both = ensemble(step("double", "EX", "L"), step("triple", "EX", "R"), outputs="L R")
     define(models, "both", both)
     run = models.infer("both", X, outputs=["R"])
@@ -210,7 +210,7 @@ def test_a_circle_through_an_ensemble_is_found(models):
 
 
 def test_a_load_brings_the_models_that_are_missing(tmp_path):
-    """And an unload with dependents takes those that nobody asked for."""
+    """And an unload with dependents unloads those not loaded by name."""
     write(tmp_path)
     with Server(model_repository=tmp_path) as server:
         server.load("triple")
@@ -279,7 +279,7 @@ def test_what_is_wrong_below_is_told_above(models):
 
 
 def test_ensembles_answer_from_the_cache():
-    """No step is asked again."""
+    """No step is executed again."""
     with Server(cache_bytes=1 << 20) as server:
         server.define("double", DOUBLE, config=CHILD)
         define(

@@ -138,7 +138,7 @@ def test_some_models_are_loaded_anew(settings, more):
 
 
 def test_the_configuration_tells_of_the_instances(server):
-    """What serves is asked for, what initialize() was given is not."""
+    """The served configuration has them, the one of initialize() has not."""
     server.define("model", DOUBLE, config=CONFIG)
     change(server, instances(2))
 

@@ -1,4 +1,4 @@
-"""Which models serve when a server is there."""
+"""The models that a server loads at startup."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_failure_has_tritons_text(models):
     ],
 )
 def test_a_failure_of_many_has_tritons_text_and_every_reason(models, settings, names):
-    """Triton tells them in its log."""
+    """Triton writes them to its log."""
     error = failure(models, **settings)
 
     assert ("failed to load all models", "INTERNAL") == (error.message, error.code)

@@ -122,7 +122,7 @@ def test_an_answer_may_come_later(server):
 def test_a_decoupled_model_is_warmed_up_when_its_last_flag_is_sent(
     server, asynchronous
 ):
-    """Whatever it sends before is nobody's, unless it is an error."""
+    """Its responses are dropped, unless one is an error."""
     execute = f"""
         sender = request.get_response_sender()
         sender.send(reply(x_of(request)))

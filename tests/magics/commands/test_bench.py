@@ -107,7 +107,7 @@ def test_the_same_without_a_magic(double):
     ],
 )
 def test_what_is_wrong_is_named(double, line, text):
-    """And nothing is asked."""
+    """And no request is made."""
     ran = double.run(f"%triton bench {line}")
 
     assert isinstance(ran.error, UsageError)

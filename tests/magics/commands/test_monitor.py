@@ -30,7 +30,7 @@ def looking():
 
 
 def test_without_a_page_it_is_a_table_once(double):
-    """And nobody looks afterwards."""
+    """And its thread ends."""
     double.run("%triton monitor")
     double.run(infer("double"))
     ran = double.run("%triton monitor")
@@ -65,7 +65,7 @@ def test_where_a_page_knows_only_what_is_displayed_it_is_the_widget(page, monkey
 
 
 def test_unloading_the_extension_ends_it(page):
-    """The server goes on."""
+    """The server stays open."""
     page.run("%triton monitor")
     extension.unload_ipython_extension(page.shell)
 

@@ -116,7 +116,7 @@ def test_what_is_no_port_is_refused(double, port):
 
 
 def test_unloading_the_extension_ends_it(double):
-    """The server goes on."""
+    """The server stays open."""
     address = address_in(double.run(f"%triton serve {FREE}").stdout)
 
     extension.unload_ipython_extension(double.shell)

@@ -18,7 +18,7 @@ def leaf(notebook):
 
 
 def test_the_card_marks_it(leaf):
-    """The value is how the model stands."""
+    """The value is the model's status."""
     ran = leaf.run("%triton standin leaf --zeros")
 
     assert "zeros" == ran.value.standin

@@ -40,7 +40,7 @@ def test_without_a_folder_one_is_made_in_the_working_folder(
 
 
 def test_what_the_user_changed_stays(notebook, tmp_path, names):
-    """Unless it is forced; what was removed comes back, other files are not touched."""
+    """Unless forced; removed notebooks are copied again, other files stay."""
     first, second, *_ = names
     copy_notebooks(tmp_path)
     (tmp_path / first).write_text("mine")

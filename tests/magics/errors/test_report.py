@@ -21,7 +21,7 @@ OURS = "/blsnb/engine/"
 
 @pytest.fixture
 def debugging(notebook, monkeypatch):
-    """A notebook whose debugger is told what to do."""
+    """A notebook whose debugger receives commands."""
 
     def debug(commands):
         monkeypatch.setattr(sys, "stdin", io.StringIO(commands))
@@ -134,7 +134,7 @@ def test_minimal_mode_shows_the_text_only(verbose):
 
 
 def test_the_chain_of_models_is_shown(notebook):
-    """From the model that was asked to the one where it began, with their lines."""
+    """From the requested model to the failing one, with their lines."""
     notebook.run(FAILING)
     notebook.run(OUTER)
     ran = notebook.run(infer("outer"))
@@ -266,7 +266,7 @@ def test_a_cell_without_the_class_says_its_name(notebook):
 
 
 def test_a_class_without_execute_says_its_name(notebook):
-    """It loads, as on Triton; the first request is told, in the run's notes as well."""
+    """It loads, as on Triton; the first request reports it, also in the run's notes."""
     notebook.run(DOUBLE.replace("def execute", "def excute"))
     ran = notebook.run(infer("double"))
 

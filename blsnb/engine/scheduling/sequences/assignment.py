@@ -101,7 +101,7 @@ class SlotAssignment(Generic[T]):
         self._cancel(slot, queue.requests)
         queue.clear()
         while (waiting := self.backlog.pop()) is not None:
-            requests = waiting.requests.requests
+            requests = waiting.queue.requests
             if waiting.cancelled:
                 self._cancel(slot, requests)
                 continue

@@ -17,12 +17,12 @@ class WaitingSequence(Generic[T]):
 
     def __init__(self, sequence: SequenceId) -> None:
         self.sequence = sequence
-        self.requests: SlotQueue[T] = SlotQueue()
+        self.queue: SlotQueue[T] = SlotQueue()
         self.expires_ns: int | None = None
 
     def add(self, request: SequenceRequest[T], now_ns: int) -> None:
         """Append a request; the shortest timeout applies to the sequence."""
-        self.requests.append(request)
+        self.queue.append(request)
         if request.queued.timeout_us:
             expires_ns = now_ns + request.queued.timeout_us * US
             self.expires_ns = min(self.expires_ns or expires_ns, expires_ns)
@@ -34,7 +34,7 @@ class WaitingSequence(Generic[T]):
     @property
     def cancelled(self) -> bool:
         """Whether any request was cancelled, which cancels all of them."""
-        return any(request.cancelled for request in self.requests.requests)
+        return any(request.cancelled for request in self.queue.requests)
 
 
 class Backlog(Generic[T]):
@@ -60,7 +60,7 @@ class Backlog(Generic[T]):
         return sequence in self._open
 
     def __iter__(self) -> Iterator[SequenceRequest[T]]:
-        return (r for waiting in self._waiting for r in waiting.requests.requests)
+        return (each for waiting in self._waiting for each in waiting.queue.requests)
 
     def add(self, request: SequenceRequest[T], now_ns: int) -> None:
         """Append a request to its sequence, or start a new sequence."""
@@ -91,14 +91,14 @@ class Backlog(Generic[T]):
         over = [waiting for waiting in self._waiting if waiting.expired(now_ns)]
         for waiting in over:
             self._drop(waiting)
-        return [request for waiting in over for request in waiting.requests.requests]
+        return [request for waiting in over for request in waiting.queue.requests]
 
     def remove(self, queued: Queued[T]) -> bool:
         """Remove a request; return False if it does not wait here."""
         for waiting in self._waiting:
-            if waiting.requests.discard(queued):
+            if waiting.queue.discard(queued):
                 self._count -= 1
-                if not waiting.requests:
+                if not waiting.queue:
                     self._drop(waiting)
                 return True
         return False
@@ -115,7 +115,7 @@ class Backlog(Generic[T]):
 
     def _close(self, waiting: WaitingSequence[T]) -> None:
         self._timed.discard(waiting)
-        self._count -= len(waiting.requests)
+        self._count -= len(waiting.queue)
         # Another sequence of the same id may wait behind one that ended.
         if self._open.get(waiting.sequence) is waiting:
             del self._open[waiting.sequence]
