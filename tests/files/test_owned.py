@@ -100,6 +100,17 @@ def test_a_folder_is_removed_with_its_owner(tmp_path):
     assert [] == list(tmp_path.iterdir())
 
 
+def test_a_closed_folder_is_not_removed_again(tmp_path):
+    """Its path may have another owner by then."""
+    folder = OwnedFolder(tmp_path, PREFIX)
+    path = folder.create()
+    folder.close()
+    path.mkdir()
+    del folder
+
+    assert path.is_dir()
+
+
 def test_a_folder_that_is_swept_during_creation_is_created_again(tmp_path, monkeypatch):
     """Before it is locked it looks like one of a killed process."""
     opened = owned._opened
