@@ -159,7 +159,7 @@ class Catalog:
         return RequestError(f"{known} has no available versions", "NOT_FOUND", advice)
 
     def advice_on_names(self) -> str:
-        """Return which models there are, for who asked for another one."""
+        """Return advice for an unknown name: the names of the loaded models."""
         return f"Models that are loaded: {', '.join(self.names()) or 'none'}."
 
     def _serving(self, name: str) -> str:

@@ -50,7 +50,7 @@ class Reading(NamedTuple):
     Parameters
     ----------
     in_flight
-        Requests from outside that are on their way.
+        Number of client requests in flight.
     """
 
     at_ns: int

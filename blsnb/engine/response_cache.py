@@ -1,4 +1,4 @@
-"""ResponseCache: answers of models, by what they were asked."""
+"""ResponseCache: outputs of models by the bytes of their inputs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Outputs = tuple[TensorRef, ...]
 
 
 class Kept(NamedTuple):
-    """An answer, and the load of the model that gave it."""
+    """Cached outputs, and the load of the model that computed them."""
 
     outputs: Outputs
     load: object
 
     @property
     def byte_size(self) -> int:
-        """How much of the cache it fills."""
+        """Bytes in the cache."""
         return sum(ref.byte_size for ref in self.outputs)
 
     @property
@@ -34,13 +34,13 @@ class ResponseCache:
     """Keeps the outputs of models whose configuration enables ``response_cache``.
 
     As on Triton, the shapes and data types of the inputs are no part of the key,
-    nor are the request's parameters and the outputs it asked for; and what a model
-    answered before it was loaded anew is still its answer.
+    nor are the request's parameters and requested outputs; and a response from before
+    a reload of the model is still returned.
 
     Parameters
     ----------
     most_bytes
-        So much is kept; what was not asked for longest goes first.
+        Maximum size; the least recently used outputs are dropped first.
 
     References
     ----------
@@ -54,7 +54,7 @@ class ResponseCache:
         self._lock = threading.Lock()
 
     def find(self, key: bytes) -> Kept | None:
-        """Return what was answered to the same question, if it is kept."""
+        """Return the outputs for a key; None if they are not cached."""
         with self._lock:
             kept = self._kept.get(key)
             if kept is not None:
@@ -85,7 +85,7 @@ class ResponseCache:
 
 
 def cache_key(model: str, version: int, inputs: Iterable[TensorRef]) -> bytes:
-    """Return the key of a question: the model and the bytes of its inputs."""
+    """Return the key of a request: the model and the bytes of its inputs."""
     digest = hashlib.blake2b(f"{model}\0{version}\0".encode(), digest_size=16)
     for ref in sorted(inputs, key=lambda each: each.name):
         digest.update(f"{ref.name}\0{ref.byte_size}\0".encode())

@@ -1,4 +1,4 @@
-"""Router: the way of every request to the model that it names, and back."""
+"""Router: runs every request on the model that it names, and records it."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ _now = time.monotonic_ns
 
 
 class Router:
-    """Looks models up, lets them run requests, and records it.
+    """Looks up models, runs requests on them, and records the calls.
 
     Parameters
     ----------
     catalog
-        Which models serve.
+        The models that serve.
     recorder
-        Where everything that happens is recorded.
+        Records the calls.
     workers
-        Run decoupled requests, whose callers read while they go on.
+        Threads for decoupled and deferred requests.
     keeps_codes
         Whether a failed BLS call keeps the code of its target (25.04 and later).
     root_ended
-        Is told when the stream of a request from outside has ended.
+        Called when a client request on a worker thread has ended.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class Router:
         self._recorder.log_responses(caller.root.record, call)
         inflight = StreamInflight(message, caller.root, call)
         if caller.execution is not None:
-            # Until its first response the caller's thread waits.
+            # The caller's thread waits for the first response.
             caller.execution.blocked_on = inflight
         if caller.steps is not None:
             caller.steps.begin(inflight)
@@ -223,7 +223,7 @@ class Router:
         except RequestError as error:
             inflight.abandon(self._refusal(message, caller, error))
         except Exception as error:
-            # Its reader would wait for ever for what no thread will send.
+            # No thread will send anything: the reader would wait forever.
             inflight.abandon(ResponseMessage(error=repr(error), cause=error))
             raise
         if inflight.lost:
@@ -234,7 +234,7 @@ class Router:
     def _refusal(
         self, message: RequestMessage, caller: Caller, error: RequestError
     ) -> ResponseMessage:
-        """Return a late refusal, worded for who asked: a client or a model."""
+        """Return a late refusal in the words for a client or a model."""
         if caller.is_client:
             return ResponseMessage(error=error.message, code=error.code)
         return not_submitted(message.model_name, error.message, self.keeps_codes)

@@ -1,4 +1,4 @@
-"""Served: one version of a model or of an ensemble, which answers requests."""
+"""Served: one version of a model or an ensemble in service."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STALE = (
 
 
 class Served(abc.ABC):
-    """What runs requests, whatever is behind it.
+    """One version of a model or an ensemble, which runs requests.
 
     Parameters
     ----------
@@ -39,11 +39,11 @@ class Served(abc.ABC):
     """
 
     says_ready = False
-    """Whether the model has a word on its readiness."""
+    """Whether the model defines ``is_ready``."""
     placement: Placement | None = None
     """Moves inputs and outputs; None where there is no device."""
     trouble = ""
-    """Why it does not have the instances that were asked for last."""
+    """Why the latest change of its instances failed; empty if it did not."""
 
     def __init__(
         self, config: ModelConfig, info: ModelInfo, cache: ResponseCache | None
@@ -54,29 +54,29 @@ class Served(abc.ABC):
         self.validator = RequestValidator(config)
         self.statistics = ModelStatistics(info.name, info.version)
         self.is_cached: bool = config.message.response_cache.enable
-        """Whether it asks for a response cache; the server may have none."""
+        """Whether it enables the response cache, which the server may lack."""
         self.cache = cache if self.is_cached else None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.info.name} {self.info.version}>"
 
     def unready(self) -> str:
-        """Return why the model says that it cannot serve; nothing if it can."""
+        """Return why the model is not ready; empty if it is."""
         return ""
 
     @property
     def waiting_count(self) -> int:
-        """Number of requests that wait to be executed."""
+        """Number of requests that wait for execution."""
         return 0
 
     @property
     def instance_counts(self) -> tuple[int, int]:
-        """Number of instances that are busy, and of all; an ensemble has none."""
+        """Numbers of busy instances and of all; an ensemble has none."""
         return 0, 0
 
     @property
     def is_running(self) -> bool:
-        """Whether something of it is still there after it was retired."""
+        """Whether an instance is not finalized yet."""
         return False
 
     @abc.abstractmethod
@@ -86,14 +86,14 @@ class Served(abc.ABC):
         Parameters
         ----------
         certain
-            Whether this blocks the thread of an ``execute``.
+            Whether the caller blocks the thread of an ``execute``.
 
         Raises
         ------
         RequestError
-            It is refused before it is executed.
+            The request is refused before its execution.
         Retired
-            Another version serves now, or none.
+            The model was unloaded or reloaded.
         Unwind
             The whole request has ended.
         """
@@ -128,12 +128,12 @@ class Served(abc.ABC):
         return response
 
     def was_rejected(self, inflight: Inflight) -> bool:
-        """Whether an answer is no answer of the model, and is not kept."""
+        """Whether the response is not the model's, and is not cached."""
         return False
 
     @abc.abstractmethod
     def stream(self, inflight: StreamInflight, certain: bool) -> None:
-        """Run a decoupled request; its responses come when they come.
+        """Run a decoupled request, which sends its responses itself.
 
         Parameters
         ----------
@@ -143,14 +143,14 @@ class Served(abc.ABC):
 
     @abc.abstractmethod
     def ended(self, inflight: Inflight) -> None:
-        """Count a request whose final response was sent."""
+        """Count a completed request."""
 
     def leave_behind(self, root: RootRequest) -> None:  # noqa: B027 - not for all
-        """Let others take over from what still runs for a request that has ended."""
+        """Replace the instances that are busy with an ended request."""
 
     @abc.abstractmethod
     def retire(self) -> None:
-        """End it when the requests that are on their way are done."""
+        """End it after the requests in flight."""
 
 
 def _is_cacheable(refs: tuple[TensorRef, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Settings: what a server was told when it was made, as far as its engine must know."""
+"""Settings: those of a server that its engine uses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Settings(NamedTuple):
     rate_limits
         What executions wait for besides an instance; None if for nothing.
     placements
-        Where tensors are, and who moves them; None for the host.
+        Moves tensors between the host and devices; None for the host only.
     metrics
         Which latencies the metrics page tells.
     """

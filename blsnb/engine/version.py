@@ -1,4 +1,4 @@
-"""ModelVersion in service: its instances, and the way of a request through one."""
+"""ServedVersion: one version of a model with instances."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ class ServedVersion(Served):
     config
         Normalised and completed.
     info
-        How the trace names it.
+        Its description in the trace.
     pool
         Its instances.
     schedulers
-        Make the one that the configuration asks for.
+        Create the scheduler that the configuration needs.
     cache
         The server's response cache; None if it has none.
     placement
-        Moves inputs and outputs; None where there is no device.
+        Moves inputs and outputs; None without a device.
     """
 
     def __init__(
@@ -72,16 +72,16 @@ class ServedVersion(Served):
     def change_instances(
         self, config: ModelConfig, kept: Sequence[int], added: Sequence[ModelInstance]
     ) -> None:
-        """Let instances go and others serve; all else goes on as it was.
+        """Remove instances and add others; all else stays as it is.
 
         Parameters
         ----------
         config
-            Whose instance groups it has from now on.
+            Has the new instance groups.
         kept
-            The numbers of those that stay, in their new order.
+            Numbers of the instances that stay, in their new order.
         added
-            Those that come behind them.
+            New instances, which follow them.
         """
         self.config = with_instances_of(self.config, config)
         self.pool.change(kept, added)
@@ -89,18 +89,18 @@ class ServedVersion(Served):
         self._look_at_instances()
 
     def unready(self) -> str:
-        """Return why an instance says that it cannot serve; nothing if all can."""
+        """Return why an instance is not ready; empty if all are."""
         reasons = (instance.unready() for instance in self.pool.instances)
         return next((reason for reason in reasons if reason), "")
 
     @property
     def waiting_count(self) -> int:
-        """Number of requests that wait to be executed."""
+        """Number of requests that wait for execution."""
         return self._scheduler.waiting_count
 
     @property
     def instance_counts(self) -> tuple[int, int]:
-        """Number of instances that are busy, and of all."""
+        """Numbers of busy instances and of all."""
         count = len(self.pool.instances)
         return max(0, count - self.pool.idle_count), count
 
@@ -118,14 +118,14 @@ class ServedVersion(Served):
         except Rejected as rejected:
             return self._reject(inflight, rejected.response)
         except HookFailed as failure:
-            # A fresh instance should have taken over from one left behind.
+            # A new instance should have replaced an abandoned one.
             return self._refuse(inflight, failure)
         finally:
             if inflight.turn is not None:
                 inflight.turn.end()
 
     def _answered(self, inflight: Inflight) -> ResponseMessage:
-        """Return the response of a request, and count it."""
+        """Return the response of a completed request, and count it."""
         response = inflight.response
         assert response is not None
         if self.placement is not None:
@@ -145,7 +145,7 @@ class ServedVersion(Served):
         Parameters
         ----------
         certain
-            Whether the thread of another ``execute`` waits for the first response.
+            Whether the thread of an ``execute`` waits for the first response.
         """
         inflight.call.queue_start_ns = _now()
         inflight.placement = self.placement
@@ -161,12 +161,12 @@ class ServedVersion(Served):
             inflight.executed(instance.execute_place)
 
     def execute_on(self, instance: ModelInstance, inflights: list[Inflight]) -> None:
-        """Let a free instance execute requests that pass no scheduler.
+        """Execute requests on a free instance, without the scheduler.
 
         Raises
         ------
         Unwind
-            The request that they are part of has ended.
+            The client request has ended.
         """
         __tracebackhide__ = True
         self.pool.claim(self.pool.instances.index(instance))
@@ -175,12 +175,12 @@ class ServedVersion(Served):
     def wait_for_all(
         self, inflight: Inflight, instance: ModelInstance
     ) -> list[ResponseMessage]:
-        """Return all responses to such a request, and count it.
+        """Return all responses to a request of `execute_on`, and count it.
 
         Raises
         ------
         Unwind
-            The request has ended; also because nothing answers it any more.
+            The request has ended, perhaps since nothing can answer it.
         """
         responses: list[ResponseMessage] = []
         if isinstance(inflight, StreamInflight):
@@ -195,7 +195,7 @@ class ServedVersion(Served):
         return responses
 
     def ended(self, inflight: Inflight) -> None:
-        """Count a request whose final response was sent."""
+        """Count a completed request."""
         inflight.call.request_end_ns = _now()
         if inflight.call.compute_start_ns:
             self.statistics.add(
@@ -206,7 +206,7 @@ class ServedVersion(Served):
             )
 
     def _reject(self, inflight: Inflight, response: ResponseMessage) -> ResponseMessage:
-        """Count a request that its scheduler answered with an error."""
+        """Count a request that the scheduler rejected."""
         inflight.call.request_end_ns = _now()
         cancelled = response.code == "CANCELLED"
         self.statistics.reject(inflight.call, "CANCELED" if cancelled else "REJECTED")
@@ -218,7 +218,7 @@ class ServedVersion(Served):
         return ResponseMessage(error=text, cause=failure.cause)
 
     def _wait_for_sender(self, inflight: Inflight, where: str) -> None:
-        """Wait for an answer that something of the model still owes."""
+        """Wait for a response that the model sends after ``execute``."""
         waiter = inflight.expect_later()
         held = inflight.held and inflight.held()
         watch = None
@@ -228,19 +228,19 @@ class ServedVersion(Served):
         else:
             self._dropped(inflight, where)
         if not waiter.wait(_COLLECT_AFTER_S):
-            # A request in a circle of references is held by nobody.
+            # A request in a reference cycle has no owner.
             gc.collect()
         inflight.root.wait(waiter, lambda s: hang.notice(inflight, s))
         del watch
 
     def _dropped(self, inflight: Inflight, where: str) -> None:
-        """Nothing holds the request any more: if it is open, it stays so for ever."""
+        """End a request that nothing can answer, since nothing holds it."""
         if not inflight.final:
             inflight.root.end(hang.unanswered(inflight, where))
             inflight.wake()
 
     def was_rejected(self, inflight: Inflight) -> bool:
-        """Whether a request never came to an instance."""
+        """Whether the request was never executed."""
         return not inflight.call.compute_start_ns
 
     @property
@@ -249,9 +249,9 @@ class ServedVersion(Served):
         return any(instance.ready for instance in self.pool.present)
 
     def leave_behind(self, root: RootRequest) -> None:
-        """Let fresh instances take over from those that run for an ended request."""
+        """Replace the instances that are busy with an ended request."""
         self.pool.leave_behind(root)
 
     def retire(self) -> None:
-        """Finalize the instances, each when it is free."""
+        """Finalize each instance when it is free."""
         self._scheduler.retire()

@@ -25,13 +25,7 @@ _now = time.monotonic_ns
 
 
 class BlsnbClient:
-    """A client of the server in this process, which also knows its models.
-
-    Parameters
-    ----------
-    parts
-        Of the server.
-    """
+    """A client of the server in this process, which also knows its models."""
 
     def __init__(self, parts: ServerParts) -> None:
         self._parts = parts
@@ -61,9 +55,8 @@ class BlsnbClient:
     def is_decoupled(self, request: ClientRequest) -> bool:
         """Whether the requested model is decoupled."""
         try:
-            return self._catalog.find(
-                request.model_name, request.fields.version
-            ).decoupled
+            version = request.fields.version
+            return self._catalog.find(request.model_name, version).decoupled
         except RequestError:
             # The request fails, and its error says why.
             return False

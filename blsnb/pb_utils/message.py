@@ -74,7 +74,7 @@ class RequestMessage:
 
 
 class ResponseMessage:
-    """A response on its way back.
+    """A response of a model.
 
     Parameters
     ----------
@@ -114,4 +114,4 @@ class ResponseMessage:
         self.final = True
         """Whether it carries the final flag."""
         self.dropped: tuple[str, ...] = ()
-        """Names of outputs that nobody asked for: they are not sent."""
+        """Names of outputs that were not requested, and are not sent."""

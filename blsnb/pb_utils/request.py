@@ -297,7 +297,7 @@ class InferenceRequest(Compiled):
         return over(self._classes.iterator, receive, responses)
 
     def _sent(self) -> RequestMessage:
-        """Return what is sent: the same each time, as its tensors are."""
+        """Return the message to send: the same each time, like its tensors."""
         refs: tuple[TensorRef, ...] = ()
         for tensor in self._inputs:
             refs += (transmit(tensor),)
@@ -343,7 +343,7 @@ def _received(
     model_name: str,
     message: ResponseMessage,
 ) -> InferenceResponse:
-    """Return a response as the model gets it; an error is to be asked for."""
+    """Return the response object of the model; watch whether it checks an error."""
     response = receive_response(kind, message)
     if message.error is not None:
         backend.note_error(response, model_name)

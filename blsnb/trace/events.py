@@ -81,7 +81,7 @@ class ModelInfo(NamedTuple):
 
     @property
     def is_ensemble(self) -> bool:
-        """Whether it computes nothing itself: it has its steps asked."""
+        """Whether it is an ensemble: its steps compute, not the model itself."""
         return self.backend == "ensemble"
 
 
@@ -131,7 +131,7 @@ class Call:
         self.instance = ""
         self.request_fields = PLAIN
         self.requested_outputs: tuple[str, ...] = ()
-        """Names of the outputs asked for; empty for all of them."""
+        """Names of the requested outputs; empty for all of them."""
         self.flags = 0
         self.line = 0
         """Line of the caller's source that made the call; 0 if not known."""

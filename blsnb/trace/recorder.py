@@ -25,11 +25,11 @@ KEEP_CALLS = 10_200
 """Default number of calls kept one by one: a loop of ten thousand calls is kept whole.
 A call takes half a kilobyte."""
 _FREED = 16
-"""When there is no room left, one part in so many is made."""
+"""When the calls exceed the limit, one in this many is folded."""
 _MOST_FORGOTTEN = 1000
 """Maximum number of ids kept of runs that are no longer kept."""
 KEEP_RESPONSES = 1000
-"""So many responses of one call are kept one by one."""
+"""Maximum number of responses of one call that are kept."""
 _RUN_RESPONSES = 5000
 """And of all ended calls of a run; the calls that follow keep a few each."""
 _FEW_RESPONSES = 8
@@ -66,7 +66,7 @@ def parse_level(name: str) -> TraceLevel:
 
 
 class RunRecord:
-    """The calls of one request from outside and of all that it caused."""
+    """The calls of one client request, and of all that it caused."""
 
     __slots__ = (
         "_folded",
@@ -91,9 +91,9 @@ class RunRecord:
     def __init__(self, run_id: str, level: TraceLevel | None = None) -> None:
         self.id = run_id
         self.level = level
-        """Of a run that is not kept, and that no observer is told of; else None."""
+        """Level of a run that is not kept, and not reported to observers; else None."""
         self.of_client = False
-        """Whether a network client asked: its answer is shown to nobody else."""
+        """Whether a network client sent it: its response is shown nowhere else."""
         self.call_ids = itertools.count()
         """Source of the ids of its calls."""
         self.calls: list[Call] = []

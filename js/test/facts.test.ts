@@ -1,5 +1,6 @@
 /** What the view shows of runs that are not plain: counted calls, batches, devices, streams, cycles. */
 
+import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { same, Story } from "./drawing.ts";
@@ -278,4 +279,15 @@ test("a long chain of models is drawn from left to right", () => {
   const models = Array.from({ length: 10 }, (_, k) => model(`m${k}`));
   const view = shown(calls, { models, run: run() });
   new Story(view.find(".callgraph"), { whole: true }).equals("right");
+});
+
+test("a box and an edge are marked if more than one of twenty calls failed", () => {
+  for (const [calls, failing] of [[19, true], [20, false], [21, false]] as const) {
+    const all = [call(-1, 0, 0, { compute_infer_us: 9000 })];
+    for (let k = 0; k < calls; k++)
+      all.push(call(0, 1, 10 * k, { flags: k === 3 ? Flag.ERROR : 0 }));
+    const view = shown(all, { models: MODELS, run: run() });
+    assert.equal(view.box("reader").classList.contains("failing"), failing, `${calls} calls`);
+    assert.equal(view.find(".edge").classList.contains("failing"), failing, `${calls} calls`);
+  }
 });

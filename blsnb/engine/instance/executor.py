@@ -50,9 +50,9 @@ class Executor:
     config
         Normalised and completed.
     pool
-        Where the instances go back to.
+        The instances.
     placement
-        Moves the inputs; None where there is no device.
+        Moves the inputs; None without a device.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Executor:
         self._order = InputOrder()
         reshapes = Reshapes(config)
         self.reshapes = reshapes if reshapes.any else None
-        """Turn tensors into the shapes of the other side; None where they are alike."""
+        """Converts shapes; None if no tensor has a ``reshape``."""
         self._zero_copy = config.parameters.get(_ZERO_COPY, "").lower() in _TRUE
 
     def run(self, inflight: Inflight, certain: bool) -> ModelInstance:
@@ -101,20 +101,20 @@ class Executor:
         root: RootRequest | None = None,
         number: int = 0,
     ) -> None:
-        """Run ``execute`` for a batch, and answer it; give the instance back.
+        """Run ``execute`` for a batch, answer it, and release the instance.
 
         Parameters
         ----------
         root
-            The life of this execution, where it serves several requests from
-            outside; else that of the only one.
+            The life of this execution, if it serves several client requests; else
+            that of the only one.
         number
             Of the execution; a new one if 0.
 
         Raises
         ------
         Unwind
-            All that it serves has ended.
+            All its client requests have ended.
         """
         __tracebackhide__ = True
         number = number or number_execution()
@@ -144,12 +144,12 @@ class Executor:
     def _begin(
         self, instance: ModelInstance, execution: Execution
     ) -> list[InferenceRequest]:
-        """Make the requests as the model sees them, and note who executes them."""
+        """Create the request objects of the model, and record the execution."""
         inflights = execution.inflights
         start = _now()
         requests: list[InferenceRequest] = []
         leader = None
-        total = asked = 0
+        total = count = 0
         for inflight in inflights:
             size = 1
             if self._batching and inflight.message.inputs:
@@ -157,7 +157,7 @@ class Executor:
             total += size
             if not inflight.filler:
                 leader = leader or inflight
-                asked += 1
+                count += 1
             inflight.execution = execution
             inflight.batch_size, inflight.execution_size = size, 0
             inflight.requested = inflight.requested or self._outputs
@@ -172,7 +172,7 @@ class Executor:
         for inflight in inflights:
             call = inflight.call
             call.compute_input_end_ns = ready
-            call.batch = asked
+            call.batch = count
         return requests
 
     def _receive(self, instance: ModelInstance, inflight: Inflight) -> InferenceRequest:
@@ -216,7 +216,7 @@ class Executor:
             return
         self._take(results, instance, execution, requests)
         if execution.watched is not None:
-            # Now, since who passes an error on has looked at it.
+            # Now: a model that returns an error has checked it.
             execution.note_unasked()
 
     def _take(
@@ -249,7 +249,7 @@ class Executor:
             self._drop(instance, execution)
 
     def _drop(self, instance: ModelInstance, execution: Execution) -> None:
-        """Let no request come back: nothing is configured that would bring it."""
+        """Refuse to reschedule requests: the model is not configured for it."""
         for inflight in execution.inflights:
             if inflight.again:
                 inflight.drop(hang.RESCHEDULED)

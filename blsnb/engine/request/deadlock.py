@@ -1,4 +1,4 @@
-"""Is a wait for an instance certain never to end? A pure question to the wait graph."""
+"""Detect waits for an instance that can never end, in the wait graph."""
 
 from __future__ import annotations
 
@@ -13,43 +13,42 @@ from blsnb.engine.request.inflight import (
 
 
 def is_deadlocked(waiting: Inflight) -> bool:
-    """Whether a request waits for instances that all wait, in turn, for it.
+    """Whether a request waits for instances that all wait for it.
 
     A request that waits is stuck if every instance of its model is executing
     something that is stuck, one of an ensemble if all its steps are; an execution
-    is stuck if its own thread waits for a stuck request. What is already being
-    asked about counts as stuck: only a closed circle remains so. Threads of a
-    model, event loops and senders may always go on, so whoever waits through them
-    is never called stuck.
+    is stuck if its own thread waits for a stuck request. A request that is being
+    visited counts as stuck, so that only a closed circle remains. Threads of a model,
+    event loops and senders may always go on: a wait through them is never stuck.
     """
     return _is_stuck(waiting, set())
 
 
-def _is_stuck(request: Inflight, asked: set[int]) -> bool:
-    if id(request) in asked:
+def _is_stuck(request: Inflight, visited: set[int]) -> bool:
+    if id(request) in visited:
         return True
-    asked.add(id(request))
+    visited.add(id(request))
     if request.final:
         return False
     if request.steps is not None and request.steps.active:
-        return all(_is_stuck(step, asked) for step in list(request.steps.active))
+        return all(_is_stuck(step, visited) for step in list(request.steps.active))
     pool = request.waiting_for
     if pool is not None:
         holders = pool.held_up_by()
-        if holders and all(_is_blocked(i.execution, {*asked}) for i in holders):
+        if holders and all(_is_blocked(i.execution, {*visited}) for i in holders):
             return True
-        return all(_is_blocked(i.execution, asked) for i in pool.instances)
-    return _is_blocked(request.execution, asked)
+        return all(_is_blocked(i.execution, visited) for i in pool.instances)
+    return _is_blocked(request.execution, visited)
 
 
-def _is_blocked(execution: Execution | None, asked: set[int]) -> bool:
+def _is_blocked(execution: Execution | None, visited: set[int]) -> bool:
     if execution is None or execution.blocked_on is None:
         return False
-    return _is_stuck(execution.blocked_on, asked)
+    return _is_stuck(execution.blocked_on, visited)
 
 
 def chain(waiting: Inflight) -> list[str]:
-    """Return the circle in words, one line for each call, from the wait onwards."""
+    """Return the circle in words: one line per call, from the wait onwards."""
     lines: list[str] = []
     request: Inflight | None = waiting
     seen: set[int] = set()
@@ -70,13 +69,13 @@ def chain(waiting: Inflight) -> list[str]:
             break
         request = execution.blocked_on
         place = f" at line {request.call.line}" if request.call.line else ""
-        asked = request.message.model_name
-        lines.append(f"{execution.instance.name} waits in exec() of {asked}{place}")
+        target = request.message.model_name
+        lines.append(f"{execution.instance.name} waits in exec() of {target}{place}")
     return lines
 
 
 def _wait_in(pool: InstanceQueue) -> tuple[str, Execution | None]:
-    """Return what a request of a model waits for, and one that has it."""
+    """Return what a request of a model waits for, and one of its holders."""
     holders = lacks_resources(pool)
     if holders:
         return f"for resources of {holders[0].name}", holders[0].execution
@@ -87,7 +86,7 @@ def _wait_in(pool: InstanceQueue) -> tuple[str, Execution | None]:
 
 
 def lacks_resources(pool: InstanceQueue) -> Sequence[RunningInstance]:
-    """Return who has the resources for which free instances wait, if they do."""
+    """Return the holders of the resources that free instances lack."""
     if all(instance.execution is not None for instance in pool.instances):
         return []
     return pool.held_up_by()

@@ -1,4 +1,4 @@
-"""Inflight: one request until its final response; Execution: one run of ``execute``."""
+"""Requests in flight, their callers, and executions."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class StepLog(Protocol):
 
 
 class Inflight:
-    """A request on its way: who asked, who runs it, what was answered.
+    """A request in flight: its caller, its execution, its response.
 
-    It is the way back (`Reply`) of the request object that the model holds.
+    It is the `Reply` of the request object that the model holds.
     """
 
     __slots__ = (
@@ -85,54 +85,54 @@ class Inflight:
 
     decoupled = False
     filler = False
-    """Whether nobody sent it: it only keeps a place in a batch."""
+    """Whether it only fills a slot of a batch: no client sent it."""
 
     def __init__(self, message: RequestMessage, root: RootRequest, call: Call) -> None:
         self.release_flags = RELEASE_ALL
-        """What the model said is to become of the request after ``execute``."""
+        """The model's release flags for the request after ``execute``."""
         self.dropped = ""
-        """Why it cannot come back, though the model asked for that."""
+        """Why it cannot be rescheduled, although the model set that flag."""
         self.batch_size = 1
-        """How many inferences it is: its first dimension, where the model batches."""
+        """Number of inferences: its first dimension, if the model batches."""
         self.cancelled = False
-        """Whether its BLS caller asked it to stop."""
+        """Whether its BLS caller cancelled it."""
         self.message = message
         self.requested = message.requested_outputs
-        """Names of the outputs to send: all configured ones if none is asked for."""
+        """Names of the outputs to send: all configured ones by default."""
         self.root = root
         self.call = call
         self.execution: Execution | None = None
-        """What runs it; None before and after."""
+        """The execution that runs it; None before and after."""
         self.execution_size = 0
-        """Batch size of the ``execute`` that it was the first of; else 0."""
+        """Batch size of the ``execute`` of which it is the first request; else 0."""
         self.extra: tuple[TensorRef, ...] = ()
-        """What its scheduler gives the model besides its inputs."""
+        """Tensors that its scheduler adds to its inputs."""
         self.waiting_for: InstanceQueue | None = None
-        """Whose free instance it waits for."""
+        """The pool in which it waits for a free instance."""
         self.response: ResponseMessage | None = None
         self.final = False
         self.held: weakref.ref[InferenceRequest] | None = None
-        """The model's request object, where it is still open after ``execute``."""
+        """The model's request object, if it is still open after ``execute``."""
         self.failed = False
         """Whether ``execute`` failed; an error that a model returns does not count."""
         self.waiter: Waiter | None = None
         self.steps: StepLog | None = None
-        """What an ensemble's request waits for."""
+        """The steps for which the request of an ensemble waits."""
         self.turn: Turn | None = None
-        """When its answer may leave, where a model answers in order."""
+        """Its turn, if the model delivers responses in order."""
 
     @property
     def again(self) -> bool:
-        """Whether the model asked for the request to come back."""
+        """Whether the model rescheduled the request."""
         return bool(self.release_flags & RESCHEDULE)
 
     def drop(self, reason: str) -> None:
-        """Note that the request does not come back: a sender may still answer it."""
+        """Refuse to reschedule the request; a sender may still answer it."""
         self.release_flags = RELEASE_ALL
         self.dropped = reason
 
     def send(self, response: ResponseMessage | None, final: bool) -> None:
-        """Take a response from the model's sender."""
+        """Receive a response of the model's sender."""
         if self.root.ended is not None:
             self._refuse()
             return
@@ -157,33 +157,33 @@ class Inflight:
             self.waiter.wake()
 
     def note(self, text: str) -> None:
-        """Leave a note on the record of this request, once."""
+        """Add a note to the record of this request, once."""
         if self.call.notes is None:
             self.call.notes = []
         if text not in self.call.notes:
             self.call.notes.append(text)
 
     def expect_later(self) -> Waiter:
-        """Return what is woken at the final flag."""
+        """Return a waiter that the final flag wakes."""
         self.waiter = waiter = Waiter()
         if self.final:
             waiter.wake()
         return waiter
 
     def wake(self) -> None:
-        """Wake the caller, whatever came."""
+        """Wake the caller."""
         if self.waiter is not None:
             self.waiter.wake()
 
     def sent(self) -> tuple[int, bool]:
-        """Return how many responses were sent, and whether the final flag was."""
+        """Return the number of responses sent, and whether the final flag was."""
         return int(self.response is not None), self.final
 
     def is_cancelled(self) -> bool:
         """Whether the caller no longer wants the answer.
 
-        A cancellation from outside reaches the request from outside only: Triton
-        does not pass it on to BLS requests.
+        As on Triton, a client cancels only its own request, not the BLS requests
+        below it.
         """
         if self.call.parent is None:
             return self.root.cancelled
@@ -241,14 +241,14 @@ class Caller:
 
 
 def call_in(model_name: str, line: int) -> str:
-    """Return what a note calls a BLS call; its line is 0 where nothing tells it."""
+    """Return the name of a BLS call in notes; its line is 0 if unknown."""
     return f"The call of {model_name}{f' in line {line}' if line else ''}"
 
 
 current_execution: ContextVar[Execution | None] = ContextVar(
     "blsnb_execution", default=None
 )
-"""What a coroutine runs for: several may share an instance and its event loop."""
+"""The execution of a coroutine: several share an instance and its event loop."""
 
 
 class Execution:
@@ -257,7 +257,7 @@ class Execution:
     Parameters
     ----------
     root
-        The life of it, where its requests have several roots; else theirs.
+        Its own life, if it serves several client requests; else theirs.
     """
 
     __slots__ = (
@@ -281,20 +281,20 @@ class Execution:
         self.instance = instance
         self.inflights = inflights
         self.inflight = inflights[0]
-        """The first: who asks for something where the model does not say."""
+        """The first one: the parent of BLS calls that name no other."""
         self.number = number
         self.root = root or self.inflight.root
         self.thread_id = 0
-        """Of the thread that runs it, once it does."""
+        """Identifier of its thread, once it runs."""
         self.blocked_on: Inflight | None = None
         """The BLS request that the thread of ``execute`` waits for."""
         self.watched: list[tuple[InferenceResponse, str, int]] | None = None
-        """Error responses it got, each with the model asked and the line."""
+        """Error responses of its BLS calls, each with the model and the line."""
 
     def is_left_by(self, root: RootRequest) -> bool:
-        """Whether it served a request from outside that ended, and serves no other.
+        """Whether all client requests that it serves have ended, this one among them.
 
-        With the last of them its own life ends.
+        Its own life ends with the last of them.
         """
         roots = [inflight.root for inflight in self.inflights]
         if root not in roots or any(other.ended is None for other in roots):
@@ -304,7 +304,7 @@ class Execution:
         return True
 
     def note_unasked(self) -> None:
-        """Note the errors that nobody has asked for."""
+        """Note the errors that the model never checked."""
         for response, model_name, line in self.watched or ():
             if is_unasked(response):
                 self.inflight.note(

@@ -1,4 +1,4 @@
-"""RootRequest: one request from outside, with everything that it causes."""
+"""RootRequest: the life of one client request, with everything that it causes."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ class TooLate(Exception):
 
 
 class RootRequest:
-    """The life of a request from outside: whether it has ended, and who waits.
+    """The life of a client request: whether it has ended, and which threads wait.
 
     Parameters
     ----------
     record
         Where the trace of the run is kept.
     hang_notice_s
-        After this long a wait is reported, and goes on.
+        Seconds after which a wait is reported, and goes on.
     deadline_ns
-        When the caller stops wanting the answer; 0 for never.
+        Monotonic time at which the client leaves; 0 for no deadline.
     """
 
     def __init__(
@@ -70,16 +70,16 @@ class RootRequest:
         self._waiters: set[Waiter] = set()
         self._cancelled = False
         self.on_arrival: Callable[[], None] | None = None
-        """Is told once, when the request stands in the queue of its first model."""
+        """Called once, when the request is in the queue of its first model."""
         self._is_complete = False
         self._completion: Waiter | None = None
-        """Of who waits until the request has completed."""
+        """Wakes the thread that waits for the completion."""
 
     def arrive(self) -> None:
-        """Note that the request stands in a queue: no later one overtakes it there."""
-        told, self.on_arrival = self.on_arrival, None
-        if told is not None:
-            told()
+        """Note that the request is in a queue: no later one overtakes it there."""
+        call, self.on_arrival = self.on_arrival, None
+        if call is not None:
+            call()
 
     def end(self, reason: BaseException) -> None:
         """End the request for a reason, which its caller will see; wake all waits."""
@@ -121,7 +121,7 @@ class RootRequest:
                 call.error = call.error or str(self.ended) or "interrupted"
 
     def lose(self) -> None:
-        """End the record of a request whose end nobody is there to learn.
+        """End the record of a request without a client.
 
         Takes no lock: the collector may call it anywhere.
         """
@@ -131,7 +131,7 @@ class RootRequest:
         self.complete()
 
     def complete(self) -> None:
-        """Note that nothing more happens for the request; wake who waits for that.
+        """Note that the request is complete; wake the thread that waits for that.
 
         Takes no lock: the collector may call it anywhere.
         """
@@ -182,7 +182,7 @@ class RootRequest:
         notice
             Told after a while how many seconds the wait has lasted.
         until_ns
-            When whoever waits leaves; 0 for never.
+            Monotonic time at which the wait ends; 0 for no limit.
 
         Raises
         ------
@@ -205,7 +205,7 @@ class RootRequest:
 
 
 def check_time(until_ns: int) -> None:
-    """Raise `TooLate` where what came is too late for who waited until then."""
+    """Raise `TooLate` if the time has passed."""
     if until_ns and time.monotonic_ns() > until_ns:
         raise TooLate
 

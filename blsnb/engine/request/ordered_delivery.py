@@ -32,7 +32,7 @@ class Turn:
 
 
 class Turns:
-    """Gives turns in the order in which it is asked; not for several threads."""
+    """Delivers responses in request order. Not thread-safe."""
 
     def __init__(self) -> None:
         self._last: Waiter | None = None

@@ -10,7 +10,7 @@ from blsnb.errors import InferenceError
 from blsnb.pb_utils.message import ResponseMessage
 
 TOO_LATE = ("Deadline Exceeded", "DEADLINE_EXCEEDED")
-"""What a client is told whose deadline has passed: gRPC's text and code."""
+"""Text and code of gRPC for a client whose deadline has passed."""
 _CANCELLED = ("Locally cancelled by application!", "CANCELLED")
 
 

@@ -25,7 +25,7 @@ class Readable(Protocol):
     """The responses of a request, for one reader that takes them in order."""
 
     def get(self, number: int, until_ns: int = 0) -> ResponseMessage | None:
-        """Return a response, waiting for it; None if there are not so many.
+        """Return a response, waiting for it; None after the last one.
 
         Those before it are forgotten.
         """
@@ -66,13 +66,13 @@ class Single:
 
 
 class FinalFlag(ResponseMessage):
-    """The final flag, sent alone: an empty response for whoever wants to know."""
+    """The final flag, sent alone, as an empty response."""
 
     __slots__ = ()
 
 
 class StreamInflight(Inflight):
-    """A decoupled request on its way, and what was answered and not yet read.
+    """A decoupled request in flight, and its responses that are not read yet.
 
     Responses come from any thread, also after ``execute`` has returned. Its one
     reader asks for them by number, in order, and keeps what it needs again.
@@ -199,7 +199,7 @@ class StreamInflight(Inflight):
         self._complete()
 
     def _dropped(self, where: str) -> None:
-        """Let whoever reads on learn that nothing will come: nobody has to."""
+        """End the stream of a reader for which nothing will come."""
         if not self.final:
             self._hang = hang.unanswered(self, where)
             self._wake_readers()

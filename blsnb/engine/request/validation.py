@@ -221,7 +221,7 @@ class RequestValidator:
             )
 
     def _check_bytes(self, ref: TensorRef, request: str) -> None:
-        """Check the bytes of a tensor that came from outside against its shape."""
+        """Check the bytes of a client's tensor against its shape."""
         if ref.dtype is BYTES:
             self._check_strings(ref, request)
             return
