@@ -188,7 +188,8 @@ class Server:
         if parts is None or parts.lifetime.closed:
             return
         if parts.lifetime.is_of_this_process:
-            warnings.warn(f"unclosed {self!r}", ResourceWarning, 1, self)
+            text = "unclosed blsnb.Server: call close(), or use it in a with statement"
+            warnings.warn(text, ResourceWarning, 1, self)
 
     def __repr__(self) -> str:
         parts = self._parts

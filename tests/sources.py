@@ -16,6 +16,7 @@ SHORT_S = 1
 SLEEPS = ("time.sleep", "asyncio.sleep", ".wait_for_timeout")
 HELPERS = ("sleep", "pause")
 """Names of functions that do nothing but pause."""
+_LAST_NAMES = {*HELPERS, "wait", "wait_for_timeout"}
 _PASSED_ON = ("enumerate", "sorted", "reversed", "list", "zip", "map", "range", "some")
 _VIEWS = ("items", "values", "keys", "split")
 
@@ -28,10 +29,15 @@ def files() -> Iterator[Path]:
 
 
 @cache
+def _nodes(path: Path) -> list[ast.AST]:
+    """Return all nodes of a file; parsing it once serves several checks."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@cache
 def functions(path: Path) -> list[Function]:
     """Return all functions of a file, nested ones included."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return [node for node in ast.walk(tree) if isinstance(node, Function)]
+    return [node for node in _nodes(path) if isinstance(node, Function)]
 
 
 def vacuous(test: Function) -> Iterator[ast.AST]:
@@ -99,13 +105,16 @@ def pausing() -> Iterator[tuple[str, str]]:
     """Yield file and text of every call that pauses, also in helpers."""
     for path in files():
         limits = _constants(path)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in _nodes(path):
             if isinstance(node, ast.Call) and is_pause(node, limits):
                 yield str(path.relative_to(TESTS)), ast.unparse(node)
 
 
 def is_pause(call: ast.Call, limits: dict[str, float]) -> bool:
     """Return whether a call sleeps, or waits with too short a limit."""
+    last = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    if last not in _LAST_NAMES:
+        return False
     name, given = ast.unparse(call.func), [*call.args]
     if name.endswith(SLEEPS) or name in HELPERS:
         return [ast.unparse(each) for each in given] != ["0"]
@@ -127,10 +136,11 @@ def is_pause(call: ast.Call, limits: dict[str, float]) -> bool:
 @cache
 def _constants(path: Path) -> dict[str, float]:
     """Return a module's named numbers."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    module = _nodes(path)[0]
+    assert isinstance(module, ast.Module)
     return {
         target.id: node.value.value
-        for node in tree.body
+        for node in module.body
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
         for target in node.targets
         if isinstance(target, ast.Name) and isinstance(node.value.value, int | float)

@@ -37,9 +37,8 @@ class _Codes(CompiledType):
 
 for _number, _name in enumerate(CODE_NAMES):
     setattr(_Codes, _name, _code_property(_number))
-_Codes.__qualname__ = "pybind11_type"
-
-
+_Codes.__qualname__ = CompiledType.__qualname__
+_Codes.__module__ = CompiledType.__module__
 rename_type(_Codes, "pybind11_type")
 
 

@@ -6,7 +6,7 @@ import pytest
 from blsnb.errors import ModelLoadError
 from blsnb.inference_server import Server
 from blsnb.pb_utils.backend import UnboundBackend
-from blsnb.pb_utils.compiled.releases import FEATURES, NEWEST, has
+from blsnb.pb_utils.compiled.releases import FEATURES, NEWEST, has, too_new
 from blsnb.pb_utils.module import module
 from blsnb.release import OLDEST
 
@@ -63,6 +63,23 @@ def test_a_feature_exists_from_its_release_on(feature):
         has(feature, release)
         for release in [(year, month - 1), (year, month), (year + 1, 1)]
     ]
+
+
+@pytest.mark.parametrize(
+    ("feature", "name", "since"),
+    [
+        ("response_parameters", "parameters of an InferenceResponse", "25.02"),
+        ("iterator_cancel", "cancel() of a ResponseIterator", "25.04"),
+        ("max_inflight_requests", "max_inflight_requests of an ensemble", "25.12"),
+        ("is_ready", "is_ready() of a model", "26.03"),
+    ],
+)
+def test_a_note_names_a_missing_feature_and_its_release(feature, name, since):
+    """It suggests doing without, or choosing a newer release."""
+    assert too_new(feature) == (
+        f"Triton has {name} since {since}, and triton_release is older. Do without, or "
+        f"set triton_release to {since} or newer and run the model on that."
+    )
 
 
 def test_an_unknown_feature_is_an_error():
