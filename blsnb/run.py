@@ -39,7 +39,28 @@ def _counted(count: int, noun: str) -> str:
 
 
 def take_trace(record: RunRecord) -> Trace:
-    """Return the trace of a record so far, with notes if `options.notes` is set."""
+    """Return the trace of a record so far, with notes if `options.notes` is set.
+
+    The trace of an ended run is built once, until calls or values are dropped.
+    """
+    notes, known = options.notes, record.taken
+    if known is not None and known[0] is notes:
+        return known[1]
+    kept = len(record.calls), record.held_bytes
+    trace = _built(record)
+    # What is dropped while it is built must not stay in memory.
+    is_final = record.ended and kept == (len(record.calls), record.held_bytes)
+    if is_final and not trace.running:
+        record.taken = notes, trace
+    return trace
+
+
+def source_of(run: Run) -> RunRecord | Trace:
+    """Return what keeps the calls of a run: its record, or the trace of a file."""
+    return run.trace if isinstance(run, ImportedRun) else run._record
+
+
+def _built(record: RunRecord) -> Trace:
     calls = list(record.calls)
     trace = trace_of(
         record.id,
@@ -87,7 +108,6 @@ class Run:
         self._responses = responses
         self._error = error
         self._record = record
-        self._with_notes = options.notes
 
     @classmethod
     def of(cls, record: RunRecord, replayer: Replayer) -> Run:
@@ -196,15 +216,7 @@ class Run:
     @property
     def trace(self) -> Trace:
         """The calls of this run, as values."""
-        record = self._record
-        if record.taken is None or self._with_notes is not options.notes:
-            self._with_notes = options.notes
-            trace = take_trace(record)
-            # Kept only once it is final; dropped values drop it, too.
-            if not record.ended or trace.running:
-                return trace
-            record.taken = trace
-        return record.taken
+        return take_trace(self._record)
 
     def keep(self) -> Run:
         """Pin the run: from now on it loses neither calls nor values.

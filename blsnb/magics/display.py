@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from blsnb.comparison import Comparison
     from blsnb.parity.parity import Parity
     from blsnb.run import Run
-    from blsnb.trace.spans import Trace
 
 
-def register(shell: Any, shown: Callable[[Trace], bool]) -> Callable[[], None]:
+def register(shell: Any, shown: Callable[[Run], bool]) -> Callable[[], None]:
     """Register displays with IPython; return a function that removes them.
 
     Types are registered by name, so that their modules are imported only when a value
@@ -26,21 +25,20 @@ def register(shell: Any, shown: Callable[[Trace], bool]) -> Callable[[], None]:
     Parameters
     ----------
     shown
-        Notes a displayed trace; returns whether the cell has shown it before, in which
+        Notes a displayed run; returns whether the cell has shown it before, in which
         case one line is enough.
     """
     formatter = shell.display_formatter.mimebundle_formatter
 
     def run_bundle(run: Run, **_: Any) -> dict[str, Any]:
-        trace = run.trace
-        return {"text/plain": repr(run)} if shown(trace) else bundle(trace)
+        return {"text/plain": repr(run)} if shown(run) else bundle(run.trace)
 
     def comparison_bundle(comparison: Comparison, **_: Any) -> dict[str, Any]:
         from blsnb.views.documents import document
 
         # Its two runs need not be shown again below it.
         for run in (comparison.this, comparison.baseline):
-            shown(run.trace)
+            shown(run)
         return document.mimebundle(
             comparison.trace, embed_previews=options.embed_previews
         )

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from IPython.display import display
 
 from blsnb.engine.threads.snapshot import ThreadSnapshot
+from blsnb.magics import connection
 from blsnb.magics import default_server as default
 from blsnb.magics.frontend import bundle, collapsed
 from blsnb.magics.live_runs import ActiveRun, LiveView, Refresher, trace_now
 from blsnb.options import options
 
 if TYPE_CHECKING:
+    from blsnb.run import Run
     from blsnb.trace.events import Call
     from blsnb.trace.recorder import RunRecord
     from blsnb.trace.spans import Trace
@@ -54,11 +56,14 @@ class CellRuns:
         self._shown.add(key)
         return is_repeated
 
-    def unshown(self) -> tuple[list[Trace], int]:
+    def unshown(self) -> tuple[list[RunRecord], int]:
         """Return the runs to show, oldest first, and the number of earlier ones."""
-        traces = [trace_now(record) for record in self._ended if record.calls]
-        unshown = [t for t in traces if (t.run_id, t.start_ns) not in self._shown]
+        unshown = [run for run in self._ended if run.calls and self._is_unshown(run)]
         return unshown, self._count - len(self._ended)
+
+    def _is_unshown(self, record: RunRecord) -> bool:
+        trace = trace_now(record)
+        return (trace.run_id, trace.start_ns) not in self._shown
 
 
 class RunDisplay:
@@ -92,13 +97,14 @@ class RunDisplay:
         cell, self._cell = self._cell, None
         if cell is None or not options.show:
             return
-        traces, left_out = cell.unshown()
+        records, left_out = cell.unshown()
         if left_out:
             text = f"… {left_out:,} earlier runs of this cell are not shown"
             display({"text/plain": text}, raw=True)
-        show = bundle if len(traces) <= _MAX_UNFOLDED else collapsed
-        for trace in traces:
-            display(show(trace), raw=True)
+        show = bundle if len(records) <= _MAX_UNFOLDED else collapsed
+        for record in records:
+            connection.note(record)
+            display(show(trace_now(record)), raw=True)
 
     def _wait_for_ends(self) -> None:
         """Wait for runs whose last response the cell has read.
@@ -110,9 +116,10 @@ class RunDisplay:
             if run.cell is self._cell:
                 run.wait((until_ns - time.monotonic_ns()) / 1e9)
 
-    def shown(self, trace: Trace) -> bool:
+    def shown(self, run: Run) -> bool:
         """Note a run displayed as a value; return whether it was shown before."""
-        return self._cell is not None and self._cell.shown(trace)
+        connection.note_run(run)
+        return self._cell is not None and self._cell.shown(run.trace)
 
     def observe(self, record: RunRecord, call: Call | None) -> None:
         """Receive an event of the recorder, on any thread."""
@@ -142,6 +149,7 @@ class RunDisplay:
         view = None if run is None else run.finished_view()
         cell = self._cell
         if view is not None:
+            connection.note(record)
             self._keep_open(view)
             if cell is not None:
                 cell.shown(trace_now(record))

@@ -69,6 +69,7 @@ class RunRecord:
     """The calls of one client request, and of all that it caused."""
 
     __slots__ = (
+        "__weakref__",
         "_folded",
         "budget_bytes",
         "call_ids",
@@ -116,8 +117,9 @@ class RunRecord:
         self.budget_bytes: int | None = None
         """The limit that may have dropped values."""
         self.ended = False
-        self.taken: Trace | None = None
-        """The trace of the ended run, once taken; forgotten when values are evicted."""
+        self.taken: tuple[bool, Trace] | None = None
+        """The trace of the ended run, once taken, and whether it has notes; discarded
+        when calls or values are dropped."""
 
     @property
     def folded(self) -> FoldedCounts:

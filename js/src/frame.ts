@@ -149,7 +149,7 @@ export class Frame implements Session {
   }
 
   /** Connect the view to a kernel. */
-  connect(kernel: Kernel, onSelect: FrameOptions["onSelect"]): void {
+  connect(kernel: Kernel | null, onSelect: FrameOptions["onSelect"]): void {
     this.kernel = kernel;
     this.#options.onSelect = onSelect;
     this.#inspector.forget();

@@ -1,17 +1,9 @@
 /** Queries to the kernel about tensors, and their answers. */
 
 import type { Drops, Preview, TensorEntry } from "./header.ts";
+import { Slot } from "./slot.ts";
+import { VERSION, type WidgetModel } from "./widget.ts";
 import { ownBuffer } from "./wire.ts";
-
-/** The part of an anywidget model that the view uses. */
-export interface WidgetModel {
-  get(name: string): unknown;
-  set(name: string, value: unknown): void;
-  save_changes(): void;
-  send(content: unknown, callbacks?: unknown, buffers?: ArrayBuffer[]): void;
-  on(event: string, listener: (...values: never[]) => void): void;
-  off(event: string, listener: (...values: never[]) => void): void;
-}
 
 /** Tensors or one slice, with the buffer of their previews. */
 export interface Answer {
@@ -27,7 +19,7 @@ export interface Answer {
 export interface AnswerMessage extends Omit<Answer, "buffer"> {
   v: number;
   type: "answer";
-  id: number;
+  id: string;
   error?: { code: string; text: string; dropped?: Drops };
 }
 
@@ -43,9 +35,6 @@ export interface SliceQuery {
   mode: "grid" | "image";
 }
 
-/** Version of the messages between a page and its kernel, see docs/contracts.md. */
-export const VERSION = 1;
-
 /** An error that the kernel answered. */
 export class QueryError extends Error {
   readonly code: string;
@@ -58,8 +47,12 @@ export class QueryError extends Error {
   }
 }
 
+/** A held arrow key repeats about every 33 ms: calls that are only passed by are not queried. */
+const REST_MS = 50;
+const GONE = { code: "gone", text: "the kernel that ran this is gone" };
+/** Two tabs may share the connection of a kernel, and receive each other's answers. */
+const PAGE = Math.random().toString(36).slice(2);
 let lastId = 0;
-const GONE = "the kernel that ran this is gone";
 
 /** Widgets whose kernel was restarted or died. */
 const orphans = new WeakSet<WidgetModel>();
@@ -79,64 +72,102 @@ export function watchKernel(model: WidgetModel, lost: () => void): () => void {
   };
 }
 
-export class Kernel {
-  #model: WidgetModel;
-  #waiting = new Map<
-    number,
-    { resolve: (answer: Answer) => void; reject: (error: Error) => void }
-  >();
-  #listener: (message: AnswerMessage, buffers?: ArrayBufferView[]) => void;
-  #stop: () => void;
+type Query = Record<string, unknown>;
 
-  constructor(model: WidgetModel) {
-    this.#model = model;
-    this.#listener = (message, buffers = []) =>
-      message?.type === "answer" && this.#answered(message, buffers);
-    model.on("msg:custom", this.#listener);
-    this.#stop = watchKernel(model, () => this.#reject(GONE));
+/** The access of one view to the kernel that has its run. */
+export class Kernel {
+  #models: () => Iterable<WidgetModel>;
+  /** The model that has answered; others have other runs. */
+  #home: WidgetModel | undefined;
+  #name = `${PAGE}-${++lastId}`;
+  #tensors: Slot<Query>;
+  #slices = new Map<number, Slot<Query>>();
+  #cancels = new Set<(error: Error) => void>();
+
+  /** Queries go to the first of the models that has the run; they are listed with each query. */
+  constructor(models: () => Iterable<WidgetModel>) {
+    this.#models = models;
+    this.#tensors = new Slot((query) => this.#query(query), REST_MS);
   }
 
   /** Query the tensors of a call: a run is named by its page id, a call by its id. */
   tensors(run: string, call: number): Promise<Answer> {
-    return this.#query({ type: "tensors", run, call });
+    return this.#tensors.query({ type: "tensors", slot: `${this.#name}/tensors`, run, call });
   }
 
   slice(query: SliceQuery): Promise<Answer> {
-    return this.#query({ type: "slice", ...query });
+    const place = query.tensor;
+    const slot = this.#slices.get(place) ?? new Slot((each: Query) => this.#query(each));
+    this.#slices.set(place, slot);
+    return slot.query({ type: "slice", slot: `${this.#name}/slice/${place}`, ...query });
   }
 
   dispose(): void {
-    this.#model.off("msg:custom", this.#listener);
-    this.#stop();
-    this.#reject("the view was closed");
+    const closed = new QueryError({ code: "superseded", text: "the view was closed" });
+    for (const slot of [this.#tensors, ...this.#slices.values()]) slot.cancel(closed);
+    for (const cancel of this.#cancels) cancel(closed);
   }
 
-  #reject(words: string): void {
-    for (const { reject } of this.#waiting.values()) reject(new Error(words));
-    this.#waiting.clear();
+  async #query(query: Query): Promise<Answer> {
+    const models = [...new Set(this.#models())].filter((model) => !orphans.has(model));
+    const home = models.filter((model) => model === this.#home);
+    if (models.length === 0) throw new QueryError(GONE);
+    try {
+      const asked = (home.length ? home : models).map((each) => this.#ask(each, query));
+      return (await Promise.any(asked))();
+    } catch (error) {
+      throw error instanceof AggregateError ? error.errors[0] : error;
+    }
   }
 
-  /** Ids are unique in the page, since several views may share one model. */
-  #query(query: Record<string, unknown>): Promise<Answer> {
-    const id = ++lastId;
-    if (orphans.has(this.#model)) return Promise.reject(new Error(GONE));
+  /** Return how the model answered; throw if it does not have the run. */
+  async #ask(model: WidgetModel, query: Query): Promise<() => Answer> {
+    try {
+      const answer = await this.#sent(model, query);
+      this.#home = model;
+      return () => answer;
+    } catch (error) {
+      if (isGone(error)) throw error;
+      this.#home = model;
+      return () => {
+        throw error;
+      };
+    }
+  }
+
+  #sent(model: WidgetModel, query: Query): Promise<Answer> {
+    const id = `${PAGE}-${++lastId}`;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
+      const received = (message: AnswerMessage, buffers: ArrayBufferView[] = []): void => {
+        if (message?.type !== "answer" || message.id !== id) return;
+        stop();
+        const { error, ...answer } = message;
+        const buffer = buffers.length ? ownBuffer(buffers[0]) : new ArrayBuffer(0);
+        if (error === undefined) resolve({ ...answer, buffer });
+        else reject(new QueryError(error));
+      };
+      const cancel = (error: Error): void => {
+        stop();
+        reject(error);
+      };
+      const unwatch = watchKernel(model, () => cancel(new QueryError(GONE)));
+      const stop = (): void => {
+        unwatch();
+        model.off("msg:custom", received);
+        this.#cancels.delete(cancel);
+      };
+      this.#cancels.add(cancel);
+      model.on("msg:custom", received);
       try {
-        this.#model.send({ v: VERSION, ...query, id });
+        model.send({ v: VERSION, ...query, id });
       } catch {
-        this.#waiting.delete(id);
-        reject(new Error(GONE));
+        cancel(new QueryError(GONE));
       }
     });
   }
+}
 
-  #answered({ id, error, ...answer }: AnswerMessage, buffers: ArrayBufferView[]): void {
-    const waiting = this.#waiting.get(id);
-    if (!waiting) return;
-    this.#waiting.delete(id);
-    const buffer = buffers.length ? ownBuffer(buffers[0]) : new ArrayBuffer(0);
-    if (error === undefined) waiting.resolve({ ...answer, buffer });
-    else waiting.reject(new QueryError(error));
-  }
+/** Whether a kernel does not have the run, or is gone itself. */
+export function isGone(error: unknown): boolean {
+  return error instanceof QueryError && error.code === "gone";
 }

@@ -3,7 +3,8 @@
 import type { Header } from "./header.ts";
 import { Store } from "./store.ts";
 import { ownBuffer } from "./wire.ts";
-import { VERSION, watchKernel, type WidgetModel } from "./kernel.ts";
+import { watchKernel } from "./kernel.ts";
+import { VERSION, type WidgetModel } from "./widget.ts";
 
 interface RowsMessage {
   type: "rows" | "snapshot";

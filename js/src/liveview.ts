@@ -1,12 +1,14 @@
 /** The view of a running run: one frame that follows its output in the page. */
 
 import { Frame } from "./frame.ts";
-import { Kernel, type WidgetModel } from "./kernel.ts";
+import { connections } from "./connections.ts";
+import { Kernel } from "./kernel.ts";
 import type { Live } from "./live.ts";
 import { Moving } from "./moving.ts";
 import { everyFrame, MANY_CALLS } from "./repaint.ts";
 import type { ViewState } from "./viewstate.ts";
 import type { Store } from "./store.ts";
+import type { WidgetModel } from "./widget.ts";
 
 export class LiveView {
   #live: Live;
@@ -29,7 +31,7 @@ export class LiveView {
     this.#model = model;
     this.#host = host;
     this.#state = state;
-    this.#kernel = new Kernel(model);
+    this.#kernel = new Kernel(() => modelsOf(live));
     this.#stop = live.onChange(this.#repaint.request);
     model.on("change:selected", this.#apply);
     model.on("change:filter", this.#apply);
@@ -107,6 +109,12 @@ export class LiveView {
     if (typeof filter === "string") this.#frame?.filterBy(filter);
     if (typeof id === "number") this.#frame?.selectCall(id);
   }
+}
+
+/** Return the models that may have a run: when it has ended, first those of kernels. */
+export function modelsOf(live: Live | undefined): WidgetModel[] {
+  if (!live) return [...connections()];
+  return live.isRunning ? [live.model] : [...connections(), live.model];
 }
 
 /** Return a function that sets the trait `selected` to a call id; −1 for none. */

@@ -1,7 +1,7 @@
 /** The entry of the dashboard: shows the trait `overview`, and reports to Python that it is watched. */
 
 import { Dashboard } from "./dashboard.ts";
-import type { WidgetModel } from "./kernel.ts";
+import type { WidgetModel } from "./widget.ts";
 import type { Overview } from "./overview.ts";
 
 /** Pause between two reports; without one for ten minutes Python stops reading. */

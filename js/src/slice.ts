@@ -3,7 +3,7 @@
 import { cells, columnsOf } from "./cells.ts";
 import { h, setText } from "./dom.ts";
 import { value } from "./format.ts";
-import type { Answer, Kernel } from "./kernel.ts";
+import { QueryError, type Answer, type Kernel } from "./kernel.ts";
 import {
   imageLayout,
   leadingAxes,
@@ -182,7 +182,8 @@ export class SliceView {
       const answer = await kernel.slice({ run, call, tensor, mode, index: [...index] });
       if (number === this.#requested) this.#answered(answer);
     } catch (error) {
-      if (number === this.#requested) this.#showNote((error as Error).message);
+      const superseded = error instanceof QueryError && error.code === "superseded";
+      if (number === this.#requested && !superseded) this.#showNote((error as Error).message);
     } finally {
       clearTimeout(busy);
     }

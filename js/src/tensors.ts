@@ -3,7 +3,7 @@
 import { h, setText, svg } from "./dom.ts";
 import { lacking } from "./dropped.ts";
 import { bytes, count, percent, shape, value } from "./format.ts";
-import { QueryError, type Answer } from "./kernel.ts";
+import { isGone, QueryError, type Answer } from "./kernel.ts";
 import type { Session } from "./session.ts";
 import { BUSY_AFTER_MS, SliceView, type SliceState } from "./slice.ts";
 import type { Histogram, Preview, Stats, TensorEntry, TextPreview } from "./header.ts";
@@ -17,6 +17,10 @@ const FRESH_MS = 2000;
 const SHARE = 10;
 
 const EMPTY = "It has no elements.";
+/** How to see tensors without a kernel that has the run. */
+const WHAT_HELPS =
+  "Run the cell again; or, while its kernel lives, run.widget() shows each tensor that is kept. " +
+  "run.keep() pins a run, and blsnb.options.embed_previews embeds previews.";
 
 type Role = TensorEntry["role"];
 const HEADINGS: [Role, string][] = [
@@ -87,7 +91,7 @@ export class TensorList {
       ? "Not kept: the run was still executing when this was saved."
       : state === "running"
         ? "Shown when the run has ended."
-        : "Not embedded in this document.";
+        : `Not embedded in this document. ${WHAT_HELPS}`;
     return [h("h4", {}, "Tensors"), h("p", { class: "hint" }, text)];
   }
 
@@ -109,12 +113,15 @@ export class TensorList {
 
   /** Show an error; embedded tensors stay below it. */
   #failed(error: Error, element: HTMLElement, note: HTMLElement): void {
-    if (!(error instanceof QueryError) || error.code !== "dropped")
-      return setText(note, error.message);
+    const code = error instanceof QueryError ? error.code : "failed";
+    if (code === "superseded") return;
+    if (isGone(error) && note.isConnected) return element.replaceChildren(...this.#nothing());
+    if (code !== "dropped") return setText(note, error.message);
     note.remove();
     const heading = element.childElementCount ? [] : [h("h4", {}, "Tensors")];
     element.append(...heading, ...lacking(error.message));
-    if (error.dropped) this.#session.noteDropped(error.dropped);
+    const { dropped } = error as QueryError;
+    if (dropped) this.#session.noteDropped(dropped);
   }
 
   async #query(call: number): Promise<Answer> {
@@ -258,7 +265,7 @@ export class TensorList {
     if (byte_size === 0) return EMPTY;
     return this.#session.kernel
       ? "Nothing to preview."
-      : "Its values are not embedded in this document.";
+      : `Its values are not embedded in this document. ${WHAT_HELPS}`;
   }
 }
 

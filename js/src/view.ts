@@ -1,12 +1,14 @@
 /** The entry: a live widget for anywidget, and `mount` for a finished run's document. */
 
 import { Frame } from "./frame.ts";
-import { Kernel, type WidgetModel } from "./kernel.ts";
+import { CONNECTED } from "./connections.ts";
+import { Kernel } from "./kernel.ts";
 import { Live } from "./live.ts";
-import { LiveView, selectedIn } from "./liveview.ts";
+import { LiveView, modelsOf, selectedIn } from "./liveview.ts";
 import type { ViewState } from "./viewstate.ts";
 import type { Header } from "./header.ts";
 import { Store } from "./store.ts";
+import type { WidgetModel } from "./widget.ts";
 
 /** What the page knows of a run: its model and rows, and the state of its last view. */
 interface Known {
@@ -90,15 +92,15 @@ function place(host: HTMLElement, known: Known): Mounted | undefined {
 }
 
 function draw(host: HTMLElement, store: Store, known: Known | undefined): Mounted {
-  const kernel = known ? new Kernel(known.model) : null;
+  const kernel = kernelOf(store);
   // A comparison uses the kernel of the run, but not the state of its view.
   const same = store.baseline ? undefined : known;
   const state = same?.state?.();
   const frame = new Frame({ store, kernel, state, onSelect: same && selectedIn(same.model) });
-  const stop = known ? undefined : connectLater(frame, store);
+  const stop = connectLater(frame, store);
   const dispose = (): void => {
     mounted.delete(host);
-    stop?.();
+    stop();
     frame.dispose();
     frame.kernel?.dispose();
   };
@@ -115,23 +117,28 @@ function draw(host: HTMLElement, store: Store, known: Known | undefined): Mounte
   return { complete: (whole) => frame.show(whole), dispose };
 }
 
+/** Return the access of a document to the kernel that has its run; null in a page without kernels. */
+function kernelOf({ header }: Store): Kernel | null {
+  const models = (): WidgetModel[] => modelsOf(registry().get(header.run.id)?.live);
+  return models().length ? new Kernel(models) : null;
+}
+
 /**
- * Connect a document that was drawn before its kernel was registered, as after a reload.
+ * Connect a document that was drawn before a kernel was, as after a reload.
  *
  * A document is not notified when its output is removed, so the page must not keep its frame alive.
  */
-function connectLater(frame: Frame, { header, baseline }: Store): () => void {
+function connectLater(frame: Frame, store: Store): () => void {
   const waiting = new WeakRef(frame);
   const connect = (): void => {
-    const known = registry().get(header.run.id);
     const frame = waiting.deref();
-    if (frame && !known) return;
-    stop();
-    if (frame && known)
-      frame.connect(new Kernel(known.model), baseline ? undefined : selectedIn(known.model));
+    if (!frame) return stop();
+    const known = store.baseline ? undefined : registry().get(store.header.run.id);
+    if (!frame.kernel) frame.connect(kernelOf(store), known && selectedIn(known.model));
   };
-  const stop = (): void => globalThis.removeEventListener(REGISTERED, connect);
-  globalThis.addEventListener(REGISTERED, connect);
+  const events = [REGISTERED, CONNECTED];
+  const stop = (): void => events.forEach((each) => globalThis.removeEventListener(each, connect));
+  for (const each of events) globalThis.addEventListener(each, connect);
   return stop;
 }
 

@@ -1,8 +1,8 @@
 /** What anywidget hands to the view, with the kernel's side of it in the test's hands. */
 
-import type { WidgetModel } from "../src/kernel.ts";
+import type { WidgetModel } from "../src/widget.ts";
 
-export type Sent = { type: string; id?: number; have?: number };
+export type Sent = { type: string; id?: string; have?: number };
 type Listener = (message: unknown, buffers: ArrayBufferView[]) => void;
 
 export class FakeModel implements WidgetModel {

@@ -108,7 +108,7 @@ test("a slider ends with the axis, and asks the kernel for the slice that it nam
   const data = packer.data(new Uint8Array(6));
   const model = new FakeModel();
   const store = stored([entry("Y", { preview: grid(data, { index: [0, 0, 0] }), shape: [4, 1, 3, 2, 3] })], packer);
-  const view = new View(store, { kernel: new Kernel(model) });
+  const view = new View(store, { kernel: new Kernel(() => [model]) });
   const story = new Story(view.find(".tensors"));
   const [query] = model.sent.splice(0);
   assert.deepEqual(query, { v: 1, type: "tensors", run: "r-1", call: 0, id: query.id });
@@ -150,7 +150,7 @@ test("an answer that came too late is not shown in place of a newer one", async 
   const data = packer.data(new Uint8Array(6));
   const model = new FakeModel();
   const store = stored([], packer, { tensors: {} });
-  const view = new View(store, { kernel: new Kernel(model) });
+  const view = new View(store, { kernel: new Kernel(() => [model]) });
   const [query] = model.sent.splice(0);
   const whole = entry("Y", { preview: grid(data) });
   model.receive({ type: "answer", id: query.id, tensors: [whole] }, new Uint8Array(99).buffer);
@@ -173,7 +173,7 @@ test("an answer that came too late is not shown in place of a newer one", async 
 test("a busy kernel, an error and dropped values are said where tensors would be", async () => {
   const model = new FakeModel();
   const store = stored([], new Packer(), { tensors: {} });
-  const view = new View(store, { kernel: new Kernel(model) });
+  const view = new View(store, { kernel: new Kernel(() => [model]) });
   const story = new Story(view.frame.element);
   mock.timers.tick(299);
   story.step("299 ms later");
@@ -198,7 +198,7 @@ test("a busy kernel, an error and dropped values are said where tensors would be
   await settled();
   story.step("its values were dropped");
   model.lose();
-  view.frame.connect(new Kernel(model), undefined);
+  view.frame.connect(new Kernel(() => [model]), undefined);
   await settled();
   story.step("the kernel is gone");
   story.equals("answers");
@@ -209,7 +209,7 @@ test("tensors of a running call are asked for again when they may have grown", a
   const calls = [call(-1, 0, 0, { compute_infer_us: 90, flags: Flag.RUNNING })];
   const run = { id: "r-1", title: "pipeline", request_id: "", state: "running" as const };
   const { header, buffer } = encode(calls, { models: MODELS, run });
-  const view = new View(Store.of(header, buffer), { kernel: new Kernel(model) });
+  const view = new View(Store.of(header, buffer), { kernel: new Kernel(() => [model]) });
   const [query] = model.sent.splice(0);
   model.receive({ type: "answer", id: query.id, tensors: [entry("X")] });
   await settled();

@@ -63,7 +63,7 @@ test("after its end a view hears nothing", () => {
 
 test("each answer reaches the question with its number, whatever their order", async () => {
   const widget = new FakeModel();
-  const kernel = new Kernel(widget);
+  const kernel = new Kernel(() => [widget]);
   const [first, second] = [
     kernel.tensors("r", 1),
     kernel.slice({ run: "r", call: 1, tensor: 0, index: [2], mode: "grid" }),
@@ -84,7 +84,7 @@ test("each answer reaches the question with its number, whatever their order", a
 
 test("an error in the answer is the question's error", async () => {
   const widget = new FakeModel();
-  const question = new Kernel(widget).tensors("r", 99);
+  const question = new Kernel(() => [widget]).tensors("r", 99);
   const dropped = { calls: { calls: 9, because: "keep_calls", notice: "9 calls", last: 99 } };
   const error = { code: "dropped", text: "call 99 is no longer kept", dropped };
   assert.deepEqual(widget.sent[0], { v: 1, type: "tensors", run: "r", call: 99, id: widget.sent[0].id });
@@ -110,13 +110,13 @@ test("a question to a kernel that has ended says so", async () => {
     throw new Error("Cannot send");
   };
 
-  await assert.rejects(new Kernel(widget).tensors("r", 0), /the kernel that ran this is gone/);
+  await assert.rejects(new Kernel(() => [widget]).tensors("r", 0), /the kernel that ran this is gone/);
 });
 
 test("where the kernel is gone nothing is waited for, and a running run says so", async () => {
   const widget = new FakeModel();
   const live = new Live(widget);
-  const kernel = new Kernel(widget);
+  const kernel = new Kernel(() => [widget]);
   let changes = 0;
   widget.receive({ type: "rows", seq: 1, header: part(0).header }, part(0).buffer);
   live.onChange(() => changes++);
@@ -131,7 +131,7 @@ test("where the kernel is gone nothing is waited for, and a running run says so"
 test("a kernel that is heard of again was not gone", async () => {
   const widget = new FakeModel();
   const live = new Live(widget);
-  const kernel = new Kernel(widget);
+  const kernel = new Kernel(() => [widget]);
   widget.lose();
   const { header, buffer } = part(0);
   widget.receive({ type: "snapshot", seq: 1, header }, buffer);

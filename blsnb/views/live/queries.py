@@ -19,7 +19,9 @@ _MOST_TEXT = 4096
 """Maximum number of characters of an error text."""
 
 Message = dict[str, Any]
-Code = Literal["dropped", "failed", "gone", "invalid", "unsupported", "version"]
+Code = Literal[
+    "dropped", "failed", "gone", "invalid", "superseded", "unsupported", "version"
+]
 
 
 class QueryError(Exception):
@@ -41,18 +43,13 @@ class QueryError(Exception):
         self.answer: Message = {"code": code, "text": text, **facts}
 
 
-def check(query: Message, run: str) -> None:
-    """Check the envelope of a query.
-
-    Parameters
-    ----------
-    run
-        Page id of the run of this connection.
+def check(query: Message) -> str:
+    """Check the envelope of a query, and return the page id of its run.
 
     Raises
     ------
     QueryError
-        The version or the type is unknown, or another run is named.
+        The version or the type is unknown, or no run is named.
     """
     if query.get("v") != VERSION:
         text = f"v is {VERSION}, not {query.get('v')!r}: run the cell again"
@@ -60,8 +57,15 @@ def check(query: Message, run: str) -> None:
     if query["type"] not in ("tensors", "slice"):
         text = f"type is 'tensors' or 'slice', not {query['type']!r}"
         raise QueryError("unsupported", text)
-    if query.get("run") != run:
-        raise QueryError("gone", "this kernel does not have the run")
+    run = query.get("run")
+    if not isinstance(run, str):
+        raise QueryError("invalid", f"run is the page id of a run, not {run!r}")
+    return run
+
+
+def gone() -> QueryError:
+    """Return the error about a run that this kernel does not have."""
+    return QueryError("gone", "this kernel does not have the run: run the cell again")
 
 
 def answer(trace: Trace, query: Message, buffer: Buffer) -> Message:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
@@ -15,17 +14,14 @@ from blsnb.trace.comparison import AnyTrace, compare
 from blsnb.trace.excerpt import page_excerpt
 from blsnb.trace.spans import Trace
 from blsnb.views.documents import document, host, wire
-from blsnb.views.documents.buffer import Buffer
 from blsnb.views.documents.numbering import Numbering
 from blsnb.views.live import queries, running_page
+from blsnb.views.live.answers import Answers
 from blsnb.views.live.clocks import FlushClock
 from blsnb.views.live.queries import VERSION
 from blsnb.views.tree import tree
 
 Message = dict[str, Any]
-_log = logging.getLogger(__name__)
-
-
 _TRAITS = {"selected", "filter", "height", "baseline"}
 
 
@@ -73,6 +69,7 @@ class TraceView(anywidget.AnyWidget):
         # thread waits.
         self._token = ["flush"]
         super().__init__(**traits)
+        self._answers = Answers(self._own, self.send)
         self._identify(self._trace())
         self.on_msg(self._on_message)
 
@@ -172,22 +169,12 @@ class TraceView(anywidget.AnyWidget):
         match content:
             case {"type": "hello" | "resync", "v": v} if v == VERSION:
                 self._send_calls(self._seq, self._trace(), None)
-            case {"type": str(), "id": id_}:
-                answer, data = self._answer(content)
-                head = {"v": VERSION, "type": "answer", "id": id_}
-                self.send({**head, **answer}, buffers=[data])
+            case {"type": str(), "id": _}:
+                self._answers.receive(content)
 
-    def _answer(self, query: Message) -> tuple[Message, bytes]:
-        buffer = Buffer()
-        try:
-            trace = self._whole()
-            queries.check(query, wire.page_id(trace))
-            answer = queries.answer(trace, query, buffer)
-        except queries.QueryError as error:
-            return {"error": error.answer}, b""
-        except Exception as error:
-            # A page without an answer would report a busy kernel indefinitely.
-            _log.exception("a query about tensors failed: %s", query)
-            text = f"{type(error).__name__}: {error}"
-            return {"error": {"code": "failed", "text": text}}, b""
-        return answer, bytes(buffer)
+    def _own(self, run: str) -> Trace:
+        """Return the trace, if the page names this run."""
+        trace = self._whole()
+        if run != wire.page_id(trace):
+            raise queries.gone()
+        return trace

@@ -2201,8 +2201,64 @@ function statesOf(trace, call) {
   return states.filter(([is]) => is).map(([, text, kind]) => [text, kind]);
 }
 
-// src/kernel.ts
+// src/slot.ts
+var Slot = class {
+  #send;
+  #restMs;
+  #newest = null;
+  #inFlight = false;
+  #resting;
+  /** Queries that follow each other within `restMs` are not sent until none has come for that time. */
+  constructor(send, restMs = 0) {
+    this.#send = send;
+    this.#restMs = restMs;
+  }
+  query(query) {
+    this.cancel(superseded());
+    return new Promise((resolve, reject) => {
+      this.#newest = { query, resolve, reject };
+      const isBurst = this.#resting !== void 0;
+      if (this.#restMs > 0) this.#rest();
+      if (!isBurst) void this.#next();
+    });
+  }
+  /** Reject the query that waits. */
+  cancel(error) {
+    this.#newest?.reject(error);
+    this.#newest = null;
+  }
+  #rest() {
+    clearTimeout(this.#resting);
+    this.#resting = setTimeout(() => {
+      this.#resting = void 0;
+      void this.#next();
+    }, this.#restMs);
+  }
+  async #next() {
+    const sent = this.#newest;
+    if (!sent || this.#inFlight) return;
+    this.#newest = null;
+    this.#inFlight = true;
+    try {
+      const answer = await this.#send(sent.query);
+      if (this.#newest) sent.reject(superseded());
+      else sent.resolve(answer);
+    } catch (error) {
+      sent.reject(error);
+    } finally {
+      this.#inFlight = false;
+      if (this.#resting === void 0) void this.#next();
+    }
+  }
+};
+function superseded() {
+  return new QueryError({ code: "superseded", text: "a newer query took its place" });
+}
+
+// src/widget.ts
 var VERSION = 1;
+
+// src/kernel.ts
 var QueryError = class extends Error {
   code;
   dropped;
@@ -2212,8 +2268,10 @@ var QueryError = class extends Error {
     this.dropped = dropped;
   }
 };
+var REST_MS = 50;
+var GONE = { code: "gone", text: "the kernel that ran this is gone" };
+var PAGE = Math.random().toString(36).slice(2);
 var lastId = 0;
-var GONE = "the kernel that ran this is gone";
 var orphans = /* @__PURE__ */ new WeakSet();
 function watchKernel(model, lost) {
   const gone = () => {
@@ -2229,55 +2287,92 @@ function watchKernel(model, lost) {
   };
 }
 var Kernel = class {
-  #model;
-  #waiting = /* @__PURE__ */ new Map();
-  #listener;
-  #stop;
-  constructor(model) {
-    this.#model = model;
-    this.#listener = (message, buffers = []) => message?.type === "answer" && this.#answered(message, buffers);
-    model.on("msg:custom", this.#listener);
-    this.#stop = watchKernel(model, () => this.#reject(GONE));
+  #models;
+  /** The model that has answered; others have other runs. */
+  #home;
+  #name = `${PAGE}-${++lastId}`;
+  #tensors;
+  #slices = /* @__PURE__ */ new Map();
+  #cancels = /* @__PURE__ */ new Set();
+  /** Queries go to the first of the models that has the run; they are listed with each query. */
+  constructor(models) {
+    this.#models = models;
+    this.#tensors = new Slot((query) => this.#query(query), REST_MS);
   }
   /** Query the tensors of a call: a run is named by its page id, a call by its id. */
   tensors(run, call) {
-    return this.#query({ type: "tensors", run, call });
+    return this.#tensors.query({ type: "tensors", slot: `${this.#name}/tensors`, run, call });
   }
   slice(query) {
-    return this.#query({ type: "slice", ...query });
+    const place6 = query.tensor;
+    const slot = this.#slices.get(place6) ?? new Slot((each) => this.#query(each));
+    this.#slices.set(place6, slot);
+    return slot.query({ type: "slice", slot: `${this.#name}/slice/${place6}`, ...query });
   }
   dispose() {
-    this.#model.off("msg:custom", this.#listener);
-    this.#stop();
-    this.#reject("the view was closed");
+    const closed = new QueryError({ code: "superseded", text: "the view was closed" });
+    for (const slot of [this.#tensors, ...this.#slices.values()]) slot.cancel(closed);
+    for (const cancel of this.#cancels) cancel(closed);
   }
-  #reject(words2) {
-    for (const { reject } of this.#waiting.values()) reject(new Error(words2));
-    this.#waiting.clear();
+  async #query(query) {
+    const models = [...new Set(this.#models())].filter((model) => !orphans.has(model));
+    const home = models.filter((model) => model === this.#home);
+    if (models.length === 0) throw new QueryError(GONE);
+    try {
+      const asked = (home.length ? home : models).map((each) => this.#ask(each, query));
+      return (await Promise.any(asked))();
+    } catch (error) {
+      throw error instanceof AggregateError ? error.errors[0] : error;
+    }
   }
-  /** Ids are unique in the page, since several views may share one model. */
-  #query(query) {
-    const id = ++lastId;
-    if (orphans.has(this.#model)) return Promise.reject(new Error(GONE));
+  /** Return how the model answered; throw if it does not have the run. */
+  async #ask(model, query) {
+    try {
+      const answer = await this.#sent(model, query);
+      this.#home = model;
+      return () => answer;
+    } catch (error) {
+      if (isGone(error)) throw error;
+      this.#home = model;
+      return () => {
+        throw error;
+      };
+    }
+  }
+  #sent(model, query) {
+    const id = `${PAGE}-${++lastId}`;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
+      const received = (message, buffers = []) => {
+        if (message?.type !== "answer" || message.id !== id) return;
+        stop();
+        const { error, ...answer } = message;
+        const buffer = buffers.length ? ownBuffer(buffers[0]) : new ArrayBuffer(0);
+        if (error === void 0) resolve({ ...answer, buffer });
+        else reject(new QueryError(error));
+      };
+      const cancel = (error) => {
+        stop();
+        reject(error);
+      };
+      const unwatch = watchKernel(model, () => cancel(new QueryError(GONE)));
+      const stop = () => {
+        unwatch();
+        model.off("msg:custom", received);
+        this.#cancels.delete(cancel);
+      };
+      this.#cancels.add(cancel);
+      model.on("msg:custom", received);
       try {
-        this.#model.send({ v: VERSION, ...query, id });
+        model.send({ v: VERSION, ...query, id });
       } catch {
-        this.#waiting.delete(id);
-        reject(new Error(GONE));
+        cancel(new QueryError(GONE));
       }
     });
   }
-  #answered({ id, error, ...answer }, buffers) {
-    const waiting = this.#waiting.get(id);
-    if (!waiting) return;
-    this.#waiting.delete(id);
-    const buffer = buffers.length ? ownBuffer(buffers[0]) : new ArrayBuffer(0);
-    if (error === void 0) waiting.resolve({ ...answer, buffer });
-    else waiting.reject(new QueryError(error));
-  }
 };
+function isGone(error) {
+  return error instanceof QueryError && error.code === "gone";
+}
 
 // src/picture.ts
 var SEQUENTIAL = [
@@ -2529,7 +2624,8 @@ var SliceView = class {
       const answer = await kernel.slice({ run, call, tensor, mode, index: [...index] });
       if (number === this.#requested) this.#answered(answer);
     } catch (error) {
-      if (number === this.#requested) this.#showNote(error.message);
+      const superseded2 = error instanceof QueryError && error.code === "superseded";
+      if (number === this.#requested && !superseded2) this.#showNote(error.message);
     } finally {
       clearTimeout(busy);
     }
@@ -2614,6 +2710,7 @@ var LISTED = 24;
 var FRESH_MS = 2e3;
 var SHARE = 10;
 var EMPTY = "It has no elements.";
+var WHAT_HELPS = "Run the cell again; or, while its kernel lives, run.widget() shows each tensor that is kept. run.keep() pins a run, and blsnb.options.embed_previews embeds previews.";
 var HEADINGS = [
   ["input", "Inputs"],
   ["output", "Outputs"]
@@ -2671,7 +2768,7 @@ var TensorList = class {
   }
   #nothing() {
     const { saved, state } = this.#session.trace.header.run;
-    const text = saved ? "Not kept: the run was still executing when this was saved." : state === "running" ? "Shown when the run has ended." : "Not embedded in this document.";
+    const text = saved ? "Not kept: the run was still executing when this was saved." : state === "running" ? "Shown when the run has ended." : `Not embedded in this document. ${WHAT_HELPS}`;
     return [h("h4", {}, "Tensors"), h("p", { class: "hint" }, text)];
   }
   async #request(element, call, filled2) {
@@ -2691,12 +2788,15 @@ var TensorList = class {
   }
   /** Show an error; embedded tensors stay below it. */
   #failed(error, element, note) {
-    if (!(error instanceof QueryError) || error.code !== "dropped")
-      return setText(note, error.message);
+    const code = error instanceof QueryError ? error.code : "failed";
+    if (code === "superseded") return;
+    if (isGone(error) && note.isConnected) return element.replaceChildren(...this.#nothing());
+    if (code !== "dropped") return setText(note, error.message);
     note.remove();
     const heading = element.childElementCount ? [] : [h("h4", {}, "Tensors")];
     element.append(...heading, ...lacking(error.message));
-    if (error.dropped) this.#session.noteDropped(error.dropped);
+    const { dropped } = error;
+    if (dropped) this.#session.noteDropped(dropped);
   }
   async #query(call) {
     const { kernel, trace } = this.#session;
@@ -2820,7 +2920,7 @@ var TensorList = class {
     if (evicted && file) return `${file} does not hold its values.`;
     if (evicted) return "Its values are no longer kept.";
     if (byte_size === 0) return EMPTY;
-    return this.#session.kernel ? "Nothing to preview." : "Its values are not embedded in this document.";
+    return this.#session.kernel ? "Nothing to preview." : `Its values are not embedded in this document. ${WHAT_HELPS}`;
   }
 };
 function statistics({ count: size, min, max, mean, std, nan, inf, zeros }) {
@@ -4545,7 +4645,7 @@ var NAMES2 = { least: 232, most: 340, share: 0.24, mostShare: 0.38 };
 var LABEL_ROOM = 82;
 var COMPARED_ROOM = 140;
 var ROWS_AT_FIRST = 24;
-var PAGE = 10;
+var PAGE2 = 10;
 var ZOOM_STEP = 0.7;
 var PAN_STEP = 0.2;
 var Timeline = class {
@@ -4812,9 +4912,9 @@ var Timeline = class {
       case "last":
         return this.#goTo(list.length - 1);
       case "pageDown":
-        return this.#goTo(at2 + PAGE);
+        return this.#goTo(at2 + PAGE2);
       case "pageUp":
-        return this.#goTo(at2 - PAGE);
+        return this.#goTo(at2 - PAGE2);
       case "unfold":
         return row4 && this.#unfold(row4);
       case "fold":
@@ -5328,6 +5428,13 @@ function idOf(selected) {
   return selected?.kind === "call" || selected?.kind === "dropped" ? selected.id : -1;
 }
 
+// src/connections.ts
+var CONNECTED = "blsnb-connected";
+function connections() {
+  const page = globalThis;
+  return page[/* @__PURE__ */ Symbol.for("blsnb-connections")] ??= /* @__PURE__ */ new Set();
+}
+
 // src/header.ts
 var FORMAT = 2;
 var TABLES = [
@@ -5660,7 +5767,7 @@ var LiveView = class {
     this.#model = model;
     this.#host = host;
     this.#state = state;
-    this.#kernel = new Kernel(model);
+    this.#kernel = new Kernel(() => modelsOf2(live));
     this.#stop = live.onChange(this.#repaint.request);
     model.on("change:selected", this.#apply);
     model.on("change:filter", this.#apply);
@@ -5729,6 +5836,10 @@ var LiveView = class {
     if (typeof id === "number") this.#frame?.selectCall(id);
   }
 };
+function modelsOf2(live) {
+  if (!live) return [...connections()];
+  return live.isRunning ? [live.model] : [...connections(), live.model];
+}
 function selectedIn(model) {
   return setter(model, "selected");
 }
@@ -5785,14 +5896,14 @@ function place5(host, known) {
   return placed;
 }
 function draw2(host, store, known) {
-  const kernel = known ? new Kernel(known.model) : null;
+  const kernel = kernelOf(store);
   const same = store.baseline ? void 0 : known;
   const state = same?.state?.();
   const frame = new Frame({ store, kernel, state, onSelect: same && selectedIn(same.model) });
-  const stop = known ? void 0 : connectLater(frame, store);
+  const stop = connectLater(frame, store);
   const dispose = () => {
     mounted.delete(host);
-    stop?.();
+    stop();
     frame.dispose();
     frame.kernel?.dispose();
   };
@@ -5808,18 +5919,21 @@ function draw2(host, store, known) {
   for (const child of before) child.remove();
   return { complete: (whole) => frame.show(whole), dispose };
 }
-function connectLater(frame, { header, baseline }) {
+function kernelOf({ header }) {
+  const models = () => modelsOf2(registry().get(header.run.id)?.live);
+  return models().length ? new Kernel(models) : null;
+}
+function connectLater(frame, store) {
   const waiting = new WeakRef(frame);
   const connect = () => {
-    const known = registry().get(header.run.id);
     const frame2 = waiting.deref();
-    if (frame2 && !known) return;
-    stop();
-    if (frame2 && known)
-      frame2.connect(new Kernel(known.model), baseline ? void 0 : selectedIn(known.model));
+    if (!frame2) return stop();
+    const known = store.baseline ? void 0 : registry().get(store.header.run.id);
+    if (!frame2.kernel) frame2.connect(kernelOf(store), known && selectedIn(known.model));
   };
-  const stop = () => globalThis.removeEventListener(REGISTERED, connect);
-  globalThis.addEventListener(REGISTERED, connect);
+  const events = [REGISTERED, CONNECTED];
+  const stop = () => events.forEach((each) => globalThis.removeEventListener(each, connect));
+  for (const each of events) globalThis.addEventListener(each, connect);
   return stop;
 }
 function widen(host) {

@@ -1,0 +1,41 @@
+// src/connections.ts
+var CONNECTED = "blsnb-connected";
+function connections() {
+  const page = globalThis;
+  return page[/* @__PURE__ */ Symbol.for("blsnb-connections")] ??= /* @__PURE__ */ new Set();
+}
+function connect(model) {
+  if (connections().has(model)) return;
+  connections().add(model);
+  globalThis.dispatchEvent(new Event(CONNECTED));
+}
+function disconnect(model) {
+  connections().delete(model);
+}
+
+// src/widget.ts
+var VERSION = 1;
+
+// src/connection.ts
+function initialize({ model }) {
+  const received = () => connect(model);
+  const lost = () => {
+    disconnect(model);
+    try {
+      model.send({ v: VERSION, type: "hello", runs: {} });
+    } catch {
+    }
+  };
+  model.on("msg:custom", received);
+  model.on("comm_live_update", lost);
+  connect(model);
+  return () => {
+    model.off("msg:custom", received);
+    model.off("comm_live_update", lost);
+    disconnect(model);
+  };
+}
+var connection_default = { initialize };
+export {
+  connection_default as default
+};
