@@ -97,7 +97,7 @@ test("an error in the answer is the question's error", async () => {
 });
 
 test("questions that a closed view had under way end with it", async () => {
-  const kernel = new Kernel(new FakeModel());
+  const kernel = new Kernel(() => [new FakeModel()]);
   const question = kernel.tensors("r", 0);
   kernel.dispose();
 

@@ -1,0 +1,78 @@
+"""Specification of the connection of finished runs to their kernel, in real hosts."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from .conftest import lab_of, page_of
+from .lab import Lab
+from .notebook7 import Notebook7
+from .test_identity import DOUBLE, FLOW
+from .view import View
+
+pytestmark = pytest.mark.browser
+
+LOOP = f"""%%triton_model loop {FLOW}
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return [self.answer(request) for request in requests]
+
+    def answer(self, request):
+        x = pb_utils.get_input_tensor_by_name(request, "X")
+        for k in range(int(x.as_numpy()[0])):
+            sent = pb_utils.Tensor("X", np.full(3, k, np.float32))
+            pb_utils.InferenceRequest(
+                model_name="double", inputs=[sent], requested_output_names=["Y"]
+            ).exec()
+        return pb_utils.InferenceResponse([pb_utils.Tensor("Y", x.as_numpy())])
+"""
+START = "%load_ext blsnb\nimport blsnb"
+SHORT = 3
+CELLS = [START, DOUBLE, LOOP, "blsnb.infer('loop', {'X': [2_000]})"]
+
+
+@pytest.fixture(scope="module", params=[Lab, Notebook7])
+def notebook(request, browser, lab_server):
+    """A notebook with a run that ended before it could be shown live."""
+    with page_of(browser) as page, lab_of(page, lab_server, request.param) as lab:
+        lab.write("connection.ipynb", *CELLS)
+        lab.open("connection.ipynb")
+        for cell in range(4):
+            lab.run_cell(cell)
+        yield lab
+
+
+def last_call(lab: Lab) -> View:
+    """Unfold the loop and select its last call."""
+    view = View(lab.cell(SHORT))
+    view.row("double").click()
+    view.tree.press("ArrowRight")
+    view.tree.press("End")
+    return view
+
+
+def shows(view: View, x: int) -> None:
+    """The selected call was sent a number three times, and doubled it."""
+    y = view.inspector.get_by_role("group", name="Y, 1")
+    expect(y).to_have_text(re.compile(rf"^({2 * x}(\.0)?){{3}}$"))
+
+
+def test_a_run_too_short_for_the_live_view_opens_every_kept_tensor(notebook):
+    """The document is connected to its kernel."""
+    view = last_call(notebook)
+
+    shows(view, 1999)
+
+
+def test_after_a_reload_of_the_page_it_still_does(notebook):
+    """The kernel lives, and the page finds its connection again."""
+    notebook.save()
+    notebook.open("connection.ipynb")
+    view = last_call(notebook)
+
+    shows(view, 1999)
