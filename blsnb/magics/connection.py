@@ -89,8 +89,9 @@ class DisplayedRuns:
 
     def close(self) -> None:
         """Close the connection: documents then have embedded previews only."""
-        if self._connection is not None:
-            self._connection.close()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
         self._workers.shutdown(cancel_futures=True)
 
 
@@ -99,7 +100,7 @@ _runs: DisplayedRuns | None = None
 
 def register(shell: Any) -> Callable[[], None]:
     """Connect displayed runs to the kernel; return a function that disconnects them."""
-    global _runs  # noqa: PLW0603
+    global _runs
     runs = _runs = DisplayedRuns(shell)
     return runs.close
 

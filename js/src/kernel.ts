@@ -48,7 +48,7 @@ export class QueryError extends Error {
 }
 
 /** A held arrow key repeats about every 33 ms: calls that are only passed by are not queried. */
-const REST_MS = 50;
+const REST_MS = 40;
 const GONE = { code: "gone", text: "the kernel that ran this is gone" };
 /** Two tabs may share the connection of a kernel, and receive each other's answers. */
 const PAGE = Math.random().toString(36).slice(2);

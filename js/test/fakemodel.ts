@@ -2,7 +2,7 @@
 
 import type { WidgetModel } from "../src/widget.ts";
 
-export type Sent = { type: string; id?: string; have?: number };
+export type Sent = { type: string; id?: string; slot?: string; have?: number };
 type Listener = (message: unknown, buffers: ArrayBufferView[]) => void;
 
 export class FakeModel implements WidgetModel {

@@ -87,7 +87,7 @@ test("an error in the answer is the question's error", async () => {
   const question = new Kernel(() => [widget]).tensors("r", 99);
   const dropped = { calls: { calls: 9, because: "keep_calls", notice: "9 calls", last: 99 } };
   const error = { code: "dropped", text: "call 99 is no longer kept", dropped };
-  assert.deepEqual(widget.sent[0], { v: 1, type: "tensors", run: "r", call: 99, id: widget.sent[0].id });
+  assert.deepEqual(widget.sent[0], { v: 1, type: "tensors", run: "r", call: 99, id: widget.sent[0].id, slot: widget.sent[0].slot });
   widget.receive({ v: 1, type: "answer", id: widget.sent[0].id, error });
 
   const rejected = await question.catch((each: unknown) => each);
@@ -125,6 +125,7 @@ test("where the kernel is gone nothing is waited for, and a running run says so"
 
   assert.deepEqual([live.isRunning, live.store.header.run.lost, changes], [false, true, 1]);
   await assert.rejects(asked, /the kernel that ran this is gone/);
+  mock.timers.tick(40);
   await assert.rejects(kernel.tensors("r", 0), /the kernel that ran this is gone/);
 });
 

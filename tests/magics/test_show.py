@@ -11,7 +11,9 @@ from blsnb.magics import default_server as default
 from blsnb.magics import show
 from blsnb.magics.live_runs import ActiveRun
 from blsnb.magics.show import CellRuns, RunDisplay
+from blsnb.run import ImportedRun
 
+from views.samples import invoice_run
 from .models import DOUBLE, OUTER, infer
 
 LOOP = "import blsnb\nfor _ in range({}):\n    blsnb.infer('double', {{'X': [1.0]}})"
@@ -499,7 +501,7 @@ def test_outside_of_a_cell_nothing_is_collected():
     runs.observe(run, None)
     runs.end_cell()
 
-    assert runs.shown(SimpleNamespace(run_id="1", start_ns=1)) is False
+    assert runs.shown(ImportedRun(invoice_run())) is False
 
 
 def test_showing_a_run_twice_is_noticed():

@@ -2268,7 +2268,7 @@ var QueryError = class extends Error {
     this.dropped = dropped;
   }
 };
-var REST_MS = 50;
+var REST_MS = 40;
 var GONE = { code: "gone", text: "the kernel that ran this is gone" };
 var PAGE = Math.random().toString(36).slice(2);
 var lastId = 0;

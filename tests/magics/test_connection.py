@@ -1,0 +1,118 @@
+"""Specification of the displayed runs that a kernel connects to its pages."""
+
+import gc
+from types import SimpleNamespace
+
+import pytest
+from waiting import until
+
+from blsnb.magics import connection
+from blsnb.magics.connection import DisplayedRuns, has_page
+from blsnb.run import take_trace
+from blsnb.trace.recorder import Recorder
+from blsnb.views.documents import wire
+from blsnb.views.live import connection as widget
+from blsnb.views.live.queries import QueryError
+
+from views.samples import invoice_run, recorded
+
+
+def shell(**metadata):
+    return SimpleNamespace(
+        kernel=SimpleNamespace(get_parent=lambda: {"metadata": metadata})
+    )
+
+
+PAGE = shell(cellId="1")
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """Messages to the page."""
+    kept = []
+    monkeypatch.setattr(
+        widget.Connection,
+        "send",
+        lambda self, content, buffers=None: kept.append(content),
+    )
+    return kept
+
+
+@pytest.fixture
+def runs(sent):
+    """The runs that one kernel has displayed."""
+    runs = DisplayedRuns(PAGE)
+    yield runs
+    runs.close()
+
+
+def test_only_a_page_gets_a_connection():
+    """Programs that execute notebooks would keep the state of the widget."""
+    assert has_page(PAGE)
+    assert not has_page(shell())
+    assert not has_page(SimpleNamespace())
+
+
+def test_vscode_gets_none(monkeypatch):
+    """Its pages have only models of displayed widgets."""
+    monkeypatch.setenv("VSCODE_PID", "1")
+
+    assert not has_page(PAGE)
+
+
+def test_without_a_page_nothing_is_opened():
+    """A terminal, or a program that executes a notebook."""
+    runs = DisplayedRuns(shell())
+    runs.add(invoice_run())
+    runs.close()
+
+    with pytest.raises(QueryError, match="does not have the run"):
+        runs.find(wire.page_id(invoice_run()))
+
+
+def test_a_displayed_run_is_found_as_long_as_it_is_kept(runs):
+    """Its display keeps no run alive; whoever asks learns which limit dropped it."""
+    record = recorded(Recorder(), 3)
+    runs.add(record)
+    run = wire.page_id(take_trace(record))
+    assert runs.find(run) is take_trace(record)
+    del record
+    gc.collect()
+
+    with pytest.raises(QueryError, match="no longer kept: keep_runs") as refused:
+        runs.find(run)
+    assert "dropped" == refused.value.answer["code"]
+
+
+def test_all_runs_share_one_connection_that_answers_on_a_thread(runs, sent):
+    """No cell waits for an answer."""
+    trace = invoice_run()
+    record = recorded(Recorder(), 3)
+    runs.add(trace)
+    only = runs._connection
+    runs.add(record)
+    assert runs._connection is only
+    for number, run in enumerate([trace, take_trace(record)]):
+        query = {"v": 1, "type": "tensors", "id": number, "call": 0}
+        only._handle_custom_msg(query | {"run": wire.page_id(run)}, [])
+
+    until(lambda: len(sent) == 2)
+    assert [0, 1] == [each["id"] for each in sent if each["tensors"]]
+
+
+def test_a_hello_is_answered_with_the_lifetime_of_the_kernel(runs, sent):
+    """A page that lost its kernel learns that it has not."""
+    runs.add(invoice_run())
+    runs._connection._handle_custom_msg({"v": 1, "type": "hello", "runs": {}}, [])
+
+    (welcome,) = sent
+    assert {"v", "type", "blsnb", "kernel"} == set(welcome)
+    assert "welcome" == welcome["type"]
+
+
+def test_a_failure_to_connect_leaves_the_document(monkeypatch, caplog):
+    """It has embedded previews."""
+    monkeypatch.setattr(connection, "_runs", SimpleNamespace(add=None))
+    connection.note(invoice_run())
+
+    assert "could not be connected" in caplog.text
