@@ -1,4 +1,4 @@
-"""What a request says besides its tensors: sent through every door, found in every output."""
+"""Fields of requests and parameters of responses, by every door, in every output."""
 
 from __future__ import annotations
 
@@ -188,10 +188,12 @@ def test_the_grpc_end_point_passes_every_field_on(server):
     sent.model_version = "1"
     sent.inputs.add(name="X", datatype="FP32").shape.append(1)
     sent.raw_input_contents.append(struct.pack("<f", 1))
-    with serve(server, http=None, grpc=0, metrics=None) as endpoints:
-        with grpc.insecure_channel(endpoints.addresses["gRPC"]) as channel:
-            stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
-            reply = stub.ModelInfer(sent, timeout=30)
+    with (
+        serve(server, http=None, grpc=0, metrics=None) as endpoints,
+        grpc.insecure_channel(endpoints.addresses["gRPC"]) as channel,
+    ):
+        stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+        reply = stub.ModelInfer(sent, timeout=30)
     span = leaf_of(last_trace(server))
 
     assert dict(ANSWER) == remote_messages.response_of(reply).parameters
@@ -202,7 +204,7 @@ def test_the_grpc_end_point_passes_every_field_on(server):
 
 
 def test_a_stand_in_of_a_remote_server_passes_every_field_on(server):
-    """To the real model, whose parameters come back; the remote server chooses the version."""
+    """The remote server chooses the version; its answer's parameters come back."""
     from blsnb.serving.endpoints import serve
 
     with Server() as near, serve(server, http=None, grpc=0, metrics=None) as endpoints:
@@ -231,7 +233,7 @@ def test_bls_requests_and_their_responses_are_recorded(server):
 
 def test_an_ensemble_passes_the_fields_to_its_steps_as_triton_does(server):
     """And the parameters of its steps' responses back, each recorded with its call."""
-    server.define("together", config=ENSEMBLE)
+    server.define("together", None, config=ENSEMBLE)
     run = server.infer("together", X, **OPTIONS)
     [root, step] = run.trace.spans
 
@@ -320,8 +322,8 @@ def test_text_and_table_have_every_field(trace, output: Callable[[Trace], str]):
 
     text = html.unescape(output(trace))
     options = {**FIELDS.options}
-    if output is tree:
-        # The first line has it.
+    if output in (tree, still):
+        # The title has it.
         del options["request_id"]
         assert "request mine" in text
 

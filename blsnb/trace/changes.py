@@ -56,7 +56,7 @@ class CallChange:
     not_compared: int = 0
     """Number of tensors that could not be compared, since values are not kept."""
     request: tuple[RequestChange, ...] = ()
-    """What its request and its responses say besides their tensors, where it differs."""
+    """Fields of its request and parameters of its responses that differ."""
     unknown: str = ""
     """Why it was not compared in full; empty if it was."""
 

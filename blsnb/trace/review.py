@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from blsnb.request_fields import PLAIN
 from blsnb.trace.events import ModelInfo
+from blsnb.trace.facts import time
 from blsnb.trace.spans import Span, Trace
-from blsnb.trace.times import time
 
 _SEQUENTIAL = 3
 """Minimum number of sequential calls for a note."""

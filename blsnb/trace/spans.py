@@ -21,11 +21,11 @@ from blsnb.trace.facts import (
     Profile,
     Recording,
     UnreadChunk,
+    time,
 )
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap, Name, Numbered, name_of, numbered
 from blsnb.trace.responses import ResponseEvent
-from blsnb.trace.times import time
 
 
 @dataclass(frozen=True, slots=True)

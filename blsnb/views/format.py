@@ -6,8 +6,8 @@ import math
 import re
 import unicodedata
 
-from blsnb.trace.times import UNITS
-from blsnb.trace.times import time as time
+from blsnb.trace.facts import UNITS
+from blsnb.trace.facts import time as time
 
 # By name: in a source file they look like a letter and a hyphen.
 TIMES = "\N{MULTIPLICATION SIGN}"

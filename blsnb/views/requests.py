@@ -15,19 +15,16 @@ _MAX_LINES = 3
 _MAX_TEXT = 400
 
 
-def request_words(span: Span, title: str = "") -> str:
+def request_words(trace: Trace, span: Span) -> str:
     """Return the fields of a request as options of ``infer``; "" for a plain one.
 
-    Parameters
-    ----------
-    title
-        A request id that is shown elsewhere; it is left out.
+    The request id that the run's title has is left out.
     """
     if span.request_fields == PLAIN:
         return ""
     options = span.request_fields.options
-    if title and options.get("request_id") == title:
-        del options["request_id"]
+    if span.parent < 0 and span.request_id == trace.request_id:
+        options.pop("request_id", None)
     return _short(spelled(options))
 
 
@@ -44,8 +41,7 @@ def response_words(span: Span) -> Iterator[str]:
 def lines(trace: Trace, calls: Sequence[int]) -> list[str]:
     """Return the first distinct fields of requests and parameters of responses."""
     spans = [trace.spans[call] for call in calls]
-    title = trace.request_id
-    said = (request_words(each, "" if each.parent >= 0 else title) for each in spans)
+    said = (request_words(trace, each) for each in spans)
     requests = [f"request: {words}" for words in said if words]
     responses = itertools.chain.from_iterable(map(response_words, spans))
     return [*_first(requests, "request"), *_first(responses, "response")]

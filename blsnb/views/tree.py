@@ -23,7 +23,7 @@ _MAX_NAME = 80
 _MAX_ERROR = 160
 _MAX_NOTES = 3
 _MAX_NOTE = 240
-_MAX_DIFFERENCES = 5
+_MAX_DIFFERENCES = 16
 
 
 def tree(run: AnyTrace) -> str:

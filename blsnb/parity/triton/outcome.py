@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import blsnb.pb_utils
 from blsnb.run import Run
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.times import time
+from blsnb.trace.facts import time
 
 WOULD_HANG = "WouldHang"
 """Code of a request that Triton would never answer."""

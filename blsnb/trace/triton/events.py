@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from blsnb.errors import InputError
 from blsnb.files.read_budget import ReadBudget, json_cost
-from blsnb.request_fields import PLAIN, RequestFields, fields_of
+from blsnb.request_fields import PLAIN, RequestFields, RequestOptions, fields_of
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.facts import ParameterPairs
 from blsnb.trace.triton import values as triton_values
@@ -225,7 +225,8 @@ def _events(value: Any, piece: str) -> Iterator[Event]:
 
 def _fields(options: Any) -> RequestFields:
     try:
-        return fields_of(options) if isinstance(options, dict) else PLAIN
+        known = isinstance(options, dict)
+        return fields_of(cast(RequestOptions, options)) if known else PLAIN
     except InputError:
         return PLAIN
 

@@ -150,7 +150,7 @@ def _model_row(box: Box, batched: Mapping[int, int]) -> str:
 def _requests_table(trace: Trace) -> str:
     """Return what requests and responses say; "" if all are plain."""
     said = [
-        (span, requests.request_words(span), list(requests.response_words(span)))
+        (span, requests.request_words(trace, span), list(requests.response_words(span)))
         for span in trace.spans
     ]
     found = [each for each in said if each[1] or each[2]]

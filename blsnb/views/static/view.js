@@ -3716,6 +3716,7 @@ var QUEUE_HEIGHT = 5;
 var LABEL_GAP = 6;
 var BEYOND = 50;
 var LABEL_INSIDE = 8;
+var [PLATE, PLATE_MARGIN] = [0.9, 3];
 var [CRITICAL_BELOW, CRITICAL_HEIGHT] = [8.75, 1.5];
 var Brush = class {
   pen;
@@ -3761,14 +3762,14 @@ var Brush = class {
     this.span(from, to, middle2 + CRITICAL_BELOW, CRITICAL_HEIGHT, this.colours.fg, 1);
   }
   /** Write a label behind the bar, else before it, else in it. */
-  label(label2, from, to, middle2, gap = LABEL_GAP, within = this.colours.fg) {
+  label(label2, from, to, middle2, gap = LABEL_GAP) {
     const [start, end] = [this.plane.x(from), this.plane.x(to)];
     const width = this.#width(label2);
     const behind = end + gap + width < this.plane.right;
     const ahead = !behind && start - LABEL_GAP - width > this.plane.left;
     if (behind) this.#texts(label2, end + gap, middle2);
     else if (ahead) this.#texts(label2, start - LABEL_GAP - width, middle2);
-    else this.#texts(label2, Math.max(start, this.plane.left) + LABEL_INSIDE, middle2, within);
+    else this.#plate(label2, Math.max(start, this.plane.left) + LABEL_INSIDE, middle2, width);
   }
   /** Write as much of a label as fits behind a position. */
   labelAt(label2, x, middle2) {
@@ -3780,9 +3781,18 @@ var Brush = class {
     });
     this.#texts(fits, x, middle2);
   }
-  #texts(label2, x, middle2, colour) {
-    for (const [text, own] of label2) {
-      this.pen.fillStyle = colour ?? own;
+  /** Write in a bar, on a plate: the colours below change from phase to phase. */
+  #plate(label2, x, middle2, width) {
+    const [left, height] = [x - PLATE_MARGIN, BAR_HEIGHT + 2];
+    this.weakly(
+      PLATE,
+      () => this.rect(left, middle2, width + 2 * PLATE_MARGIN, height, this.colours.bg)
+    );
+    this.#texts(label2, x, middle2);
+  }
+  #texts(label2, x, middle2) {
+    for (const [text, colour] of label2) {
+      this.pen.fillStyle = colour;
       this.pen.fillText(text, x, middle2 + 0.5);
       x += this.pen.measureText(text).width + LABEL_GAP;
     }
@@ -3958,8 +3968,7 @@ var CallBar = class {
     const took = running ? "running…" : time(trace.duration[call]);
     const label2 = [[took, brush.colours.fg2], ...beside(trace, row4, brush)];
     const gap = trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
-    const within = trace.isLeaf(call) ? brush.colours.bg : brush.colours.fg;
-    brush.label(label2, trace.start(call), trace.end(call), middle2, gap, within);
+    brush.label(label2, trace.start(call), trace.end(call), middle2, gap);
   }
 };
 function between(intervals, from, to) {
