@@ -152,4 +152,5 @@ def test_a_failure_follows_the_response_that_was_sent():
 
     assert [None, "boom"] == errors(inflights)
     assert "boom" == inflights[0].response.followed
-    assert inflights[0].final and inflights[0].failed
+    assert inflights[0].final
+    assert inflights[0].failed
