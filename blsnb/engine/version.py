@@ -197,6 +197,8 @@ class ServedVersion(Served):
             if not inflight.final:
                 self._wait_for_sender(inflight, instance.execute_place)
             responses += [inflight.response] if inflight.response else []
+            if responses and (text := responses[0].followed):
+                responses.append(ResponseMessage(error=text))
         self.ended(inflight)
         return responses
 
