@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from blsnb.magics import card
 from blsnb.magics.commands import bench, stats, verify
@@ -38,7 +38,7 @@ def register(shell: Any, shown: Callable[[Run], bool]) -> Callable[[], None]:
 
         # Its two runs need not be shown again below it.
         for run in (comparison.this, comparison.baseline):
-            shown(run)
+            shown(cast("Run", run))
         return document.mimebundle(
             comparison.trace, embed_previews=options.embed_previews
         )

@@ -14,7 +14,7 @@ from typing import Any
 
 import IPython.display
 
-from blsnb.magics import card, cell_transforms, completion, connection, display, show
+from blsnb.magics import card, cell_transforms, completion, display, frontend, show
 from blsnb.magics import default_server as default
 from blsnb.magics.cell_book import CellBook
 from blsnb.magics.commands.subcommands import TritonMagics
@@ -46,7 +46,7 @@ def load_ipython_extension(shell: Any) -> None:
         undo.callback(triton.close)
         undo.callback(cell_transforms.register(shell))
         undo.callback(completion.register(shell))
-        undo.callback(connection.register(shell))
+        undo.callback(frontend.connect(shell))
         undo.callback(display.register(shell, runs.shown))
         undo.callback(report.register(reports))
         undo.callback(show.register(shell, runs))

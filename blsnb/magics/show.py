@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from IPython.display import display
 
 from blsnb.engine.threads.snapshot import ThreadSnapshot
-from blsnb.magics import connection
 from blsnb.magics import default_server as default
-from blsnb.magics.frontend import bundle, collapsed
+from blsnb.magics.frontend import bundle, collapsed, note, note_run
 from blsnb.magics.live_runs import ActiveRun, LiveView, Refresher, trace_now
 from blsnb.options import options
 
@@ -103,7 +102,7 @@ class RunDisplay:
             display({"text/plain": text}, raw=True)
         show = bundle if len(records) <= _MAX_UNFOLDED else collapsed
         for record in records:
-            connection.note(record)
+            note(record)
             display(show(trace_now(record)), raw=True)
 
     def _wait_for_ends(self) -> None:
@@ -118,7 +117,7 @@ class RunDisplay:
 
     def shown(self, run: Run) -> bool:
         """Note a run displayed as a value; return whether it was shown before."""
-        connection.note_run(run)
+        note_run(run)
         return self._cell is not None and self._cell.shown(run.trace)
 
     def observe(self, record: RunRecord, call: Call | None) -> None:
@@ -149,7 +148,7 @@ class RunDisplay:
         view = None if run is None else run.finished_view()
         cell = self._cell
         if view is not None:
-            connection.note(record)
+            note(record)
             self._keep_open(view)
             if cell is not None:
                 cell.shown(trace_now(record))

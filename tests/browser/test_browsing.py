@@ -1,6 +1,4 @@
-"""Specification of browsing a long run: the kernel is free, and the last call is shown."""
-
-import re
+"""Specification of browsing a long run: the last call is shown, the kernel is free."""
 
 import pytest
 
@@ -11,52 +9,54 @@ from .test_connection import LOOP, START
 from .test_identity import DOUBLE
 from .view import View
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
-BIG = """server = blsnb.server()
-big = blsnb.infer('loop', {'X': [100_000]})"""
-KEEP = "blsnb.options.keep_calls = 100_100"
-HELD_MS = 3000
-REPEAT_MS = 33
-HOLD = """async ([held, repeat]) => {
-    const all = [...document.querySelectorAll(".blsnb-view")];
-    const root = all.at(-1).shadowRoot;
+LONG = "blsnb.infer('loop', {'X': [100_000]})"
+KEEP = "\nblsnb.options.keep_calls = 100_100"
+NEXT = "import time\nprint(time.time())"
+HELD_MS, REPEAT_MS = 3000, 33
+MAX_MS = 100
+SLACK = 4
+"""Tolerance for a machine with other work; alone, both goals are met (70 to 95 ms)."""
+_HOLD = """async ([held, repeat]) => {
+    const root = [...document.querySelectorAll(".blsnb-view")].at(-1).shadowRoot;
     const tree = root.querySelector("[role=tree]");
+    const inspector = root.querySelector(".inspector");
     tree.focus();
-    const press = () => tree.dispatchEvent(
-        new KeyboardEvent("keydown", {key: "ArrowDown", bubbles: true, composed: true}));
+    const down = {key: "ArrowDown", bubbles: true, composed: true};
+    const rest = (ms) => new Promise((go) => setTimeout(go, ms));
+    const frame = () => new Promise((go) => requestAnimationFrame(go));
     const began = performance.now();
-    let late = 0, presses = 0;
-    while (performance.now() - began < held) {
-        const at = performance.now();
-        press();
-        presses += 1;
-        late = Math.max(late, performance.now() - at);
-        await new Promise((go) => setTimeout(go, Math.max(0, repeat - (performance.now() - at))));
+    for (let at = began; at - began < held; at = performance.now()) {
+        tree.dispatchEvent(new KeyboardEvent("keydown", down));
+        await rest(Math.max(0, repeat - (performance.now() - at)));
     }
     const released = performance.now();
-    const inspector = root.querySelector(".inspector");
-    while (!inspector.querySelector(".tensors .tensor, .lacks") && performance.now() - released < 20000)
-        await new Promise((go) => requestAnimationFrame(go));
-    return [performance.now() - released, late, presses, inspector.textContent.slice(0, 300)];
+    const isShown = () => inspector.querySelector(".tensors .tensor, .tensors .lacks");
+    while (!isShown() && performance.now() - released < 20_000) await frame();
+    return [performance.now() - released, inspector.textContent];
 }"""
 
 
 @pytest.mark.parametrize("host", [Lab, Notebook7])
-@pytest.mark.parametrize("keep", [KEEP, ""])
-def test_measure(browser, lab_server, host, keep):
+def test_a_held_key_ends_at_tensors_and_the_next_cell_starts_at_once(
+    browser, lab_server, host
+):
+    """Of a run with 100,000 kept calls."""
     with page_of(browser) as page, lab_of(page, lab_server, host) as lab:
-        lab.write("browsing.ipynb", START + "\n" + keep, DOUBLE, LOOP, BIG, "import time; print(time.time())")
+        lab.write("browsing.ipynb", START + KEEP, DOUBLE, LOOP, LONG, NEXT)
         lab.open("browsing.ipynb")
         for cell in range(4):
             lab.run_cell(cell)
         view = View(lab.cell(3))
         view.row("double").click()
         view.tree.press("ArrowRight")
-        for _ in range(2):
-            print(page.evaluate(HOLD, [HELD_MS, REPEAT_MS]))
-        began = page.evaluate("Date.now() / 1000")
-        page.evaluate(HOLD.replace("while (!insp", "while (false && !insp"), [HELD_MS, REPEAT_MS])
-        began = page.evaluate("Date.now() / 1000")
+        # The first calls are embedded: hold the key until others are selected.
+        took = [page.evaluate(_HOLD, [HELD_MS, REPEAT_MS]) for _ in range(2)]
+        pressed = page.evaluate("Date.now() / 1000")
         lab.run_cell(4)
-        print(float(lab.cell(4).locator(".jp-OutputArea-output").inner_text()) - began)
+        started = float(lab.cell(4).locator(".jp-OutputArea-output").inner_text())
+
+    assert took[-1][0] < SLACK * MAX_MS, took[-1]
+    assert "Outputs" in took[-1][1]
+    assert (started - pressed) * 1000 < SLACK * MAX_MS

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from asserting import every, some
+from views.samples import invoice_run
 
 from blsnb.magics import default_server as default
 from blsnb.magics import show
@@ -13,7 +14,6 @@ from blsnb.magics.live_runs import ActiveRun
 from blsnb.magics.show import CellRuns, RunDisplay
 from blsnb.run import ImportedRun
 
-from views.samples import invoice_run
 from .models import DOUBLE, OUTER, infer
 
 LOOP = "import blsnb\nfor _ in range({}):\n    blsnb.infer('double', {{'X': [1.0]}})"

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.display import display
 
-from blsnb.magics import card, connection
+from blsnb.magics import card
 from blsnb.magics import default_server as default
 from blsnb.magics.commands import trace_files
 from blsnb.magics.flags import Flags
-from blsnb.magics.frontend import collapsed
+from blsnb.magics.frontend import collapsed, note_run
 from blsnb.magics.line import Line
 from blsnb.parts.server_parts import parts_of
 from blsnb.trace.dropped import because
@@ -124,7 +124,7 @@ def _missing(what: str, error: OSError) -> str:
 
 def _show(runs: Sequence[Run]) -> None:
     for run in runs[:_MAX_SHOWN]:
-        connection.note_run(run)
+        note_run(run)
         display(collapsed(run.trace), raw=True)
     left_out = len(runs) - _MAX_SHOWN
     if left_out > 0:

@@ -2336,10 +2336,10 @@ var Kernel = class {
     return this.#tensors.query({ type: "tensors", slot: `${this.#name}/tensors`, run, call });
   }
   slice(query) {
-    const place6 = query.tensor;
-    const slot = this.#slices.get(place6) ?? new Slot((each) => this.#query(each));
-    this.#slices.set(place6, slot);
-    return slot.query({ type: "slice", slot: `${this.#name}/slice/${place6}`, ...query });
+    const place5 = query.tensor;
+    const slot = this.#slices.get(place5) ?? new Slot((each) => this.#query(each));
+    this.#slices.set(place5, slot);
+    return slot.query({ type: "slice", slot: `${this.#name}/slice/${place5}`, ...query });
   }
   dispose() {
     const closed = new QueryError({ code: "superseded", text: "the view was closed" });
