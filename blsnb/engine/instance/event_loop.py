@@ -107,6 +107,9 @@ class EventLoop:
                         cast(Coroutine[Any, Any, T], coroutine)
                     )
                 return await coroutine
+            except BaseException as error:
+                root.ended_by(error)
+                raise
             finally:
                 # One that never began must not be called forgotten.
                 coroutine.close()

@@ -9,7 +9,8 @@ from typing import TypeAlias
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.load_lock import LoadLock
 from blsnb.engine.loading.loader import Loader
-from blsnb.engine.request.lifetime import RootRequest, Unwind, interruptible
+from blsnb.engine.request.interrupts import interruptible
+from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.request.open_requests import OpenRequests
 from blsnb.engine.served import Served
 from blsnb.engine.threads.outcome import Abandoned
@@ -122,8 +123,7 @@ def load_interruptibly(
             raise
     finally:
         root.complete()
-    if root.ended is not None:
-        raise root.ended
+    root.raise_ended()
 
 
 def load_within(root: RootRequest, load: Load, serving: Versions) -> Versions:

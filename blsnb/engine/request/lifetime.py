@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
 import threading
 import time
-import types
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
-from typing import TypeVar
+from collections.abc import Callable
 
-from blsnb.engine.request.failure import end_at_the_reader
+from blsnb.engine.request.failure import (
+    end_at_the_reader,
+    innermost_outside,
+    joined,
+)
 from blsnb.engine.threads.waiter import Waiter
-from blsnb.errors import WouldHang
+from blsnb.errors import RequestInterrupted, WouldHang
 from blsnb.trace.events import CallFlag
 from blsnb.trace.recorder import RunRecord
 
 HangNotice = Callable[[float], None]
-F = TypeVar("F", bound=Callable[..., object])
-
-_ENGINE = Path(__file__).resolve().parent.parent
-_CRITICAL = (f"{_ENGINE}{os.sep}", f"{_ENGINE.with_name('trace')}{os.sep}")
-"""Where an interrupt could leave a list half changed."""
-_REQUESTS = str(_ENGINE.with_name("parts") / "requests.py")
-"""Likewise: opens and closes client requests."""
-_LOADING = f"{_ENGINE / 'loading'}{os.sep}"
-"""Likewise, for instances that nothing holds yet."""
-_BACKENDS = f"{_ENGINE.with_name('backends')}{os.sep}"
-"""Run models as model code does, where the loading calls them."""
-_WORLD = str(_ENGINE / "instance" / "world.py")
-"""Not critical: imports and prints of model code pass through it."""
-_boundaries: set[types.CodeType] = set()
 
 
 class Unwind(BaseException):
@@ -91,15 +75,21 @@ class RootRequest:
     def ended_by(self, error: BaseException) -> bool:
         """Whether the request has ended, where an exception leaves model code.
 
-        An interrupt then tells its caller where the model was; of several the
-        first, which is the innermost.
+        The reason then has the traceback of the innermost model that was left.
         """
         ended = self.ended
         if ended is None:
             return False
-        if isinstance(error, KeyboardInterrupt) and ended.__traceback__ is None:
-            ended.__traceback__ = error.__traceback__
+        if isinstance(ended, RequestInterrupted) and ended.__traceback__ is None:
+            ended.__traceback__ = innermost_outside(error.__traceback__)
         return True
+
+    def unwound(self, error: BaseException) -> None:
+        """Put the callers that an exception has left around the innermost model."""
+        ended = self.ended
+        if isinstance(ended, RequestInterrupted):
+            inner, outer = ended.__traceback__, error.__traceback__
+            ended.__traceback__ = joined(outer, inner)
 
     def cancel(self) -> None:
         """Note that the caller no longer wants the answer; nothing is interrupted.
@@ -226,75 +216,3 @@ def _woken(waiter: Waiter, seconds: float | None, until_ns: int) -> bool:
     if not waiter.wait(left_s):
         raise TooLate
     return True
-
-
-@contextlib.contextmanager
-def interruptible(
-    root: RootRequest, models: Callable[[], Iterable[Path]]
-) -> Iterator[None]:
-    """Let Ctrl-C end the request, whatever the models make of it.
-
-    Only the main thread gets signals. The interrupt is raised where model code
-    or the user's code runs; inside the engine it is noted, so that an instance is
-    never lost half-way between two lists. What unwinds the ended request stops here:
-    `RootRequest.raise_ended` then raises why it ended.
-
-    Parameters
-    ----------
-    models
-        Returns the folders of the models' files.
-    """
-    previous = signal.getsignal(signal.SIGINT)
-    is_main = threading.current_thread() is threading.main_thread()
-    # None: a handler that is not Python's, and could not be restored.
-    is_handled = is_main and previous is not None and previous is not signal.SIG_IGN
-
-    def on_interrupt(number: int, frame: types.FrameType | None) -> None:
-        again = root.ended is not None
-        root.end(KeyboardInterrupt())
-        if again or _in_model(frame, tuple(map(str, models()))):
-            if callable(previous):
-                previous(number, frame)
-            # asyncio's handler cancels a task, which does not run meanwhile.
-            raise KeyboardInterrupt
-
-    if is_handled:
-        signal.signal(signal.SIGINT, on_interrupt)
-    try:
-        yield
-    except Unwind:
-        pass
-    except KeyboardInterrupt as error:
-        if not root.ended_by(error):
-            raise
-    finally:
-        if is_handled and signal.getsignal(signal.SIGINT) is on_interrupt:
-            signal.signal(signal.SIGINT, previous)
-
-
-def boundary(function: F) -> F:
-    """Mark a function of the engine that calls model code."""
-    _boundaries.add(function.__code__)
-    return function
-
-
-def _in_model(frame: types.FrameType | None, models: tuple[str, ...]) -> bool:
-    """Whether model code runs: met before the engine's, from the inside out."""
-    in_backend = False
-    while frame is not None:
-        code = frame.f_code
-        if code in _boundaries or code.co_filename.startswith(models):
-            return True
-        if code.co_filename.startswith(_LOADING):
-            return in_backend
-        in_backend = in_backend or code.co_filename.startswith(_BACKENDS)
-        if _is_critical(code.co_filename):
-            return False
-        frame = frame.f_back
-    return True
-
-
-def _is_critical(filename: str) -> bool:
-    if filename == _WORLD:
-        return False
-    return filename == _REQUESTS or filename.startswith(_CRITICAL)
