@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar, cast
 
+from blsnb.engine.request.interrupts import interrupt_thread, leave_running
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.threads.outcome import CANCEL_S, Abandoned, Outcome, ends_soon
 from blsnb.engine.threads.start import new_loop
@@ -108,7 +109,11 @@ class EventLoop:
                     )
                 return await coroutine
             except BaseException as error:
-                root.ended_by(error)
+                try:
+                    root.ended_by(error)
+                except Unwind:
+                    # Raised again just now.
+                    root.ended_by(error)
                 raise
             finally:
                 # One that never began must not be called forgotten.
@@ -128,10 +133,15 @@ class EventLoop:
         try:
             root.wait(outcome.waiter)
         except BaseException:
-            with contextlib.suppress(RuntimeError):
-                # The loop may have ended meanwhile.
-                loop.call_soon_threadsafe(cancel)
-            if not ends_soon(outcome):
+
+            def interrupt(is_repeated: bool) -> None:
+                with contextlib.suppress(RuntimeError):
+                    # The loop may have ended meanwhile.
+                    loop.call_soon_threadsafe(cancel)
+                interrupt_thread(root, self.thread_id, is_repeated)
+
+            if not ends_soon(outcome, interrupt):
+                leave_running(root, self.thread_id)
                 raise Abandoned(outcome) from None
             raise
         return future.result()
@@ -241,7 +251,13 @@ class EventLoop:
 
     def _run_forever(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
-            loop.run_forever()
+            while True:
+                # An interrupt of a model that has just ended may arrive in the loop.
+                with contextlib.suppress(Unwind):
+                    loop.run_forever()
+                    break
+                if self._loop is not loop:
+                    break
         except (KeyboardInterrupt, SystemExit) as error:
             # A task raised it: asyncio lets that end the loop, also on Triton.
             self._error = error

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from blsnb.engine.instance.event_loop import JOIN_S, EventLoop
+from blsnb.engine.request.interrupts import interrupt_thread, leave_running
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.threads.outcome import Abandoned, Outcome, ends_soon
 from blsnb.engine.threads.workers import Workers
@@ -55,6 +56,8 @@ class InstanceThreads:
         context = contextvars.copy_context()
         self._own.submit(context.run, outcome.settle, work)
         self._wait(root, outcome)
+        if root is not None and outcome.error is not None:
+            root.ended_by(outcome.error)
         result: T = outcome.get()
         return result
 
@@ -66,7 +69,13 @@ class InstanceThreads:
         try:
             root.wait(outcome.waiter)
         except BaseException:
-            if not ends_soon(outcome):
+
+            def interrupt(is_repeated: bool) -> None:
+                outcome.is_interrupted = True
+                interrupt_thread(root, outcome.thread_id, is_repeated)
+
+            if not ends_soon(outcome, interrupt):
+                leave_running(root, outcome.thread_id)
                 raise Abandoned(outcome) from None
 
     def fan_out(self) -> Workers:

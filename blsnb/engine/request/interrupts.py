@@ -6,6 +6,7 @@ import _thread
 import contextlib
 import os
 import signal
+import sys
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from blsnb.engine.request.lifetime import RootRequest, Unwind
+from blsnb.engine.threads import async_exception
 from blsnb.engine.threads.repeater import Repeater
 from blsnb.errors import RequestInterrupted
 
@@ -157,6 +159,39 @@ def in_model(
             return False
         frame = frame.f_back
     return not is_repeated
+
+
+def interrupt_thread(root: RootRequest, thread_id: int, is_repeated: bool) -> None:
+    """Unwind the model that another thread runs for a request that has ended."""
+    frame = sys._current_frames().get(thread_id)
+    if frame is not None and in_model(frame, root.folders(), is_repeated):
+        kind = _unwind_until_left(root, thread_id) if is_repeated else Unwind
+        async_exception.raise_in(thread_id, kind)
+
+
+def _unwind_until_left(root: RootRequest, thread_id: int) -> type[Unwind]:
+    """Return an exception that is raised again as long as it is raised in a model."""
+
+    class RepeatedUnwind(Unwind):
+        def __init__(self) -> None:
+            super().__init__()
+            if in_model(sys._getframe(1), root.folders(), is_repeated=True):
+                # A loop, and no call: after a call it would be raised right here.
+                for _ in map(async_exception.RAISE, (thread_id,), (RepeatedUnwind,)):
+                    return
+
+    return RepeatedUnwind
+
+
+def leave_running(root: RootRequest, thread_id: int) -> None:
+    """Let the interrupt's traceback end where another thread still runs a model."""
+    frame = sys._current_frames().get(thread_id)
+    trace: types.TracebackType | None = None
+    while frame is not None:
+        line = frame.f_lineno or frame.f_code.co_firstlineno
+        trace = types.TracebackType(trace, frame, max(frame.f_lasti, 0), line)
+        frame = frame.f_back
+    root.left_at(trace)
 
 
 def _runs_once_only(frame: types.FrameType | None) -> bool:

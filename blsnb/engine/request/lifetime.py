@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from blsnb.engine.request.failure import (
     end_at_the_reader,
@@ -53,6 +55,8 @@ class RootRequest:
         self.deadline_ns = deadline_ns
         self._waiters: set[Waiter] = set()
         self._cancelled = False
+        self.folders: Callable[[], Iterable[Path]] = tuple
+        """Returns the folders of the models' files."""
         self.on_arrival: Callable[[], None] | None = None
         """Called once, when the request is in the queue of its first model."""
         self._is_complete = False
@@ -80,9 +84,14 @@ class RootRequest:
         ended = self.ended
         if ended is None:
             return False
-        if isinstance(ended, RequestInterrupted) and ended.__traceback__ is None:
-            ended.__traceback__ = innermost_outside(error.__traceback__)
+        self.left_at(error.__traceback__)
         return True
+
+    def left_at(self, trace: types.TracebackType | None) -> None:
+        """Note where Ctrl-C left model code; only the first traceback counts."""
+        ended = self.ended
+        if isinstance(ended, RequestInterrupted) and ended.__traceback__ is None:
+            ended.__traceback__ = innermost_outside(trace)
 
     def unwound(self, error: BaseException) -> None:
         """Put the callers that an exception has left around the innermost model."""
