@@ -12,8 +12,7 @@ from blsnb.engine.engine import Engine
 from blsnb.engine.request.client_request import ClientRequest, deadline_ns, reachable
 from blsnb.engine.request.failure import note_lost, notes_of
 from blsnb.engine.request.inflight import Caller
-from blsnb.engine.request.interrupts import interruptible
-from blsnb.engine.request.lifetime import RootRequest, TooLate
+from blsnb.engine.request.lifetime import RootRequest, TooLate, interruptible
 from blsnb.engine.request.open_requests import Begun, stopping_refusal
 from blsnb.engine.request.reader import TOO_LATE, Reader
 from blsnb.engine.request.streaming import Readable, Single

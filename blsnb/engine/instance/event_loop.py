@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import threading
 from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar, cast
 
-from blsnb.engine.request.interrupts import interrupt_thread, leave_running
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.threads.outcome import CANCEL_S, Abandoned, Outcome, ends_soon
 from blsnb.engine.threads.start import new_loop
@@ -109,19 +109,14 @@ class EventLoop:
                     )
                 return await coroutine
             except BaseException as error:
-                try:
+                # Twice: the interrupt may be raised again during the first one.
+                with contextlib.suppress(Unwind):
                     root.ended_by(error)
-                except Unwind:
-                    # Raised again just now.
-                    root.ended_by(error)
+                root.ended_by(error)
                 raise
             finally:
                 # One that never began must not be called forgotten.
                 coroutine.close()
-
-        def cancel() -> None:
-            for task in tasks:
-                task.cancel()
 
         # The caller's context variables go with it. The future is not cancelled
         # itself: that would not say when the coroutine has ended.
@@ -133,18 +128,26 @@ class EventLoop:
         try:
             root.wait(outcome.waiter)
         except BaseException:
-
-            def interrupt(is_repeated: bool) -> None:
-                with contextlib.suppress(RuntimeError):
-                    # The loop may have ended meanwhile.
-                    loop.call_soon_threadsafe(cancel)
-                interrupt_thread(root, self.thread_id, is_repeated)
-
+            interrupt = functools.partial(self._interrupt, root, loop, tasks)
             if not ends_soon(outcome, interrupt):
-                leave_running(root, self.thread_id)
+                root.leave_running(self.thread_id)
                 raise Abandoned(outcome) from None
             raise
         return future.result()
+
+    def _interrupt(
+        self,
+        root: RootRequest,
+        loop: asyncio.AbstractEventLoop,
+        tasks: list[asyncio.Task[Any]],
+        is_repeated: bool,
+    ) -> None:
+        """Interrupt tasks where they wait, or the code that keeps the loop busy."""
+        for task in tasks:
+            with contextlib.suppress(RuntimeError):
+                # The loop may have ended meanwhile.
+                loop.call_soon_threadsafe(task.cancel)
+        root.interrupt_thread(self.thread_id, is_repeated)
 
     def start_soon(
         self,

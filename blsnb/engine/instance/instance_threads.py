@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from blsnb.engine.instance.event_loop import JOIN_S, EventLoop
-from blsnb.engine.request.interrupts import interrupt_thread, leave_running
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.threads.outcome import Abandoned, Outcome, ends_soon
 from blsnb.engine.threads.workers import Workers
@@ -72,10 +71,10 @@ class InstanceThreads:
 
             def interrupt(is_repeated: bool) -> None:
                 outcome.is_interrupted = True
-                interrupt_thread(root, outcome.thread_id, is_repeated)
+                root.interrupt_thread(outcome.thread_id, is_repeated)
 
             if not ends_soon(outcome, interrupt):
-                leave_running(root, outcome.thread_id)
+                root.leave_running(outcome.thread_id)
                 raise Abandoned(outcome) from None
 
     def fan_out(self) -> Workers:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import _thread
-import contextlib
 import os
 import signal
-import sys
-import threading
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from blsnb.engine.request.lifetime import RootRequest, Unwind
-from blsnb.engine.threads import async_exception
 from blsnb.engine.threads.repeater import Repeater
 from blsnb.errors import RequestInterrupted
 
@@ -37,66 +32,39 @@ _boundaries: set[types.CodeType] = set()
 _once_only: set[types.CodeType] = set()
 
 
-@contextlib.contextmanager
-def interruptible(root: RootRequest, models: Folders) -> Iterator[None]:
-    """Let Ctrl-C end the request, whatever the models make of it.
-
-    Only the main thread gets signals. The interrupt is raised where model code
-    or the user's code runs; inside the engine it is noted, so that an instance is
-    never lost half-way between two lists. A model that goes on gets it again. What
-    unwinds the ended request stops here: `RootRequest.raise_ended` then raises why
-    it ended.
-
-    Parameters
-    ----------
-    models
-        Returns the folders of the models' files.
-    """
-    previous = signal.getsignal(signal.SIGINT)
-    is_main = threading.current_thread() is threading.main_thread()
-    # None: a handler that is not Python's, and could not be restored.
-    is_handled = is_main and previous is not None and previous is not signal.SIG_IGN
-    if is_handled:
-        handler = _Handler(root, models, previous)
-        signal.signal(signal.SIGINT, handler)
-    try:
-        yield
-    except Unwind as error:
-        root.unwound(error)
-    except KeyboardInterrupt as error:
-        if not root.ended_by(error):
-            raise
-    finally:
-        if is_handled:
-            if handler.repeater is not None:
-                handler.repeater.close()
-            if signal.getsignal(signal.SIGINT) is handler:
-                signal.signal(signal.SIGINT, previous)
-
-
-class _Handler:
+class InterruptHandler:
     """The handler of SIGINT during a client request or a load.
 
     Parameters
     ----------
+    end
+        Ends the request for a reason.
+    models
+        Returns the folders of the models' files.
     previous
         The handler that it replaces.
     """
 
-    def __init__(self, root: RootRequest, models: Folders, previous: Any) -> None:
-        self._root = root
+    def __init__(
+        self, end: Callable[[BaseException], None], models: Folders, previous: Any
+    ) -> None:
+        self._end = end
         self._models = models
         self._previous = previous
-        self.repeater: Repeater | None = None
-        """Sends the signal again after the first one."""
+        self._repeater = Repeater()
+        self._is_first = True
 
-    def __call__(self, number: int, frame: types.FrameType | None) -> None:
+    def close(self) -> None:
+        """Send the signal no more."""
+        self._repeater.close()
+
+    def handle(self, number: int, frame: types.FrameType | None) -> None:
         """End the request; raise the interrupt where model or user code runs."""
-        is_first = self.repeater is None
-        repeater = self.repeater = self.repeater or Repeater()
+        is_first, self._is_first = self._is_first, False
+        repeater = self._repeater
         is_repeated = repeater.take_sent()
         if not is_repeated:
-            self._root.end(RequestInterrupted())
+            self._end(RequestInterrupted())
             repeater.start()
         if not in_model(frame, self._models(), is_repeated):
             return
@@ -159,39 +127,6 @@ def in_model(
             return False
         frame = frame.f_back
     return not is_repeated
-
-
-def interrupt_thread(root: RootRequest, thread_id: int, is_repeated: bool) -> None:
-    """Unwind the model that another thread runs for a request that has ended."""
-    frame = sys._current_frames().get(thread_id)
-    if frame is not None and in_model(frame, root.folders(), is_repeated):
-        kind = _unwind_until_left(root, thread_id) if is_repeated else Unwind
-        async_exception.raise_in(thread_id, kind)
-
-
-def _unwind_until_left(root: RootRequest, thread_id: int) -> type[Unwind]:
-    """Return an exception that is raised again as long as it is raised in a model."""
-
-    class RepeatedUnwind(Unwind):
-        def __init__(self) -> None:
-            super().__init__()
-            if in_model(sys._getframe(1), root.folders(), is_repeated=True):
-                # A loop, and no call: after a call it would be raised right here.
-                for _ in map(async_exception.RAISE, (thread_id,), (RepeatedUnwind,)):
-                    return
-
-    return RepeatedUnwind
-
-
-def leave_running(root: RootRequest, thread_id: int) -> None:
-    """Let the interrupt's traceback end where another thread still runs a model."""
-    frame = sys._current_frames().get(thread_id)
-    trace: types.TracebackType | None = None
-    while frame is not None:
-        line = frame.f_lineno or frame.f_code.co_firstlineno
-        trace = types.TracebackType(trace, frame, max(frame.f_lasti, 0), line)
-        frame = frame.f_back
-    root.left_at(trace)
 
 
 def _runs_once_only(frame: types.FrameType | None) -> bool:

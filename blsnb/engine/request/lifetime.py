@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
+import sys
 import threading
 import time
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from blsnb.engine.request.failure import (
@@ -13,6 +16,8 @@ from blsnb.engine.request.failure import (
     innermost_outside,
     joined,
 )
+from blsnb.engine.request.interrupts import InterruptHandler, in_model
+from blsnb.engine.threads import async_exception
 from blsnb.engine.threads.waiter import Waiter
 from blsnb.errors import RequestInterrupted, WouldHang
 from blsnb.trace.events import CallFlag
@@ -99,6 +104,37 @@ class RootRequest:
         if isinstance(ended, RequestInterrupted):
             inner, outer = ended.__traceback__, error.__traceback__
             ended.__traceback__ = joined(outer, inner)
+
+    def interrupt_thread(self, thread_id: int, is_repeated: bool) -> None:
+        """Unwind the model that another thread runs, after the request has ended."""
+        frame = sys._current_frames().get(thread_id)
+        if frame is not None and in_model(frame, self.folders(), is_repeated):
+            kind = self._unwind_until_left(thread_id) if is_repeated else Unwind
+            async_exception.raise_in(thread_id, kind)
+
+    def _unwind_until_left(self, thread_id: int) -> type[Unwind]:
+        """Return an exception that is raised again as long as it is in a model."""
+        folders, again = self.folders, async_exception.RAISE
+
+        class RepeatedUnwind(Unwind):
+            def __init__(self) -> None:
+                super().__init__()
+                if in_model(sys._getframe(1), folders(), is_repeated=True):
+                    # No call: after one it would be raised right here.
+                    for _ in map(again, (thread_id,), (RepeatedUnwind,)):
+                        return
+
+        return RepeatedUnwind
+
+    def leave_running(self, thread_id: int) -> None:
+        """End the interrupt's traceback where another thread still runs a model."""
+        frame = sys._current_frames().get(thread_id)
+        trace: types.TracebackType | None = None
+        while frame is not None:
+            line = frame.f_lineno or frame.f_code.co_firstlineno
+            trace = types.TracebackType(trace, frame, max(frame.f_lasti, 0), line)
+            frame = frame.f_back
+        self.left_at(trace)
 
     def cancel(self) -> None:
         """Note that the caller no longer wants the answer; nothing is interrupted.
@@ -225,3 +261,49 @@ def _woken(waiter: Waiter, seconds: float | None, until_ns: int) -> bool:
     if not waiter.wait(left_s):
         raise TooLate
     return True
+
+
+@contextlib.contextmanager
+def interruptible(
+    root: RootRequest, models: Callable[[], Iterable[Path]]
+) -> Iterator[None]:
+    """Let Ctrl-C end the request, whatever the models make of it.
+
+    Only the main thread gets signals. The interrupt is raised where model code
+    or the user's code runs; inside the engine it is noted, so that an instance is
+    never lost half-way between two lists. A model that goes on gets it again. What
+    unwinds the ended request stops here: `RootRequest.raise_ended` then raises why
+    it ended.
+
+    Parameters
+    ----------
+    models
+        Returns the folders of the models' files.
+    """
+    previous = signal.getsignal(signal.SIGINT)
+    is_main = threading.current_thread() is threading.main_thread()
+    # None: a handler that is not Python's, and could not be restored.
+    is_handled = is_main and previous is not None and previous is not signal.SIG_IGN
+    handler: InterruptHandler | None = None
+
+    def on_interrupt(number: int, frame: types.FrameType | None) -> None:
+        nonlocal handler
+        if handler is None:
+            handler = InterruptHandler(root.end, models, previous)
+        handler.handle(number, frame)
+
+    if is_handled:
+        signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield
+    except Unwind as error:
+        root.unwound(error)
+    except KeyboardInterrupt as error:
+        if not root.ended_by(error):
+            raise
+    finally:
+        if is_handled:
+            if handler is not None:
+                handler.close()
+            if signal.getsignal(signal.SIGINT) is on_interrupt:
+                signal.signal(signal.SIGINT, previous)

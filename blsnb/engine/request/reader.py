@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from blsnb.engine.request.interrupts import interruptible
-from blsnb.engine.request.lifetime import RootRequest, TooLate
+from blsnb.engine.request.lifetime import RootRequest, TooLate, interruptible
 from blsnb.engine.request.open_requests import OpenRequests
 from blsnb.engine.request.streaming import Left, Readable
 from blsnb.engine.request.validation import RequestError

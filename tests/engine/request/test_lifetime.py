@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 import stage
 
-from blsnb.engine.request.interrupts import interruptible
-from blsnb.engine.request.lifetime import RootRequest, Unwind
+from blsnb.engine.request.lifetime import RootRequest, Unwind, interruptible
 from blsnb.engine.threads.waiter import Waiter
 from blsnb.errors import WouldHang
 from blsnb.trace.recorder import RunRecord
