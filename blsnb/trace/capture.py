@@ -70,6 +70,8 @@ def _span(
     notes: bool,
 ) -> Span:
     flags = CallFlag(call.flags)
+    if hasattr(call, "asked_cancelled"):
+        flags |= CallFlag.ASKED_CANCELLED
     if not call.request_end_ns:
         flags |= CallFlag.RUNNING
     kept = call.responses

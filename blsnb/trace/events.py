@@ -41,6 +41,8 @@ class CallFlag(enum.IntFlag):
     CACHE_HIT = 16
     CANCELLED = 32
     AWAITED = 64
+    ASKED_CANCELLED = 128
+    """The model called ``is_cancelled()``."""
 
 
 class LogLine(NamedTuple):
@@ -93,7 +95,11 @@ class Call:
     not reach that activity.
     """
 
+    asked_cancelled: bool
+    """Set if the model called ``is_cancelled()``; no flag, as its thread sets it."""
+
     __slots__ = (
+        "asked_cancelled",
         "batch",
         "batching",
         "compute_end_ns",

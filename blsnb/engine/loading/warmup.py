@@ -125,7 +125,6 @@ class WarmUp:
         if version.decoupled:
             self._recorder.log_responses(record, call)
         inflight.extra = sample.extra
-        inflight.note(f"Warm-up sample '{sample.name}', round {number + 1}.")
         return inflight
 
     def _execute(
