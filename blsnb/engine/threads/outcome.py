@@ -13,7 +13,7 @@ from blsnb.engine.threads.waiter import Waiter
 
 CANCEL_S = 0.5
 """Seconds that cancelled work has to end."""
-_INTERRUPTED_NS = 600_000_000
+_INTERRUPTED_NS = 400_000_000
 """Time in nanoseconds that interrupted work has to end."""
 
 
