@@ -260,6 +260,11 @@ class InstancePool:
             self._assign()
         self._notify_free()
 
+    def still_running(self) -> list[str]:
+        """Return a line for each instance that Ctrl-C could not end."""
+        left = [(each, each.execution) for each in list(self._abandoned)]
+        return [each.running_place(run) for each, run in left if run is not None]
+
     def _is_replaced(self, instance: ModelInstance) -> bool:
         """Whether a released instance is not free: another one has its slot."""
         with self._lock:
