@@ -29,6 +29,15 @@ def not_submitted(name: str, reason: str, keeps_codes: bool) -> ResponseMessage:
     )
 
 
+def late_refusal(
+    message: RequestMessage, caller: Caller, error: RequestError, keeps_codes: bool
+) -> ResponseMessage:
+    """Return the response to a request that was refused after it had started."""
+    if caller.is_client:
+        return ResponseMessage(error=error.message, code=error.code)
+    return not_submitted(message.model_name, error.message, keeps_codes)
+
+
 def decoupled_refusal(message: RequestMessage, caller: Caller) -> RequestError:
     """Return the refusal of a call that expects one response of a decoupled model."""
     if caller.is_client:
