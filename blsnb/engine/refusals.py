@@ -61,7 +61,7 @@ def fill_refusal(
 ) -> None:
     """Write the end of a refused request into its record."""
     call.request_end_ns = _now()
-    # What a scheduler refuses began before.
+    # The call of a request that a scheduler refuses has started before.
     call.request_start_ns = call.request_start_ns or call.request_end_ns
     call.request_fields = message.fields
     call.requested_outputs = message.requested_outputs

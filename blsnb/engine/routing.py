@@ -144,7 +144,7 @@ class Router:
         Raises
         ------
         RequestError
-            The request is refused before a model sees it.
+            The request is refused before a model receives it.
         Unwind
             The whole request has ended.
         """
@@ -193,7 +193,7 @@ class Router:
                     served.stream(inflight, caller.blocks)
                     break
                 except Retired:
-                    # Replaced between look-up and execution: ask its successor.
+                    # Replaced between look-up and execution: use the successor.
                     served = self._catalog.find(
                         message.model_name, message.fields.version
                     )
@@ -201,7 +201,7 @@ class Router:
         except RequestError as error:
             inflight.abandon(late_refusal(message, caller, error, self.keeps_codes))
         except Exception as error:
-            # No thread will send anything: the reader would wait forever.
+            # No thread will send a response: the reader would wait forever.
             inflight.abandon(ResponseMessage(error=repr(error), cause=error))
             raise
         if inflight.lost:
@@ -306,7 +306,7 @@ class Router:
     def record_refusal(
         self, message: RequestMessage, caller: Caller, error: RequestError
     ) -> None:
-        """Record a refused request: Triton traces none, but its author must see it."""
+        """Record a refused request, although Triton does not trace it."""
         versions = self._catalog.versions(message.model_name)
         info = next((version.info for version in versions.values()), None)
         if info is None:

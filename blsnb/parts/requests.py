@@ -32,14 +32,14 @@ class Answer(NamedTuple):
 
 
 class ClientRequests:
-    """Runs client requests on an engine; answers as Triton's gRPC endpoint does.
+    """Runs client requests on an engine, with the responses of Triton's gRPC endpoint.
 
     Parameters
     ----------
     engine
-        Has the models.
+        The engine with the models.
     lifetime
-        Of the server.
+        Lifetime of the server.
     """
 
     def __init__(self, engine: Engine, lifetime: ServerLifetime) -> None:
@@ -79,7 +79,7 @@ class ClientRequests:
         try:
             answer = self._answer(message, root)
         except InferenceError as error:
-            # It would hang: the run shows how far it got.
+            # It would hang: the run shows what happened until then.
             error.run = self._failed_run(message, root, error.message)
             raise
         response = answer.response
@@ -134,7 +134,7 @@ class ClientRequests:
             response = ResponseMessage(error=error.message, code=error.code)
             advice = error.advice
         finally:
-            # What is deferred to a worker ends its record itself, perhaps later.
+            # A request on a worker thread ends its record itself, perhaps later.
             if root.ended is not None or not root.deadline_ns:
                 self._open_requests.close(root)
         if root.ended is not None:

@@ -1,4 +1,4 @@
-"""InferenceRequest: a question to a model, made by one or received by one."""
+"""InferenceRequest: a request that a model makes or receives."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ _CONSTRUCTOR = (
 
 
 class InferenceRequest(Compiled):
-    """A request: constructed to ask another model, or received in ``execute``.
+    """A request: constructed to call another model, or received in ``execute``.
 
     Parameters
     ----------
     request_id
-        Given back by the server; empty for none.
+        The server returns it; empty for none.
     correlation_id
         Sequence: an unsigned 64-bit number or a string; 0 for none.
     inputs
@@ -95,7 +95,7 @@ class InferenceRequest(Compiled):
     timeout
         Microseconds in a queue; 0 for none.
     preferred_memory
-        Where the outputs are wanted.
+        The device on which the outputs are wanted.
     trace
         ``request.trace()`` of the request that this one serves.
     parameters
@@ -122,7 +122,7 @@ class InferenceRequest(Compiled):
         "_sender",
     )
     _message: RequestMessage
-    """All that it says; its inputs are there once it was sent."""
+    """Its fields; the inputs are set when it is sent."""
     _backend: Backend = UnboundBackend()
     _classes: Classes = classes_of(NEWEST)
 
@@ -240,7 +240,7 @@ class InferenceRequest(Compiled):
 
     @compiled(_method("exec", "object", "decoupled: bool = False"))
     def exec(self, decoupled: bool = False) -> InferenceResponse | ResponseIterator:
-        """Run this request on its model and wait for the answer.
+        """Run this request on its model and wait for the response.
 
         Parameters
         ----------
@@ -320,12 +320,12 @@ class InferenceRequest(Compiled):
 
     @compiled(_method("is_cancelled", "bool"))
     def is_cancelled(self) -> bool:
-        """Whether the caller no longer wants the answer; False if constructed."""
+        """Whether the caller cancelled the request; False if constructed."""
         return self._reply is not None and self._reply.is_cancelled()
 
     @compiled(_method("set_release_flags", "None", "arg0: int"))
     def set_release_flags(self, flags: int, /) -> None:
-        """Set what becomes of the request when ``execute`` returns."""
+        """Set what happens to the request when ``execute`` returns."""
         self._release_flags = integer(flags, UINT32)
 
 
@@ -379,7 +379,7 @@ def receive_request(
     kind
         The receiving instance's own class.
     inputs
-        As the model sees them.
+        Inputs as the model receives them.
     requested
         Names of the outputs to send, never empty where the model has outputs.
     zero_copy
@@ -404,4 +404,4 @@ def message_of(request: InferenceRequest) -> RequestMessage:
 
 
 release_flags: Callable[[InferenceRequest], int] = operator.attrgetter("_release_flags")
-"""Returns what a model said is to become of a request."""
+"""Returns the release flags that the model set."""

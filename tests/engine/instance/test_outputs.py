@@ -32,7 +32,7 @@ def test_an_output_that_is_missing_is_named(server):
     """Triton answers with a success without it."""
     (note,) = notes(server, GOOD_Y)
 
-    assert note.startswith("model was asked for output 'Z' and did not return it")
+    assert note.startswith("model did not return the requested output 'Z'")
 
 
 def test_an_output_that_nobody_asked_for_may_be_missing(server):

@@ -83,7 +83,7 @@ def test_a_self_call_is_a_deadlock(pools):
         pool.take(inner, certain=True)
 
     assert [
-        "model (1 instance, all busy) is asked and must wait",
+        "a request to model waits (1 instance, all busy)",
         "a_0 waits in exec() of model at line 12",
     ] == caught.value.lines
     assert 0 == pool.waiting_count

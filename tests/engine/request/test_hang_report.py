@@ -33,7 +33,7 @@ def doubles(server: Server, name: str = "double") -> bool:
 
 
 def test_a_self_call_with_one_instance_would_hang(server):
-    """Triton waits for ever; here the chain, the line and the remedy are said."""
+    """The error has the chain of calls, the line and the fix; Triton waits forever."""
     source = calling("me")
     server.define("me", source, config=CONFIG)
 
@@ -45,7 +45,7 @@ def test_a_self_call_with_one_instance_would_hang(server):
     line = line_of(source, 'ask("me", request).exec()')
     assert f"me_0 waits in exec() of me at line {line}" in error.message
     assert "instances" in error.advice
-    assert "Triton would wait here for ever" in str(error)
+    assert "Triton would wait here forever" in str(error)
     assert doubles(server)
 
 
@@ -81,7 +81,7 @@ def test_a_circle_of_models_would_hang(server):
 
     line = line_of(first, ".exec()")
     assert [
-        "  first (1 instance, all busy) is asked and must wait",
+        "  a request to first waits (1 instance, all busy)",
         f"  first_0 waits in exec() of second at line {line}",
         f"  second_0 waits in exec() of first at line {line + 1}",
     ] == caught.value.message.splitlines()[1:]
