@@ -246,7 +246,7 @@ class ClientRequests:
     def replay(
         self, message: RequestMessage, client_timeout_s: float | None = None
     ) -> Run:
-        """Run a recorded request on its model as it is now; return also a failed run.
+        """Run a recorded request on the current model; return also a failed run.
 
         Raises
         ------

@@ -291,7 +291,7 @@ class Recorder:
             left -= run.held_bytes
 
     def _strip(self, run: RunRecord, limit: int) -> None:
-        """Drop values of a run, oldest calls first, until it holds at most `limit` bytes."""
+        """Drop values of the oldest calls until the run holds at most `limit` bytes."""
         if run.pinned:
             return
         while run.held_bytes > limit and run.held:

@@ -138,10 +138,7 @@ def not_released(inflight: Inflight) -> str:
 
 def notice(inflight: Inflight, seconds: float) -> None:
     """Note and log the chain of waits of a request that may still be answered."""
-    circle = (
-        "; ".join(deadlock.chain(inflight))
-        or "a response sender has not sent the response"
-    )
+    circle = "; ".join(deadlock.chain(inflight)) or "a response sender has to answer"
     text = (
         f"{inflight.message.model_name} has waited {seconds:g} s ({circle}). This may "
         "still end; Ctrl-C ends it now."

@@ -103,7 +103,7 @@ def test_the_run_of_a_hang_shows_how_far_it_got(server):
 
 @pytest.mark.parametrize("result", ["None", "[None]"])
 def test_a_request_without_an_answer_would_hang(server, result):
-    """None answers nothing; without a response sender nobody ever will."""
+    """None is no response, and without a response sender none can follow."""
     source = cell(f"return {result}")
     server.define("silent", source, config=CONFIG)
 
@@ -163,7 +163,7 @@ def test_a_sender_dropped_by_a_thread_would_hang(server):
 
 
 def test_a_request_in_a_circle_of_references_would_hang(server):
-    """What only the garbage collector could free is held by nobody."""
+    """A request that only the garbage collector can free is unreachable."""
     source = cell(
         """
         class Held:
@@ -248,7 +248,7 @@ def test_two_requests_that_wait_for_each_other_would_hang(server):
 
 
 def test_a_self_call_deeper_than_its_instances_would_hang(server):
-    """Two instances bear one self-call; the second one waits for ever."""
+    """With two instances one self-call works; a second one would wait forever."""
     server.define("me", calling("me"), config=instances(2))
 
     with pytest.raises(WouldHang) as caught:
