@@ -143,7 +143,7 @@ class Rounds:
         return killed(self._repository, self._target, number)
 
     def check(self) -> None:
-        """Check that every model is whole, and that the next export completes the rest."""
+        """Check that all models are whole, and that the next export completes them."""
         if self._how == TWO_STEPS:
             # Only an import or an export can complete what is cut off in between.
             ModelRepository([self._target]).close()

@@ -93,7 +93,7 @@ def test_an_invalid_model_file(tmp_path, how, reason):
 
 @pytest.mark.parametrize(("how", "reason"), CONFIGS.items(), ids=CONFIGS)
 def test_an_invalid_configuration(tmp_path, how, reason):
-    """The client gets Triton's text, with the reason; it loads once the file is fixed."""
+    """The error is Triton's, with the reason; it loads once the file is fixed."""
     config = put(tmp_path).parents[1] / "config.pbtxt"
     spoil(config, how)
     with Server(model_repository=tmp_path) as server:
