@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import sys
+import types
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol
 
 from blsnb.engine.bls_responses import BlsResponses
-from blsnb.engine.model_log import keep_line
+from blsnb.engine.model_log import keep_line, log_position
 from blsnb.engine.refusals import not_submitted
 from blsnb.engine.request.inflight import (
     Caller,
@@ -22,7 +24,6 @@ from blsnb.engine.request.inflight import (
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.request.streaming import Readable, Single
 from blsnb.engine.request.validation import RequestError
-from blsnb.engine.source_lines import SourceLines, log_position
 from blsnb.errors import (
     OUT_OF_RESOURCES,
     InferenceError,
@@ -307,3 +308,53 @@ class InstanceBackend:
     def model_dir(self) -> str:
         """Return the folder of the model's version."""
         return str(Path(self._instance.model_file).parent)
+
+
+class SourceLines:
+    """Looks up which line of a file makes a call, and remembers the lines.
+
+    Python computes a frame's line from the start of its function each time.
+
+    Parameters
+    ----------
+    filename
+        As in the code objects of the file.
+    """
+
+    __slots__ = ("_filename", "_known")
+
+    def __init__(self, filename: str) -> None:
+        self._filename = filename
+        self._known: tuple[types.CodeType | None, dict[int, int]] = (None, {})
+        """The latest function, and its known lines by the offset of the instruction."""
+
+    def innermost(self, depth: int) -> int:
+        """Return the line of the innermost frame of the file; 0 if there is none.
+
+        Parameters
+        ----------
+        depth
+            Number of frames of blsnb to skip: no frame object is made for them.
+        """
+        try:
+            frame: types.FrameType | None = sys._getframe(depth)
+        except ValueError:
+            return 0
+        # One tuple: another thread may look up another function meanwhile.
+        known, lines = self._known
+        while frame is not None:
+            code = frame.f_code
+            if code is known:
+                return lines.get(frame.f_lasti) or self._count(frame)
+            if code.co_filename == self._filename:
+                self._known = (code, {})
+                return self._count(frame)
+            frame = frame.f_back
+        return 0
+
+    def _count(self, frame: types.FrameType) -> int:
+        code, lines = self._known
+        line = frame.f_lineno
+        if code is frame.f_code:
+            lines[frame.f_lasti] = line
+        return line

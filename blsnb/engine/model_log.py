@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
+import types
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from blsnb.engine.request.failure import is_ours
 from blsnb.trace.events import Call, LogLine
 
 LogWriter = Callable[[str, str, str, str, int], None]
@@ -64,3 +67,17 @@ def keep_line(call: Call, level: str, text: str) -> None:
         level, text = "INFO", f"only the first {_MAX_LINES} lines are kept\n"
     if len(call.logs) <= _MAX_LINES:
         call.logs.append(LogLine(time.monotonic_ns(), level, text))
+
+
+def log_position(depth: int) -> tuple[str, int]:
+    """Return file and line of the innermost frame that is not of blsnb.
+
+    Parameters
+    ----------
+    depth
+        Number of frames to skip.
+    """
+    frame: types.FrameType | None = sys._getframe(depth + 1)
+    while frame is not None and is_ours(frame.f_code.co_filename):
+        frame = frame.f_back
+    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)

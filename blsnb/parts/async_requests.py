@@ -21,26 +21,14 @@ _CALLERS = 32
 
 
 class AsyncRequests:
-    """Runs client requests on threads of its own, while the event loop goes on.
-
-    Parameters
-    ----------
-    requests
-        Runs each request.
-    """
+    """Runs client requests on threads of its own, while the event loop goes on."""
 
     def __init__(self, requests: ClientRequests) -> None:
         self._requests = requests
         self._callers: Workers | None = None
 
     async def run(self, request: ClientRequest) -> Run:
-        """Run a request, and cancel it with the task.
-
-        Raises
-        ------
-        InferenceError
-            The request failed.
-        """
+        """Run a request, and cancel it with the task; see `ClientRequests.run`."""
         context = contextvars.copy_context()
         begun: list[RootRequest] = []
         call = functools.partial(self._requests.run, request, begun.append)
@@ -54,13 +42,7 @@ class AsyncRequests:
             raise
 
     def stream(self, request: ClientRequest) -> AsyncIterator[Response]:
-        """Start a request that may have any number of responses.
-
-        Raises
-        ------
-        InferenceError
-            The request was refused.
-        """
+        """Start a request with any number of responses; see `ClientRequests.stream`."""
         return async_responses(self._requests.stream(request), self._workers())
 
     def _workers(self) -> Workers:

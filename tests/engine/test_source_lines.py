@@ -2,7 +2,7 @@
 
 import textwrap
 
-from blsnb.engine.source_lines import SourceLines
+from blsnb.engine.bls import SourceLines
 
 SOURCE = """
 def one(ask):
