@@ -41,7 +41,7 @@ def test_a_self_call_with_one_instance_would_hang(server):
         server.infer("me", X)
 
     error = caught.value
-    assert "me (1 instance, all busy)" in error.message
+    assert "a request to me waits (1 instance, all busy)" in error.message
     line = line_of(source, 'ask("me", request).exec()')
     assert f"me_0 waits in exec() of me at line {line}" in error.message
     assert "instances" in error.advice
@@ -254,5 +254,5 @@ def test_a_self_call_deeper_than_its_instances_would_hang(server):
     with pytest.raises(WouldHang) as caught:
         server.infer("me", X)
 
-    assert "me (2 instances, all busy)" in caught.value.message
+    assert "a request to me waits (2 instances, all busy)" in caught.value.message
     assert doubles(server)
