@@ -7,6 +7,7 @@
     │   ├── WouldHang         Triton would never answer
     │   └── OutOfResourcesError   no thread, descriptor or memory was left
     ├── InputError            an argument of a request has a wrong type
+    ├── MissingOutputError    a response has no output of this name
     ├── ModelLoadError        a model could not be loaded: Triton's text
     ├── ModelConfigError      a configuration is invalid
     ├── ModelSourceError      a cell is not the source of a model
@@ -89,6 +90,20 @@ class OutOfResourcesError(InferenceError):
 
 class InputError(BlsnbError, TypeError):
     """An argument of a request has a wrong type, or an input does not convert."""
+
+
+class MissingOutputError(BlsnbError, KeyError):
+    """A response has no output of this name.
+
+    Parameters
+    ----------
+    message
+        The name, and the outputs of the response.
+    """
+
+    def __str__(self) -> str:
+        # Python's own KeyError shows its text in quotes.
+        return str(self.args[0])
 
 
 class ModelLoadError(BlsnbError):

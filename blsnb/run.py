@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blsnb.arguments import check_path, check_text, check_type, refuse
-from blsnb.errors import TraceError
+from blsnb.errors import MissingOutputError, TraceError
 from blsnb.options import options
 from blsnb.response import Response
 from blsnb.trace.capture import trace_of
@@ -151,13 +151,14 @@ class Run:
 
         Raises
         ------
-        KeyError
-            There is no such output.
+        MissingOutputError
+            There is no such output; it is a `KeyError`, too.
         TraceError
             Its value is no longer kept.
         """
         if not self.responses:
-            raise KeyError(f"no output {name!r}: {self.error or self._why_none()}")
+            reason = self.error or self._why_none()
+            raise MissingOutputError(f"no output {name!r}: {reason}")
         return self.responses[0][name]
 
     def _why_none(self) -> str:

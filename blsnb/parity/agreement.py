@@ -39,6 +39,11 @@ class Case:
         return all(check.agrees for check in self.checks)
 
     @property
+    def failed(self) -> bool:
+        """Whether the request failed on blsnb."""
+        return self.actual.failure is not None
+
+    @property
     def run(self) -> Run | None:
         """The run on blsnb."""
         return self.actual.run
@@ -115,8 +120,10 @@ class Agreement:
         count = counted(len(self.cases), "case")
         if self.agree:
             # Two equal errors agree, and are seldom what the user wanted to see.
-            failed = sum(case.actual.failure is not None for case in self.cases)
-            tail = f" ({failed:,} with an error)" if failed else ""
+            failed = sum(case.failed for case in self.cases)
+            if failed == len(self.cases):
+                return f"{count}, the same error on both servers"
+            tail = f"; {failed:,} failed on both servers" if failed else ""
             return f"{count}, no difference{tail}"
         differing = sum(not case.agree for case in self.cases)
         return f"{differing:,} of {count} {'differs' if differing == 1 else 'differ'}"
