@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from blsnb.printable import printable
 from blsnb.request_fields import RequestFields
 from blsnb.runtimes.runtime import DeviceUse
 from blsnb.tensors.ref import TensorRef
@@ -82,7 +83,7 @@ class Span:
 
     def __repr__(self) -> str:
         place = f"on {self.instance}" if self.instance else f"of model {self.model}"
-        return f"<Span {self.id} {place}: {self.duration_ns / 1e6:.3g} ms>"
+        return f"<Span {self.id} {printable(place)}: {self.duration_ns / 1e6:.3g} ms>"
 
     @property
     def request_id(self) -> str:
@@ -163,7 +164,7 @@ class Trace:
 
     def __repr__(self) -> str:
         counts = f"{len(self.spans)} calls, {len(self.models)} models"
-        return f"<Trace {self.run_id} {self.title}: {counts}>"
+        return printable(f"<Trace {self.run_id} {self.title}: {counts}>")
 
     def row_of(self, call: int) -> int:
         """Return the row of a call by its id; -1 if it is not in the trace."""
