@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from cells import CONFIG, DOUBLE
 
-from blsnb import Run
 from blsnb.engine.metrics.registry import MetricRegistry
 from blsnb.magics import card
 from blsnb.printable import printable
@@ -76,7 +75,7 @@ def test_a_run_has_no_controls_in_its_repr(server, monkeypatch):
     """The name of its model may be that of a forged file."""
     server.define("double", DOUBLE, config=CONFIG)
     run = server.infer("double", X)
-    monkeypatch.setattr(Run, "model_name", EVIL)
+    monkeypatch.setattr(run, "model_name", EVIL)
 
     assert [] == controls(repr(run))
     assert "evil␛]0;title␇⟨U+202E⟩txt" in repr(run)

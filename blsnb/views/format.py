@@ -6,32 +6,14 @@ import math
 import unicodedata
 
 from blsnb.printable import printable
+from blsnb.trace.facts import UNITS
+from blsnb.trace.facts import time as time
 
 # By name: in a source file they look like a letter and a hyphen.
 TIMES = "\N{MULTIPLICATION SIGN}"
-_DASH = "\N{EN DASH}"
-_UNITS = (("µs", 1.0), ("ms", 1e3), ("s", 1e6))
 
 _NARROW = frozenset("iIjlftr.,:;|!'()[]{}-/ \"`")
 _WIDE = frozenset(f"mwMW@%…⟨⟩<>=+~#{TIMES}")
-
-
-def time(us: float) -> str:
-    """Return microseconds in the unit that keeps three digits; a dash for NaN."""
-    if not math.isfinite(us):
-        return _DASH
-    size = abs(us)
-    if 0 < size < 0.9995:
-        return f"{round(us * 1000)} ns"
-    unit, scale = next((u for u in _UNITS if size < 999.5 * u[1]), _UNITS[-1])
-    return f"{_three_digits(us / scale)} {unit}"
-
-
-def _three_digits(number: float) -> str:
-    if number == int(number):
-        return str(int(number))
-    size = abs(number)
-    return f"{number:.{2 if size < 9.995 else 1 if size < 99.95 else 0}f}"
 
 
 def counted(number: int, noun: str) -> str:
@@ -90,7 +72,7 @@ def clip(text: str, size: float, most: float, bold: bool = False) -> str:
 
 def tick(us: float, end: float) -> str:
     """Return a time on an axis, in the unit of the end of the axis."""
-    unit, scale = next(u for u in reversed(_UNITS) if end >= u[1] or u[1] == 1.0)
+    unit, scale = next(u for u in reversed(UNITS) if end >= u[1] or u[1] == 1.0)
     return f"{us / scale:g} {unit}" if us else "0"
 
 

@@ -100,6 +100,9 @@ def described(change: CallChange) -> list[str]:
     if change.responses is not None:
         now_count, before_count = change.responses
         lines.append(f"{counted(now_count, 'response')}, before {before_count:,}")
+    for said in change.request:
+        words = f"{said.this or 'none'}; before: {said.baseline or 'none'}"
+        lines.append(_short(f"{said.name}: {words}"))
     for each in change.tensors:
         number = f" #{each.response + 1}" if each.response else ""
         name = f"{each.role} {each.difference.name}{number}"

@@ -10,7 +10,7 @@ from blsnb.trace.comparison import AnyTrace, TraceComparison, sides
 from blsnb.trace.events import CallFlag
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.spans import Trace
-from blsnb.views import batches
+from blsnb.views import batches, requests
 from blsnb.views.columns import columns_of
 from blsnb.views.folded import OnlyCounted, left_out
 from blsnb.views.format import TIMES, counted, time
@@ -24,7 +24,7 @@ _MAX_NAME = 80
 _MAX_ERROR = 160
 _MAX_NOTES = 3
 _MAX_NOTE = 240
-_MAX_DIFFERENCES = 5
+_MAX_DIFFERENCES = 16
 
 
 def tree(run: AnyTrace) -> str:
@@ -69,6 +69,7 @@ class _Lines:
         yield indent + "  ".join(words)
         if failed:
             yield f"{indent}  ! {_error(trace.spans[failed[0]].error)}"
+        yield from (f"{indent}  {line}" for line in requests.lines(trace, calls))
         yield from (f"{indent}  {note}" for note in _notes(trace, calls))
         waited = batches.left_out(trace, calls)
         if waited:

@@ -16,6 +16,8 @@ const FRESH_MS = 2000;
 /** The same as a multiple of the time that the kernel took for the answer. */
 const SHARE = 10;
 
+/** Maximum number of values that are shown before their statistics. */
+const FEW_VALUES = 32;
 const EMPTY = "It has no elements.";
 
 type Role = TensorEntry["role"];
@@ -228,8 +230,12 @@ export class TensorList {
   #detail(call: number, entry: TensorEntry, position: number, answer: Answer): HTMLElement {
     const { stats, histogram, preview } = entry;
     const parts: HTMLElement[] = [];
-    if (stats?.count) parts.push(statistics(stats));
-    if (histogram) parts.push(...distribution(histogram, "values"));
+    const facts: HTMLElement[] = [];
+    if (stats?.count) facts.push(statistics(stats));
+    if (histogram) facts.push(...distribution(histogram, "values"));
+    // Of few values the values themselves come first.
+    const few = (stats?.count ?? 0) <= FEW_VALUES;
+    if (!few) parts.push(...facts);
     if (preview && isEmptyText(preview)) parts.push(h("p", { class: "hint" }, EMPTY));
     else if (preview?.kind === "text") parts.push(...texts(preview));
     else if (preview) {
@@ -248,6 +254,7 @@ export class TensorList {
       slice.element.addEventListener("click", () => this.#slices.set(key, slice.state));
       parts.push(slice.element);
     } else parts.push(h("p", { class: "hint" }, this.#absent(entry)));
+    if (few) parts.push(...facts);
     return h("div", { class: "detail" }, parts);
   }
 
