@@ -308,6 +308,10 @@ class Router:
             fill_refusal(call, message, caller, error)
             self._recorder.close(root.record, call, message.inputs, ())
             raise
+        except Unwind:
+            root.close_calls()
+            self._recorder.close(root.record, call, message.inputs, ())
+            raise
         finally:
             if execution is not None:
                 execution.blocked_on = None
