@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from blsnb.printable import printable
 from blsnb.request_fields import PLAIN
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.facts import DeviceWork
@@ -177,7 +178,7 @@ class Call:
         self.notes: list[str] | None = None
 
     def __repr__(self) -> str:
-        return f"<Call {self.id} {self.model.name}>"
+        return f"<Call {self.id} {printable(self.model.name)}>"
 
     @property
     def request_id(self) -> str:

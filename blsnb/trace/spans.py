@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from blsnb.printable import printable
 from blsnb.request_fields import RequestFields, spelled
 from blsnb.runtimes.runtime import DeviceUse
 from blsnb.tensors.ref import TensorRef
@@ -85,7 +86,8 @@ class Span:
         place = f"on {self.instance}" if self.instance else f"of model {self.model}"
         request = spelled(self.request_fields.options)
         said = f", {request}" if request else ""
-        return f"<Span {self.id} {place}: {time(self.duration_ns / 1000)}{said}>"
+        took = time(self.duration_ns / 1000)
+        return printable(f"<Span {self.id} {place}: {took}{said}>")
 
     @property
     def request_id(self) -> str:
@@ -166,7 +168,7 @@ class Trace:
 
     def __repr__(self) -> str:
         counts = f"{len(self.spans)} calls, {len(self.models)} models"
-        return f"<Trace {self.run_id} {self.title}: {counts}>"
+        return printable(f"<Trace {self.run_id} {self.title}: {counts}>")
 
     def row_of(self, call: int) -> int:
         """Return the row of a call by its id; -1 if it is not in the trace."""

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
 
+from blsnb.printable import printable
 from blsnb.trace.facts import UNITS
 from blsnb.trace.facts import time as time
 
 # By name: in a source file they look like a letter and a hyphen.
 TIMES = "\N{MULTIPLICATION SIGN}"
 
-# Controls, surrogates, noncharacters, invisible characters and those that change the
-# direction of writing: no name may look like another one.
-_UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
-)
 _NARROW = frozenset("iIjlftr.,:;|!'()[]{}-/ \"`")
 _WIDE = frozenset(f"mwMW@%…⟨⟩<>=+~#{TIMES}")
 
@@ -25,16 +19,6 @@ _WIDE = frozenset(f"mwMW@%…⟨⟩<>=+~#{TIMES}")
 def counted(number: int, noun: str) -> str:
     """Return a count and its noun, such as "2 calls"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def visible(text: str) -> str:
-    """Return text with marks in place of invisible and reordering characters."""
-    return _UNSEEN.sub(_mark, text)
-
-
-def _mark(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
 
 
 def cut(text: str, most: int) -> str:
@@ -73,7 +57,7 @@ def _em(character: str) -> float:
 def clip(text: str, size: float, most: float, bold: bool = False) -> str:
     """Return visible text at most `most` pixels wide, without its middle."""
     # Longer text fits no width, and measuring it takes time.
-    text = cut(visible(cut(text, 300)), 300)
+    text = cut(printable(cut(text, 300)), 300)
     if width(text, size, bold) <= most:
         return text
     keep = len(text) - 1

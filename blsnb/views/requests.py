@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
+from blsnb.printable import printable
 from blsnb.request_fields import PLAIN, spelled
 from blsnb.trace.facts import ParameterPairs
 from blsnb.trace.spans import Span, Trace
-from blsnb.views.format import counted, cut, visible
+from blsnb.views.format import counted, cut
 
 _MAX_LINES = 3
 """Maximum number of lines about the requests, and about the responses, of a row."""
@@ -59,4 +60,4 @@ def _parameters(pairs: ParameterPairs) -> str:
 
 
 def _short(text: str) -> str:
-    return visible(cut(text, _MAX_TEXT))
+    return printable(cut(text, _MAX_TEXT))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
+from blsnb.printable import printable
 from blsnb.trace.comparison import AnyTrace, TraceComparison, sides
 from blsnb.trace.events import CallFlag
 from blsnb.trace.folding import FoldedCalls
@@ -12,7 +13,7 @@ from blsnb.trace.spans import Trace
 from blsnb.views import batches, requests
 from blsnb.views.columns import columns_of
 from blsnb.views.folded import OnlyCounted, left_out
-from blsnb.views.format import TIMES, counted, time, visible
+from blsnb.views.format import TIMES, counted, time
 from blsnb.views.rows import Row, distinct_names, rows
 from blsnb.views.summary import described, facts, heading
 
@@ -39,11 +40,11 @@ def tree(run: AnyTrace) -> str:
     more = sum(1 for _ in found)
     if more:
         shown.append(f"  … {counted(more, 'more line')}")
-    title = f"{visible(heading(trace))}: {', '.join(facts(run))}"
+    title = f"{printable(heading(trace))}: {', '.join(facts(run))}"
     if comparison:
         return "\n".join([title, *shown])
-    notes = [f"  … {visible(note)}" for note in left_out(trace)]
-    remarks = [f"  · {visible(remark)}" for remark in trace.remarks]
+    notes = [f"  … {printable(note)}" for note in left_out(trace)]
+    remarks = [f"  · {printable(remark)}" for remark in trace.remarks]
     return "\n".join([title, *shown, *notes, *remarks])
 
 
@@ -178,7 +179,7 @@ def _error(text: str) -> str:
 
 
 def _short(text: str, most: int) -> str:
-    line = visible(text[:most])
+    line = printable(text[:most])
     if len(text) > most:
         line += "…"
     return line if len(line) <= most else line[: most - 1] + "…"

@@ -14,7 +14,7 @@ import { responseTimes } from "./responses.ts";
 import { sequenceOf } from "./sequences.ts";
 import type { Session } from "./session.ts";
 import { sourceLines } from "./source.ts";
-import type { TensorList } from "./tensors.ts";
+import { hasFewValues, type TensorList } from "./tensors.ts";
 import type { Trace } from "./trace.ts";
 import { Flag } from "./wire.ts";
 
@@ -27,10 +27,14 @@ export function oneCall(session: Session, call: number, tensors: TensorList): HT
   const id = trace.id(call);
   const failed = trace.has(call, Flag.ERROR);
   const source = sourceLines(session, call);
+  const values = tensors.show(call);
+  const few = !failed && hasFewValues(trace.header.tensors[id]);
   return [
     breadcrumb(session, call),
     h("h3", {}, trace.name(call)),
     chipList(chipsOf(trace, call)),
+    // Few values are seen without scrolling.
+    ...(few ? [values] : []),
     ...requestFacts(trace, call),
     ...sequenceLinks(session, call),
     ...phaseTable(trace, [call]),
@@ -43,7 +47,7 @@ export function oneCall(session: Session, call: number, tensors: TensorList): HT
     ...batch(session, call),
     ...responseTimes(trace, [call]),
     ...deviceWork(trace, [call]),
-    tensors.show(call),
+    ...(few ? [] : [values]),
     ...(failed ? [] : source),
     ...(logs[id]?.length ? logLines(logs[id]) : []),
   ];

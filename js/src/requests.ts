@@ -31,7 +31,12 @@ export function requestFacts(trace: Trace, call: number): HTMLElement[] {
   const responses = (response_parameters[id] ?? []).flatMap(([number, pairs]) =>
     pairs.map(([name, text]): Fact => [number > 0 ? `#${number + 1} ${name}` : name, text]),
   );
-  return [...section("Request", request), ...section("Response parameters", responses)];
+  const parameters = (requests[id]?.parameters ?? []).map(([name, text]): Fact => [name, text]);
+  return [
+    ...section("Request", request),
+    ...section("Request parameters", parameters),
+    ...section("Response parameters", responses),
+  ];
 }
 
 /** Return links to the calls before and after a call in its sequence. */
@@ -61,13 +66,12 @@ function before({ comparison }: Trace, call: number): RequestEntry | undefined {
 
 function fieldsOf(entry: RequestEntry, baseline?: RequestEntry): Fact[] {
   const names = baseline ? (["request_id", ...FIELDS] as const) : FIELDS;
-  const fields = names.flatMap((name): Fact[] => {
+  return names.flatMap((name): Fact[] => {
     const [text, was] = [entry[name] ?? "", baseline?.[name] ?? ""];
     const differs = baseline !== undefined && text !== was;
     if (name === "request_id" && !differs) return [];
     return text || differs ? [[name, text || "none", differs ? was || "none" : undefined]] : [];
   });
-  return [...fields, ...(entry.parameters ?? []).map(([name, text]): Fact => [name, text])];
 }
 
 function section(title: string, facts: readonly Fact[]): HTMLElement[] {

@@ -30,6 +30,12 @@ const HEADINGS: [Role, string][] = [
   ["output", "Outputs"],
 ];
 
+/** Whether all tensors of a call are known and small. */
+export function hasFewValues(entries: readonly TensorEntry[] = []): boolean {
+  const size = ({ shape: axes }: TensorEntry): number => axes.reduce((all, axis) => all * axis, 1);
+  return entries.length > 0 && entries.length <= 4 && entries.every((each) => size(each) <= FEW_VALUES);
+}
+
 export class TensorList {
   #session: Session;
   /** Tensors that the user opened or closed, as "role/name"; kept from call to call. */

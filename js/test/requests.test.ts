@@ -6,9 +6,10 @@ import { test } from "node:test";
 import { call, encode, model } from "./fixture.ts";
 import { View } from "./shown.ts";
 import { filterOf } from "../src/filter.ts";
-import type { Header } from "../src/header.ts";
+import type { Header, TensorEntry } from "../src/header.ts";
 import { sequenceOf } from "../src/sequences.ts";
 import { Store } from "../src/store.ts";
+import { hasFewValues } from "../src/tensors.ts";
 import { Trace } from "../src/trace.ts";
 
 const HEADER = {
@@ -66,4 +67,11 @@ test("the inspector lists fields and parameters, and leads along the sequence", 
   assert.ok(shown().includes("call 3") && shown().includes("sequence_endTrue"), shown());
   view.click(view.find(".inspector [data-focus=previous]"));
   assert.ok(shown().includes("call 1"));
+});
+
+test("tensors of up to 32 elements are small, others are not", () => {
+  const entry = (...axes: number[]): TensorEntry => ({ shape: axes }) as unknown as TensorEntry;
+  assert.equal(hasFewValues([entry(2), entry(4, 8)]), true);
+  assert.equal(hasFewValues([entry(2), entry(33)]), false);
+  assert.equal(hasFewValues([]), false);
 });

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import sys
 import threading
+import time
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +26,8 @@ from blsnb.engine.instance.world import World
 from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.failure import describe, notes_of
 from blsnb.engine.request.inflight import Execution, current_execution
-from blsnb.engine.request.lifetime import RootRequest, Unwind, boundary
+from blsnb.engine.request.interrupts import boundary, interrupted_once
+from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.threads.outcome import Abandoned
 from blsnb.errors import OutOfResourcesError
 from blsnb.files.interrupts import uninterrupted
@@ -49,6 +52,13 @@ def _call(work: Callable[[], Any]) -> Any:
     """Call model code; error texts show no frame from here outwards."""
     __tracebackhide__ = True
     return work()
+
+
+@interrupted_once
+def _finalize(hook: Callable[[], Any]) -> Any:
+    """Call ``finalize``, which has to release what the model holds."""
+    __tracebackhide__ = True
+    return hook()
 
 
 _BOUNDARY = _call.__code__
@@ -310,7 +320,10 @@ class ModelInstance:
             hook = functools.partial(self.on_device.execute, execution, hook)
         try:
             return self._run_hook(root, hook, requests)
-        except (Unwind, Abandoned):
+        except Unwind as error:
+            root.ended_by(error)
+            raise
+        except Abandoned:
             raise
         except OutOfResourcesError as error:
             raise ExecuteFailed(error.message, error, error.code) from error
@@ -429,6 +442,18 @@ class ModelInstance:
         line = f" (line {code.co_firstlineno} of its source)" if code else ""
         return f"execute() of {self.name}{line}"
 
+    def running_place(self, execution: Execution) -> str:
+        """Return which line an abandoned execution runs, and since when."""
+        frame = sys._current_frames().get(execution.thread_id)
+        while frame is not None and frame.f_code.co_filename != self.model_file:
+            frame = frame.f_back
+        line = f" line {frame.f_lineno} of {_file(frame)}" if frame is not None else ""
+        age_ns = time.monotonic_ns() - execution.call.compute_start_ns
+        since = time.strftime("%H:%M:%S", time.localtime(time.time() - age_ns / 1e9))
+        return (
+            f"{self.name} is still running{line}, since {since}: Ctrl-C did not end it"
+        )
+
     def finalize(self) -> None:
         """Call ``finalize``; its failure is only logged, as on Triton."""
         self.ready = False
@@ -436,7 +461,7 @@ class ModelInstance:
         hook = self._found(self.model, "finalize")
         if hook is not None:
             try:
-                self._hook(hook)
+                self._hook(functools.partial(_finalize, hook))
             except HookFailed as failure:
                 self.backend.log("INFO", failure.text)
         self.discard()
@@ -451,6 +476,10 @@ class ModelInstance:
         self.model = None
         self.threads.close()
         self.world.close()
+
+
+def _file(frame: types.FrameType) -> str:
+    return Path(frame.f_code.co_filename).name
 
 
 def _attribute(owner: Any, name: str) -> Any:

@@ -6,6 +6,7 @@ import base64
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
+from blsnb.printable import printable
 from blsnb.trace.comparison import AnyTrace, TraceComparison, page_part, sides
 from blsnb.trace.dropped import notices
 from blsnb.trace.spans import Span, Trace
@@ -16,7 +17,7 @@ from blsnb.views.delta import Delta
 from blsnb.views.documents import embed, wire
 from blsnb.views.documents.host import hosted
 from blsnb.views.folded import folded_note, left_out
-from blsnb.views.format import counted, cut, time, visible
+from blsnb.views.format import counted, cut, time
 from blsnb.views.pictures.snapshot import snapshot
 from blsnb.views.summary import State, facts, heading, own_times, versus
 from blsnb.views.tree import tree
@@ -212,4 +213,4 @@ def image(picture: str, words: Sequence[str]) -> str:
 
 def spelled(text: str) -> str:
     """Return text for HTML: escaped, cut, with marks for invisible characters."""
-    return escape(visible(cut(text, _MAX_TEXT)))
+    return escape(printable(cut(text, _MAX_TEXT)))

@@ -2748,6 +2748,10 @@ var HEADINGS = [
   ["input", "Inputs"],
   ["output", "Outputs"]
 ];
+function hasFewValues(entries = []) {
+  const size = ({ shape: axes }) => axes.reduce((all, axis) => all * axis, 1);
+  return entries.length > 0 && entries.length <= 4 && entries.every((each) => size(each) <= FEW_VALUES);
+}
 var TensorList = class {
   #session;
   /** Tensors that the user opened or closed, as "role/name"; kept from call to call. */
@@ -3280,7 +3284,12 @@ function requestFacts(trace, call) {
   const responses2 = (response_parameters[id] ?? []).flatMap(
     ([number, pairs]) => pairs.map(([name, text]) => [number > 0 ? `#${number + 1} ${name}` : name, text])
   );
-  return [...section("Request", request), ...section("Response parameters", responses2)];
+  const parameters = (requests[id]?.parameters ?? []).map(([name, text]) => [name, text]);
+  return [
+    ...section("Request", request),
+    ...section("Request parameters", parameters),
+    ...section("Response parameters", responses2)
+  ];
 }
 function sequenceLinks(session, call) {
   const { trace } = session;
@@ -3302,13 +3311,12 @@ function before({ comparison }, call) {
 }
 function fieldsOf(entry, baseline) {
   const names = baseline ? ["request_id", ...FIELDS] : FIELDS;
-  const fields = names.flatMap((name) => {
+  return names.flatMap((name) => {
     const [text, was] = [entry[name] ?? "", baseline?.[name] ?? ""];
     const differs = baseline !== void 0 && text !== was;
     if (name === "request_id" && !differs) return [];
     return text || differs ? [[name, text || "none", differs ? was || "none" : void 0]] : [];
   });
-  return [...fields, ...(entry.parameters ?? []).map(([name, text]) => [name, text])];
 }
 function section(title, facts) {
   if (facts.length === 0) return [];
@@ -3392,10 +3400,14 @@ function oneCall(session, call, tensors2) {
   const id = trace.id(call);
   const failed = trace.has(call, Flag.ERROR);
   const source = sourceLines(session, call);
+  const values = tensors2.show(call);
+  const few = !failed && hasFewValues(trace.header.tensors[id]);
   return [
     breadcrumb(session, call),
     h("h3", {}, trace.name(call)),
     chipList(chipsOf(trace, call)),
+    // Few values are seen without scrolling.
+    ...few ? [values] : [],
     ...requestFacts(trace, call),
     ...sequenceLinks(session, call),
     ...phaseTable(trace, [call]),
@@ -3408,7 +3420,7 @@ function oneCall(session, call, tensors2) {
     ...batch(session, call),
     ...responseTimes(trace, [call]),
     ...deviceWork(trace, [call]),
-    tensors2.show(call),
+    ...few ? [] : [values],
     ...failed ? [] : source,
     ...logs[id]?.length ? logLines(logs[id]) : []
   ];
