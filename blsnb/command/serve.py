@@ -27,7 +27,7 @@ MODES = ("none", "poll", "explicit")
 
 def flags() -> Parser:
     """Return the parser of the subcommand."""
-    from blsnb.magics.commands.serve import add_ports
+    from blsnb.magics.commands.serve import add_access, add_ports
 
     parser = Parser("serve", _ABOUT)
     add = parser.add_argument
@@ -38,6 +38,7 @@ def flags() -> Parser:
         help="a folder of models; several are served together",
     )
     add_ports(parser)
+    add_access(parser)
     add(
         "--model-control-mode",
         choices=MODES,
@@ -65,25 +66,35 @@ def flags() -> Parser:
 
 def run(words: Sequence[str]) -> int:
     """Serve until a signal comes."""
+    from blsnb.magics.commands.serve import access_of
     from blsnb.serving.endpoints import serve
 
     given = flags().parse_args(words)
     if given.load_model and given.model_control_mode != "explicit":
         raise CommandError("--load-model needs --model-control-mode explicit")
+    try:
+        access, token = access_of(given)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
     with _sigterm_as_ctrl_c(), _server(given) as server:
         try:
             with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always")
                 ports = {"http": given.http, "grpc": given.grpc}
                 endpoints = serve(
-                    server, **ports, metrics=given.metrics, host=given.host
+                    server,
+                    **ports,
+                    metrics=given.metrics,
+                    host=given.host,
+                    access=access,
+                    unix_sockets=given.unix_sockets,
                 )
         except OSError as error:
             raise CommandError(error.strerror or str(error)) from error
         for warning in warned:
             print(f"blsnb serve: {warning.message}", file=sys.stderr)
         with endpoints, _end_signal() as end:
-            print("\n".join(_lines(server, endpoints)), flush=True)
+            print("\n".join(_lines(server, endpoints, token)), flush=True)
             end.wait()
     return 0
 
@@ -107,7 +118,8 @@ def _server(given: argparse.Namespace) -> Server:
         raise
 
 
-def _lines(server: Server, endpoints: Endpoints) -> Iterator[str]:
+def _lines(server: Server, endpoints: Endpoints, token: str) -> Iterator[str]:
+    from blsnb.magics.commands.serve import token_lines
     from blsnb.views.format import visible
 
     for row in server.index():
@@ -118,6 +130,7 @@ def _lines(server: Server, endpoints: Endpoints) -> Iterator[str]:
     yield ""
     for name, address in endpoints.addresses.items():
         yield f"{name}: {address}"
+    yield from token_lines(token)
     yield "Ctrl-C ends it."
 
 
