@@ -184,7 +184,7 @@ def _check_origin(text: str) -> None:
 
 
 def _check_host(text: str) -> None:
-    if _hostname(text) != text.lower() or "@" in text:
+    if not text or _hostname(text) != text.lower() or "@" in text:
         raise ValueError(
             f"allow_host={text!r} is not a host name; expected a name without a port, "
             "such as 'triton'"

@@ -17,6 +17,7 @@ from blsnb.arguments import check_text, check_type
 from blsnb.files.owned import Creator
 from blsnb.parts.server_parts import HasParts, ServerParts, parts_of
 from blsnb.serving.access import Access
+from blsnb.serving.core.log_settings import LogSettings
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.ports import (
     is_loopback,
@@ -31,6 +32,7 @@ HTTP_PORT, GRPC_PORT, METRICS_PORT = 8000, 8001, 8002
 """Triton's default ports."""
 _CLOSE_S = 5.0
 _LAST_PORT = 65535
+_OPENED = (GRPC, HTTP, METRICS)
 _FORK_SUPPORT = "GRPC_ENABLE_FORK_SUPPORT"
 
 
@@ -97,12 +99,21 @@ class Endpoints:
     @property
     def ports(self) -> dict[str, int]:
         """The port of each protocol, by name, such as ``"gRPC"``."""
-        return {name: each.port for name, each in self._open.items()}
+        return {name: each.port for name, each in self._listed()}
 
     @property
     def addresses(self) -> dict[str, str]:
         """The address of each protocol, by name, as a client takes it."""
-        return {name: each.address for name, each in self._open.items()}
+        return {name: each.address for name, each in self._listed()}
+
+    def _listed(self) -> list[tuple[str, Endpoint]]:
+        names = (HTTP, GRPC, METRICS)
+        return [(name, self._open[name]) for name in names if name in self._open]
+
+    @property
+    def log_settings(self) -> LogSettings:
+        """The log settings, which clients can change."""
+        return self._shared.log_settings
 
     def snippet(self) -> str:
         """Return the lines of a script that connect to the server."""
@@ -154,7 +165,9 @@ class Endpoints:
             A port is not available; the text names it.
         """
         try:
-            for name, port in ports.items():
+            # HTTP reports readiness: gRPC must listen before.
+            for name in sorted(ports, key=_OPENED.index):
+                port = ports[name]
                 if port is None:
                     continue
                 host = self._host(name, port)

@@ -133,4 +133,4 @@ def test_a_rebound_name_reads_nothing(playwright: Playwright, path: str) -> None
         browser.close()
 
     assert 403 == status
-    assert "Host 'evil.example' is not this server" in text
+    assert f"Host 'evil.example:{port}' is not this server" in text

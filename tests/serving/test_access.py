@@ -112,9 +112,6 @@ def test_what_is_not_an_origin_is_not_accepted(origin: str) -> None:
 @pytest.mark.parametrize("host", ["", "triton:8000", "http://triton", "a@b"])
 def test_what_is_not_a_host_name_is_not_accepted(host: str) -> None:
     """A port is not part of it."""
-    if not host:
-        pytest.raises(ValueError, Access, allow_host=(host,))
-        return
     with pytest.raises(ValueError, match="is not a host name"):
         Access(allow_host=(host,))
 
@@ -142,7 +139,7 @@ def test_a_restriction_applies_to_each_category() -> None:
 @pytest.mark.parametrize("text", ["model-repository,k=v", "health", ":k=v", "a:=v"])
 def test_a_malformed_restriction_has_triton_s_text(text: str) -> None:
     """As the server prints it."""
-    with pytest.raises(ValueError) as failed:
+    with pytest.raises(ValueError, match="option format") as failed:
         parse_restriction("--http-restricted-api", text)
 
     assert (
@@ -165,7 +162,7 @@ def test_an_invalid_category_has_triton_s_text(
     restrictions: list[tuple[str, str, str]], text: str
 ) -> None:
     """As the server prints it."""
-    with pytest.raises(ValueError) as failed:
+    with pytest.raises(ValueError, match="restricted api") as failed:
         restrict(restrictions, "api")
 
     assert text == str(failed.value)
