@@ -13,6 +13,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from blsnb.command.arguments import CommandError, Parser
+from blsnb.command.server_options import (
+    add_server_options,
+    apply_ports,
+    boolean,
+    check_server_options,
+    server_arguments,
+)
 from blsnb.errors import ModelLoadError
 
 if TYPE_CHECKING:
@@ -26,11 +33,6 @@ _ABOUT = """\
 Serve model repositories as a Triton server does, for clients of Triton, until Ctrl-C
 or SIGTERM ends it. It is not a production server; Triton is.
 """
-_BOOLEANS = {"true": True, "1": True, "on": True} | {
-    "false": False,
-    "0": False,
-    "off": False,
-}
 _SERVICES = {
     "HTTP": "HTTPService",
     "gRPC": "GRPCInferenceService",
@@ -48,7 +50,7 @@ def flags() -> Parser:
     add = parser.add_argument
     add(
         "repositories",
-        nargs="+",
+        nargs="*",
         metavar="REPOSITORY",
         help="a folder of models; several are served together",
     )
@@ -77,6 +79,7 @@ def flags() -> Parser:
     _add_log(parser)
     parser.add_release()
     parser.add_read_limit()
+    add_server_options(parser)
     return parser
 
 
@@ -92,7 +95,7 @@ def _add_log(parser: Parser) -> None:
     for name in ("info", "warning", "error"):
         add(
             f"--log-{name}",
-            type=_boolean,
+            type=boolean,
             default=True,
             metavar="BOOLEAN",
             help=f"whether lines of level {name} are logged, on stderr (true)",
@@ -106,24 +109,16 @@ def _add_log(parser: Parser) -> None:
     )
 
 
-def _boolean(text: str) -> bool:
-    """Parse a boolean as tritonserver does.
-
-    References
-    ----------
-    server: src/command_line_parser.cc, ParseOption<bool>
-    """
-    value = _BOOLEANS.get(text.lower())
-    if value is None:
-        raise argparse.ArgumentTypeError(f"invalid value for bool option: {text}")
-    return value
-
-
 def run(words: Sequence[str]) -> int:
     """Serve until a signal comes."""
     from blsnb.magics.commands.serve import access_of
 
     given = flags().parse_args(words)
+    given.repositories += given.more_repositories
+    if not given.repositories:
+        flags().error("the following arguments are required: REPOSITORY")
+    unused = check_server_options(given)
+    apply_ports(given)
     if given.load_model and given.model_control_mode != "explicit":
         raise CommandError("--load-model needs --model-control-mode explicit")
     try:
@@ -133,7 +128,7 @@ def run(words: Sequence[str]) -> int:
     with (
         _sigterm_as_ctrl_c(),
         _model_argv(),
-        _logging(given) as log,
+        _logging(given, unused) as log,
         _server(given) as server,
         _endpoints(given, server, access) as endpoints,
         _end_signal() as end,
@@ -188,7 +183,7 @@ def _model_argv() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _logging(given: argparse.Namespace) -> Iterator[ServerLog]:
+def _logging(given: argparse.Namespace, unused: list[str]) -> Iterator[ServerLog]:
     """Write the log to stderr."""
     from blsnb.engine.model_log import ModelLog
     from blsnb.serving.core.log_settings import LogSettings
@@ -202,6 +197,8 @@ def _logging(given: argparse.Namespace) -> Iterator[ServerLog]:
     logger.setLevel(logging.INFO)
     logger.propagate = False
     try:
+        for line in unused:
+            _log.warning("%s", line)
         yield log
     finally:
         logger.removeHandler(log)
@@ -224,9 +221,9 @@ def _server(given: argparse.Namespace) -> Server:
             model_repository=given.repositories,
             model_control_mode=given.model_control_mode,
             startup_models=given.load_model,
-            exit_on_error=not given.keep_going,
             triton_release=given.triton_release,
             log_verbose=given.log_verbose,
+            **server_arguments(given),
         )
     except ValueError as error:
         raise CommandError(str(error)) from error

@@ -91,6 +91,11 @@ def add_access(parser: argparse.ArgumentParser) -> None:
         help="listen on Unix sockets http.sock, grpc.sock and metrics.sock in a folder "
         "that only you can enter, instead of on ports",
     )
+    _add_restrictions(parser)
+
+
+def _add_restrictions(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add(
         "--access-token",
         metavar="APIS",
