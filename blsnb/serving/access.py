@@ -7,10 +7,13 @@ import ipaddress
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from blsnb.engine.request.validation import RequestError
+from blsnb.errors import ModelConfigError
+from blsnb.model.config import parse_json
 from blsnb.serving.ports import is_loopback, is_unix
 
 HEALTH, METADATA, INFERENCE = "health", "metadata", "inference"
@@ -24,6 +27,10 @@ CATEGORIES = (
 GRPC_PREFIX = "triton-grpc-protocol-"
 TOKEN_HEADER = "blsnb-token"
 _TOKEN_BYTES = 24
+_LOADS_CODE = (
+    "a load request {} code in this process, and this server was started without "
+    "--allow-load-files"
+)
 _FOREIGN_SITES = ("cross-site", "same-site")
 _MAX_SHOWN = 100
 """Maximum number of characters of a header in an error."""
@@ -79,20 +86,24 @@ class Access:
         for host in self.allow_host:
             _check_host(host)
 
-    def check_load(self, files: Mapping[str, bytes]) -> None:
-        """Refuse a load request that brings files.
+    def check_load(self, files: Mapping[str, bytes], config: str | None = None) -> None:
+        """Refuse a load request that makes code of the client's choice run.
 
         Raises
         ------
         RequestError
-            Files are not allowed.
+            It brings files, or its configuration names one outside the model's folder,
+            and files are not allowed.
         """
-        if files and not self.allow_load_files:
+        if self.allow_load_files:
+            return
+        if files:
             raise RequestError(
-                "a load request with files runs their code in this process, and this "
-                "server was started without --allow-load-files",
-                "UNAVAILABLE",
+                _LOADS_CODE.format("with files runs their"), "UNAVAILABLE"
             )
+        if config is not None and _leaves_folder(config):
+            what = "whose configuration names a file elsewhere runs its"
+            raise RequestError(_LOADS_CODE.format(what), "UNAVAILABLE")
 
     def allows_page(self, headers: Mapping[str, str]) -> bool:
         """Whether a page of an allowed origin sends the request."""
@@ -152,6 +163,18 @@ class Access:
         except ValueError:
             return False
         return address.is_loopback or not is_loopback(bound)
+
+
+def _leaves_folder(config: str) -> bool:
+    """Whether a configuration names a model file outside the model's folder."""
+    try:
+        message = parse_json(config).message
+    except ModelConfigError:
+        # The load fails with the reason.
+        return False
+    names = [message.default_model_filename, *message.cc_model_filenames.values()]
+    paths = [PurePosixPath(name) for name in names]
+    return any(path.is_absolute() or ".." in path.parts for path in paths)
 
 
 def _expected(bound: str) -> str:

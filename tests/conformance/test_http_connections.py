@@ -227,7 +227,7 @@ BROKEN: dict[str, bytes] = {
     "a length with a sign": post().replace(b"Length: ", b"Length: +"),
     "a header without a colon": LIVE.replace(b"Host: localhost", b"Host"),
     "a header without a name": LIVE.replace(b"Host", b""),
-    "a header in two lines": LIVE.replace(b"x\r\n", b"x\r\n y\r\n"),
+    "a header in two lines": LIVE.replace(b"localhost\r\n", b"localhost\r\n y\r\n"),
     "a blank in the path": LIVE.replace(b"/live", b"/ live"),
     "a chunk without a size": chunks(BODY).replace(b"\r\n\r\n", b"\r\n\r\nzz", 1),
     "a chunk that is too long": chunks(BODY).replace(b"\r\n0\r\n", b"XX0\r\n"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
 
@@ -122,6 +123,23 @@ def test_files_are_loaded_only_when_they_are_allowed() -> None:
     Access(allow_load_files=True).check_load({"file:1/model.py": b""})
     with pytest.raises(RequestError, match="--allow-load-files"):
         Access().check_load({"file:1/model.py": b""})
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"default_model_filename": "../../../evil.py"},
+        {"defaultModelFilename": "/tmp/evil.py"},
+        {"cc_model_filenames": {"8.0": "../evil.py"}},
+    ],
+)
+def test_a_configuration_cannot_name_a_file_elsewhere(config: object) -> None:
+    """Any user of the machine can write one, and its code would run here."""
+    with pytest.raises(RequestError, match="names a file elsewhere"):
+        Access().check_load({}, json.dumps(config))
+    Access(allow_load_files=True).check_load({}, json.dumps(config))
+    Access().check_load({}, json.dumps({"default_model_filename": "sub/model.py"}))
+    Access().check_load({}, "malformed")
 
 
 def test_a_restriction_applies_to_each_category() -> None:

@@ -94,7 +94,7 @@ class GrpcModels:
                 files[name] = _load_parameter(name, value, "bytes_param")
             else:
                 raise RequestError(f"unrecognized load parameter '{name}'.")
-        self._access.check_load(files)
+        self._access.check_load(files, config)
         self._parts.models.load(request.model_name, config=config, files=files)
         return wire.RepositoryModelLoadResponse()
 

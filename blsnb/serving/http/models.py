@@ -116,7 +116,7 @@ class HttpRepository:
                 raise RequestError(
                     "unexpected error on creating Triton parameter", "INTERNAL"
                 )
-        self._access.check_load(files)
+        self._access.check_load(files, config)
         load = partial(self._parts.models.load, model, config=config, files=files)
         return _controlled(model, load)
 
