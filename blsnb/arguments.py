@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import reprlib
 from collections.abc import Collection, Iterable, Mapping
@@ -9,6 +10,23 @@ from numbers import Real
 from typing import Any, NoReturn
 
 _PATH = (str, os.PathLike)
+_MIN_SIMILARITY = 0.6
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a question with the known name most similar to another; empty for none.
+
+    Case does not count: ``image`` is similar to ``IMAGE``.
+    """
+    by_lower = {each.lower(): each for each in known if each != name}
+    found = difflib.get_close_matches(name.lower(), by_lower, 1, _MIN_SIMILARITY)
+    return f"Did you mean {by_lower[found[0]]!r}?" if found else ""
+
+
+def names_advice(name: str, kind: str, known: list[str]) -> str:
+    """Return a similar name, and all known ones."""
+    listed = f"Its {kind} are: {', '.join(known)}."
+    return " ".join(filter(None, (did_you_mean(name, known), listed)))
 
 
 def check_type(name: str, value: object, kind: Any, expected: str) -> None:

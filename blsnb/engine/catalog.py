@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from blsnb.arguments import did_you_mean
 from blsnb.engine.metrics.batching import ModelBatching
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
@@ -147,7 +148,7 @@ class Catalog:
         states = self._states.get(name)
         if states is None:
             return RequestError(
-                f"{known} is not found", "NOT_FOUND", self.advice_on_names()
+                f"{known} is not found", "NOT_FOUND", self.advice_on_names(name)
             )
         if version != -1 and version in states:
             text = f"{known} version {version} is not at ready state"
@@ -158,9 +159,11 @@ class Catalog:
         advice = f"It is not loaded: %triton load {name}, or server.load({name!r})."
         return RequestError(f"{known} has no available versions", "NOT_FOUND", advice)
 
-    def advice_on_names(self) -> str:
-        """Return advice for an unknown name: the names of the loaded models."""
-        return f"Models that are loaded: {', '.join(self.names()) or 'none'}."
+    def advice_on_names(self, name: str = "") -> str:
+        """Return advice for an unknown name: a similar one, and the loaded models."""
+        known = self.names()
+        loaded = f"Models that are loaded: {', '.join(known) or 'none'}."
+        return " ".join(filter(None, (did_you_mean(name, known), loaded)))
 
     def _serving(self, name: str) -> str:
         numbers = ", ".join(map(str, sorted(self._served.get(name, {})))) or "none"
@@ -231,7 +234,7 @@ class Catalog:
         served = self.versions(name)
         if not served:
             text = f"requested model '{name}' is not available"
-            raise RequestError(text, advice=self.advice_on_names())
+            raise RequestError(text, advice=self.advice_on_names(name))
         if version not in (-1, *served):
             raise RequestError(
                 f"requested model version is not available for model '{name}'"

@@ -61,8 +61,15 @@ class Router:
         self.keeps_codes = keeps_codes
         self._root_ended = root_ended
 
-    def route(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
+    def route(
+        self, message: RequestMessage, caller: Caller, many: bool = False
+    ) -> ResponseMessage:
         """Run a request on the model that it names.
+
+        Parameters
+        ----------
+        many
+            Whether the caller accepts any number of responses.
 
         Raises
         ------
@@ -76,7 +83,7 @@ class Router:
             served = self._admit(message, caller)
             call = self._opened(served, message, caller)
             try:
-                return self._run(served, call, message, caller)
+                return self._run(served, call, message, caller, many)
             except Retired:
                 # Replaced between look-up and execution: run it on the successor.
                 continue
@@ -97,13 +104,17 @@ class Router:
             raise
 
     def _deferred(
-        self, served: Served, message: RequestMessage, caller: Caller
+        self,
+        served: Served,
+        message: RequestMessage,
+        caller: Caller,
+        many: bool = False,
     ) -> DeferredResponse:
         # Before a thread is free: the client may leave while the request waits for it.
         call = self._opened(served, message, caller)
         deferred = DeferredResponse(caller.root)
         work = functools.partial(
-            self._run_deferred, served, call, message, caller, deferred
+            self._run_deferred, served, call, message, caller, deferred, many
         )
         try:
             self._start(message, caller, work)
@@ -140,13 +151,14 @@ class Router:
         message: RequestMessage,
         caller: Caller,
         deferred: DeferredResponse,
+        many: bool,
     ) -> None:
         refusal = None
         try:
             try:
-                response = self._run(served, call, message, caller)
+                response = self._run(served, call, message, caller, many)
             except Retired:
-                response = self.route(message, caller)
+                response = self.route(message, caller, many)
         except Unwind:
             deferred.unwind()
             return
@@ -173,8 +185,8 @@ class Router:
         served = self._admit(message, caller, many=True)
         if not served.decoupled:
             if caller.root.deadline_ns and caller.is_client:
-                return self._deferred(served, message, caller)
-            return Single(self.route(message, caller))
+                return self._deferred(served, message, caller, many=True)
+            return Single(self.route(message, caller, many=True))
         call = self._opened(served, message, caller)
         call.flags |= CallFlag.DECOUPLED
         self._recorder.log_responses(caller.root.record, call)
@@ -298,7 +310,12 @@ class Router:
         return call
 
     def _run(
-        self, served: Served, call: Call, message: RequestMessage, caller: Caller
+        self,
+        served: Served,
+        call: Call,
+        message: RequestMessage,
+        caller: Caller,
+        many: bool,
     ) -> ResponseMessage:
         __tracebackhide__ = True
         root = caller.root
@@ -321,15 +338,23 @@ class Router:
             fill_refusal(call, message, caller, error)
             self._recorder.close(root.record, call, message.inputs, ())
             raise
+        except Unwind:
+            root.close_calls()
+            self._recorder.close(root.record, call, message.inputs, ())
+            raise
         finally:
             if execution is not None:
                 execution.blocked_on = None
             if steps is not None:
                 steps.end(inflight)
+        if response.followed and caller.is_client and not many:
+            response = _refused_pair(response, steps is not None)
         if response.error is not None:
             call.flags |= CallFlag.ERROR
             call.error = response.error
             call.error_code = response.code
+        if response.parameters:
+            call.response_parameters = tuple(response.parameters.items())
         self._recorder.close(root.record, call, message.inputs, response.outputs)
         return response
 
@@ -346,3 +371,17 @@ class Router:
         call = self._recorder.open(record, info, parent)
         fill_refusal(call, message, caller, error)
         self._recorder.close(record, call, message.inputs, ())
+
+
+def _refused_pair(first: ResponseMessage, is_step: bool) -> ResponseMessage:
+    """Return what a client receives that expects one response and is sent two.
+
+    An ensemble ends with the first response of a step if that is an error.
+
+    References
+    ----------
+    server: src/grpc/infer_handler.cc, InferResponseComplete
+    """
+    if is_step and first.error is not None:
+        return first
+    return ResponseMessage(error="expected a single response, got 2")

@@ -16,7 +16,7 @@ from blsnb.magics import default_server as default
 from blsnb.magics.cell_book import CellBook
 from blsnb.magics.commands.subcommands import TritonMagics
 from blsnb.magics.define import DefineMagics
-from blsnb.magics.errors import report
+from blsnb.magics.errors import breakpoints, report
 from blsnb.options import options
 from blsnb.parts.server_parts import parts_of
 from blsnb.serving.server_log import TritonFormatter
@@ -47,6 +47,9 @@ def load_ipython_extension(shell: Any) -> None:
         undo.callback(display.register(shell, runs.shown))
         undo.callback(report.register(reports))
         undo.callback(show.register(shell, runs))
+        undo.callback(
+            breakpoints.register(shell, breakpoints.Breakpoints(cells.place_of))
+        )
         undo.callback(_log_to_stderr())
         shell.events.register("pre_run_cell", load_changed)
         undo.callback(shell.events.unregister, "pre_run_cell", load_changed)

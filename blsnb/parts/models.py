@@ -166,13 +166,15 @@ class Models:
     def status(self, name: str) -> ModelStatus:
         """Return the status of a model."""
         check_text(name=name)
+        serving = self._engine.catalog.versions(name).values()
+        found = dict.fromkeys(each for served in serving for each in served.findings)
         return status_of(
             name,
             self._engine.catalog.states(name),
             self._engine.catalog.config(name),
             self._control.seconds.get(name, 0.0),
             self._control.standins.description(name),
-            tuple(self._control.ensembles.notes_on(name)),
+            (*found, *self._control.ensembles.notes_on(name)),
             self._engine.placements.gpu_count,
         )
 

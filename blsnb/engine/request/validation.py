@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from blsnb.arguments import did_you_mean, names_advice
 from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.model.rules.hash_order import hash_order
 from blsnb.pb_utils.message import RequestMessage
@@ -132,7 +133,7 @@ class RequestValidator:
             if name not in self._outputs:
                 raise RequestError(
                     f"unexpected inference output '{name}' for model '{self._model}'",
-                    advice=f"Its outputs are: {', '.join(sorted(self._outputs))}.",
+                    advice=names_advice(name, "outputs", sorted(self._outputs)),
                 )
 
     def _check_count(self, given: list[str], request: str) -> None:
@@ -154,15 +155,26 @@ class RequestValidator:
             f"'{self._model}'. Got input(s) [{_quoted(given)}], but missing required "
             f"input(s) {'[' + _quoted(missing) if missing else ''}]. Please provide "
             "all required input(s).",
-            advice="" if self._inputs else _NO_INPUTS,
+            advice=self._count_advice(given, missing),
         )
+
+    def _count_advice(self, given: list[str], missing: list[str]) -> str:
+        """Return advice on a wrong number of inputs: a misspelled name, if any."""
+        if not self._inputs:
+            return _NO_INPUTS
+        unknown = [name for name in given if name not in self._inputs]
+        pairs = ((name, did_you_mean(name, missing)) for name in unknown)
+        meant = [
+            f"{name!r} is no input. {similar}" for name, similar in pairs if similar
+        ]
+        return "\n".join(meant)
 
     def _known(self, name: str) -> _Input:
         known = self._inputs.get(name)
         if known is None:
             raise RequestError(
                 f"unexpected inference input '{name}' for model '{self._model}'",
-                advice=f"Its inputs are: {', '.join(self._inputs)}.",
+                advice=names_advice(name, "inputs", list(self._inputs)),
             )
         return known
 

@@ -144,10 +144,13 @@ def test_an_answer_that_was_sent_stands():
     assert not inflight.failed
 
 
-def test_a_second_response_is_one_too_many():
-    """Only for the request that got it; the rest of the batch has its own text."""
+def test_a_failure_follows_the_response_that_was_sent():
+    """The response stands; the rest of the batch receives the error."""
     inflights = batch(2)
     inflights[0].send(ResponseMessage(), final=False)
     fail_all(inflights, "boom")
 
-    assert ["expected a single response, got 2", "boom"] == errors(inflights)
+    assert [None, "boom"] == errors(inflights)
+    assert "boom" == inflights[0].response.followed
+    assert inflights[0].final
+    assert inflights[0].failed

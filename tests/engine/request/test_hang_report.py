@@ -131,8 +131,9 @@ def test_a_response_without_the_final_flag_would_hang(server):
 
 
 def test_what_to_do_about_a_hang_is_said_before_what_was_noted(server):
-    """A stream runs on another thread, which is noted, and is not why it hangs."""
-    source = cell("request.get_response_sender()")
+    """A misspelled hook is noted, and is not why it hangs."""
+    methods = "def initialise(self, args):\n    pass\n\n"
+    source = cell("request.get_response_sender()", methods=methods)
     policy = "model_transaction_policy { decoupled: true }"
     server.define("silent", source, config=f"{CONFIG} {policy}")
     with pytest.raises(WouldHang) as caught:
@@ -140,7 +141,7 @@ def test_what_to_do_about_a_hang_is_said_before_what_was_noted(server):
 
     first, *more = caught.value.advice.splitlines()
     assert "TRITONSERVER_RESPONSE_COMPLETE_FINAL" in first
-    assert "ran on another thread" in more[0]
+    assert "Triton has no such hook" in more[0]
 
 
 def test_a_sender_dropped_by_a_thread_would_hang(server):

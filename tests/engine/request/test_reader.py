@@ -53,8 +53,8 @@ def told(error: InferenceError) -> tuple[str, str]:
 
 
 def flags_of(run: Run) -> CallFlag:
-    """Return the flags of the request from outside, as its trace shows them."""
-    return run.trace.spans[0].flags
+    """Return the flags of the client request, without whether it asked for its end."""
+    return run.trace.spans[0].flags & ~CallFlag.ASKED_CANCELLED
 
 
 def ways(server: Server, late_s: float) -> dict[str, Callable[[str], object]]:
