@@ -129,7 +129,7 @@ def _warnings(status: ModelStatus, failure: str) -> list[str]:
     if status.reason:
         lines.append(f"⚠ {status.reason.strip()}")
     lines += status.advice.splitlines()
-    lines += [f"⚠ {finding}" for finding in status.findings]
+    lines += [f"⚠ {each}" for each in (*status.running, *status.findings)]
     if status.state == _WAITING:
         lines.append(
             "its files are kept; it is loaded once it has a model.py "
@@ -157,7 +157,7 @@ def table(statuses: Iterable[ModelStatus]) -> dict[str, str]:
             ", ".join(map(str, status.versions)) or "-",
             f"{status.state}, stand-in" if status.standin else status.state,
             _flow(status, "→"),
-            " · ".join([*_facts(status), *_reason(status)]),
+            " · ".join([*_facts(status), *_reason(status), *status.running]),
         )
         for status in statuses
     ]

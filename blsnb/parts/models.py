@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +169,8 @@ class Models:
         check_text(name=name)
         serving = self._engine.catalog.versions(name).values()
         found = dict.fromkeys(each for served in serving for each in served.findings)
-        return status_of(
+        running = [each for served in serving for each in served.still_running]
+        status = status_of(
             name,
             self._engine.catalog.states(name),
             self._engine.catalog.config(name),
@@ -177,6 +179,7 @@ class Models:
             (*found, *self._control.ensembles.notes_on(name)),
             self._engine.placements.gpu_count,
         )
+        return replace(status, running=tuple(running))
 
     def exists(self, name: str) -> bool:
         """Whether a model has a folder, or serves without one."""

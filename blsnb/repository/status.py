@@ -45,6 +45,8 @@ class ModelStatus:
         Steps of an ensemble: ``"double: EX -> MIDDLE"``.
     advice
         What to do about the reason, after a failed load.
+    running
+        A line for each instance that Ctrl-C could not end.
     """
 
     name: str
@@ -60,6 +62,7 @@ class ModelStatus:
     standin: str = ""
     steps: tuple[str, ...] = ()
     advice: str = ""
+    running: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         versions = ",".join(map(str, self.versions)) or "-"
