@@ -12,7 +12,7 @@ from blsnb.model.rules.instances import check_count
 from blsnb.model.text import json_form
 from blsnb.model.text import text_format as text
 from blsnb.model.text.schema import data_type_name, new_message, schema
-from blsnb.model.text.text_hints import hint
+from blsnb.model.text.text_hints import hint, placeholders
 from blsnb.pb_utils.compiled.releases import NEWEST, Release, has
 from blsnb.printable import printable
 from blsnb.tensors.dtypes import BY_DATA_TYPE, Shape
@@ -207,7 +207,7 @@ def parse_pbtxt(source: str, *, path: str = "config.pbtxt") -> ModelConfig:
         text.parse(source, message)
     except text.TextFormatError as error:
         reason = f"Error parsing text-format inference.ModelConfig: {error}"
-        advice = (reason, error.excerpt, hint(error.message))
+        advice = (reason, error.excerpt, hint(error.message), placeholders(source))
         raise ModelConfigError(
             f"failed to read text proto from {path}",
             stage="poll",

@@ -44,12 +44,19 @@ def dependency_failed(name: str, reason: str, advice: str = "") -> ModelLoadErro
     )
 
 
-def no_version(name: str) -> ModelLoadError:
+def no_version(name: str, is_ensemble: bool) -> ModelLoadError:
     """Return the error of a model without a version to load."""
+    advice = ""
+    if is_ensemble:
+        advice = (
+            f"An ensemble needs a version folder, which may be empty: mkdir {name}/1. "
+            "Git does not keep empty folders, so a cloned repository has none."
+        )
     error = dependency_failed(
         name,
         f"at least one version must be available under the version policy of model "
         f"'{name}'",
+        advice,
     )
     error.reasons = {}
     return error

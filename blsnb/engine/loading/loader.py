@@ -105,7 +105,7 @@ class Loader:
             config = self._ensembles.complete(config, root)
         numbers = self._factory.numbers(directory, config)
         if not numbers:
-            raise no_version(directory.name)
+            raise no_version(directory.name, config.is_ensemble)
         kept = {
             number: version
             for number, version in unchanged.items()

@@ -18,6 +18,7 @@ _OTHER_NAMES = {"FLOAT": "TYPE_FP32", "DOUBLE": "TYPE_FP64", "HALF": "TYPE_FP16"
 }
 """Type names of other libraries, besides those of NumPy."""
 _ROOT = "inference.ModelConfig"
+_PLACEHOLDER = re.compile(r"\$\{\w+\}")
 
 
 def hint(reason: str) -> str:
@@ -26,6 +27,20 @@ def hint(reason: str) -> str:
         if found := pattern.search(reason):
             return answer(found)
     return ""
+
+
+def placeholders(source: str) -> str:
+    """Return a hint for a template that was never filled; empty without a placeholder.
+
+    Repositories with such templates have a script that fills them.
+    """
+    names = list(dict.fromkeys(_PLACEHOLDER.findall(source)))
+    if not names:
+        return ""
+    return (
+        f"The file is a template: replace {', '.join(names[:5])} by values first, for "
+        "example with fill_template.py of NVIDIA's tensorrtllm_backend, or envsubst."
+    )
 
 
 def _enumeration(found: re.Match[str]) -> str:

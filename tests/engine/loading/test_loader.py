@@ -209,6 +209,24 @@ def test_a_model_without_versions_has_no_row_in_the_index(server):
     assert [] == server.index()
 
 
+def test_an_ensemble_without_a_version_folder_comes_with_its_fix(server):
+    """Git keeps no empty folders: a cloned ensemble has lost its own."""
+    folder = parts_of(server).repository.private_root / "chain"
+    folder.mkdir()
+    (folder / "config.pbtxt").write_text("""
+platform: "ensemble"
+input { name: "X" data_type: TYPE_FP32 dims: [ 1 ] }
+output { name: "Y" data_type: TYPE_FP32 dims: [ 1 ] }
+ensemble_scheduling { step { model_name: "m" model_version: -1
+  input_map { key: "X" value: "X" } output_map { key: "Y" value: "Y" } } }
+""")
+    server.define("m", DOUBLE, config=CONFIG)
+
+    with pytest.raises(ModelLoadError, match="at least one version") as caught:
+        server.load("chain")
+    assert "mkdir chain/1" in caught.value.advice
+
+
 def test_every_version_is_tried_and_one_failure_takes_all_along(tmp_path):
     """The text has each failure; the index says what became of which version."""
     for number, source in ((1, "1 / 0"), (2, DOUBLE), (3, "boom")):

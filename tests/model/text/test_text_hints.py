@@ -85,3 +85,11 @@ def test_type_names_of_other_libraries_are_known(written, meant):
 def test_an_unknown_error_has_no_hint():
     """A wrong hint would mislead."""
     assert "" == hint("something else altogether")
+
+
+def test_a_template_that_was_never_filled_comes_with_its_placeholders():
+    """A number is expected where the template has a name."""
+    with pytest.raises(ModelConfigError) as caught:
+        parse_pbtxt("max_batch_size: ${size} instance_group { count: ${count} }")
+
+    assert "template: replace ${size}, ${count} by values" in caught.value.advice
