@@ -308,21 +308,26 @@ class Recorder:
 
     def _fold(self, current: RunRecord) -> None:
         """Fold calls, the oldest runs' first, until some of the room is free."""
-        try:
-            token = self._token.pop()
-        except IndexError:
-            return
-        try:
-            loose = [run for run in self.runs if not run.pinned]
-            if current.level is not None:
-                loose.append(current)
-            self._fold_all(loose)
-            count = sum(len(run.calls) for run in loose)
-        finally:
-            self._token.append(token)
+        # Other threads open calls meanwhile and leave their folding to this one.
+        while len(current.calls) > current.fold_at:
+            try:
+                token = self._token.pop()
+            except IndexError:
+                return
+            try:
+                self._fold_once(current)
+            finally:
+                self._token.append(token)
+
+    def _fold_once(self, current: RunRecord) -> None:
+        loose = [run for run in self.runs if not run.pinned]
+        if current.level is not None:
+            loose.append(current)
+        current.fold_at = len(current.calls)
+        self._fold_all(loose)
+        count = sum(len(run.calls) for run in loose)
         # What cannot be folded must not be looked at again with every call.
-        more = max(self.keep_calls - count, self.keep_calls // _FREED, 1)
-        current.fold_at = len(current.calls) + more
+        current.fold_at += max(self.keep_calls - count, self.keep_calls // _FREED, 1)
 
     def _fold_all(self, runs: list[RunRecord]) -> None:
         least = self._least_calls
@@ -364,6 +369,7 @@ def _fold(run: RunRecord, room: int, keep_calls: int) -> None:
     # Noted first: whoever misses a call meanwhile learns why it is not there.
     run.keep_calls = keep_calls, max(call.id for call in before)
     leaving = fold(run.calls, room)
+    run.fold_at = len(before) - len(leaving)
     gone = set(leaving)
     run.folded.add(leaving)
     run.gaps = run.gaps or Gaps()
