@@ -366,7 +366,7 @@ class Recorder:
 
 def _fold(run: RunRecord, room: int, keep_calls: int) -> None:
     before = list(run.calls)
-    # Noted first: whoever misses a call meanwhile learns why it is not there.
+    # Set first, so that a reader that misses a call finds the reason.
     run.keep_calls = keep_calls, max(call.id for call in before)
     leaving = fold(run.calls, room)
     run.fold_at = len(before) - len(leaving)

@@ -126,7 +126,7 @@ class EventLoop:
             root.wait(outcome.waiter)
         except BaseException:
             with contextlib.suppress(RuntimeError):
-                # The loop may have ended meanwhile.
+                # The loop may already have ended.
                 loop.call_soon_threadsafe(cancel)
             if not ends_soon(outcome):
                 raise Abandoned(outcome) from None
@@ -209,7 +209,7 @@ class EventLoop:
 
     @property
     def thread_id(self) -> int:
-        """Identifier of the thread of the event loop; 0 if there is none."""
+        """Identifier of the thread of the event loop; 0 before it starts."""
         thread = self._thread
         return 0 if thread is None or thread.ident is None else thread.ident
 
