@@ -317,7 +317,7 @@ class SourceLines:
         """The latest function, and its known lines by the offset of the instruction."""
 
     def innermost(self, depth: int) -> int:
-        """Return the line of the innermost frame of the file; 0 if there is none.
+        """Return the line of the innermost frame of the file; 0 without one.
 
         Parameters
         ----------
@@ -328,7 +328,7 @@ class SourceLines:
             frame: types.FrameType | None = sys._getframe(depth)
         except ValueError:
             return 0
-        # One tuple: another thread may look up another function meanwhile.
+        # One tuple: another thread may look up another function at the same time.
         known, lines = self._known
         while frame is not None:
             code = frame.f_code

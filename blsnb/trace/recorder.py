@@ -309,22 +309,27 @@ class Recorder:
         return self.keep_calls // (4 * max(1, self.keep_runs))
 
     def _fold(self, current: RunRecord) -> None:
-        """Fold calls, those of the oldest runs first, until the limit has some room."""
-        try:
-            token = self._token.pop()
-        except IndexError:
-            return
-        try:
-            loose = [run for run in self.runs if not run.pinned]
-            if current.level is not None:
-                loose.append(current)
-            self._fold_all(loose)
-            count = sum(len(run.calls) for run in loose)
-        finally:
-            self._token.append(token)
-        # Otherwise every call would look again for calls to fold.
-        more = max(self.keep_calls - count, self.keep_calls // _FREED, 1)
-        current.fold_at = len(current.calls) + more
+        """Fold calls, the oldest runs' first, until some of the room is free."""
+        # Other threads open calls meanwhile and leave their folding to this one.
+        while len(current.calls) > current.fold_at:
+            try:
+                token = self._token.pop()
+            except IndexError:
+                return
+            try:
+                self._fold_once(current)
+            finally:
+                self._token.append(token)
+
+    def _fold_once(self, current: RunRecord) -> None:
+        loose = [run for run in self.runs if not run.pinned]
+        if current.level is not None:
+            loose.append(current)
+        current.fold_at = len(current.calls)
+        self._fold_all(loose)
+        count = sum(len(run.calls) for run in loose)
+        # What cannot be folded must not be looked at again with every call.
+        current.fold_at += max(self.keep_calls - count, self.keep_calls // _FREED, 1)
 
     def _fold_all(self, runs: list[RunRecord]) -> None:
         least = self._least_calls
@@ -363,9 +368,10 @@ class Recorder:
 
 def _fold(run: RunRecord, room: int, keep_calls: int) -> None:
     before = list(run.calls)
-    # Set first: a reader that misses a call meanwhile finds the reason.
+    # Set first, so that a reader that misses a call finds the reason.
     run.keep_calls = keep_calls, max(call.id for call in before)
     leaving = fold(run.calls, room)
+    run.fold_at = len(before) - len(leaving)
     gone = set(leaving)
     run.folded.add(leaving)
     run.gaps = run.gaps or Gaps()

@@ -183,6 +183,27 @@ def test_a_trace_taken_before_a_fold_is_obsolete():
     assert run.taken is None
 
 
+def test_calls_that_are_opened_during_a_fold_are_folded_too(monkeypatch):
+    """A thread that folds slowly does not let other threads exceed the limit."""
+    recorder = Recorder(keep_calls=200, keep_runs=1)
+    run = recorder.begin()
+    root = recorder.open(run, OUTER, None)
+    fold_all, others = Recorder._fold_all, [500]
+
+    def slowly(self, runs):
+        fold_all(self, runs)
+        for _ in range(others.pop() if others else 0):
+            recorder.close(run, recorder.open(run, INNER, root), (), ())
+
+    monkeypatch.setattr(Recorder, "_fold_all", slowly)
+    for _ in range(200):
+        recorder.close(run, recorder.open(run, INNER, root), (), ())
+
+    assert [] == others
+    assert 701 == len(run.calls) + sum(each.calls for each in run.folded.listed())
+    assert len(run.calls) <= 200
+
+
 @pytest.mark.parametrize("level", [1, 2])
 def test_threads_that_add_to_one_run_lose_no_call(level):
     """Each call is kept or counted, once."""

@@ -225,7 +225,7 @@ class EventLoop:
 
     @property
     def thread_id(self) -> int:
-        """Identifier of the thread of the event loop; 0 if there is none."""
+        """Identifier of the thread of the event loop; 0 before it starts."""
         thread = self._thread
         return 0 if thread is None or thread.ident is None else thread.ident
 

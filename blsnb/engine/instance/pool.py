@@ -104,7 +104,7 @@ class InstancePool:
         Raises
         ------
         LookupError
-            There is no free slot.
+            No instance is free.
         """
         with self._lock:
             for slot in self._free.copy():
@@ -121,7 +121,7 @@ class InstancePool:
             elif (
                 isinstance(slot, AbandonedSlot) and slot.instance not in self.instances
             ):
-                # Removed meanwhile: it is finalized when it is released.
+                # Removed while it was busy: it is finalized on release.
                 slot.filled = True
                 return
             self._free.append(slot)
@@ -324,7 +324,7 @@ class InstancePool:
             if old in self.instances:
                 self.instances[self.instances.index(old)] = fresh
             else:
-                # Removed meanwhile: the new one serves once.
+                # Removed while a new one was made: that one serves once.
                 self._leaving.add(fresh)
                 self._has_leaving = True
         return fresh

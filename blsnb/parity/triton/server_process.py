@@ -20,6 +20,7 @@ from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.errors import TritonServerError
+from blsnb.files.interrupts import uninterrupted
 from blsnb.files.owned import Creator, remove
 from blsnb.parity.triton.environment import TritonEnv
 
@@ -73,6 +74,8 @@ class TritonServer:
         The program cannot be executed.
     """
 
+    _process: subprocess.Popen[Any]
+
     def __init__(
         self,
         env: TritonEnv,
@@ -105,11 +108,12 @@ class TritonServer:
             "--exit-timeout-secs=2",
             *arguments,
         ]
-        self._process = _start(command, env, log)
         netloc = f"{LOOPBACK}:{self.grpc_port}"
         self._channel = grpc.insecure_channel(netloc, options=ANY_SIZE)
         self.stub = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
         try:
+            # An interrupt must not lose a process that was just started.
+            uninterrupted(lambda: self._start(command, env))
             self._wait_until_ready(ready_s, tick)
         except BaseException:
             self.kill()
@@ -153,6 +157,8 @@ class TritonServer:
         if not self._creator.is_current_process:
             return
         self._channel.close()
+        if not hasattr(self, "_process"):
+            return
         # Some shutdowns leave model processes; they are in the server's group.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -160,6 +166,9 @@ class TritonServer:
         # A killed process leaves its shared memory.
         for region in SHARED_MEMORY.glob(f"{self._memory}*"):
             region.unlink(missing_ok=True)
+
+    def _start(self, command: list[str], env: TritonEnv) -> None:
+        self._process = _start(command, env, self.log)
 
     def _wait_until_ready(self, ready_s: float, tick: Tick) -> None:
         deadline = time.monotonic() + ready_s

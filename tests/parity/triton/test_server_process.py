@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -107,6 +108,23 @@ def test_an_interrupt_ends_the_wait_and_the_server(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         start(env, tmp_path, tick=interrupt)
     assert not Path(f"/proc/{(tmp_path / 'own').read_text().strip()}").exists()
+
+
+def test_an_interrupt_while_the_process_starts_kills_it(tmp_path, monkeypatch):
+    """The interrupt is delivered once the process is known."""
+    started = []
+
+    class Interrupted(subprocess.Popen):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            started.append(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(server_process.subprocess, "Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        start(pretend(tmp_path, "exec sleep 600"), tmp_path)
+
+    assert [-signal.SIGKILL] == [each.returncode for each in started]
 
 
 def test_a_program_that_cannot_be_executed_is_reported(tmp_path, monkeypatch):
