@@ -108,6 +108,8 @@ def _facts(status: ModelStatus) -> list[str]:
         facts.append(f"max batch size {status.max_batch_size}")
     if status.instance_count > 1:
         facts.append(f"{status.instance_count} instances")
+    if status.origin:
+        facts.append(f"from {status.origin}")
     if status.load_s:
         facts.append(f"loaded in {milliseconds(status.load_s)}")
     return facts
@@ -128,7 +130,7 @@ def _warnings(status: ModelStatus, failure: str) -> list[str]:
     if status.reason:
         lines.append(f"⚠ {status.reason.strip()}")
     lines += status.advice.splitlines()
-    lines += [f"⚠ {finding}" for finding in status.findings]
+    lines += [f"⚠ {each}" for each in (*status.trouble, *status.findings)]
     if status.state == _WAITING:
         lines.append(
             "its files are kept; it is loaded once it has a model.py "
@@ -156,7 +158,7 @@ def table(statuses: Iterable[ModelStatus]) -> dict[str, str]:
             ", ".join(map(str, status.versions)) or "-",
             f"{status.state}, stand-in" if status.standin else status.state,
             _flow(status, "→"),
-            " · ".join([*_facts(status), *_reason(status)]),
+            " · ".join([*_facts(status), *status.trouble, *_reason(status)]),
         )
         for status in statuses
     ]

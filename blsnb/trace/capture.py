@@ -69,9 +69,7 @@ def _span(
     number: dict[ModelInfo, int],
     notes: bool,
 ) -> Span:
-    flags = CallFlag(call.flags)
-    if hasattr(call, "asked_cancelled"):
-        flags |= CallFlag.ASKED_CANCELLED
+    flags = _flags(call)
     if not call.request_end_ns:
         flags |= CallFlag.RUNNING
     kept = call.responses
@@ -109,3 +107,8 @@ def _span(
         copies=() if work is None else tuple(work.copies),
         device_use=None if work is None else work.use,
     )
+
+
+def _flags(call: Call) -> CallFlag:
+    asked = hasattr(call, "asked_cancelled")
+    return CallFlag(call.flags) | (CallFlag.ASKED_CANCELLED if asked else 0)

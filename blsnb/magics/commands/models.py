@@ -21,6 +21,7 @@ USAGES = {
     "config": "NAME [--from-run [RUN ...]]",
     "load": "NAME [--watch]",
     "unload": "NAME",
+    "remove": "NAME",
     "import": "PATH [NAME ...]",
     "export": "PATH [NAME ...] [--force]",
     "log": "[NAME]",
@@ -74,6 +75,15 @@ def unload(line: Line) -> ModelStatus:
         raise UsageError(f"there is no model {name!r}; there are: {known}")
     server.unload(name)
     return server.model(name)
+
+
+def remove(line: Line) -> None:
+    """Unload a model and remove its folder."""
+    name, *more = line.words or [""]
+    if more or not name:
+        raise _usage_error("remove")
+    default.server().remove(name)
+    print(f"{name} is removed.")
 
 
 def import_models(line: Line) -> None:
