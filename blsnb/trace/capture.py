@@ -70,8 +70,6 @@ def _span(
     notes: bool,
 ) -> Span:
     flags = _flags(call)
-    if not call.request_end_ns:
-        flags |= CallFlag.RUNNING
     kept = call.responses
     own_notes = tuple(call.notes or ()) if notes else ()
     gap = "" if kept is None else kept.gap()
@@ -110,5 +108,9 @@ def _span(
 
 
 def _flags(call: Call) -> CallFlag:
-    asked = hasattr(call, "asked_cancelled")
-    return CallFlag(call.flags) | (CallFlag.ASKED_CANCELLED if asked else 0)
+    flags = CallFlag(call.flags)
+    if not call.request_end_ns:
+        flags |= CallFlag.RUNNING
+    if hasattr(call, "asked_cancelled"):
+        flags |= CallFlag.ASKED_CANCELLED
+    return flags

@@ -91,18 +91,21 @@ class RunRecord:
         "taken",
     )
 
+    is_hidden: bool
+    """Whether its caller does not want it displayed."""
+    is_displayed: bool
+    """Whether a notebook has displayed it; such runs are kept longer."""
+    cell: str
+    """The cell that started it, such as ``"In[3]"``."""
+
     def __init__(self, run_id: str, level: TraceLevel | None = None) -> None:
         self.id = run_id
         self.level = level
         """Level of a run that is not kept, and not reported to observers; else None."""
         self.of_client = False
         """Whether a network client sent it: its response is shown nowhere else."""
-        self.is_hidden = False
-        """Whether its caller does not want it displayed."""
-        self.is_displayed = False
-        """Whether a notebook has displayed it; such runs are kept longer."""
+        self.is_hidden = self.is_displayed = False
         self.cell = ""
-        """The cell that started it, such as ``"In[3]"``."""
         self.call_ids = itertools.count()
         """Source of the ids of its calls."""
         self.calls: list[Call] = []
