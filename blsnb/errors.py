@@ -17,6 +17,9 @@
     ├── TritonServerError     a real Triton server cannot be installed, started, reached
     ├── TraceError            a recorded call or value is not available
     └── TraceFileError        a file is neither a Triton trace nor a saved run
+
+    KeyboardInterrupt
+    └── RequestInterrupted    Ctrl-C ended a request or a load
 """
 
 from __future__ import annotations
@@ -260,3 +263,11 @@ class TraceError(BlsnbError):
 
 class TraceFileError(BlsnbError):
     """A file is neither a Triton trace nor a saved run, or needs too much memory."""
+
+
+class RequestInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended a request or a load; the traceback ends in the model's line."""
+
+
+# The name by which Jupyter's clients recognise an interrupt.
+RequestInterrupted.__name__ = KeyboardInterrupt.__name__

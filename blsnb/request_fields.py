@@ -68,6 +68,26 @@ class RequestFields(NamedTuple):
             found["priority"] = self.priority
         return found
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of ``infer`` that make these fields; defaults are left out."""
+        given = {
+            "version": None if self.version == -1 else self.version,
+            "parameters": dict(self.parameters),
+            "request_id": self.request_id,
+            "correlation_id": self.correlation_id,
+            "sequence_start": bool(self.flags & SEQUENCE_START),
+            "sequence_end": bool(self.flags & SEQUENCE_END),
+            "priority": self.priority,
+            "timeout_us": self.timeout_us,
+        }
+        return {name: value for name, value in given.items() if value}
+
+
+def spelled(options: Mapping[str, Any]) -> str:
+    """Return options as they stand in a call, such as ``priority=1, timeout_us=5``."""
+    return ", ".join(f"{name}={value!r}" for name, value in options.items())
+
 
 PLAIN = RequestFields()
 """The fields of most requests."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from blsnb.arguments import did_you_mean
 from blsnb.errors import MissingOutputError, TraceError
+from blsnb.printable import printable
 from blsnb.tensors.ref import TensorRef
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Response:
 
     def __repr__(self) -> str:
         outputs = ", ".join(repr(ref)[11:-1] for ref in self._refs.values())
-        return f"<Response: {self.error or outputs or 'empty'}>"
+        return printable(f"<Response: {self.error or outputs or 'empty'}>")
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
         """Return an output as a writable array of shape ``[batch, *dims]``.

@@ -16,6 +16,7 @@ import numpy as np
 from blsnb.arguments import check_path, check_text, check_type, refuse
 from blsnb.errors import MissingOutputError, TraceError
 from blsnb.options import options
+from blsnb.printable import printable
 from blsnb.response import Response
 from blsnb.trace.capture import trace_of
 from blsnb.trace.dropped import missing_values
@@ -142,7 +143,7 @@ class Run:
         wall = spelled((trace.end_ns - trace.start_ns) / 1000)
         failed = f", {trace.error_count} failed" if trace.error_count else ""
         return (
-            f"<{type(self).__name__} {self.model_name}: {wall}, "
+            f"<{type(self).__name__} {printable(self.model_name)}: {wall}, "
             f"{_counted(trace.call_count, 'call')}, "
             f"{_counted(len(trace.models), 'model')}{failed}>"
         )

@@ -338,6 +338,10 @@ class Router:
             fill_refusal(call, message, caller, error)
             self._recorder.close(root.record, call, message.inputs, ())
             raise
+        except Unwind:
+            root.close_calls()
+            self._recorder.close(root.record, call, message.inputs, ())
+            raise
         finally:
             if execution is not None:
                 execution.blocked_on = None
@@ -349,6 +353,8 @@ class Router:
             call.flags |= CallFlag.ERROR
             call.error = response.error
             call.error_code = response.code
+        if response.parameters:
+            call.response_parameters = tuple(response.parameters.items())
         self._recorder.close(root.record, call, message.inputs, response.outputs)
         return response
 

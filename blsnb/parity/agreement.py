@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from blsnb.comparison import Comparison
 from blsnb.parity.checks import Check
 from blsnb.parity.triton.outcome import ClientOutcome
+from blsnb.printable import printable
 from blsnb.run import Run
 from blsnb.views.format import counted, time
 
@@ -31,7 +32,7 @@ class Case:
     checks: tuple[Check, ...]
 
     def __repr__(self) -> str:
-        return f"<Case {self.name}: {'agrees' if self.agree else 'differs'}>"
+        return printable(f"<Case {self.name}: {'agrees' if self.agree else 'differs'}>")
 
     @property
     def agree(self) -> bool:
@@ -69,7 +70,7 @@ class Difference:
     check: Check
 
     def __repr__(self) -> str:
-        return f"<{self}>"
+        return printable(f"<{self}>")
 
     def __str__(self) -> str:
         check = self.check
@@ -88,7 +89,7 @@ class Agreement:
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.model_name}: {self.verdict}>"
+        return printable(f"<{type(self).__name__} {self.model_name}: {self.verdict}>")
 
     def __str__(self) -> str:
         lines = [self.caption, *map(str, self.differences), *self.notes]

@@ -399,8 +399,10 @@ def receive_request(
 
 
 def message_of(request: InferenceRequest) -> RequestMessage:
-    """Return a received request as a plain value."""
-    return request._sent()
+    """Return a received request as a plain value, with all its fields."""
+    message = request._message
+    refs = tuple(map(transmit, request._inputs))
+    return RequestMessage(message.model_name, refs, request._requested, message.fields)
 
 
 release_flags: Callable[[InferenceRequest], int] = operator.attrgetter("_release_flags")

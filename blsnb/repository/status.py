@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from blsnb.model.config import ModelConfig
 from blsnb.model.rules.lint import findings
 from blsnb.model.tensor_spec import format_tensor_spec
+from blsnb.printable import printable
 
 AMBIGUOUS = "model appears in two or more repositories"
 """Triton's reason for not serving a model of this kind."""
@@ -73,7 +74,7 @@ class ModelStatus:
         state = self.state
         if self.standin:
             state += f" (stand-in: {self.standin})"
-        return f"<{self.name} version {versions} {state}: {flow}{took}>"
+        return printable(f"<{self.name} version {versions} {state}: {flow}{took}>")
 
 
 def status_of(

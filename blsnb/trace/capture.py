@@ -104,6 +104,7 @@ def _span(
         notes=(*own_notes, gap) if gap else own_notes,
         copies=() if work is None else tuple(work.copies),
         device_use=None if work is None else work.use,
+        response_parameters=call.response_parameters,
     )
 
 

@@ -91,6 +91,8 @@ class RunRecord:
         "taken",
     )
 
+    of_client: bool
+    """Whether a network client sent it: its response is shown nowhere else."""
     is_hidden: bool
     """Whether its caller does not want it displayed."""
     is_displayed: bool
@@ -102,9 +104,7 @@ class RunRecord:
         self.id = run_id
         self.level = level
         """Level of a run that is not kept, and not reported to observers; else None."""
-        self.of_client = False
-        """Whether a network client sent it: its response is shown nowhere else."""
-        self.is_hidden = self.is_displayed = False
+        self.of_client = self.is_hidden = self.is_displayed = False
         self.cell = ""
         self.call_ids = itertools.count()
         """Source of the ids of its calls."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from blsnb.request_fields import PLAIN
 from blsnb.trace.events import CallFlag, ModelInfo
+from blsnb.trace.facts import time
 from blsnb.trace.spans import Span, Trace
 
 _SEQUENTIAL = 3
@@ -76,9 +77,10 @@ def _missed_gather(caller: Span, calls: list[Span], models: Sequence[ModelInfo])
     if not sequential or took_ns < _SHARE * caller.duration_ns or _is_chain(calls):
         return ""
     name = models[calls[0].model].name
+    where = models[caller.model].place(calls[0].line)
     return (
-        f"{len(calls)} calls of {name} (line {calls[0].line}) were made one after the "
-        f"other and took {took_ns / 1e6:.3g} ms in all. If they are "
+        f"{len(calls)} calls of {name} at {where} were made one after the "
+        f"other and took {time(took_ns / 1000)} in all. If they are "
         "independent, run them concurrently: "
         "await asyncio.gather(*(r.async_exec() for r in requests))."
     )

@@ -24,7 +24,8 @@ from blsnb.engine.instance.world import World
 from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.failure import describe, notes_of
 from blsnb.engine.request.inflight import Execution, current_execution
-from blsnb.engine.request.lifetime import RootRequest, Unwind, boundary
+from blsnb.engine.request.interrupts import boundary, interrupted_once
+from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.threads.outcome import Abandoned
 from blsnb.errors import OutOfResourcesError
 from blsnb.files.interrupts import uninterrupted
@@ -49,6 +50,13 @@ def _call(work: Callable[[], Any]) -> Any:
     """Call model code; error texts show no frame from here outwards."""
     __tracebackhide__ = True
     return work()
+
+
+@interrupted_once
+def _finalize(hook: Callable[[], Any]) -> Any:
+    """Call ``finalize``, which has to release what the model holds."""
+    __tracebackhide__ = True
+    return hook()
 
 
 _BOUNDARY = _call.__code__
@@ -310,7 +318,10 @@ class ModelInstance:
             hook = functools.partial(self.on_device.execute, execution, hook)
         try:
             return self._run_hook(root, hook, requests)
-        except (Unwind, Abandoned):
+        except Unwind as error:
+            root.ended_by(error)
+            raise
+        except Abandoned:
             raise
         except OutOfResourcesError as error:
             raise ExecuteFailed(error.message, error, error.code) from error
@@ -436,7 +447,7 @@ class ModelInstance:
         hook = self._found(self.model, "finalize")
         if hook is not None:
             try:
-                self._hook(hook)
+                self._hook(functools.partial(_finalize, hook))
             except HookFailed as failure:
                 self.backend.log("INFO", failure.text)
         self.discard()

@@ -58,6 +58,8 @@ class InstanceThreads:
         context = contextvars.copy_context()
         self._own.submit(context.run, outcome.settle, work)
         self._wait(root, outcome)
+        if root is not None and outcome.error is not None:
+            root.ended_by(outcome.error)
         result: T = outcome.get()
         return result
 
@@ -69,7 +71,13 @@ class InstanceThreads:
         try:
             root.wait(outcome.waiter)
         except BaseException:
-            if not ends_soon(outcome):
+
+            def interrupt(is_repeated: bool) -> None:
+                outcome.is_interrupted = True
+                root.interrupt_thread(outcome.thread_id, is_repeated)
+
+            if not ends_soon(outcome, interrupt):
+                root.leave_running(outcome.thread_id)
                 raise Abandoned(outcome) from None
 
     def fan_out(self) -> Workers:

@@ -122,8 +122,7 @@ def load_interruptibly(
             raise
     finally:
         root.complete()
-    if root.ended is not None:
-        raise root.ended
+    root.raise_ended()
 
 
 def load_within(root: RootRequest, load: Load, serving: Versions) -> Versions:

@@ -153,5 +153,7 @@ class WarmUp:
             if answer.error is not None and not call.error:
                 call.flags |= CallFlag.ERROR
                 call.error, call.error_code = answer.error, answer.code
+        if answers and answers[0].parameters and not inflight.decoupled:
+            call.response_parameters = tuple(answers[0].parameters.items())
         inputs = (*inflight.message.inputs, *inflight.extra)
         self._recorder.close(self._root.record, call, inputs, outputs)

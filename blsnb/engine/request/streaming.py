@@ -165,7 +165,12 @@ class StreamInflight(Inflight):
             self.failure = response
         log = self.call.responses
         assert log is not None
-        log.add(time.monotonic_ns(), response.outputs, response.error or "")
+        log.add(
+            time.monotonic_ns(),
+            response.outputs,
+            response.error or "",
+            tuple(response.parameters.items()),
+        )
 
     def sent(self) -> tuple[int, bool]:
         """Return how many responses were sent, and whether the final flag was."""

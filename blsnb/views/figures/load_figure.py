@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from blsnb.printable import printable
 from blsnb.views.figures import shown_figure
-from blsnb.views.format import visible
 from blsnb.views.pictures.svg import COLOURS
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def plot(title: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
     if rows:
         right.legend(frameon=False, fontsize=8)
     if title:
-        shown = visible(title).replace("$", r"\$")
+        shown = printable(title).replace("$", r"\$")
         drawn.suptitle(shown, fontsize=9, x=0.01, ha="left")
     return drawn
 
