@@ -29,7 +29,13 @@ def names_advice(name: str, kind: str, known: list[str]) -> str:
     return " ".join(filter(None, (did_you_mean(name, known), listed)))
 
 
-def check_type(name: str, value: object, kind: Any, expected: str) -> None:
+def check_type(
+    name: str,
+    value: object,
+    kind: Any,
+    expected: str,
+    error: type[TypeError] = TypeError,
+) -> None:
     """Refuse an argument of another type.
 
     Parameters
@@ -38,27 +44,21 @@ def check_type(name: str, value: object, kind: Any, expected: str) -> None:
         A type, several, or a union, as `isinstance` takes it.
     expected
         The valid values, in words.
-
-    Raises
-    ------
-    TypeError
-        With the argument, its value, and what was expected.
+    error
+        Class of the error, which names the argument, its value, and `expected`.
     """
     __tracebackhide__ = True
     if not isinstance(value, kind):
-        refuse(name, value, expected)
+        refuse(name, value, expected, error)
 
 
-def refuse(name: str, value: object, expected: str) -> NoReturn:
-    """Raise the error of an argument that has an invalid type.
-
-    Raises
-    ------
-    TypeError
-    """
+def refuse(
+    name: str, value: object, expected: str, error: type[TypeError] = TypeError
+) -> NoReturn:
+    """Raise the error of an invalid argument."""
     __tracebackhide__ = True
     found = reprlib.repr(value)
-    raise TypeError(f"{name}={found} is not valid; expected {expected}")
+    raise error(f"{name}={found} is not valid; expected {expected}")
 
 
 def check_text(**arguments: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import functools
 import time
 from collections.abc import Callable
@@ -13,16 +12,15 @@ from blsnb.engine.refusals import (
     NOT_READY,
     decoupled_refusal,
     fill_refusal,
-    not_submitted,
+    late_refusal,
 )
-from blsnb.engine.request.deferred import DeferredResponse
+from blsnb.engine.request.deferred import DeferredResponse, start_on_worker
 from blsnb.engine.request.inflight import Caller, Inflight
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.request.streaming import Readable, Single, StreamInflight
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.engine.threads.workers import Workers
-from blsnb.errors import OutOfResourcesError
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.trace.events import Call, CallFlag, ModelInfo
 from blsnb.trace.recorder import Recorder
@@ -117,32 +115,12 @@ class Router:
             self._run_deferred, served, call, message, caller, deferred, many
         )
         try:
-            self._start(message, caller, work)
+            start_on_worker(self._workers, message, caller, work)
         except RequestError as error:
             fill_refusal(call, message, caller, error)
             self._recorder.close(caller.root.record, call, message.inputs, ())
             raise
         return deferred
-
-    def _start(
-        self, message: RequestMessage, caller: Caller, work: Callable[[], None]
-    ) -> None:
-        """Run a request on a worker thread.
-
-        Only client requests share the threads between models: a request of a model or
-        an ensemble must not wait for other clients.
-
-        Raises
-        ------
-        RequestError
-            No thread can start.
-        """
-        key = message.model_name if caller.parent is None else None
-        work = functools.partial(contextvars.copy_context().run, work)
-        try:
-            self._workers.submit_for(key, work)
-        except OutOfResourcesError as error:
-            raise RequestError(error.message, error.code, error.advice) from error
 
     def _run_deferred(
         self,
@@ -178,7 +156,7 @@ class Router:
         Raises
         ------
         RequestError
-            The request is refused before a model sees it.
+            The request is refused before a model receives it.
         Unwind
             The whole request has ended.
         """
@@ -198,7 +176,7 @@ class Router:
             caller.steps.begin(inflight)
         work = functools.partial(self._stream, served, inflight, caller)
         try:
-            self._start(message, caller, work)
+            start_on_worker(self._workers, message, caller, work)
         except RequestError as error:
             self._not_started(inflight, caller, error)
             raise
@@ -227,29 +205,21 @@ class Router:
                     served.stream(inflight, caller.blocks)
                     break
                 except Retired:
-                    # Replaced between look-up and execution: ask its successor.
+                    # Replaced between look-up and execution: use the successor.
                     served = self._catalog.find(
                         message.model_name, message.fields.version
                     )
                     served.validator.check(message)
         except RequestError as error:
-            inflight.abandon(self._refusal(message, caller, error))
+            inflight.abandon(late_refusal(message, caller, error, self.keeps_codes))
         except Exception as error:
-            # No thread will send anything: the reader would wait forever.
+            # No thread will send a response: the reader would wait forever.
             inflight.abandon(ResponseMessage(error=repr(error), cause=error))
             raise
         if inflight.lost:
             inflight.leave()
             if inflight.call.parent is None:
                 self._root_ended(inflight.root)
-
-    def _refusal(
-        self, message: RequestMessage, caller: Caller, error: RequestError
-    ) -> ResponseMessage:
-        """Return a late refusal in the words for a client or a model."""
-        if caller.is_client:
-            return ResponseMessage(error=error.message, code=error.code)
-        return not_submitted(message.model_name, error.message, self.keeps_codes)
 
     def _stream_ended(
         self, served: Served, inflight: StreamInflight, caller: Caller
@@ -361,7 +331,7 @@ class Router:
     def record_refusal(
         self, message: RequestMessage, caller: Caller, error: RequestError
     ) -> None:
-        """Record a refused request: Triton traces none, but its author must see it."""
+        """Record a refused request, although Triton does not trace it."""
         versions = self._catalog.versions(message.model_name)
         info = next((version.info for version in versions.values()), None)
         if info is None:

@@ -66,6 +66,11 @@ class Served(abc.ABC):
         return ""
 
     @property
+    def still_running(self) -> list[str]:
+        """A line for each instance that Ctrl-C could not end."""
+        return []
+
+    @property
     def findings(self) -> tuple[str, ...]:
         """What its model's code does and its author probably does not want."""
         return ()

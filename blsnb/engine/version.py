@@ -94,6 +94,11 @@ class ServedVersion(Served):
         return next((reason for reason in reasons if reason), "")
 
     @property
+    def still_running(self) -> list[str]:
+        """A line for each instance that Ctrl-C could not end."""
+        return self.pool.still_running()
+
+    @property
     def findings(self) -> tuple[str, ...]:
         """What the code of its instances does and its author probably does not want."""
         found = (each for one in self.pool.instances for each in one.findings)

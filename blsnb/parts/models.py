@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -205,7 +206,8 @@ class Models:
         check_text(name=name)
         serving = self._engine.catalog.versions(name).values()
         found = dict.fromkeys(each for served in serving for each in served.findings)
-        return status_of(
+        running = [each for served in serving for each in served.still_running]
+        status = status_of(
             name,
             self._engine.catalog.states(name),
             self._engine.catalog.config(name),
@@ -216,6 +218,7 @@ class Models:
             self._origin(name),
             tuple(self._trouble(name)),
         )
+        return replace(status, running=tuple(running))
 
     def _origin(self, name: str) -> str:
         """Return where a serving model came from."""

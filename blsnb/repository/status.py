@@ -49,6 +49,8 @@ class ModelStatus:
         Where it came from: ``"cell In[3]"``, a folder, or an override.
     trouble
         Newer text that did not load, or files that changed since the load.
+    running
+        A line for each instance that Ctrl-C could not end.
     """
 
     name: str
@@ -66,6 +68,7 @@ class ModelStatus:
     advice: str = ""
     origin: str = ""
     trouble: tuple[str, ...] = ()
+    running: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         versions = ",".join(map(str, self.versions)) or "-"

@@ -76,7 +76,8 @@ def _environment(temporary: Path) -> dict[str, str]:
 def _keep(shown: dict[str, Any], message: dict[str, Any]) -> None:
     """Keep an output in its place: one that is updated takes the place of the old."""
     kind, content = message["msg_type"], message["content"]
-    if kind not in ("display_data", "update_display_data", "stream", "error"):
+    kinds = ("display_data", "execute_result", "stream", "error")
+    if kind.removeprefix("update_") not in kinds:
         return
     transient = content.get("transient", {}).get("display_id")
     header = {**message["header"], "msg_type": kind.removeprefix("update_")}

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from waiting import until
 
 from .kernels import Kernel
 from .models import FLOW, infer
@@ -197,3 +198,19 @@ def test_the_view_shows_the_interrupted_call_with_its_inputs(kernel):
         "print(call.error, [each.name for each in call.inputs])"
     )
     assert "interrupted ['X']\n" == found[0].text
+
+
+def test_what_cannot_be_ended_is_shown_as_long_as_it_runs(kernel):
+    """Native code goes on after the prompt is back; the table names its line."""
+    native = "        time.sleep(3)  # here\n"
+    source = ASYNC + native
+    assert not errors(kernel.run(source))
+    interrupted(kernel, infer("busy"))
+
+    shown = str(kernel.run("%triton models"))
+
+    line = re.findall(r"model\.py:(\d+)", lines_here(source)[0])[0]
+    assert f"is still running line {line} of model.py, since " in shown
+    assert "is still running line" in str(kernel.run("%triton unload busy"))
+    assert not errors(kernel.run(source))
+    assert until(lambda: "still running" not in str(kernel.run("%triton models")))

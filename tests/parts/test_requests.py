@@ -259,10 +259,13 @@ def test_a_deadline_that_is_kept_changes_nothing(double):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"inputs": {1: [1.0]}}, "the name of an input must be a string, not int"),
-        ({"priority": -1}, "priority must be a number from 0 on, not -1"),
-        ({"timeout_us": -5}, "timeout_us must be a number from 0 on"),
-        ({"correlation_id": 2**64}, "correlation_id must be a number from 0 on"),
+        ({"inputs": {1: [1.0]}}, "expected a dict whose keys are strings"),
+        ({"priority": -1}, "priority=-1 is not valid; expected a number from 0 to"),
+        ({"timeout_us": -5}, "timeout_us=-5 is not valid; expected a number from 0 to"),
+        (
+            {"correlation_id": 2**64},
+            f"correlation_id={2**64} is not valid; expected a number from 0 to",
+        ),
         ({"outputs": "Y"}, "write outputs=.'Y'."),
     ],
 )

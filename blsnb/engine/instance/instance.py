@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import sys
 import threading
+import time
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -440,6 +442,18 @@ class ModelInstance:
         line = f" (line {code.co_firstlineno} of its source)" if code else ""
         return f"execute() of {self.name}{line}"
 
+    def running_place(self, execution: Execution) -> str:
+        """Return which line an abandoned execution runs, and since when."""
+        frame = sys._current_frames().get(execution.thread_id)
+        while frame is not None and frame.f_code.co_filename != self.model_file:
+            frame = frame.f_back
+        line = f" line {frame.f_lineno} of {_file(frame)}" if frame is not None else ""
+        age_ns = time.monotonic_ns() - execution.call.compute_start_ns
+        since = time.strftime("%H:%M:%S", time.localtime(time.time() - age_ns / 1e9))
+        return (
+            f"{self.name} is still running{line}, since {since}: Ctrl-C did not end it"
+        )
+
     def finalize(self) -> None:
         """Call ``finalize``; its failure is only logged, as on Triton."""
         self.ready = False
@@ -462,6 +476,10 @@ class ModelInstance:
         self.model = None
         self.threads.close()
         self.world.close()
+
+
+def _file(frame: types.FrameType) -> str:
+    return Path(frame.f_code.co_filename).name
 
 
 def _attribute(owner: Any, name: str) -> Any:

@@ -92,7 +92,7 @@ def take_results(results: Any, inflights: list[Inflight], instance_name: str) ->
     """Answer requests with what ``execute`` returned.
 
     A request whose element is None, or all of them if None was returned, stays
-    open: a response sender answers it later, or nobody.
+    open: a response sender may answer it later.
 
     References
     ----------
@@ -189,7 +189,7 @@ class OutputNotes:
         Parameters
         ----------
         requested
-            Names of the outputs that were asked for.
+            Names of the requested outputs.
         """
         signature: tuple[object, ...] = requested
         for ref in response.outputs:
@@ -217,7 +217,7 @@ class OutputNotes:
         known = ", ".join(self._specs) or "none"
         return [
             f"{self._model} returned an output {name!r} that its configuration does "
-            f"not have; Triton drops it without a word. Its outputs are: {known}."
+            f"not have; Triton drops it silently. Its outputs are: {known}."
             for name in dropped
             if name not in self._specs
         ]
@@ -227,8 +227,8 @@ class OutputNotes:
     ) -> list[str]:
         given = {ref.name for ref in outputs}
         return [
-            f"{self._model} was asked for output {name!r} and did not return it; its "
-            "caller gets a success without it, as on Triton."
+            f"{self._model} did not return the requested output {name!r}; its caller "
+            "receives a successful response without it, as on Triton."
             for name in requested
             if name not in given
         ]

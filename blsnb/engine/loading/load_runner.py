@@ -110,7 +110,7 @@ def load_interruptibly(
     """
     root = open_requests.open_load()
     try:
-        # Within this block an interrupt outside of a hook is only noted.
+        # Within this block an interrupt between hooks is only recorded.
         with interruptible(root, open_requests.folders):
             versions = load(root)
             if root.ended is None:

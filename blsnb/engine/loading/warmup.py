@@ -26,8 +26,8 @@ from blsnb.trace.recorder import Recorder
 
 _now = time.monotonic_ns
 _NEVER_READY = (
-    "Without this answer the model stays LOADING on Triton: the load call never "
-    "returns, and the server does not stop when it is asked to."
+    "Without this response the model stays LOADING on Triton: the load call never "
+    "returns, and the server does not shut down."
 )
 
 

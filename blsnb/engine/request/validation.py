@@ -1,4 +1,4 @@
-"""RequestValidator: what Triton's core checks before a model sees a request."""
+"""RequestValidator: the checks of Triton's core before a model receives a request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from blsnb.tensors.dtypes import BY_DATATYPE, BYTES, Shape
 from blsnb.tensors.ref import TensorRef
 
 REMEMBERED = 512
-"""So many signatures of requests or responses of a model."""
+"""Maximum number of valid signatures kept per model."""
 _LENGTH_BYTES = 4
 _NO_INPUTS = (
     "The model's configuration has no inputs at all: give --input and --output to "
@@ -29,7 +29,7 @@ _BATCH_NOTE = (
 
 
 class RequestError(Exception):
-    """A request is refused before a model sees it.
+    """A request is refused before a model receives it.
 
     Parameters
     ----------
@@ -51,14 +51,14 @@ class RequestError(Exception):
 class _Input(NamedTuple):
     spec: TensorSpec
     expected: Shape
-    """Shape as a request must give it, batch axis first where there is one."""
+    """Shape that a request must have, with the batch axis first if there is one."""
 
 
 class RequestValidator:
     """Checks requests against one model's configuration.
 
-    What was once found right is remembered by its signature, so that a loop of
-    like requests is checked once.
+    Signatures of valid requests are kept, so that a loop of equal requests is checked
+    once.
 
     References
     ----------
@@ -83,7 +83,7 @@ class RequestValidator:
         Raises
         ------
         RequestError
-            An input or a requested output is not what the configuration says.
+            An input or a requested output contradicts the configuration.
         """
         if message.raw:
             self._check(message)
@@ -274,7 +274,7 @@ class RequestValidator:
                 f"{request}expected {wanted} string elements for {whose}, got {count}"
             )
         if offset > len(data):
-            # Found by the backend, not the core, which counts only.
+            # The core only counts elements; the backend detects this.
             raise RequestError(
                 f"incomplete string data for inference input '{ref.name}', expecting "
                 f"string of length {length} but only {left} bytes available"
@@ -306,7 +306,7 @@ def _shape(shape: Shape) -> str:
 
 
 def _marked(shape: Shape, batched: bool) -> str:
-    """Write a shape for the reader, its batch axis named."""
+    """Return a shape as text, with the batch axis marked."""
     parts = [str(length) for length in shape]
     if batched and parts:
         parts[0] = f"batch={parts[0]}"
@@ -325,7 +325,7 @@ def _dtype_advice(ref: TensorRef, spec: TensorSpec) -> str:
 
 
 def fits(shape: Shape, expected: Shape) -> bool:
-    """Whether a shape is what a configuration expects, where -1 is any length."""
+    """Whether a shape matches the configured one, where -1 is any length."""
     if len(shape) != len(expected):
         return False
     return all(want in (-1, have) for have, want in zip(shape, expected, strict=True))

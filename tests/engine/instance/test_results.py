@@ -34,7 +34,7 @@ def response(*names: str) -> InferenceResponse:
 
 
 def errors(inflights: list[Inflight]) -> list[str | None]:
-    """What each request was told."""
+    """Return the error of each request."""
     return [None if i.response is None else i.response.error for i in inflights]
 
 
@@ -49,7 +49,7 @@ def test_an_answer_settles_a_request_whatever_its_release_flags_say():
 
 
 def test_each_request_gets_its_response():
-    """In order; outputs that nobody asked for are dropped."""
+    """In order; outputs that were not requested are dropped."""
     inflights = batch(2)
     take_results([response("Y", "Z"), response()], inflights, "model_0")
 
@@ -99,7 +99,7 @@ def test_a_wrong_return_fails_the_whole_batch(results, text):
 
 
 def test_an_answer_to_what_comes_back_fails_the_whole_batch():
-    """It must be None; nothing comes back then."""
+    """The element of a rescheduled request must be None, or none is rescheduled."""
     inflights = batch(2)
     inflights[1].release_flags = RESCHEDULE
     take_results([response("Y"), response("Y")], inflights, "model_0")
