@@ -502,6 +502,24 @@ class Server:
         """
         self._parts.models.unload(name, unload_dependents=unload_dependents)
 
+    def remove(self, name: str) -> None:
+        """Unload a model and forget it, with its folder.
+
+        Requests in flight are finished first. Only folders that the server itself wrote
+        are removed: those of models that were defined in Python or in a cell.
+
+        Parameters
+        ----------
+        name
+            Name of the model.
+
+        Raises
+        ------
+        RepositoryError
+            There is no such model, or its folder is in a repository of yours.
+        """
+        self._parts.models.remove(name)
+
     def models(self) -> list[ModelStatus]:
         """Return the status of every model in the repository, sorted by name."""
         return self._parts.models.statuses()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +53,32 @@ class Options:
             known = ", ".join(type(self).__dataclass_fields__)
             raise AttributeError(f"unknown option {name!r}; the options are {known}")
         super().__setattr__(name, value)
+
+    @contextlib.contextmanager
+    def using(self, **settings: Any) -> Iterator[Options]:
+        """Change settings for the time of a ``with`` block.
+
+        ``with blsnb.options.using(show=False):`` runs requests without their views.
+
+        Parameters
+        ----------
+        settings
+            Values by the names of options.
+
+        Raises
+        ------
+        AttributeError
+            An option is unknown.
+        """
+        before = {name: getattr(self, name, None) for name in settings}
+        try:
+            for name, value in settings.items():
+                setattr(self, name, value)
+            yield self
+        finally:
+            for name, value in before.items():
+                if name in type(self).__dataclass_fields__:
+                    setattr(self, name, value)
 
 
 options = Options()

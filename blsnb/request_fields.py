@@ -134,6 +134,7 @@ class RequestOptions(TypedDict, total=False):
     priority: int
     timeout_us: int
     client_timeout_s: float | None
+    show: bool
 
 
 _DEFAULTS = RequestOptions(
@@ -147,6 +148,7 @@ _DEFAULTS = RequestOptions(
     priority=0,
     timeout_us=0,
     client_timeout_s=None,
+    show=True,
 )
 
 
@@ -216,6 +218,7 @@ def _check(given: RequestOptions) -> None:
     __tracebackhide__ = True
     expect("request_id", given["request_id"], str, "a string")
     expect("version", given["version"], int | None, "a number")
+    expect("show", given["show"], bool, "True or False")
     correlation_id = given["correlation_id"]
     expect("correlation_id", correlation_id, int | str, "a number or string")
     numbers = {

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -219,6 +220,55 @@ class Run:
     def trace(self) -> Trace:
         """The calls of this run, as values."""
         return take_trace(self._record)
+
+    @property
+    def duration_ms(self) -> float:
+        """Milliseconds from the start of the client request to the end of the run."""
+        trace = self.trace
+        return (trace.end_ns - trace.start_ns) / 1e6
+
+    @property
+    def started_at(self) -> datetime | None:
+        """Time of day of the start, in the local time zone; None if it is unknown."""
+        trace = self.trace
+        clock = trace.clock or (None if trace.file else _CLOCK)
+        if clock is None or not trace.spans:
+            return None
+        since_ns = trace.start_ns - clock.monotonic_ns
+        return datetime.fromtimestamp((clock.unix_ns + since_ns) / 1e9).astimezone()
+
+    @property
+    def cell(self) -> str:
+        """The cell that started the run, such as ``"In[3]"``; empty if none did."""
+        return self._record.cell
+
+    @property
+    def pinned(self) -> bool:
+        """Whether `keep` pinned the run."""
+        return self._record.pinned
+
+    def to_pandas(self) -> Any:
+        """Return the calls as a pandas DataFrame, a row for each call.
+
+        Its index is the id of the call; times are milliseconds since the start.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``caller``, ``model``, ``version``, ``instance``, ``line``,
+            ``start_ms``, ``duration_ms``, ``queue_ms``, ``compute_ms``, ``batch``,
+            ``responses``, ``input_bytes``, ``output_bytes``, ``request_id``,
+            ``error_code`` and ``error``.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+        """
+        __tracebackhide__ = True
+        from blsnb.views.call_frame import call_frame
+
+        return call_frame(self.trace)
 
     def keep(self) -> Run:
         """Pin the run: from now on it loses neither calls nor values.

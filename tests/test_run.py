@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
+from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -465,3 +468,53 @@ def test_the_next_save_removes_what_a_killed_one_left(run, tmp_path, name):
     left.write_text("half")
 
     assert [run.save(tmp_path / name)] == list(tmp_path.iterdir())
+
+
+def test_a_run_has_its_duration_and_the_time_of_its_start(server):
+    """In milliseconds, and as a time of day with a time zone."""
+    server.define("m", DOUBLE, config=CONFIG)
+    before = datetime.now().astimezone()
+    run = server.infer("m", {"X": [1.0]})
+
+    assert (run.trace.end_ns - run.trace.start_ns) / 1e6 == run.duration_ms
+    assert before <= run.started_at <= datetime.now().astimezone()
+
+
+def test_a_saved_run_keeps_the_time_of_its_start(server, tmp_path):
+    """Whichever process reads it."""
+    server.define("m", DOUBLE, config=CONFIG)
+    run = server.infer("m", {"X": [1.0]})
+    loaded = load_run(run.save(tmp_path / "run.blsrun"))
+
+    assert run.duration_ms == loaded.duration_ms
+    assert abs(run.started_at - loaded.started_at) < timedelta(milliseconds=1)
+
+
+def test_the_calls_are_a_table_for_pandas(server, monkeypatch):
+    """A row for each call, with the ids of the call and its caller."""
+    made = []
+
+    def data_frame(rows, columns):
+        made.extend(dict(zip(columns, row, strict=True)) for row in rows)
+        return SimpleNamespace(set_index=lambda name: name)
+
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=data_frame))
+    server.define("inner", DOUBLE, config=CONFIG)
+    server.define("outer", calling("inner"), config=CONFIG)
+
+    assert "call" == server.infer("outer", {"X": [1.0]}).to_pandas()
+    outer, inner = made
+    assert [("outer", None), ("inner", outer["call"])] == [
+        (row["model"], row["caller"]) for row in made
+    ]
+    assert [4, 4] == [inner["input_bytes"], inner["output_bytes"]]
+    assert inner["duration_ms"] <= outer["duration_ms"]
+
+
+def test_without_pandas_a_sentence_says_what_to_install(server, monkeypatch):
+    """It is an extra."""
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    server.define("m", DOUBLE, config=CONFIG)
+
+    with pytest.raises(ImportError, match=r"pip install 'blsnb\[pandas\]'"):
+        server.infer("m", {"X": [1.0]}).to_pandas()

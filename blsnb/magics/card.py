@@ -109,6 +109,8 @@ def _facts(status: ModelStatus) -> list[str]:
         facts.append(f"max batch size {status.max_batch_size}")
     if status.instance_count > 1:
         facts.append(f"{status.instance_count} instances")
+    if status.origin:
+        facts.append(f"from {status.origin}")
     if status.load_s:
         facts.append(f"loaded in {milliseconds(status.load_s)}")
     return facts
@@ -129,7 +131,9 @@ def _warnings(status: ModelStatus, failure: str) -> list[str]:
     if status.reason:
         lines.append(f"⚠ {status.reason.strip()}")
     lines += status.advice.splitlines()
-    lines += [f"⚠ {each}" for each in (*status.running, *status.findings)]
+    lines += [
+        f"⚠ {each}" for each in (*status.trouble, *status.running, *status.findings)
+    ]
     if status.state == _WAITING:
         lines.append(
             "its files are kept; it is loaded once it has a model.py "
@@ -157,11 +161,17 @@ def table(statuses: Iterable[ModelStatus]) -> dict[str, str]:
             ", ".join(map(str, status.versions)) or "-",
             f"{status.state}, stand-in" if status.standin else status.state,
             _flow(status, "→"),
-            " · ".join([*_facts(status), *_reason(status), *status.running]),
+            _more(status),
         )
         for status in statuses
     ]
     return grid(("model", "version", "state", "inputs → outputs", ""), rows)
+
+
+def _more(status: ModelStatus) -> str:
+    """Return the last cell of a model's row."""
+    said = [*_facts(status), *status.trouble, *_reason(status), *status.running]
+    return " · ".join(said)
 
 
 def _reason(status: ModelStatus) -> list[str]:

@@ -43,16 +43,19 @@ class CellBook:
 
     def here(self, text: str) -> CellText:
         """Return the place of a cell magic's text in the cell that runs now."""
-        return CellText(self._running_cell(), 1 + self._leading_lines(), text)
+        return CellText(
+            self.running_cell() or "this cell", 1 + self._leading_lines(), text
+        )
 
-    def _running_cell(self) -> str:
+    def running_cell(self) -> str:
+        """Return the cell whose code runs on this thread; empty if none does."""
         frame: types.FrameType | None = sys._getframe()
         while frame is not None:
             name = self.name_of(frame.f_code.co_filename)
             if name:
                 return name
             frame = frame.f_back
-        return "this cell"
+        return ""
 
     def name_of(self, filename: str) -> str:
         """Return ``"In[12]"`` for the file name of a cell's code, else ``""``."""

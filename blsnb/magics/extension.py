@@ -33,7 +33,10 @@ def load_ipython_extension(shell: Any) -> None:
         return
     cells = CellBook(shell)
     reports = report.Report(shell, cells)
-    runs = show.RunDisplay(live=getattr(shell, "kernel", None) is not None)
+    runs = show.RunDisplay(
+        live=getattr(shell, "kernel", None) is not None,
+        cell_name=cells.running_cell,
+    )
     define = DefineMagics(shell, cells, reports.failed)
     with contextlib.ExitStack() as undo:
         undo.callback(_register_magics(shell, define))

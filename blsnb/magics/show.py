@@ -53,6 +53,8 @@ class CellRuns:
         key = trace.run_id, trace.start_ns
         is_repeated = key in self._shown
         self._shown.add(key)
+        for record in self._ended:
+            record.is_displayed = record.is_displayed or record.id == trace.run_id
         return is_repeated
 
     def unshown(self) -> tuple[list[RunRecord], int]:
@@ -72,10 +74,14 @@ class RunDisplay:
     ----------
     live
         Whether there is a page that can show a widget.
+    cell_name
+        Returns the name of the cell that runs on this thread, such as ``"In[3]"``.
     """
 
-    def __init__(self, live: bool) -> None:
+    def __init__(self, live: bool, cell_name: Callable[[], str] = str) -> None:
         self._live = live
+        self._cell_name = cell_name
+        self._name = ""
         self._cell: CellRuns | None = None
         self._threads_before: ThreadSnapshot | None = None
         """Threads alive before the cell began."""
@@ -89,12 +95,13 @@ class RunDisplay:
         """Collect runs from now on: a cell begins."""
         self._threads_before = ThreadSnapshot()
         self._cell = CellRuns()
+        self._name = ""
 
     def end_cell(self, *_: Any) -> None:
         """Show the runs of the cell that have not been shown."""
         self._wait_for_ends()
         cell, self._cell = self._cell, None
-        if cell is None or not options.show:
+        if cell is None:
             return
         records, left_out = cell.unshown()
         if left_out:
@@ -103,6 +110,7 @@ class RunDisplay:
         show = bundle if len(records) <= _MAX_UNFOLDED else collapsed
         for record in records:
             note(record)
+            record.is_displayed = True
             display(show(trace_now(record)), raw=True)
 
     def _wait_for_ends(self) -> None:
@@ -123,6 +131,11 @@ class RunDisplay:
     def observe(self, record: RunRecord, call: Call | None) -> None:
         """Receive an event of the recorder, on any thread."""
         if record.of_client or self._is_foreign(record, call):
+            return
+        if call is not None and _is_first(call):
+            # A thread that the cell started has no frame of it.
+            self._name = record.cell = self._cell_name() or self._name
+        if record.is_hidden:
             return
         if call is None:
             self._ended(record)
@@ -150,9 +163,10 @@ class RunDisplay:
         if view is not None:
             note(record)
             self._keep_open(view)
+            record.is_displayed = True
             if cell is not None:
                 cell.shown(trace_now(record))
-        elif cell is not None:
+        elif cell is not None and options.show:
             cell.ended(record)
         if run is not None:
             run.end()

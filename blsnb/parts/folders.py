@@ -138,11 +138,19 @@ class Folders:
         from blsnb.repository.export import Export, exportable
 
         standins = self._control.standins.all()
-        chosen, left_out = exportable(self._repository, names, standins)
+        unloaded = [
+            name for name in self._repository.names() if self._is_unloaded(name)
+        ]
+        chosen, left_out = exportable(self._repository, names, standins, unloaded)
         export = Export(path, self._engine.release, force=force)
         # No definition changes a folder while it is copied.
         with self._control.alone():
             return export.write(chosen, left_out)
+
+    def _is_unloaded(self, name: str) -> bool:
+        """Whether a model has served and was unloaded."""
+        states = self._engine.catalog.states(name).values()
+        return bool(states) and all(each.reason == "unloaded" for each in states)
 
     def export_as_served(self, folder: Path) -> Exported:
         """Export all models, each with the files and configuration that serve.

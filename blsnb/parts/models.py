@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from blsnb.engine.loading.control import ModelControl
 from blsnb.engine.loading.model_sources import ConfigOverride
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
-from blsnb.errors import InferenceError
+from blsnb.errors import InferenceError, ModelLoadError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.model.config import ModelConfig
 from blsnb.parts.lifetime import ServerLifetime
@@ -29,6 +30,8 @@ from blsnb.repository.directory import CONFIG_FILE
 from blsnb.repository.repository import ModelRepository
 from blsnb.repository.status import ModelStatus, ambiguous_row, status_of
 from blsnb.trace.events import Origin
+
+_EXCEPTION = re.compile(r"(Internal: )?\w*(Error|Exception|Exit|Interrupt)\b")
 
 
 class Models:
@@ -47,6 +50,8 @@ class Models:
         self._repository = repository
         self._changed_files = changed_files
         self._lifetime = lifetime
+        self._unloadable: dict[str, str] = {}
+        """Models whose newer text did not load, each with the cell and the reason."""
 
     def __repr__(self) -> str:
         rows = self.index()
@@ -99,7 +104,22 @@ class Models:
             A path leads out of the folder.
         """
         self._lifetime.check_open()
-        return uninterrupted(lambda: self._changed(name, files))
+        try:
+            status = uninterrupted(lambda: self._changed(name, files))
+        except ModelLoadError as error:
+            self._unloadable[name] = self._newer_text(files, error)
+            raise
+        self._unloadable.pop(name, None)
+        return status if not status.trouble else self.status(name)
+
+    def _newer_text(
+        self, files: Mapping[str, FileContent | None], error: ModelLoadError
+    ) -> str:
+        """Return which text did not load, and why, in a line."""
+        texts = [each for each in files.values() if isinstance(each, str)]
+        found = (self._control.origins.get(text) for text in texts)
+        cell = next((f"{origin.cell} " for origin in found if origin is not None), "")
+        return f"newer text did not load: {cell}{_last_line(error)}"
 
     def _changed(
         self, name: str, files: Mapping[str, FileContent | None]
@@ -159,6 +179,23 @@ class Models:
         self._lifetime.check_open()
         self._control.unload(name, unload_dependents=unload_dependents)
         self._changed_files.unwatch(name)
+        self._unloadable.pop(name, None)
+
+    def remove(self, name: str) -> None:
+        """Unload a model and remove its folder, if it is the server's own."""
+        check_text(name=name)
+        self._lifetime.check_open()
+        self._repository.check_removable(name)
+        uninterrupted(lambda: self._removed(name))
+
+    def _removed(self, name: str) -> None:
+        with self._control.alone():
+            self._control.take_down(name)
+            self._changed_files.unwatch(name)
+            self._repository.remove(name)
+            self._engine.catalog.forget(name)
+            self._control.seconds.pop(name, None)
+            self._unloadable.pop(name, None)
 
     def statuses(self) -> list[ModelStatus]:
         """Return the status of every model of the repository, sorted by name."""
@@ -178,8 +215,32 @@ class Models:
             self._control.standins.description(name),
             (*found, *self._control.ensembles.notes_on(name)),
             self._engine.placements.gpu_count,
+            self._origin(name),
+            tuple(self._trouble(name)),
         )
         return replace(status, running=tuple(running))
+
+    def _origin(self, name: str) -> str:
+        """Return where a serving model came from."""
+        directory = self._control.served_from(name)
+        if directory is None:
+            return ""
+        if self._control.is_overridden(name):
+            return "files or a configuration given with load()"
+        versions = self._engine.catalog.versions(name)
+        cells = [served.info.origin for served in versions.values()]
+        named = dict.fromkeys(f"cell {origin.cell}" for origin in cells if origin)
+        if named:
+            return ", ".join(named)
+        own = directory.path.parent == self._repository.private_root
+        return "define()" if own else str(directory.path)
+
+    def _trouble(self, name: str) -> Iterator[str]:
+        """Yield why the text that serves is not the newest one."""
+        if name in self._unloadable:
+            yield self._unloadable[name]
+        if self._control.is_changed(name):
+            yield f"changed on disk since the load: %triton load {name}"
 
     def exists(self, name: str) -> bool:
         """Whether a model has a folder, or serves without one."""
@@ -231,3 +292,10 @@ def _bytes(content: FileContent) -> bytes:
     if isinstance(content, Path):
         return content.read_bytes()
     return content if isinstance(content, bytes) else content.encode("utf-8")
+
+
+def _last_line(error: ModelLoadError) -> str:
+    """Return the line of a failed load that names the exception."""
+    lines = (error.reason or error.message).strip().splitlines()
+    named = [line.strip() for line in lines if _EXCEPTION.match(line.strip())]
+    return (named or lines or [""])[0].removeprefix("Internal: ")

@@ -72,7 +72,9 @@ class ClientRequests:
         message = self.message(request)
         timeout_s = request.client_timeout_s
         deadline = 0 if timeout_s is None else deadline_ns(timeout_s)
-        return self._run(message, self._open_requests.open(deadline, record, begun))
+        root = self._open_requests.open(deadline, record, begun)
+        root.record.is_hidden = not request.show
+        return self._run(message, root)
 
     def _run(self, message: RequestMessage, root: RootRequest) -> Run:
         __tracebackhide__ = True
@@ -301,7 +303,9 @@ class ClientRequests:
         __tracebackhide__ = True
         message = self.message(request)
         deadline = deadline_ns(request.client_timeout_s)
-        return self._stream(message, self._open_requests.open(deadline, record))
+        root = self._open_requests.open(deadline, record)
+        root.record.is_hidden = not request.show
+        return self._stream(message, root)
 
     def _stream(self, message: RequestMessage, root: RootRequest) -> Stream:
         __tracebackhide__ = True

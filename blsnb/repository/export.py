@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -245,6 +245,7 @@ def exportable(
     repository: ModelRepository,
     names: Sequence[str] | None = None,
     standins: Mapping[str, str] = MappingProxyType({}),
+    unloaded: Collection[str] = (),
 ) -> tuple[list[ModelDirectory], list[str]]:
     """Return the models to export, and notes on the models that are left out.
 
@@ -254,6 +255,8 @@ def exportable(
         Names of the models; all that can be exported if None.
     standins
         Descriptions of stand-ins, by the models that they replace.
+    unloaded
+        Models that were unloaded: they are left out unless they are named.
 
     Raises
     ------
@@ -265,6 +268,8 @@ def exportable(
     for name in repository.names() if names is None else dict.fromkeys(names):
         directory = repository.directory(name)
         reason = _why_not(repository, name) or _why_standin(standins.get(name))
+        if names is None and name in unloaded:
+            reason = reason or "it is unloaded"
         if directory is not None and not reason:
             chosen.append(directory)
         else:

@@ -6,10 +6,13 @@ import contextlib
 import difflib
 import os.path
 import re
+import shutil
 import tempfile
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from blsnb.arguments import did_you_mean
 from blsnb.errors import RepositoryError
 from blsnb.files.owned import OwnedFolder, sweep
 from blsnb.repository.change import Change, Files
@@ -152,6 +155,43 @@ class ModelRepository:
                 f"{name!r} cannot name a model: it must be a folder's name"
             )
         return ModelDirectory(self.private_root / name)
+
+    def check_removable(self, name: str) -> None:
+        """Refuse to remove a model whose folder is not the server's own.
+
+        Raises
+        ------
+        RepositoryError
+            There is no such model, or its folder is the user's.
+        """
+        roots = self._roots_of(name)
+        if not roots:
+            known = ", ".join(self.names()) or "none"
+            similar = did_you_mean(name, self.names())
+            raise RepositoryError(
+                f"there is no model {name!r}; there are: {known}. {similar}".rstrip()
+            )
+        if roots[0] != self.private_root:
+            raise RepositoryError(
+                f"model {name!r} is in {roots[0]}, which this server only reads: "
+                "unload it, or remove its folder there"
+            )
+
+    def remove(self, name: str) -> None:
+        """Remove the private folder of a model, in one step for readers.
+
+        Raises
+        ------
+        RepositoryError
+            The folder cannot be removed.
+        """
+        folder = self.private(name).path
+        gone = folder.with_name(f".removed-{uuid.uuid4().hex}")
+        try:
+            folder.rename(gone)
+        except OSError as error:
+            raise RepositoryError(f"{folder} cannot be removed: {error}") from error
+        shutil.rmtree(gone, ignore_errors=True)
 
     @contextlib.contextmanager
     def changing(

@@ -45,6 +45,10 @@ class ModelStatus:
         Steps of an ensemble: ``"double: EX -> MIDDLE"``.
     advice
         What to do about the reason, after a failed load.
+    origin
+        Where it came from: ``"cell In[3]"``, a folder, or an override.
+    trouble
+        Newer text that did not load, or files that changed since the load.
     running
         A line for each instance that Ctrl-C could not end.
     """
@@ -62,6 +66,8 @@ class ModelStatus:
     standin: str = ""
     steps: tuple[str, ...] = ()
     advice: str = ""
+    origin: str = ""
+    trouble: tuple[str, ...] = ()
     running: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -82,6 +88,8 @@ def status_of(
     standin: str = "",
     notes: tuple[str, ...] = (),
     gpu_count: int = 0,
+    origin: str = "",
+    trouble: tuple[str, ...] = (),
 ) -> ModelStatus:
     """Return the status of a model.
 
@@ -97,6 +105,8 @@ def status_of(
         Further findings, such as ensembles that went down with the model.
     gpu_count
         Number of usable GPUs.
+    origin, trouble
+        As in `ModelStatus`.
     """
     ready = tuple(n for n, (state, _) in sorted(states.items()) if state == "READY")
     others = [known for known in states.values() if known[0] != "READY"]
@@ -110,11 +120,24 @@ def status_of(
         tuple(map(format_tensor_spec, config.outputs)) if config else (),
         config.max_batch_size if config else 0,
         len(config.instance_names()) if config else 0,
-        load_s,
-        (*(findings(config, gpu_count=gpu_count) if config else ()), *notes),
+        load_s if ready else 0.0,
+        (*(_findings(config, gpu_count) if config else ()), *notes),
         standin if ready else "",
         tuple(_steps(config)) if config else (),
+        origin=origin if ready else "",
+        trouble=trouble,
     )
+
+
+def _findings(config: ModelConfig, gpu_count: int) -> Iterator[str]:
+    """Yield what is odd in a configuration, and what a Python model lacks."""
+    yield from findings(config, gpu_count=gpu_count)
+    if config.backend != "python":
+        return
+    if not config.inputs:
+        yield "it has no inputs: declare them with --input or in config.pbtxt"
+    if not config.outputs:
+        yield "it has no outputs: declare them with --output or in config.pbtxt"
 
 
 def _steps(config: ModelConfig) -> Iterator[str]:

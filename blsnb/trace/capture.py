@@ -69,11 +69,7 @@ def _span(
     number: dict[ModelInfo, int],
     notes: bool,
 ) -> Span:
-    flags = CallFlag(call.flags)
-    if hasattr(call, "asked_cancelled"):
-        flags |= CallFlag.ASKED_CANCELLED
-    if not call.request_end_ns:
-        flags |= CallFlag.RUNNING
+    flags = _flags(call)
     kept = call.responses
     own_notes = tuple(call.notes or ()) if notes else ()
     gap = "" if kept is None else kept.gap()
@@ -110,3 +106,12 @@ def _span(
         device_use=None if work is None else work.use,
         response_parameters=call.response_parameters,
     )
+
+
+def _flags(call: Call) -> CallFlag:
+    flags = CallFlag(call.flags)
+    if not call.request_end_ns:
+        flags |= CallFlag.RUNNING
+    if hasattr(call, "asked_cancelled"):
+        flags |= CallFlag.ASKED_CANCELLED
+    return flags

@@ -74,12 +74,15 @@ class RunRecord:
         "budget_bytes",
         "call_ids",
         "calls",
+        "cell",
         "ended",
         "fold_at",
         "gaps",
         "held",
         "held_bytes",
         "id",
+        "is_displayed",
+        "is_hidden",
         "keep_calls",
         "level",
         "of_client",
@@ -89,12 +92,21 @@ class RunRecord:
         "taken",
     )
 
+    of_client: bool
+    """Whether a network client sent it: its response is shown nowhere else."""
+    is_hidden: bool
+    """Whether its caller does not want it displayed."""
+    is_displayed: bool
+    """Whether a notebook has displayed it; such runs are kept longer."""
+    cell: str
+    """The cell that started it, such as ``"In[3]"``."""
+
     def __init__(self, run_id: str, level: TraceLevel | None = None) -> None:
         self.id = run_id
         self.level = level
         """Level of a run that is not kept, and not reported to observers; else None."""
-        self.of_client = False
-        """Whether a network client sent it: its response is shown nowhere else."""
+        self.of_client = self.is_hidden = self.is_displayed = False
+        self.cell = ""
         self.call_ids = itertools.count()
         """Source of the ids of its calls."""
         self.calls: list[Call] = []
@@ -208,7 +220,11 @@ class Recorder:
         if len(self._runs) <= self.keep_runs:
             return
         loose = [run for run in self.runs if not run.pinned]
-        for run in loose[: max(0, len(loose) - self.keep_runs)]:
+        # Displayed runs outlive others, but never fill more than half of the room.
+        room = self.keep_runs // 2
+        shown = {run.id for run in [r for r in loose if r.is_displayed][-room:]}
+        others = [run for run in loose if not room or run.id not in shown]
+        for run in others[: max(0, len(loose) - self.keep_runs)]:
             if run.ended and run.id in self._runs:
                 self._runs.pop(run.id, None)
                 self._forgotten.append(run.id)

@@ -52,7 +52,7 @@ def test_a_card_is_shown_and_nothing_else(notebook):
     ran = notebook.run(DOUBLE)
 
     [text] = ran.texts
-    assert "double version 1 READY  X:FP32[-1] -> Y:FP32[-1]  loaded in" in text
+    assert "double version 1 READY  X:FP32[-1] -> Y:FP32[-1]  from cell In[" in text
     assert ("", "", None) == (ran.stdout, ran.stderr, ran.value)
 
 

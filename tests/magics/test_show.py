@@ -13,6 +13,7 @@ from blsnb.magics import show
 from blsnb.magics.live_runs import ActiveRun
 from blsnb.magics.show import CellRuns, RunDisplay
 from blsnb.run import ImportedRun
+from blsnb.trace.recorder import RunRecord
 
 from .models import DOUBLE, OUTER, infer
 
@@ -205,7 +206,9 @@ def test_a_trace_of_nothing_shows_nothing(notebook, settings):
 
 def record(name="1", start=1, ended=False):
     call = SimpleNamespace(parent=None, request_start_ns=start, request_end_ns=0)
-    return SimpleNamespace(id=name, calls=[call], ended=ended, of_client=False)
+    made = RunRecord(name)
+    made.calls, made.ended = [call], ended
+    return made
 
 
 class FakeView:
@@ -511,3 +514,42 @@ def test_showing_a_run_twice_is_noticed():
     other = SimpleNamespace(run_id="1", start_ns=6)
 
     assert [False, True, False] == [cell.shown(t) for t in (first, first, other)]
+
+
+def test_one_call_is_not_shown(double):
+    """With show=False; the others of its cell are."""
+    ran = double.run(
+        "import blsnb\n"
+        "first = blsnb.infer('double', {'X': [1.0]}, show=False)\n"
+        "second = list(blsnb.stream('double', {'X': [1.0]}, show=False))"
+    )
+
+    assert [] == ran.outputs
+    assert 1 == len(documents(double.run(infer("double"))))
+
+
+def test_calls_of_a_block_are_not_shown(double):
+    """With options.using(show=False); the setting is as before afterwards."""
+    ran = double.run(
+        "import blsnb\n"
+        "with blsnb.options.using(show=False):\n"
+        "    first = blsnb.infer('double', {'X': [1.0]})\n"
+        "second = blsnb.infer('double', {'X': [2.0]})"
+    )
+
+    assert 1 == len(documents(ran))
+
+
+def test_a_displayed_run_outlives_others(double):
+    """Many runs that nobody has seen do not push it out of the list."""
+    double.run(infer("double"))
+    shown = double.shell.user_ns["run"]
+    double.run(
+        "with blsnb.options.using(show=False):\n"
+        "    for _ in range(60):\n"
+        "        last = blsnb.infer('double', {'X': [1.0]})"
+    )
+
+    kept = default.server().runs
+    assert [shown, double.shell.user_ns["last"]] == [kept[0], kept[-1]]
+    assert 50 == len(kept)

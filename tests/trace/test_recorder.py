@@ -259,3 +259,15 @@ def test_runs_of_several_threads_do_not_mix():
     assert 41 == len({run.id for run in recorder.runs})
     assert 100 >= sum(run.held_bytes for run in recorder.runs)
     assert [True] == values(last)
+
+
+def test_displayed_runs_leave_room_for_others():
+    """They fill at most half of the runs that are kept."""
+    recorder = Recorder(keep_runs=4)
+    for _ in range(6):
+        record(recorder, 1).is_displayed = True
+    others = [record(recorder, 1) for _ in range(5)]
+
+    kept = recorder.runs
+    assert [True, True, False, False] == [run.is_displayed for run in kept]
+    assert others[-2:] == kept[-2:]

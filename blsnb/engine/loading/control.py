@@ -25,7 +25,7 @@ from blsnb.errors import ModelConfigError, ModelLoadError
 from blsnb.model.config import ModelConfig
 from blsnb.model.rules.lint import advised
 from blsnb.pb_utils.compiled.releases import has
-from blsnb.repository.directory import Files, ModelDirectory
+from blsnb.repository.directory import Files, ModelDirectory, sources
 from blsnb.repository.repository import ModelRepository
 
 
@@ -286,6 +286,16 @@ class ModelControl:
         """Return the files from which a model was loaded; none if it does not serve."""
         source = self._sources.serving(name)
         return {} if source is None else source.files
+
+    def is_changed(self, name: str) -> bool:
+        """Whether a source of a serving model changed on disk since the load."""
+        source = self._sources.serving(name)
+        if source is None:
+            return False
+        try:
+            return sources(source.directory.files()) != sources(source.files)
+        except OSError:
+            return True
 
     def is_overridden(self, name: str) -> bool:
         """Whether a model serves from something else than its own folder."""

@@ -39,6 +39,8 @@ class ClientRequest:
     fields: RequestFields = PLAIN
     outputs: Sequence[str] | None = None
     client_timeout_s: float | None = None
+    show: bool = True
+    """Whether a notebook displays its run."""
 
     def message(self, config: ModelConfig | None, runtime: Runtime) -> RequestMessage:
         """Return the request with its inputs frozen.
@@ -108,7 +110,12 @@ def client_request(
     seconds = options.get("client_timeout_s")
     _check_timeout(seconds)
     return ClientRequest(
-        model_name, inputs, fields_of(options, method), outputs, seconds
+        model_name,
+        inputs,
+        fields_of(options, method),
+        outputs,
+        seconds,
+        options.get("show", True),
     )
 
 

@@ -22,6 +22,7 @@ USAGES = {
     "config": "NAME [--from-run [RUN ...]]",
     "load": "NAME [--watch]",
     "unload": "NAME",
+    "remove": "NAME",
     "import": "PATH [NAME ...]",
     "export": "PATH [NAME ...] [--force]",
     "log": "[NAME]",
@@ -76,6 +77,15 @@ def unload(line: Line) -> ModelStatus:
     running = server.model(name).running
     server.unload(name)
     return replace(server.model(name), running=running)
+
+
+def remove(line: Line) -> None:
+    """Unload a model and remove its folder."""
+    name, *more = line.words or [""]
+    if more or not name:
+        raise _usage_error("remove")
+    default.server().remove(name)
+    print(f"{name} is removed.")
 
 
 def import_models(line: Line) -> None:

@@ -64,6 +64,9 @@ SUBCOMMANDS = {
     "unload": Subcommand(
         models.USAGES["unload"], "stop serving a model", models.unload
     ),
+    "remove": Subcommand(
+        models.USAGES["remove"], "unload a model and forget it", models.remove
+    ),
     "infer": Subcommand(
         _INFER_USAGE,
         "run a request; the inputs are Python expressions of the notebook",

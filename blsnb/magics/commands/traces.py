@@ -13,7 +13,7 @@ from blsnb.magics import card
 from blsnb.magics import default_server as default
 from blsnb.magics.commands import trace_files
 from blsnb.magics.flags import Flags
-from blsnb.magics.frontend import collapsed, note_run
+from blsnb.magics.frontend import bundle, collapsed, note_run
 from blsnb.magics.line import Line
 from blsnb.parts.server_parts import parts_of
 from blsnb.trace.dropped import because
@@ -23,7 +23,18 @@ if TYPE_CHECKING:
 
 USAGE = "[RUN | FILE] [--run N] [--html | --svg | --perfetto | --output FILE]"
 SUMMARY = "list recorded runs, show one, read one from a file, or write one"
-_HEAD = ("run", "model", "request", "calls", "errors", "ms")
+_HEAD = (
+    "run",
+    "at",
+    "ms",
+    "cell",
+    "model",
+    "request",
+    "calls",
+    "errors",
+    "size",
+    "pinned",
+)
 _MAX_SHOWN = 12
 """Maximum number of runs shown."""
 
@@ -47,7 +58,7 @@ def trace(line: Line) -> Run | None:
     """List, show or write runs; return the run if a single one is to be shown."""
     given = trace_flags().parse(line.words)
     if given.what is None:
-        _list(given)
+        _list(given, line.live)
         return None
     found = _found(given.what, line.namespace)
     try:
@@ -64,15 +75,44 @@ def trace(line: Line) -> Run | None:
     return None
 
 
-def _list(given: argparse.Namespace) -> None:
+def _list(given: argparse.Namespace, live: bool) -> None:
     for option in ("output", "html", "svg", "perfetto"):
         if getattr(given, option) is not None:
             raise UsageError(f"%triton trace: which run? Name one before --{option}")
-    rows = [_row(run) for run in _recorded() if run.trace.spans]
-    if rows:
-        display(card.grid(_HEAD, rows), raw=True)
-    else:
+    runs = [run for run in _recorded() if run.trace.spans]
+    if not runs:
         print("No run has been recorded.")
+        return
+    rows = [_row(run) for run in runs]
+    shown = card.grid(_HEAD, rows)
+    if live:
+        print(shown["text/plain"])
+        display(_rows_that_open(runs, rows))
+    else:
+        display(shown, raw=True)
+
+
+def _rows_that_open(runs: Sequence[Run], rows: Sequence[tuple[str, ...]]) -> Any:
+    """Return a widget with a row for each run, newest first, which opens its view."""
+    import ipywidgets
+
+    newest = list(reversed(list(zip(runs, rows, strict=True))))
+    outputs = [ipywidgets.Output() for _ in newest]
+    titles = [" · ".join(filter(None, row)) for _, row in newest]
+    opened: set[int] = set()
+
+    def show(change: Mapping[str, Any]) -> None:
+        number = change["new"]
+        if number is None or number in opened:
+            return
+        opened.add(number)
+        with outputs[number]:
+            note_run(newest[number][0])
+            display(bundle(newest[number][0].trace), raw=True)
+
+    listed = ipywidgets.Accordion(children=outputs, titles=titles, selected_index=None)
+    listed.observe(show, "selected_index")
+    return listed
 
 
 def _recorded() -> list[Run]:
@@ -81,16 +121,29 @@ def _recorded() -> list[Run]:
 
 
 def _row(run: Run) -> tuple[str, ...]:
-    trace = run.trace
-    wall_ns = trace.end_ns - trace.start_ns
+    trace, began = run.trace, run.started_at
     return (
         run.id,
+        "" if began is None else began.strftime("%H:%M:%S"),
+        f"{run.duration_ms:,.3f}",
+        run.cell,
         run.model_name,
         trace.request_id,
         f"{trace.call_count:,}",
         f"{trace.error_count:,}",
-        f"{wall_ns / 1e6:,.3f}",
+        _size(sum(ref.byte_size for span in trace.spans for ref in span.tensors)),
+        "pinned" if run.pinned else "",
     )
+
+
+def _size(count: int) -> str:
+    """Return a number of bytes in the unit that keeps it short."""
+    number = float(count)
+    for unit in ("B", "kB", "MB"):
+        if number < 1000:
+            return f"{number:.3g} {unit}"
+        number /= 1000
+    return f"{number:.3g} GB"
 
 
 def _found(what: str, namespace: Mapping[str, Any]) -> list[Run]:

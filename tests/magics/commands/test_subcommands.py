@@ -21,8 +21,8 @@ def double(notebook):
 def test_every_subcommand_of_the_design_is_there():
     """And each does something."""
     designed = (
-        "models config load unload import export infer stats trace log bench help "
-        "standin monitor runtime serve tutorial verify"
+        "models config load unload remove import export infer stats trace log bench "
+        "help standin monitor runtime serve tutorial verify"
     )
 
     assert sorted(designed.split()) == sorted(SUBCOMMANDS)

@@ -10,7 +10,7 @@ from asserting import every
 import blsnb
 from blsnb import TraceFileError
 from blsnb.magics import default_server as default
-from blsnb.magics.commands import trace_files
+from blsnb.magics.commands import trace_files, traces
 from blsnb.parts.server_parts import parts_of
 from blsnb.trace.files.export import FORMATS
 
@@ -35,8 +35,13 @@ def test_recorded_runs_are_a_table(asked):
     head, row = shown["text/plain"].splitlines()
     [ran] = asked.run(f"%triton trace {row.split()[0]}").texts
 
-    assert ["run", "model", "request", "calls", "errors", "ms"] == head.split()
-    assert ["double", "mine", "1", "0"] == row.split()[1:5]
+    columns = "run at ms cell model request calls errors size pinned"
+    assert columns.split() == head.split()
+    name, at, ms, *rest = row.split()
+    run = asked.shell.user_ns["run"]
+    assert (run.id, f"{run.started_at:%H:%M:%S}") == (name, at)
+    assert f"{run.duration_ms:,.3f}" == ms
+    assert [asked.cell(ago=2), "double", "mine", "1", "0", "8", "B"] == rest
     assert ran.startswith("double · request mine: ")
 
 
@@ -180,3 +185,27 @@ def test_help_is_the_parsers(notebook):
     assert "--format {triton,perfetto}" in notebook.run("%triton trace x --help").stdout
     assert "%triton trace" in notebook.run("%triton trace --help").stdout
     assert default.started() is None
+
+
+def test_a_pinned_run_says_so(asked):
+    """It stays when others leave."""
+    asked.run("kept = run.keep()")
+    [shown] = asked.run("%triton trace").outputs
+
+    assert shown["text/plain"].endswith("pinned")
+
+
+def test_each_row_opens_its_view(asked, monkeypatch):
+    """In a page: the rows are a widget, and a view is made when its row opens."""
+    monkeypatch.setattr(asked.shell, "kernel", object(), raising=False)
+    seen = []
+    monkeypatch.setattr(traces, "display", lambda shown, **_: seen.append(shown))
+    asked.run("%triton trace")
+    [rows] = seen
+    assert "double · mine" in rows.titles[0]
+
+    rows.selected_index = 0
+    rows.selected_index = None
+    rows.selected_index = 0
+
+    assert [True] == ["text/html" in each for each in seen[1:]]

@@ -1,0 +1,131 @@
+"""Models that explain themselves: where they came from, and what does not serve."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from cells import CONFIG, DOUBLE, TRIPLE, cell
+
+from blsnb.errors import ModelLoadError, RepositoryError
+from blsnb.parts.server_parts import parts_of
+
+X = {"X": [1.0]}
+
+
+@pytest.fixture
+def double(server):
+    """A server with one model."""
+    server.define("double", DOUBLE, config=CONFIG)
+    return server
+
+
+def test_a_removed_model_is_gone(double):
+    """It is neither listed nor on disk, and can be defined anew."""
+    double.remove("double")
+
+    assert [] == double.models()
+    assert [] == double.index()
+    assert [3.0] == _defined(double, TRIPLE).infer("double", X)["Y"].tolist()
+
+
+def _defined(server, source):
+    server.define("double", source, config=CONFIG)
+    return server
+
+
+def test_a_removed_model_is_not_exported(double, tmp_path):
+    """Nor is one that was unloaded; the notes say so, unless it is named."""
+    double.define("gone", DOUBLE, config=CONFIG)
+    double.define("idle", DOUBLE, config=CONFIG)
+    double.remove("gone")
+    double.unload("idle")
+
+    exported = double.export_repository(tmp_path / "all")
+    assert ("double",) == exported.models
+    assert "idle: it is unloaded; it was left out" in exported.notes
+    assert ("idle",) == double.export_repository(tmp_path / "one", ["idle"]).models
+
+
+def test_an_unknown_model_cannot_be_removed(double):
+    """A similar name is suggested."""
+    with pytest.raises(RepositoryError, match="Did you mean 'double'"):
+        double.remove("dubel")
+
+
+def test_a_folder_of_the_users_is_not_removed(double, tmp_path):
+    """The server only reads it."""
+    double.export_repository(tmp_path / "mine")
+    double.remove("double")
+    double.import_repository(tmp_path / "mine")
+
+    with pytest.raises(RepositoryError, match="which this server only reads"):
+        double.remove("double")
+    assert [2.0] == double.infer("double", X)["Y"].tolist()
+
+
+def test_an_unloaded_model_claims_no_load_time(double):
+    """Nor an origin: nothing of it serves."""
+    assert double.model("double").load_s > 0
+    double.unload("double")
+
+    status = double.model("double")
+    assert (0.0, "", ()) == (status.load_s, status.origin, status.trouble)
+
+
+def test_a_text_that_did_not_load_is_reported_until_one_does(double):
+    """The exception stands in a line; the files on disk are those that serve."""
+    broken = f"nonsense\n{DOUBLE}"
+    with pytest.raises(ModelLoadError):
+        double.define("double", broken, config=CONFIG)
+
+    [trouble] = double.model("double").trouble
+    assert (
+        "newer text did not load: NameError: name 'nonsense' is not defined" == trouble
+    )
+    assert () == _defined(double, TRIPLE).model("double").trouble
+
+
+def test_files_that_changed_on_disk_are_reported(double):
+    """Until they are loaded."""
+    assert () == double.model("double").trouble
+    path = _source(double)
+    path.write_text(TRIPLE)
+    later = path.stat().st_mtime_ns + 10**9
+    os.utime(path, ns=(later, later))
+
+    [trouble] = double.model("double").trouble
+    assert trouble.startswith("changed on disk since the load")
+    assert () == double.load("double").trouble
+
+
+def _source(server):
+    return parts_of(server).repository.directory("double").path / "1" / "model.py"
+
+
+def test_the_origin_of_a_model(double, tmp_path):
+    """A definition, a folder, or what was given with its load."""
+    double.export_repository(tmp_path)
+    assert "define()" == double.model("double").origin
+    double.load("double", config=double.config("double"))
+    assert "files or a configuration given with load()" == double.model("double").origin
+    double.remove("double")
+    [imported] = double.import_repository(tmp_path)
+    assert str(tmp_path.resolve() / "double") == imported.origin
+
+
+def test_what_a_model_lacks_is_a_finding(server):
+    """A class without execute; a configuration without inputs or outputs."""
+    source = DOUBLE.replace("def execute", "def run")
+    found = server.define("m", source, config=CONFIG).findings
+    assert any("has no execute()" in each for each in found)
+
+    bare = server.define("bare", cell("return []")).findings
+    assert ["it has no inputs", "it has no outputs"] == [
+        each.partition(":")[0] for each in bare
+    ]
+
+
+def test_a_complete_model_has_no_finding(double):
+    """There is nothing to say."""
+    assert () == double.model("double").findings
