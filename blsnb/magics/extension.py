@@ -46,7 +46,7 @@ def load_ipython_extension(shell: Any) -> None:
         undo.callback(triton.close)
         undo.callback(cell_transforms.register(shell))
         undo.callback(completion.register(shell))
-        undo.callback(display.register(shell, runs.shown))
+        undo.callback(display.register(shell, runs))
         undo.callback(report.register(reports))
         undo.callback(show.register(shell, runs))
         undo.callback(_log_to_stderr())

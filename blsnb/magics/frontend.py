@@ -12,6 +12,7 @@ from IPython.display import DisplayHandle, display
 from blsnb.options import options
 
 if TYPE_CHECKING:
+    from blsnb.trace.recorder import RunRecord
     from blsnb.trace.spans import Trace
 
 
@@ -38,17 +39,24 @@ def bundle(trace: Trace, **how: Any) -> dict[str, Any]:
     return shown
 
 
-def collapsed(trace: Trace) -> dict[str, Any]:
+def collapsed(trace: Trace, **how: Any) -> dict[str, Any]:
     """Return the document of a finished run, folded to its title."""
     from blsnb.views.format import visible
     from blsnb.views.summary import facts, heading
 
-    shown = bundle(trace)
+    shown = bundle(trace, **how)
     title = visible(", ".join([heading(trace), *facts(trace)]))
     shown["text/html"] = (
         f"<details><summary>{escape(title)}</summary>{shown['text/html']}</details>"
     )
     return shown
+
+
+def trace_now(record: RunRecord) -> Trace:
+    """Return the trace of a run so far."""
+    from blsnb.run import take_trace
+
+    return take_trace(record)
 
 
 class ProgressBar:

@@ -37,7 +37,7 @@ try {{
 #
 # Documents of a page share its code by key. One that carries none waits for another
 # that does, wherever that one stands and whenever it arrives.
-_SCRIPT = """
+_SCRIPT = r"""
 const id = %(id)s;
 const key = "%(key)s";
 const own = "%(code)s";
@@ -71,8 +71,10 @@ const standing = (code) => new Promise((done, failed) => {
   };
   document.addEventListener("securitypolicyviolation",
     (event) => event.blockedURI === "inline" && failed(event.violatedDirective));
+  // Minified code has another name for what it exports.
+  const [, name] = /([\w$]+) as mount\b/.exec(code) ?? ["", "mount"];
   script.type = "module";
-  script.textContent = `${code}\nglobalThis["${key}"](mount);`;
+  script.textContent = `${code}\nglobalThis["${key}"](${name});`;
   document.head.append(script);
   script.remove();
 });
