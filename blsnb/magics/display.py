@@ -12,7 +12,7 @@ from blsnb.options import options
 
 if TYPE_CHECKING:
     from blsnb.comparison import Comparison
-    from blsnb.magics.show import RunDisplay
+    from blsnb.magics.runs.show import RunDisplay
     from blsnb.parity.parity import Parity
     from blsnb.run import Run
 

@@ -14,12 +14,13 @@ from typing import Any
 
 import IPython.display
 
-from blsnb.magics import card, cell_transforms, completion, display, show
+from blsnb.magics import card, cell_transforms, completion, display
 from blsnb.magics import default_server as default
 from blsnb.magics.cell_book import CellBook
 from blsnb.magics.commands.subcommands import TritonMagics
 from blsnb.magics.define import DefineMagics
 from blsnb.magics.errors import report
+from blsnb.magics.runs import show
 from blsnb.options import options
 from blsnb.parts.server_parts import parts_of
 

@@ -65,7 +65,18 @@ def talks():
         cells=[nbformat.v4.new_code_cell(source) for source in sources]
     )
     nbclient.NotebookClient(book, timeout=180).execute()
-    return [cell.outputs for cell in book.cells[2:]]
+    return [joined(cell.outputs) for cell in book.cells[2:]]
+
+
+def joined(outputs):
+    """Return outputs with adjacent texts as one, as a page shows them."""
+    found = []
+    for output in outputs:
+        if found and output.get("text") and found[-1].get("text"):
+            found[-1].text += output.text
+        else:
+            found.append(output)
+    return found
 
 
 def kinds(outputs):

@@ -7,7 +7,7 @@ import pytest
 from asserting import every
 from views.samples import invoice_run, running_run
 
-from blsnb.magics import live_runs as live
+from blsnb.magics.runs import live_runs as live
 from blsnb.views.documents import document
 from blsnb.views.live.running_page import NOTE
 

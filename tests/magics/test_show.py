@@ -9,10 +9,10 @@ import pytest
 from asserting import every, some
 
 from blsnb.magics import default_server as default
-from blsnb.magics import places, show
-from blsnb.magics.live_runs import ActiveRun
-from blsnb.magics.places import CellPlaces
-from blsnb.magics.show import RunDisplay
+from blsnb.magics.runs import places, show
+from blsnb.magics.runs.live_runs import ActiveRun
+from blsnb.magics.runs.places import CellPlaces
+from blsnb.magics.runs.show import RunDisplay
 
 from .models import DOUBLE, OUTER, infer
 
@@ -285,7 +285,7 @@ class FakeView:
 def runs(monkeypatch):
     """A display in a running cell, with a clock and views of our own."""
     FakeView.made = []
-    monkeypatch.setattr("blsnb.magics.live_runs.LiveView", FakeView)
+    monkeypatch.setattr("blsnb.magics.runs.live_runs.LiveView", FakeView)
     monkeypatch.setattr(places, "trace_now", lambda run: run.id)
     outputs = Outputs()
     monkeypatch.setattr(places, "display", outputs.display)
@@ -332,7 +332,7 @@ def test_events_that_come_while_the_widget_is_made_make_no_second_one(
             runs.observe(run, run.calls[0])
             super().__init__(record, place)
 
-    monkeypatch.setattr("blsnb.magics.live_runs.LiveView", Slow)
+    monkeypatch.setattr("blsnb.magics.runs.live_runs.LiveView", Slow)
     for runs.clock.now in (100, 600_000_000):
         runs.observe(run, run.calls[0])
 
@@ -460,7 +460,7 @@ def test_a_run_that_ends_while_its_widget_is_made_is_finished(runs, monkeypatch)
             making.set()
             go.wait(60)
 
-    monkeypatch.setattr("blsnb.magics.live_runs.LiveView", Slow)
+    monkeypatch.setattr("blsnb.magics.runs.live_runs.LiveView", Slow)
     run = record()
     runs.clock.now = 600_000_000
     makes = threading.Thread(target=runs.observe, args=(run, run.calls[0]))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from blsnb.engine.threads.snapshot import ThreadSnapshot
 from blsnb.magics import default_server as default
-from blsnb.magics.live_runs import ActiveRun, LiveView, Refresher
-from blsnb.magics.places import CellPlaces
+from blsnb.magics.runs.live_runs import ActiveRun, LiveView, Refresher
+from blsnb.magics.runs.places import CellPlaces
 from blsnb.options import options
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from blsnb.errors import OutOfResourcesError
 from blsnb.magics.frontend import has_no_models, trace_now
 
 if TYPE_CHECKING:
-    from blsnb.magics.places import Place
+    from blsnb.magics.runs.places import Place
     from blsnb.trace.recorder import RunRecord
     from blsnb.trace.spans import Trace
 
