@@ -88,7 +88,8 @@ def _keep(shown: dict[str, Any], message: dict[str, Any]) -> None:
     if kind not in ("display_data", "update_display_data", "stream", "error"):
         return
     transient = content.get("transient", {}).get("display_id")
-    message = {**message, "msg_type": kind.removeprefix("update_")}
+    header = {**message["header"], "msg_type": kind.removeprefix("update_")}
+    message = {**message, "header": header}
     shown[transient or str(len(shown))] = nbformat.v4.output_from_msg(message)
 
 
