@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import reprlib
 from collections.abc import Collection, Iterable, Mapping
@@ -9,9 +10,32 @@ from numbers import Real
 from typing import Any, NoReturn
 
 _PATH = (str, os.PathLike)
+_MIN_SIMILARITY = 0.6
 
 
-def check_type(name: str, value: object, kind: Any, expected: str) -> None:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a question with the known name most similar to another; empty for none.
+
+    Case does not count: ``image`` is similar to ``IMAGE``.
+    """
+    by_lower = {each.lower(): each for each in known if each != name}
+    found = difflib.get_close_matches(name.lower(), by_lower, 1, _MIN_SIMILARITY)
+    return f"Did you mean {by_lower[found[0]]!r}?" if found else ""
+
+
+def names_advice(name: str, kind: str, known: list[str]) -> str:
+    """Return a similar name, and all known ones."""
+    listed = f"Its {kind} are: {', '.join(known)}."
+    return " ".join(filter(None, (did_you_mean(name, known), listed)))
+
+
+def check_type(
+    name: str,
+    value: object,
+    kind: Any,
+    expected: str,
+    error: type[TypeError] = TypeError,
+) -> None:
     """Refuse an argument of another type.
 
     Parameters
@@ -20,27 +44,21 @@ def check_type(name: str, value: object, kind: Any, expected: str) -> None:
         A type, several, or a union, as `isinstance` takes it.
     expected
         The valid values, in words.
-
-    Raises
-    ------
-    TypeError
-        With the argument, its value, and what was expected.
+    error
+        Class of the error, which names the argument, its value, and `expected`.
     """
     __tracebackhide__ = True
     if not isinstance(value, kind):
-        refuse(name, value, expected)
+        refuse(name, value, expected, error)
 
 
-def refuse(name: str, value: object, expected: str) -> NoReturn:
-    """Raise the error of an argument that has an invalid type.
-
-    Raises
-    ------
-    TypeError
-    """
+def refuse(
+    name: str, value: object, expected: str, error: type[TypeError] = TypeError
+) -> NoReturn:
+    """Raise the error of an invalid argument."""
     __tracebackhide__ = True
     found = reprlib.repr(value)
-    raise TypeError(f"{name}={found} is not valid; expected {expected}")
+    raise error(f"{name}={found} is not valid; expected {expected}")
 
 
 def check_text(**arguments: object) -> None:

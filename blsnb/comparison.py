@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from blsnb.arguments import check_path
+from blsnb.printable import printable
 from blsnb.trace.changes import CallChange
 from blsnb.trace.comparison import TraceComparison, compare
 from blsnb.trace.spans import Span, Trace
@@ -44,7 +45,7 @@ class Comparison:
         from blsnb.views.summary import differences, heading
 
         words = ", ".join(differences(self._traces))
-        return f"<Comparison {heading(self._traces.this)}: {words}>"
+        return printable(f"<Comparison {heading(self._traces.this)}: {words}>")
 
     def __str__(self) -> str:
         """Return the comparison as text: times of both runs, and the differences."""

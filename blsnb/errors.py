@@ -7,6 +7,7 @@
     │   ├── WouldHang         Triton would never answer
     │   └── OutOfResourcesError   no thread, descriptor or memory was left
     ├── InputError            an argument of a request has a wrong type
+    ├── MissingOutputError    a response has no output of this name
     ├── ModelLoadError        a model could not be loaded: Triton's text
     ├── ModelConfigError      a configuration is invalid
     ├── ModelSourceError      a cell is not the source of a model
@@ -16,6 +17,9 @@
     ├── TritonServerError     a real Triton server cannot be installed, started, reached
     ├── TraceError            a recorded call or value is not available
     └── TraceFileError        a file is neither a Triton trace nor a saved run
+
+    KeyboardInterrupt
+    └── RequestInterrupted    Ctrl-C ended a request or a load
 """
 
 from __future__ import annotations
@@ -89,6 +93,20 @@ class OutOfResourcesError(InferenceError):
 
 class InputError(BlsnbError, TypeError):
     """An argument of a request has a wrong type, or an input does not convert."""
+
+
+class MissingOutputError(BlsnbError, KeyError):
+    """A response has no output of this name.
+
+    Parameters
+    ----------
+    message
+        The name, and the outputs of the response.
+    """
+
+    def __str__(self) -> str:
+        # Python's own KeyError shows its text in quotes.
+        return str(self.args[0])
 
 
 class ModelLoadError(BlsnbError):
@@ -245,3 +263,11 @@ class TraceError(BlsnbError):
 
 class TraceFileError(BlsnbError):
     """A file is neither a Triton trace nor a saved run, or needs too much memory."""
+
+
+class RequestInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended a request or a load; the traceback ends in the model's line."""
+
+
+# The name by which Jupyter's clients recognise an interrupt.
+RequestInterrupted.__name__ = KeyboardInterrupt.__name__

@@ -332,7 +332,7 @@ class Server:
             An argument or an input has a wrong type.
         """
         request = client_request(model_name, inputs, options, "async_infer")
-        return await self._parts.requests.async_run(request)
+        return await self._parts.async_requests.run(request)
 
     @takes_request_options
     def stream(
@@ -399,7 +399,7 @@ class Server:
             An argument or an input has a wrong type.
         """
         request = client_request(model_name, inputs, options, "async_stream")
-        return self._parts.requests.async_stream(request)
+        return self._parts.async_requests.stream(request)
 
     def define(
         self,

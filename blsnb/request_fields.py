@@ -6,12 +6,14 @@ carries a request holds the value as a whole.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias, TypedDict, TypeVar
 
+from blsnb.arguments import check_type, refuse
 from blsnb.errors import InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -67,6 +69,26 @@ class RequestFields(NamedTuple):
         if self.priority:
             found["priority"] = self.priority
         return found
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of ``infer`` that make these fields; defaults are left out."""
+        given = {
+            "version": None if self.version == -1 else self.version,
+            "parameters": dict(self.parameters),
+            "request_id": self.request_id,
+            "correlation_id": self.correlation_id,
+            "sequence_start": bool(self.flags & SEQUENCE_START),
+            "sequence_end": bool(self.flags & SEQUENCE_END),
+            "priority": self.priority,
+            "timeout_us": self.timeout_us,
+        }
+        return {name: value for name, value in given.items() if value}
+
+
+def spelled(options: Mapping[str, Any]) -> str:
+    """Return options as they stand in a call, such as ``priority=1, timeout_us=5``."""
+    return ", ".join(f"{name}={value!r}" for name, value in options.items())
 
 
 PLAIN = RequestFields()
@@ -186,6 +208,10 @@ def _flags(start: object, end: object) -> int:
     return SEQUENCE_START * bool(start) | SEQUENCE_END * bool(end)
 
 
+expect = functools.partial(check_type, error=InputError)
+"""Refuses an argument of a request that has another type."""
+
+
 def _check(given: RequestOptions) -> None:
     __tracebackhide__ = True
     expect("request_id", given["request_id"], str, "a string")
@@ -200,23 +226,8 @@ def _check(given: RequestOptions) -> None:
     for name, value in numbers.items():
         expect(name, value, Integral, "a number")
         if not 0 <= value < _UNSIGNED:
-            raise InputError(f"{name} must be a number from 0 on, not {value}")
+            refuse(name, value, "a number from 0 to 2**64 - 1", InputError)
     expect("parameters", given["parameters"], Mapping | None, "a dict")
     for name, item in (given["parameters"] or {}).items():
         wanted = "a bool, a number or a string"
-        expect(f"parameter {name!r}", item, bool | int | float | str, wanted)
-
-
-def expect(what: str, value: Any, kind: Any, wanted: str) -> None:
-    """Refuse a value of another type than expected.
-
-    Raises
-    ------
-    InputError
-        With what it is, what it must be, and the value found.
-    """
-    __tracebackhide__ = True
-    if not isinstance(value, kind):
-        raise InputError(
-            f"{what} must be {wanted}, not {type(value).__name__} ({str(value)[:60]})"
-        )
+        expect(f"parameters[{name!r}]", item, bool | int | float | str, wanted)

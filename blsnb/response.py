@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blsnb.errors import TraceError
+from blsnb.arguments import did_you_mean
+from blsnb.errors import MissingOutputError, TraceError
+from blsnb.printable import printable
 from blsnb.tensors.ref import TensorRef
 
 if TYPE_CHECKING:
@@ -48,21 +50,23 @@ class Response:
 
     def __repr__(self) -> str:
         outputs = ", ".join(repr(ref)[11:-1] for ref in self._refs.values())
-        return f"<Response: {self.error or outputs or 'empty'}>"
+        return printable(f"<Response: {self.error or outputs or 'empty'}>")
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
         """Return an output as a writable array of shape ``[batch, *dims]``.
 
         Raises
         ------
-        KeyError
+        MissingOutputError
             The response has no such output; the text names its outputs.
         TraceError
             The value is no longer kept, or the file of the run does not have it.
         """
         if name not in self._refs:
             known = ", ".join(self._refs) or "no outputs"
-            raise KeyError(f"no output {name!r}; the response has {known}")
+            similar = did_you_mean(name, self._refs)
+            text = f"no output {name!r}; the response has {known}. {similar}".rstrip()
+            raise MissingOutputError(text.removesuffix("."))
         if self._refs[name].evicted:
             named = f"output {name!r}"
             raise TraceError(

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blsnb.arguments import check_path, check_text, check_type, refuse
-from blsnb.errors import TraceError
+from blsnb.errors import MissingOutputError, TraceError
 from blsnb.options import options
+from blsnb.printable import printable
 from blsnb.response import Response
 from blsnb.trace.capture import trace_of
 from blsnb.trace.dropped import missing_values
@@ -141,7 +142,7 @@ class Run:
         wall = spelled((trace.end_ns - trace.start_ns) / 1000)
         failed = f", {trace.error_count} failed" if trace.error_count else ""
         return (
-            f"<{type(self).__name__} {self.model_name}: {wall}, "
+            f"<{type(self).__name__} {printable(self.model_name)}: {wall}, "
             f"{_counted(trace.call_count, 'call')}, "
             f"{_counted(len(trace.models), 'model')}{failed}>"
         )
@@ -151,13 +152,14 @@ class Run:
 
         Raises
         ------
-        KeyError
-            There is no such output.
+        MissingOutputError
+            There is no such output; it is a `KeyError`, too.
         TraceError
             Its value is no longer kept.
         """
         if not self.responses:
-            raise KeyError(f"no output {name!r}: {self.error or self._why_none()}")
+            reason = self.error or self._why_none()
+            raise MissingOutputError(f"no output {name!r}: {reason}")
         return self.responses[0][name]
 
     def _why_none(self) -> str:

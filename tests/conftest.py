@@ -20,9 +20,9 @@ from conformance.report import (  # noqa: F401 (hooks)
     pytest_terminal_summary,
     pytest_testnodedown,
 )
+from crash_retries import pytest_runtest_protocol  # noqa: F401 (a hook)
 from dealing import LONG_LIVED, RECORD, ByServers, Recorder
 from interrupts import Interrupt
-from mortal import pytest_runtest_protocol  # noqa: F401 (a hook)
 
 from blsnb.inference_server import Server
 

@@ -1,7 +1,7 @@
 """Exports that are killed at chosen lines, each in a process of its own.
 
-As a program it exports models to a folder, changes them, and lets exports of the new
-ones be killed: see `run`.
+As a program it exports models to a folder, changes them, and kills exports of the
+changed models: see `run`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from blsnb.repository.export import Export, exportable
 from blsnb.repository.repository import ModelRepository
 
 MODELS = ("a", "b")
-ROOMS = (
+WATCHED = (
     *FILES,
     *(f"repository/{each}.py" for each in ("copying", "export", "manifest")),
 )
@@ -70,7 +70,7 @@ def state(folder: Path) -> State:
 
 
 def define(repository: ModelRepository, value: int) -> None:
-    """Let all models answer with a value."""
+    """Define all models so that they return a value."""
     for name in MODELS:
         with repository.changing(name, files(value)):
             pass
@@ -83,11 +83,11 @@ def export(repository: ModelRepository, target: Path) -> None:
 
 
 def killed(repository: ModelRepository, target: Path, number: int) -> str:
-    """Export in a child that is killed before a line, and return which one it was."""
+    """Export in a child that is killed before a line; return the line."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        fault = LineFault(number, ROOMS, lambda: None)
+        fault = LineFault(number, WATCHED, lambda: None)
 
         def kill() -> None:
             os.write(writing, fault.where.encode())
@@ -105,12 +105,12 @@ def killed(repository: ModelRepository, target: Path, number: int) -> str:
 
 
 class Rounds:
-    """Exports that are killed one after the other, and what must hold after each.
+    """Exports that are killed one after the other, and the checks after each.
 
     Parameters
     ----------
     target
-        The folder; what is beside it is looked at, too.
+        The folder; the files beside it are checked, too.
     how
         ``"exchange"``, or ``"two steps"`` for a system that cannot exchange folders.
     """
@@ -120,7 +120,7 @@ class Rounds:
         self._how = how
         if how == TWO_STEPS:
             swap._renameat2 = lambda: None  # type: ignore[assignment]
-        # To look for packages takes long, and writes nothing.
+        # Looking for packages takes long, and writes nothing.
         export_module.requirements_text = lambda folders: "numpy\n"
         self._repository = ModelRepository()
         self._old, self._new = (self._exported(value) for value in (OLD, NEW))
@@ -131,10 +131,10 @@ class Rounds:
         return state(self._target)
 
     def lines(self) -> int:
-        """Return how many lines an export runs through."""
+        """Return the number of lines that an export executes."""
         assert self._old == self._exported(OLD)
         define(self._repository, NEW)
-        return lines_of(lambda: export(self._repository, self._target), ROOMS)
+        return lines_of(lambda: export(self._repository, self._target), WATCHED)
 
     def kill(self, number: int) -> str:
         """Kill an export before a line; return which, empty if there are fewer."""
@@ -143,7 +143,7 @@ class Rounds:
         return killed(self._repository, self._target, number)
 
     def check(self) -> None:
-        """Prove that every model is whole, and that the next export puts all right."""
+        """Check that all models are whole, and that the next export completes them."""
         if self._how == TWO_STEPS:
             # Only an import or an export can complete what is cut off in between.
             ModelRepository([self._target]).close()
@@ -162,7 +162,7 @@ class Rounds:
         return {p: held for p, held in whole.items() if p.split("/")[0] == name}
 
     def close(self) -> None:
-        """End them."""
+        """Close the repository."""
         self._repository.close()
 
 
@@ -172,7 +172,7 @@ def run(target: Path, how: str, *, step: int = 0, share: float = 0.0) -> str:
     Parameters
     ----------
     step
-        Kill an export at every line of so many, and check what it left.
+        Kill an export at every `step`-th line, and check the files after each.
     share
         Without a step: kill one after this share of its lines, and leave all as it is.
     """
@@ -188,7 +188,7 @@ def run(target: Path, how: str, *, step: int = 0, share: float = 0.0) -> str:
 
 
 def main(target: Path, how: str, step: int, share: float) -> None:
-    """Kill, check and tell."""
+    """Kill exports, check the files, and print the lines."""
     rounds = Rounds(target, how)
     lines = rounds.lines()
     for number in range(1, lines + 1, step or lines + 1):

@@ -1,4 +1,4 @@
-"""Repositories as bad as they come: a clear error each, and nothing lost."""
+"""Broken repositories: each causes a clear error, and models that serve go on."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def put(folder: Path, name: str = "m") -> Path:
 
 
 def spoil(path: Path, how: str) -> None:
-    """Put something else in the place of a file."""
+    """Replace a file by something invalid."""
     path.unlink()
     match how:
         case "missing":
@@ -79,8 +79,8 @@ CONFIGS = {
 
 
 @pytest.mark.parametrize(("how", "reason"), MODELS.items(), ids=MODELS)
-def test_a_model_file_that_is_none(tmp_path, how, reason):
-    """Its load fails with the reason; it loads once it is mended."""
+def test_an_invalid_model_file(tmp_path, how, reason):
+    """Its load fails with the reason; it loads once the file is fixed."""
     model = put(tmp_path)
     spoil(model, how)
     with Server(model_repository=tmp_path) as server:
@@ -92,8 +92,8 @@ def test_a_model_file_that_is_none(tmp_path, how, reason):
 
 
 @pytest.mark.parametrize(("how", "reason"), CONFIGS.items(), ids=CONFIGS)
-def test_a_configuration_that_is_none(tmp_path, how, reason):
-    """Triton's one text for the client, with the reason; it loads once mended."""
+def test_an_invalid_configuration(tmp_path, how, reason):
+    """The error is Triton's, with the reason; it loads once the file is fixed."""
     config = put(tmp_path).parents[1] / "config.pbtxt"
     spoil(config, how)
     with Server(model_repository=tmp_path) as server:
@@ -107,8 +107,8 @@ def test_a_configuration_that_is_none(tmp_path, how, reason):
 
 @pytest.mark.parametrize("name", ["1/model.py", "config.pbtxt"])
 @pytest.mark.parametrize("how", ["zero bytes", "no text", "half"])
-def test_what_served_goes_on(tmp_path, name, how):
-    """A file that is broken later ends no service."""
+def test_a_broken_file_does_not_end_service(tmp_path, name, how):
+    """The version loaded before the file broke still serves."""
     folder = put(tmp_path).parents[1]
     with Server(model_repository=tmp_path, startup_models="m") as server:
         spoil(folder / name, how)
@@ -120,13 +120,13 @@ def test_what_served_goes_on(tmp_path, name, how):
 
 
 def remove(path: Path) -> None:
-    """Remove whatever is there."""
+    """Remove a file or folder."""
     shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
-def nobody() -> Iterator[None]:
-    """Have no rights, also where the tests run as root."""
+def unprivileged() -> Iterator[None]:
+    """Run without rights, even if the tests run as root."""
     root = os.geteuid() == 0
     if root:
         os.seteuid(NOBODY)
@@ -139,20 +139,20 @@ def nobody() -> Iterator[None]:
 
 @pytest.fixture
 def public() -> Iterator[Path]:
-    """A folder that nobody may enter, which those of tests do not let them."""
+    """A folder that every user may enter, unlike the temporary folders of pytest."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     yield folder
     shutil.rmtree(folder)
 
 
-def test_a_configuration_that_may_not_be_read(public):
-    """It is named; Triton's text."""
+def test_a_configuration_without_read_permission(public):
+    """The error names it, in Triton's words."""
     config = put(public).parents[1] / "config.pbtxt"
     config.chmod(0)
     with (
         Server(model_repository=public) as server,
-        nobody(),
+        unprivileged(),
         pytest.raises(ModelLoadError) as caught,
     ):
         server.load("m")
@@ -160,24 +160,24 @@ def test_a_configuration_that_may_not_be_read(public):
     assert text == caught.value.reason
 
 
-def test_a_model_file_that_may_not_be_read(public):
-    """What was loaded before serves on."""
+def test_a_model_file_without_read_permission(public):
+    """The version loaded before still serves."""
     model = put(public)
     with Server(model_repository=public, startup_models="m") as server:
         touch(server, "m")
         model.chmod(0)
-        with nobody(), pytest.raises(ModelLoadError, match="Permission denied"):
+        with unprivileged(), pytest.raises(ModelLoadError, match="Permission denied"):
             server.load("m")
         assert [2, 4] == server.infer("m", X)["Y"].tolist()
 
 
-def test_a_folder_that_may_not_be_entered(public):
-    """It has no versions that anybody could see; others are not hurt by it."""
+def test_a_model_folder_without_permission(public):
+    """It has no visible versions; other models are not affected."""
     folder = put(public).parents[1]
     put(public, "other")
     folder.chmod(0)
     with Server(model_repository=public, startup_models="other") as server:
-        with nobody():
+        with unprivileged():
             assert ["m", "other"] == parts_of(server).repository.names()
             with pytest.raises(ModelLoadError, match="'m'"):
                 server.load("m")
@@ -185,13 +185,13 @@ def test_a_folder_that_may_not_be_entered(public):
     folder.chmod(0o755)
 
 
-def test_an_export_that_may_not_be_written(public):
-    """The folder is named, and nothing is written."""
+def test_an_export_without_write_permission(public):
+    """The error names the folder, and nothing is written."""
     put(public / "models")
     (public / "out").mkdir(mode=0o555)
     with (
         Server(model_repository=public / "models") as server,
-        nobody(),
+        unprivileged(),
         pytest.raises(RepositoryError, match=r"Permission denied.* As before: m\."),
     ):
         server.export_repository(public / "out")
@@ -202,8 +202,8 @@ OUTSIDE = ["../other", "..", ".", "", "/etc", "m/1", "a\0b", "\udcff", ".hidden"
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
-def test_a_name_that_leads_elsewhere(monkeypatch, tmp_path, name):
-    """Is no model's, for whatever it is given; nothing is written or loaded."""
+def test_a_name_that_is_a_path(monkeypatch, tmp_path, name):
+    """Every method refuses it; nothing is written or loaded."""
     private, given = tmp_path / "private", tmp_path / "given"
     private.mkdir()
     given.mkdir()
@@ -233,8 +233,8 @@ def _refuses(server, given, name):
     server.unload(name)
 
 
-def test_a_folder_whose_name_is_no_text(tmp_path):
-    """It is no model: no configuration could hold its name."""
+def test_a_folder_whose_name_is_not_valid_unicode(tmp_path):
+    """It is ignored: no configuration could contain its name."""
     put(tmp_path)
     os.mkdir(os.fsencode(tmp_path) + b"/\xff\xfe")
     with Server(model_repository=tmp_path, startup_models="*") as server:
@@ -278,15 +278,15 @@ class Counting:
 
 
 def crowd(folder: Path, count: int) -> Path:
-    """A repository with that many models, one of which is good."""
+    """Make a repository with a number of models, one of which is valid."""
     put(folder)
     for number in range(count - 1):
         (folder / f"n{number}").mkdir()
     return folder
 
 
-def test_ten_thousand_models_are_not_looked_into(tmp_path, monkeypatch):
-    """Starting, loading one and listing all take as many looks as with ten."""
+def test_ten_thousand_models_are_not_read(tmp_path, monkeypatch):
+    """Starting, loading one and listing all list as many folders as with ten models."""
     counts = []
     for size in (10, 10_000):
         folder = crowd(tmp_path / str(size), size)
@@ -312,7 +312,7 @@ def test_ten_thousand_models_are_not_looked_into(tmp_path, monkeypatch):
 
 
 def fastest(work) -> float:
-    """Seconds of work of the fastest of a few times."""
+    """Return the CPU seconds of the fastest of a few calls."""
     times = []
     for _ in range(5):
         start = time.thread_time()
@@ -321,8 +321,8 @@ def fastest(work) -> float:
     return min(times)
 
 
-def test_listing_takes_ten_times_as_long_for_ten_times_as_many(tmp_path):
-    """And not a hundred times."""
+def test_the_time_of_a_listing_grows_linearly(tmp_path):
+    """Ten times as many models take about ten times as long, not a hundred times."""
     seconds = []
     for size in (1_000, 10_000):
         folder = crowd(tmp_path / str(size), size)
@@ -335,7 +335,7 @@ def test_listing_takes_ten_times_as_long_for_ten_times_as_many(tmp_path):
 
 
 def test_a_name_that_is_nearly_one_of_ten_thousand(tmp_path):
-    """The error still comes at once, with what may be meant."""
+    """The error comes at once, and suggests the name."""
     folder = crowd(tmp_path, 10_000)
     with Server(model_repository=folder) as server:
         start = time.thread_time()

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 
 import pytest
-from cells import CONFIG, DOUBLE, cell
+import stage
+from cells import CONFIG, DOUBLE, FINAL, cell
+from waiting import until
 
 from blsnb import InferenceError, options
 from blsnb.parts.server_parts import parts_of
 from blsnb.views.documents import wire
 
 X = {"X": [1.0]}
+DECOUPLED = "model_transaction_policy { decoupled: true }"
 TRACED = 'ask("callee", request, trace=request.trace())'
 FAILING = cell("raise ValueError('no')")
 
@@ -73,31 +77,64 @@ def test_a_failed_call_that_somebody_looked_at(server, noted, look):
     ]
 
 
-def test_a_call_without_a_trace_is_noted_once_in_a_run(noted):
-    """The picture has it all the same; Triton's own would not."""
-    lines = 'for _ in range(2):\n    ask("callee", request).exec()\n'
-    run = noted(f"{lines}return [reply(x_of(request))]")
+def test_a_call_without_a_trace_has_no_note(noted):
+    """It changes neither result, speed nor behaviour on Triton."""
+    lines = 'return [ask("callee", request).exec()]'
 
-    (note,) = run.notes
-    line = run.trace.spans[1].line
-    assert note.startswith(f"The call of callee in line {line} is made without trace=")
+    assert [] == noted(lines).notes
 
 
-def test_a_call_whose_line_is_not_known_is_noted_without_one(noted):
-    """A pool's thread calls `exec` itself: no line of the model does."""
-    run = noted(
-        "from concurrent.futures import ThreadPoolExecutor\n"
-        "with ThreadPoolExecutor(1) as pool:\n"
-        '    answer = pool.submit(ask("callee", request).exec).result()\n'
-        "return [answer]"
-    )
-
-    assert run.notes[0].startswith("The call of callee is made without trace=")
+def test_outputs_as_configured_have_no_note(noted):
+    """Names, types and shapes fit."""
+    assert [] == noted("return [reply(x_of(request))]").notes
 
 
-def test_a_call_with_a_trace_needs_no_note(noted):
-    """It is as Triton wants it."""
-    assert [] == noted(f"return [{TRACED}.exec()]").notes
+def test_a_model_that_ignores_that_its_client_left(server):
+    """The note names what to call; a model that asks has none."""
+    assert any("is_cancelled()" in note for note in _left(server, "pass").notes)
+    assert [] == _left(server, "request.is_cancelled()").notes
+
+
+def _left(server, ask):
+    """Return the run of a model that goes on after its client has left."""
+    left = stage.values["left"] = threading.Event()
+    body = f"""
+    while not stage.values["left"].is_set():
+        {ask}
+        time.sleep(0.001)
+    return [reply(x_of(request))]
+    """
+    server.define("m", cell(body), config=CONFIG)
+    with pytest.raises(InferenceError) as caught:
+        server.infer("m", X, client_timeout_s=0.05)
+    left.set()
+    run = caught.value.run
+    assert until(lambda: not run.trace.running)
+    return run
+
+
+def test_a_client_that_stays_is_no_reason_for_a_note(noted):
+    """A model need not ask as long as nobody leaves."""
+    assert [] == noted("return [reply(x_of(request))]").notes
+
+
+def test_a_stream_that_was_left(server):
+    """A decoupled model that goes on without asking has the note, too."""
+    body = f"""
+    sender = request.get_response_sender()
+    for _ in range(50):
+        sender.send(reply(x_of(request)))
+        time.sleep(0.001)
+    sender.send(flags={FINAL})
+    """
+    server.define("m", cell(body), config=f"{CONFIG}\n{DECOUPLED}")
+    stream = server.stream("m", X)
+    next(stream)
+    stream.cancel()
+    assert until(lambda: not stream.run.trace.running)
+
+    (note,) = stream.run.notes
+    assert "is_cancelled()" in note
 
 
 def test_outputs_are_held_against_the_configuration(noted):
@@ -117,14 +154,15 @@ def test_outputs_are_held_against_the_configuration(noted):
 
 def test_notes_are_in_the_view(noted):
     """Beside the call that they belong to."""
-    run = noted('return [ask("callee", request).exec()]')
+    run = noted("return [pb_utils.InferenceResponse([])]")
 
+    assert 1 == len(run.notes)
     assert {"0": run.notes} == wire.encode(run.trace)[0]["notes"]
 
 
 def test_notes_that_are_not_wanted_are_nowhere(noted, monkeypatch):
     """Neither in the run nor in its view; they are back when they are wanted again."""
-    run = noted('return [ask("callee", request).exec()]')
+    run = noted("return [pb_utils.InferenceResponse([])]")
     assert 1 == len(run.notes)
 
     monkeypatch.setattr(options, "notes", False)

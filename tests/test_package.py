@@ -40,6 +40,7 @@ def test_the_public_names_are_exactly_these():
         "BlsnbError",
         "InferenceError",
         "InputError",
+        "MissingOutputError",
         "ModelConfigError",
         "ModelLoadError",
         "ModelSourceError",

@@ -69,10 +69,10 @@ def test_an_unknown_option_is_refused_with_those_that_there_are():
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        ({"priority": "high"}, r"priority must be a number, not str \(high\)"),
-        ({"priority": 1.5}, "priority must be a number, not float"),
-        ({"timeout_us": -1}, "timeout_us must be a number from 0 on, not -1"),
-        ({"correlation_id": 1.5}, "correlation_id must be a number or string"),
+        ({"priority": "high"}, "priority='high' is not valid; expected a number"),
+        ({"priority": 1.5}, "priority=1.5 is not valid; expected a number"),
+        ({"timeout_us": -1}, "timeout_us=-1 is not valid; expected a number from 0 to"),
+        ({"correlation_id": 1.5}, "correlation_id=1.5 is not valid; expected a"),
     ],
 )
 def test_an_invalid_value_is_refused(option, words):

@@ -1,4 +1,4 @@
-"""The package as a user gets it: built, installed elsewhere, and at work."""
+"""The package as users install it: built as a wheel, in an environment of its own."""
 
 import json
 import os
@@ -48,7 +48,7 @@ print(json.dumps({
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """Return the wheel, built with what is installed."""
+    """Return the wheel, built with the installed tools."""
     folder = tmp_path_factory.mktemp("wheel")
     command = ["-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT]
     subprocess.run([sys.executable, *command], check=True, capture_output=True)
@@ -72,13 +72,13 @@ def python(wheel, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def told(python, tmp_path_factory):
-    """Return what a script says that uses the installed package, far from here."""
-    outside = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+def result(python, tmp_path_factory):
+    """Return the output of a script that uses the installed package elsewhere."""
+    variables = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     done = subprocess.run(
         [python, "-W", "error", "-c", SMOKE],
         cwd=tmp_path_factory.mktemp("far"),
-        env=outside,
+        env=variables,
         capture_output=True,
         text=True,
     )
@@ -86,42 +86,42 @@ def told(python, tmp_path_factory):
     return json.loads(done.stdout)
 
 
-def test_the_wheel_is_what_is_imported(told, python):
+def test_the_installed_package_is_imported(result, python):
     """Outside the checkout nothing of the checkout is used."""
-    assert Path(told["home"]).is_relative_to(python.parents[1])
+    assert Path(result["home"]).is_relative_to(python.parents[1])
 
 
-def test_a_model_answers(told):
+def test_a_model_answers(result):
     """A model defined with the installed package works as in the checkout."""
-    assert [2, 4, 6] == told["answer"]
+    assert [2, 4, 6] == result["answer"]
 
 
-def test_a_document_brings_the_view(told):
-    """The view's JavaScript is in the wheel, and in what it writes."""
+def test_a_document_brings_the_view(result):
+    """The view's JavaScript is in the wheel, and in the documents that it writes."""
     view = ROOT / "blsnb" / "views" / "static" / "view.min.js"
 
-    assert view.read_text(encoding="utf-8") == told["view"]
+    assert view.read_text(encoding="utf-8") == result["view"]
 
 
 def test_the_wheel_has_the_type_marker(python):
-    """Type checkers believe the package's annotations."""
+    """Type checkers use the package's annotations."""
     (marker,) = python.parents[1].glob("lib/python*/site-packages/blsnb/py.typed")
 
     assert marker.is_file()
 
 
 def _run(folder, *words):
-    """Run a program of the environment, far from the checkout; return what it says."""
-    outside = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    """Run a program of the environment outside of the checkout; return its output."""
+    variables = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     done = subprocess.run(
-        list(map(str, words)), cwd=folder, env=outside, capture_output=True, text=True
+        list(map(str, words)), cwd=folder, env=variables, capture_output=True, text=True
     )
     assert (0, "") == (done.returncode, done.stderr), done.stdout
     return done.stdout
 
 
 def test_the_command_brings_the_notebooks(python, tmp_path):
-    """All of the checkout's, and nothing else of that folder."""
+    """The wheel has all notebooks of the checkout, and nothing else of that folder."""
     command = python.parent / "blsnb"
     assert _run(tmp_path, command, "--version").startswith("blsnb ")
     copy = "from blsnb.magics.commands.tutorial import *; copy_notebooks(Path('mine'))"
@@ -134,7 +134,7 @@ def test_the_command_brings_the_notebooks(python, tmp_path):
 
 
 def test_pytest_finds_the_plugin(python, tmp_path):
-    """With its assertions rewritten, and warnings as errors."""
+    """Its assertions are rewritten, and it causes no warning."""
     test = "def test_it(triton_server):\n    assert [] == triton_server.models()\n"
     (tmp_path / "test_it.py").write_text(test)
     options = ["-W", "error", "-p", "no:cacheprovider", "-q"]

@@ -109,10 +109,13 @@ def _responses_of(span: Span) -> tuple[ResponseMessage, ...]:
     code = span.error_code or "INTERNAL"
     if span.response_count:
         return tuple(
-            ResponseMessage(sent.outputs, sent.error or None, code)
+            ResponseMessage(
+                sent.outputs, sent.error or None, code, dict(sent.parameters)
+            )
             for sent in span.responses
         )
-    return (ResponseMessage(span.outputs, span.error or None, code),)
+    parameters = dict(span.response_parameters)
+    return (ResponseMessage(span.outputs, span.error or None, code, parameters),)
 
 
 def _key(inputs: Sequence[TensorRef]) -> _Key:

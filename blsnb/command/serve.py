@@ -108,12 +108,12 @@ def _server(given: argparse.Namespace) -> Server:
 
 
 def _lines(server: Server, endpoints: Endpoints) -> Iterator[str]:
-    from blsnb.views.format import visible
+    from blsnb.printable import printable
 
     for row in server.index():
         version = f" version {row['version']}" if row.get("version") else ""
         reason, *_ = row.get("reason", "").splitlines() or [""]
-        why = f": {visible(reason)}" if reason else ""
+        why = f": {printable(reason)}" if reason else ""
         yield f"{row['name']}{version} {row.get('state', 'not loaded')}{why}"
     yield ""
     for name, address in endpoints.addresses.items():

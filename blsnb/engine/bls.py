@@ -18,7 +18,6 @@ from blsnb.engine.request.inflight import (
     Caller,
     Execution,
     Inflight,
-    call_in,
     current_execution,
 )
 from blsnb.engine.request.lifetime import RootRequest, Unwind
@@ -91,7 +90,6 @@ class InstanceBackend:
         self._instance = instance
         self._log = log
         self._lines = SourceLines(instance.model_file)
-        self._noted_root: RootRequest | None = None
         self.runtime: Runtime = engine.placements.runtime
         """Allocates memory of devices; the same as long as the instance lives."""
 
@@ -169,8 +167,6 @@ class InstanceBackend:
         if execution is not None:
             own = execution.thread_id == get_ident()
             parent = named or execution.inflight
-            if mark is None and parent.root is not self._noted_root:
-                self._note_untraced(parent, message.model_name, line)
             if own and execution.root.ended is not None:
                 raise Unwind
             waits = execution if own else None
@@ -190,14 +186,6 @@ class InstanceBackend:
         if execution is None or execution.instance is not self._instance:
             return self._instance.execution
         return execution
-
-    def _note_untraced(self, parent: Inflight, model_name: str, line: int) -> None:
-        """Note, once per run, a call that Triton's trace would not show."""
-        self._noted_root = parent.root
-        parent.note(
-            f"{call_in(model_name, line)} is made without "
-            "trace=request.trace(): Triton's own trace would not show it."
-        )
 
     def _run_many(self, message: RequestMessage, caller: Caller) -> Responses:
         responses = self._responses(self._started(message, caller))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from blsnb.arguments import did_you_mean
 from blsnb.engine.metrics.batching import ModelBatching
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
@@ -31,7 +32,7 @@ class Catalog:
     def __init__(self) -> None:
         self._served: dict[str, dict[int, Served]] = {}
         self._newest: dict[str, Served] = {}
-        """What a request gets that names no version."""
+        """The version for requests that name none, by model."""
         self._states: dict[str, dict[int, VersionState]] = {}
 
     def names(self) -> list[str]:
@@ -39,7 +40,7 @@ class Catalog:
         return sorted(self._served)
 
     def known_names(self) -> list[str]:
-        """Return the names of all models that were ever taken up."""
+        """Return the names of all models that were ever loaded, or failed to."""
         return sorted(self._states.copy())
 
     def versions(self, name: str) -> dict[int, Served]:
@@ -55,7 +56,7 @@ class Catalog:
         ]
 
     def leave_behind(self, root: RootRequest) -> None:
-        """Let fresh instances take over from those that still run for a request."""
+        """Replace the instances that are still busy with an ended request."""
         for version in self.all_versions():
             version.leave_behind(root)
 
@@ -64,13 +65,13 @@ class Catalog:
         return dict(self._states.get(name, {}))
 
     def put(self, name: str, versions: dict[int, Served]) -> list[Served]:
-        """Let versions serve, and return those that do not any more."""
+        """Let versions serve; return those that they replace."""
         old = self._served.get(name, {})
         self._served[name] = versions
         self._newest[name] = versions[max(versions)]
         gone = dict.fromkeys(old, VersionState(_UNAVAILABLE, "unloaded"))
         ready = dict.fromkeys(versions, VersionState(_READY))
-        # Triton tells of every version that it ever took up.
+        # Triton lists every version that it ever tried to load.
         self._states[name] = self.states(name) | gone | ready
         return [each for n, each in old.items() if versions.get(n) is not each]
 
@@ -80,7 +81,7 @@ class Catalog:
         before: Mapping[int, VersionState],
         reasons: Mapping[int, str],
     ) -> None:
-        """Keep what became of the versions of a load that failed.
+        """Record the states of the versions after a failed load.
 
         Parameters
         ----------
@@ -111,7 +112,7 @@ class Catalog:
         return list(versions.values())
 
     def forget(self, name: str) -> None:
-        """Forget the failed load of a model that is gone again."""
+        """Drop the failed load of a model that was removed."""
         if name not in self._served:
             self._states.pop(name, None)
 
@@ -123,12 +124,12 @@ class Catalog:
             return None
 
     def find(self, name: str, version: int = -1) -> Served:
-        """Return the version of a model that a request for it gets.
+        """Return the version of a model that serves a request.
 
         Raises
         ------
         RequestError
-            None can serve; the text is Triton's.
+            No version can serve; the text is Triton's.
 
         References
         ----------
@@ -147,7 +148,7 @@ class Catalog:
         states = self._states.get(name)
         if states is None:
             return RequestError(
-                f"{known} is not found", "NOT_FOUND", self.advice_on_names()
+                f"{known} is not found", "NOT_FOUND", self.advice_on_names(name)
             )
         if version != -1 and version in states:
             text = f"{known} version {version} is not at ready state"
@@ -158,9 +159,11 @@ class Catalog:
         advice = f"It is not loaded: %triton load {name}, or server.load({name!r})."
         return RequestError(f"{known} has no available versions", "NOT_FOUND", advice)
 
-    def advice_on_names(self) -> str:
-        """Return advice for an unknown name: the names of the loaded models."""
-        return f"Models that are loaded: {', '.join(self.names()) or 'none'}."
+    def advice_on_names(self, name: str = "") -> str:
+        """Return advice for an unknown name: a similar one, and the loaded models."""
+        known = self.names()
+        loaded = f"Models that are loaded: {', '.join(known) or 'none'}."
+        return " ".join(filter(None, (did_you_mean(name, known), loaded)))
 
     def _serving(self, name: str) -> str:
         numbers = ", ".join(map(str, sorted(self._served.get(name, {})))) or "none"
@@ -175,7 +178,7 @@ class Catalog:
         Raises
         ------
         Refusal
-            The version is no number; the text is Triton's.
+            The version is not a number; the text is Triton's.
         """
         return self.is_model_ready(name, _parse_version(version))
 
@@ -190,8 +193,8 @@ class Catalog:
     def index(self, name: str) -> list[dict[str, str]]:
         """Return the rows of a model in Triton's repository index.
 
-        A model that was not taken up has one; one that was, and has no version that
-        could be loaded, has none.
+        A model that was never loaded has one row; a model none of whose versions could
+        be loaded has no rows.
         """
         if name not in self._states:
             return [{"name": name}]
@@ -231,7 +234,7 @@ class Catalog:
         served = self.versions(name)
         if not served:
             text = f"requested model '{name}' is not available"
-            raise RequestError(text, advice=self.advice_on_names())
+            raise RequestError(text, advice=self.advice_on_names(name))
         if version not in (-1, *served):
             raise RequestError(
                 f"requested model version is not available for model '{name}'"

@@ -1,4 +1,4 @@
-"""ServedEnsemble: an ensemble that answers requests, by asking its steps."""
+"""ServedEnsemble: an ensemble, which answers requests by running its steps."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ServedEnsemble(Served):
     workers
         Run steps side by side.
     waits_with_errors
-        Whether an error is answered when no step runs any more, or at once.
+        Whether an error is returned once no step runs any more, or at once.
     placement
         Moves its outputs; None where there is no device.
 

@@ -29,6 +29,15 @@ def not_submitted(name: str, reason: str, keeps_codes: bool) -> ResponseMessage:
     )
 
 
+def late_refusal(
+    message: RequestMessage, caller: Caller, error: RequestError, keeps_codes: bool
+) -> ResponseMessage:
+    """Return the response to a request that was refused after it had started."""
+    if caller.is_client:
+        return ResponseMessage(error=error.message, code=error.code)
+    return not_submitted(message.model_name, error.message, keeps_codes)
+
+
 def decoupled_refusal(message: RequestMessage, caller: Caller) -> RequestError:
     """Return the refusal of a call that expects one response of a decoupled model."""
     if caller.is_client:
@@ -52,7 +61,7 @@ def fill_refusal(
 ) -> None:
     """Write the end of a refused request into its record."""
     call.request_end_ns = _now()
-    # What a scheduler refuses began before.
+    # The call of a request that a scheduler refuses has started before.
     call.request_start_ns = call.request_start_ns or call.request_end_ns
     call.request_fields = message.fields
     call.requested_outputs = message.requested_outputs

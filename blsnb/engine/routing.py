@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import functools
 import time
 from collections.abc import Callable
@@ -13,16 +12,15 @@ from blsnb.engine.refusals import (
     NOT_READY,
     decoupled_refusal,
     fill_refusal,
-    not_submitted,
+    late_refusal,
 )
-from blsnb.engine.request.deferred import DeferredResponse
+from blsnb.engine.request.deferred import DeferredResponse, start_on_worker
 from blsnb.engine.request.inflight import Caller, Inflight
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.request.streaming import Readable, Single, StreamInflight
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.engine.threads.workers import Workers
-from blsnb.errors import OutOfResourcesError
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.trace.events import Call, CallFlag, ModelInfo
 from blsnb.trace.recorder import Recorder
@@ -61,8 +59,15 @@ class Router:
         self.keeps_codes = keeps_codes
         self._root_ended = root_ended
 
-    def route(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
+    def route(
+        self, message: RequestMessage, caller: Caller, many: bool = False
+    ) -> ResponseMessage:
         """Run a request on the model that it names.
+
+        Parameters
+        ----------
+        many
+            Whether the caller accepts any number of responses.
 
         Raises
         ------
@@ -76,7 +81,7 @@ class Router:
             served = self._admit(message, caller)
             call = self._opened(served, message, caller)
             try:
-                return self._run(served, call, message, caller)
+                return self._run(served, call, message, caller, many)
             except Retired:
                 # Replaced between look-up and execution: run it on the successor.
                 continue
@@ -97,41 +102,25 @@ class Router:
             raise
 
     def _deferred(
-        self, served: Served, message: RequestMessage, caller: Caller
+        self,
+        served: Served,
+        message: RequestMessage,
+        caller: Caller,
+        many: bool = False,
     ) -> DeferredResponse:
         # Before a thread is free: the client may leave while the request waits for it.
         call = self._opened(served, message, caller)
         deferred = DeferredResponse(caller.root)
         work = functools.partial(
-            self._run_deferred, served, call, message, caller, deferred
+            self._run_deferred, served, call, message, caller, deferred, many
         )
         try:
-            self._start(message, caller, work)
+            start_on_worker(self._workers, message, caller, work)
         except RequestError as error:
             fill_refusal(call, message, caller, error)
             self._recorder.close(caller.root.record, call, message.inputs, ())
             raise
         return deferred
-
-    def _start(
-        self, message: RequestMessage, caller: Caller, work: Callable[[], None]
-    ) -> None:
-        """Run a request on a worker thread.
-
-        Only client requests share the threads between models: a request of a model or
-        an ensemble must not wait for other clients.
-
-        Raises
-        ------
-        RequestError
-            No thread can start.
-        """
-        key = message.model_name if caller.parent is None else None
-        work = functools.partial(contextvars.copy_context().run, work)
-        try:
-            self._workers.submit_for(key, work)
-        except OutOfResourcesError as error:
-            raise RequestError(error.message, error.code, error.advice) from error
 
     def _run_deferred(
         self,
@@ -140,13 +129,14 @@ class Router:
         message: RequestMessage,
         caller: Caller,
         deferred: DeferredResponse,
+        many: bool,
     ) -> None:
         refusal = None
         try:
             try:
-                response = self._run(served, call, message, caller)
+                response = self._run(served, call, message, caller, many)
             except Retired:
-                response = self.route(message, caller)
+                response = self.route(message, caller, many)
         except Unwind:
             deferred.unwind()
             return
@@ -166,15 +156,15 @@ class Router:
         Raises
         ------
         RequestError
-            The request is refused before a model sees it.
+            The request is refused before a model receives it.
         Unwind
             The whole request has ended.
         """
         served = self._admit(message, caller, many=True)
         if not served.decoupled:
             if caller.root.deadline_ns and caller.is_client:
-                return self._deferred(served, message, caller)
-            return Single(self.route(message, caller))
+                return self._deferred(served, message, caller, many=True)
+            return Single(self.route(message, caller, many=True))
         call = self._opened(served, message, caller)
         call.flags |= CallFlag.DECOUPLED
         self._recorder.log_responses(caller.root.record, call)
@@ -186,7 +176,7 @@ class Router:
             caller.steps.begin(inflight)
         work = functools.partial(self._stream, served, inflight, caller)
         try:
-            self._start(message, caller, work)
+            start_on_worker(self._workers, message, caller, work)
         except RequestError as error:
             self._not_started(inflight, caller, error)
             raise
@@ -215,29 +205,21 @@ class Router:
                     served.stream(inflight, caller.blocks)
                     break
                 except Retired:
-                    # Replaced between look-up and execution: ask its successor.
+                    # Replaced between look-up and execution: use the successor.
                     served = self._catalog.find(
                         message.model_name, message.fields.version
                     )
                     served.validator.check(message)
         except RequestError as error:
-            inflight.abandon(self._refusal(message, caller, error))
+            inflight.abandon(late_refusal(message, caller, error, self.keeps_codes))
         except Exception as error:
-            # No thread will send anything: the reader would wait forever.
+            # No thread will send a response: the reader would wait forever.
             inflight.abandon(ResponseMessage(error=repr(error), cause=error))
             raise
         if inflight.lost:
             inflight.leave()
             if inflight.call.parent is None:
                 self._root_ended(inflight.root)
-
-    def _refusal(
-        self, message: RequestMessage, caller: Caller, error: RequestError
-    ) -> ResponseMessage:
-        """Return a late refusal in the words for a client or a model."""
-        if caller.is_client:
-            return ResponseMessage(error=error.message, code=error.code)
-        return not_submitted(message.model_name, error.message, self.keeps_codes)
 
     def _stream_ended(
         self, served: Served, inflight: StreamInflight, caller: Caller
@@ -298,7 +280,12 @@ class Router:
         return call
 
     def _run(
-        self, served: Served, call: Call, message: RequestMessage, caller: Caller
+        self,
+        served: Served,
+        call: Call,
+        message: RequestMessage,
+        caller: Caller,
+        many: bool,
     ) -> ResponseMessage:
         __tracebackhide__ = True
         root = caller.root
@@ -321,22 +308,30 @@ class Router:
             fill_refusal(call, message, caller, error)
             self._recorder.close(root.record, call, message.inputs, ())
             raise
+        except Unwind:
+            root.close_calls()
+            self._recorder.close(root.record, call, message.inputs, ())
+            raise
         finally:
             if execution is not None:
                 execution.blocked_on = None
             if steps is not None:
                 steps.end(inflight)
+        if response.followed and caller.is_client and not many:
+            response = _refused_pair(response, steps is not None)
         if response.error is not None:
             call.flags |= CallFlag.ERROR
             call.error = response.error
             call.error_code = response.code
+        if response.parameters:
+            call.response_parameters = tuple(response.parameters.items())
         self._recorder.close(root.record, call, message.inputs, response.outputs)
         return response
 
     def record_refusal(
         self, message: RequestMessage, caller: Caller, error: RequestError
     ) -> None:
-        """Record a refused request: Triton traces none, but its author must see it."""
+        """Record a refused request, although Triton does not trace it."""
         versions = self._catalog.versions(message.model_name)
         info = next((version.info for version in versions.values()), None)
         if info is None:
@@ -346,3 +341,17 @@ class Router:
         call = self._recorder.open(record, info, parent)
         fill_refusal(call, message, caller, error)
         self._recorder.close(record, call, message.inputs, ())
+
+
+def _refused_pair(first: ResponseMessage, is_step: bool) -> ResponseMessage:
+    """Return what a client receives that expects one response and is sent two.
+
+    An ensemble ends with the first response of a step if that is an error.
+
+    References
+    ----------
+    server: src/grpc/infer_handler.cc, InferResponseComplete
+    """
+    if is_step and first.error is not None:
+        return first
+    return ResponseMessage(error="expected a single response, got 2")

@@ -21,7 +21,8 @@ from blsnb.trace.events import CallFlag, ModelInfo
 _now = time.monotonic_ns
 _STALE = (
     "This response was cached before the model was reloaded: Triton's cache does not "
-    "notice a reload either. Send another input, or start a new server."
+    "notice a reload either. Remove response_cache from the configuration while you "
+    "change the model, or send another input."
 )
 
 
@@ -63,6 +64,16 @@ class Served(abc.ABC):
     def unready(self) -> str:
         """Return why the model is not ready; empty if it is."""
         return ""
+
+    @property
+    def still_running(self) -> list[str]:
+        """A line for each instance that Ctrl-C could not end."""
+        return []
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What its model's code does and its author probably does not want."""
+        return ()
 
     @property
     def waiting_count(self) -> int:

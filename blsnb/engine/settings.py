@@ -17,17 +17,17 @@ class Settings(NamedTuple):
     release
         Triton's release to agree with, such as ``(24, 10)``.
     hang_notice_s
-        After this long a wait is reported.
+        Seconds after which a wait is reported.
     strict_model_config
-        Whether a model must have a configuration, which nothing completes.
+        Whether a model needs a complete configuration.
     cache_bytes
         Size of the response cache; 0 for none.
     rate_limits
-        What executions wait for besides an instance; None if for nothing.
+        Resources that executions need besides an instance; None for no rate limits.
     placements
         Moves tensors between the host and devices; None for the host only.
     metrics
-        Which latencies the metrics page tells.
+        Which latencies the metrics page shows.
     """
 
     release: tuple[int, int]

@@ -94,6 +94,17 @@ class ServedVersion(Served):
         return next((reason for reason in reasons if reason), "")
 
     @property
+    def still_running(self) -> list[str]:
+        """A line for each instance that Ctrl-C could not end."""
+        return self.pool.still_running()
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What the code of its instances does and its author probably does not want."""
+        found = (each for one in self.pool.instances for each in one.findings)
+        return tuple(dict.fromkeys(found))
+
+    @property
     def waiting_count(self) -> int:
         """Number of requests that wait for execution."""
         return self._scheduler.waiting_count
@@ -191,6 +202,8 @@ class ServedVersion(Served):
             if not inflight.final:
                 self._wait_for_sender(inflight, instance.execute_place)
             responses += [inflight.response] if inflight.response else []
+            if responses and (text := responses[0].followed):
+                responses.append(ResponseMessage(error=text))
         self.ended(inflight)
         return responses
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
 
+from blsnb.printable import printable
 from blsnb.repository.status import ModelStatus
 
 if TYPE_CHECKING:
@@ -43,16 +44,16 @@ def text(status: ModelStatus, failure: str = "") -> str:
     parts += _facts(status)
     steps = [f"  {step}" for step in _steps(status)]
     lines = ["  ".join(filter(None, parts)), *steps, *_warnings(status, failure)]
-    return "\n".join(lines)
+    return _printable_lines("\n".join(lines))
 
 
 def _html(status: ModelStatus, failure: str) -> str:
     rows = [
-        f"<b>{escape(status.name)}</b> {escape(_state(status))}",
-        f"<code>{escape(_flow(status, '→'))}</code>",
-        *(f"<code>{escape(_arrowed(step))}</code>" for step in _steps(status)),
-        escape(" · ".join(_facts(status))),
-        *map(escape, _warnings(status, failure)),
+        f"<b>{_escaped(status.name)}</b> {_escaped(_state(status))}",
+        f"<code>{_escaped(_flow(status, '→'))}</code>",
+        *(f"<code>{_escaped(_arrowed(step))}</code>" for step in _steps(status)),
+        _escaped(" · ".join(_facts(status))),
+        *map(_escaped, _warnings(status, failure)),
     ]
     inner = "".join(f"<div>{row}</div>" for row in rows if _visible(row))
     style = _BOX.format(colour=_colour(status, failure))
@@ -128,7 +129,7 @@ def _warnings(status: ModelStatus, failure: str) -> list[str]:
     if status.reason:
         lines.append(f"⚠ {status.reason.strip()}")
     lines += status.advice.splitlines()
-    lines += [f"⚠ {finding}" for finding in status.findings]
+    lines += [f"⚠ {each}" for each in (*status.running, *status.findings)]
     if status.state == _WAITING:
         lines.append(
             "its files are kept; it is loaded once it has a model.py "
@@ -142,10 +143,10 @@ def exported(done: Exported) -> dict[str, str]:
     head = f"{len(done.models)} exported to {done.path}: {', '.join(done.models)}"
     lines = [head, *(f"⚠ {note}" for note in done.notes)]
     lines.append(f"how to serve them: {done.path / 'README.md'}")
-    inner = "".join(f"<div>{escape(each)}</div>" for each in lines)
+    inner = "".join(f"<div>{_escaped(each)}</div>" for each in lines)
     style = _BOX.format(colour=_COLOURS[True])
     page = f'<div class="blsnb-card" style="{style}">{inner}</div>'
-    return {"text/html": page, "text/plain": "\n".join(lines)}
+    return {"text/html": page, "text/plain": _printable_lines("\n".join(lines))}
 
 
 def table(statuses: Iterable[ModelStatus]) -> dict[str, str]:
@@ -156,7 +157,7 @@ def table(statuses: Iterable[ModelStatus]) -> dict[str, str]:
             ", ".join(map(str, status.versions)) or "-",
             f"{status.state}, stand-in" if status.standin else status.state,
             _flow(status, "→"),
-            " · ".join([*_facts(status), *_reason(status)]),
+            " · ".join([*_facts(status), *_reason(status), *status.running]),
         )
         for status in statuses
     ]
@@ -170,15 +171,24 @@ def _reason(status: ModelStatus) -> list[str]:
 
 def grid(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> dict[str, str]:
     """Return rows of texts as an HTML table and as aligned text."""
-    cells = "".join(f"<th {_LEFT}>{escape(name)}</th>" for name in head)
+    cells = "".join(f"<th {_LEFT}>{_escaped(name)}</th>" for name in head)
     body = "".join(
-        f"<tr>{''.join(f'<td {_LEFT}>{escape(cell)}</td>' for cell in row)}</tr>"
+        f"<tr>{''.join(f'<td {_LEFT}>{_escaped(cell)}</td>' for cell in row)}</tr>"
         for row in rows
     )
     page = f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    plain = (
+    lines = (
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         for row in (head, *rows)
     )
-    return {"text/html": page, "text/plain": "\n".join(map(str.rstrip, plain))}
+    plain = _printable_lines("\n".join(map(str.rstrip, lines)))
+    return {"text/html": page, "text/plain": plain}
+
+
+def _escaped(text: str) -> str:
+    return escape(_printable_lines(text))
+
+
+def _printable_lines(text: str) -> str:
+    return "\n".join(map(printable, text.split("\n")))

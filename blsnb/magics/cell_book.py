@@ -85,3 +85,11 @@ class CellBook:
         if known is None or not Path(filename).is_file():
             return None
         return known.get(Path(filename).read_text("utf-8"))
+
+    def place_of(self, filename: str, line: int) -> str:
+        """Return the location of a line: in its cell if it has one, and its file."""
+        place = self.find(filename)
+        if place is not None:
+            return place.label(filename, line)
+        cell = self.name_of(filename)
+        return f"cell {cell} line {line}" if cell else f"{filename}:{line}"

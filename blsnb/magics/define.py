@@ -18,7 +18,7 @@ from IPython.core.magic import (
 )
 from IPython.display import display
 
-from blsnb.errors import BlsnbError
+from blsnb.errors import BlsnbError, RequestInterrupted
 from blsnb.magics import card, flags, line
 from blsnb.magics import default_server as default
 from blsnb.magics.cell_book import CellBook, CellText
@@ -56,7 +56,7 @@ class DefineMagics(Magics):
         self,
         shell: Any,
         cells: CellBook,
-        failed: Callable[[BlsnbError, Path, CellText], None],
+        failed: Callable[[BlsnbError | RequestInterrupted, Path, CellText], None],
     ) -> None:
         super().__init__(shell)
         self._cells = cells
@@ -177,7 +177,7 @@ class DefineMagics(Magics):
         models.note_origin(cell, place.cell, place.offset)
         try:
             status = models.change(name, files)
-        except BlsnbError as error:
+        except (BlsnbError, RequestInterrupted) as error:
             self._failed(error, path, place)
             self._show_what_serves(name)
             raise

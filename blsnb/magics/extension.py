@@ -19,7 +19,7 @@ from blsnb.magics import default_server as default
 from blsnb.magics.cell_book import CellBook
 from blsnb.magics.commands.subcommands import TritonMagics
 from blsnb.magics.define import DefineMagics
-from blsnb.magics.errors import report
+from blsnb.magics.errors import breakpoints, report
 from blsnb.magics.runs import show
 from blsnb.options import options
 from blsnb.parts.server_parts import parts_of
@@ -50,6 +50,9 @@ def load_ipython_extension(shell: Any) -> None:
         undo.callback(display.register(shell, runs))
         undo.callback(report.register(reports))
         undo.callback(show.register(shell, runs))
+        undo.callback(
+            breakpoints.register(shell, breakpoints.Breakpoints(cells.place_of))
+        )
         undo.callback(_log_to_stderr())
         shell.events.register("pre_run_cell", load_changed)
         undo.callback(shell.events.unregister, "pre_run_cell", load_changed)

@@ -13,6 +13,8 @@ from IPython.core.error import UsageError
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+_SPLIT_SPEC = re.compile(r":?[A-Z][A-Z0-9_]+\[[-+\d,]*\]")
+"""Type and dimensions of a tensor without its name."""
 _VALUE = r""""[^"]*"|'[^']*'|\S+"""
 
 
@@ -87,7 +89,13 @@ class Flags(argparse.ArgumentParser):
         """Return the known options similar to unknown ones, as a question."""
         if not message.startswith("unrecognized"):
             return ""
-        unknown = [word for word in message.split() if word.startswith("-")]
+        words = message.split()
+        if split := [word for word in words if _SPLIT_SPEC.fullmatch(word)]:
+            return (
+                f". A tensor is one word: did you mean NAME:{split[0]}, with ':' and "
+                "without a space?"
+            )
+        unknown = [word for word in words if word.startswith("-")]
         known = self.option_strings()
         close = [
             found

@@ -41,11 +41,11 @@ def bundle(trace: Trace, **how: Any) -> dict[str, Any]:
 
 def collapsed(trace: Trace, **how: Any) -> dict[str, Any]:
     """Return the document of a finished run, folded to its title."""
-    from blsnb.views.format import visible
+    from blsnb.printable import printable
     from blsnb.views.summary import facts, heading
 
     shown = bundle(trace, **how)
-    title = visible(", ".join([heading(trace), *facts(trace)]))
+    title = printable(", ".join([heading(trace), *facts(trace)]))
     shown["text/html"] = (
         f"<details><summary>{escape(title)}</summary>{shown['text/html']}</details>"
     )

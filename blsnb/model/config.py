@@ -14,6 +14,7 @@ from blsnb.model.text import text_format as text
 from blsnb.model.text.schema import data_type_name, new_message, schema
 from blsnb.model.text.text_hints import hint
 from blsnb.pb_utils.compiled.releases import NEWEST, Release, has
+from blsnb.printable import printable
 from blsnb.tensors.dtypes import BY_DATA_TYPE, Shape
 
 
@@ -84,7 +85,7 @@ class ModelConfig:
 
     def __repr__(self) -> str:
         counts = f"{len(self.inputs)} inputs, {len(self.outputs)} outputs"
-        return f"<ModelConfig {self.name or '(no name)'}: {counts}>"
+        return f"<ModelConfig {printable(self.name) or '(no name)'}: {counts}>"
 
     @cached_property
     def _message(self) -> Any:

@@ -18,6 +18,9 @@ _PARTS = (
     (re.compile(r"(?P<dims>[+-]?\d+(?:\s*,\s*[+-]?\d+)*)\s*"), "a dimension"),
     (re.compile(r"\]\s*\Z"), "']' at the end"),
 )
+_NO_COLON = re.compile(
+    r"\s*(?P<name>[^\s:\[\]]+)\s+(?P<type>[A-Za-z0-9_]+)\s*(?P<dims>\[[^\[\]]*\])\s*"
+)
 _DIMENSION = re.compile(r"[+-]?\d+")
 _EXAMPLE = (
     "Write for example NAME:FP32[3,-1], or NAME?:BYTES[1] for an optional input; -1 "
@@ -45,7 +48,7 @@ def parse_tensor_spec(spec: str) -> TensorSpec:
     for pattern, expected in _PARTS:
         match = pattern.match(spec, offset)
         if match is None:
-            _refuse(spec, offset, f"expected {expected}")
+            _refuse(spec, offset, f"expected {expected}", _meant(spec))
         found |= dict.fromkeys(match.groupdict(), match)
         offset = match.end()
     row = _data_type(spec, found["type"])
@@ -58,6 +61,14 @@ def parse_tensor_spec(spec: str) -> TensorSpec:
     )
 
 
+def _meant(spec: str) -> str:
+    """Return the specification that one without its colon probably means."""
+    found = _NO_COLON.fullmatch(spec)
+    if found is None or _known(found["type"]) is None:
+        return ""
+    return f"Did you mean '{found['name']}:{found['type']}{found['dims']}'?"
+
+
 def format_tensor_spec(tensor: TensorSpec) -> str:
     """Return a tensor's specification, which `parse_tensor_spec` parses."""
     mark = "?" if tensor.optional else ""
@@ -66,8 +77,7 @@ def format_tensor_spec(tensor: TensorSpec) -> str:
 
 
 def _data_type(spec: str, match: re.Match[str]) -> DType:
-    written = match["type"].removeprefix("TYPE_")
-    row = BY_DATATYPE.get("BYTES" if written == "STRING" else written)
+    row = _known(match["type"])
     if row is None:
         known = " ".join(BY_DATATYPE)
         _refuse(
@@ -77,6 +87,11 @@ def _data_type(spec: str, match: re.Match[str]) -> DType:
             f"Expected one of {known}.",
         )
     return row
+
+
+def _known(written: str) -> DType | None:
+    name = written.removeprefix("TYPE_")
+    return BY_DATATYPE.get("BYTES" if name == "STRING" else name)
 
 
 def _dims(spec: str, match: re.Match[str]) -> tuple[int, ...]:

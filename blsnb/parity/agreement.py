@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from blsnb.comparison import Comparison
 from blsnb.parity.checks import Check
 from blsnb.parity.triton.outcome import ClientOutcome
+from blsnb.printable import printable
 from blsnb.run import Run
 from blsnb.views.format import counted, time
 
@@ -31,12 +32,17 @@ class Case:
     checks: tuple[Check, ...]
 
     def __repr__(self) -> str:
-        return f"<Case {self.name}: {'agrees' if self.agree else 'differs'}>"
+        return printable(f"<Case {self.name}: {'agrees' if self.agree else 'differs'}>")
 
     @property
     def agree(self) -> bool:
         """Whether all parts agree."""
         return all(check.agrees for check in self.checks)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the request failed on blsnb."""
+        return self.actual.failure is not None
 
     @property
     def run(self) -> Run | None:
@@ -64,7 +70,7 @@ class Difference:
     check: Check
 
     def __repr__(self) -> str:
-        return f"<{self}>"
+        return printable(f"<{self}>")
 
     def __str__(self) -> str:
         check = self.check
@@ -83,7 +89,7 @@ class Agreement:
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.model_name}: {self.verdict}>"
+        return printable(f"<{type(self).__name__} {self.model_name}: {self.verdict}>")
 
     def __str__(self) -> str:
         lines = [self.caption, *map(str, self.differences), *self.notes]
@@ -115,8 +121,10 @@ class Agreement:
         count = counted(len(self.cases), "case")
         if self.agree:
             # Two equal errors agree, and are seldom what the user wanted to see.
-            failed = sum(case.actual.failure is not None for case in self.cases)
-            tail = f" ({failed:,} with an error)" if failed else ""
+            failed = sum(case.failed for case in self.cases)
+            if failed == len(self.cases):
+                return f"{count}, the same error on both servers"
+            tail = f"; {failed:,} failed on both servers" if failed else ""
             return f"{count}, no difference{tail}"
         differing = sum(not case.agree for case in self.cases)
         return f"{differing:,} of {count} {'differs' if differing == 1 else 'differ'}"

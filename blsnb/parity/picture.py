@@ -108,7 +108,8 @@ class _Sheet:
 
     def title(self, parity: Agreement, hidden: int) -> None:
         """Write the caption and the column titles."""
-        colour = "output" if parity.agree else "error"
+        failed = any(case.failed for case in parity.cases)
+        colour = _colour(parity.agree, failed)
         more = f"; {counted(hidden, 'further case')} not drawn" if hidden else ""
         whole = _Column(_PART.x, WIDTH - 2 * _PART.x)
         self.write(whole, 17, f"{parity.caption}{more}", colour, size=10, weight="bold")
@@ -136,11 +137,20 @@ def _lines(case: Case) -> list[_Line]:
     return [partial(_draw_title, case), *parts, *more, partial(_draw_times, case)]
 
 
+def _colour(agrees: bool, failed: bool) -> str:
+    """Return green for equal answers, amber for equal errors, red for a difference."""
+    if not agrees:
+        return "error"
+    return "queue" if failed else "output"
+
+
 def _draw_title(case: Case, sheet: _Sheet, y: float) -> None:
     mark = "✓ agrees" if case.agree else "✗ differs"
+    if case.agree and case.failed:
+        mark = "same error"
     middle = y + _ROW / 2
     sheet.write(_Column(_PART.x, 320), middle, case.name, weight="bold")
-    colour = "output" if case.agree else "error"
+    colour = _colour(case.agree, case.failed)
     sheet.write(_VERDICT, middle, mark, colour, weight="bold")
 
 

@@ -101,6 +101,7 @@ def _root(
         outputs=single[0].outputs if single else (),
         responses=events,
         response_count=len(events),
+        response_parameters=tuple(single[0].parameters.items()) if single else (),
         error=failure.text if failure else "",
         error_code=failure.code if failure else "",
         flags=span.flags | CallFlag.ERROR if failure else span.flags,
@@ -115,7 +116,8 @@ def _events(span: Span, outcome: ClientOutcome) -> Iterator[ResponseEvent]:
         event = next(traced, None) if response.outputs else None
         at_ns = outcome.start_ns + response.at_ns if event is None else event.ns
         text = response.failure.text if response.failure else ""
-        yield ResponseEvent(at_ns, response.outputs, text, number)
+        parameters = tuple(response.parameters.items())
+        yield ResponseEvent(at_ns, response.outputs, text, number, parameters)
 
 
 def _exact(span: Span, actual: Span) -> Span:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -166,15 +167,19 @@ class Models:
     def status(self, name: str) -> ModelStatus:
         """Return the status of a model."""
         check_text(name=name)
-        return status_of(
+        serving = self._engine.catalog.versions(name).values()
+        found = dict.fromkeys(each for served in serving for each in served.findings)
+        running = [each for served in serving for each in served.still_running]
+        status = status_of(
             name,
             self._engine.catalog.states(name),
             self._engine.catalog.config(name),
             self._control.seconds.get(name, 0.0),
             self._control.standins.description(name),
-            tuple(self._control.ensembles.notes_on(name)),
+            (*found, *self._control.ensembles.notes_on(name)),
             self._engine.placements.gpu_count,
         )
+        return replace(status, running=tuple(running))
 
     def exists(self, name: str) -> bool:
         """Whether a model has a folder, or serves without one."""

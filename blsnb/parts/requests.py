@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
 import functools
-from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 from blsnb.engine.engine import Engine
@@ -17,18 +14,14 @@ from blsnb.engine.request.open_requests import Begun, stopping_refusal
 from blsnb.engine.request.reader import TOO_LATE, Reader
 from blsnb.engine.request.streaming import Readable, Single
 from blsnb.engine.request.validation import RequestError
-from blsnb.engine.threads.workers import Workers
 from blsnb.errors import InferenceError, ServerClosedError, TraceError
 from blsnb.parts.lifetime import ServerLifetime
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.response import Response
-from blsnb.response_stream import Stream, async_responses
+from blsnb.response_stream import Stream
 from blsnb.run import Run
 from blsnb.tensors.memory import HOST
 from blsnb.trace.recorder import RunRecord
-
-_CALLERS = 32
-"""Maximum number of `async_infer` requests in flight."""
 
 
 class Answer(NamedTuple):
@@ -39,14 +32,14 @@ class Answer(NamedTuple):
 
 
 class ClientRequests:
-    """Runs client requests on an engine; answers as Triton's gRPC endpoint does.
+    """Runs client requests on an engine, with the responses of Triton's gRPC endpoint.
 
     Parameters
     ----------
     engine
-        Has the models.
+        The engine with the models.
     lifetime
-        Of the server.
+        Lifetime of the server.
     """
 
     def __init__(self, engine: Engine, lifetime: ServerLifetime) -> None:
@@ -54,7 +47,6 @@ class ClientRequests:
         self._lifetime = lifetime
         self._router = engine.router
         self._open_requests = engine.open_requests
-        self._callers: Workers | None = None
 
     def run(
         self,
@@ -87,7 +79,7 @@ class ClientRequests:
         try:
             answer = self._answer(message, root)
         except InferenceError as error:
-            # It would hang: the run shows how far it got.
+            # It would hang: the run shows what happened until then.
             error.run = self._failed_run(message, root, error.message)
             raise
         response = answer.response
@@ -142,7 +134,7 @@ class ClientRequests:
             response = ResponseMessage(error=error.message, code=error.code)
             advice = error.advice
         finally:
-            # What is deferred to a worker ends its record itself, perhaps later.
+            # A request on a worker thread ends its record itself, perhaps later.
             if root.ended is not None or not root.deadline_ns:
                 self._open_requests.close(root)
         if root.ended is not None:
@@ -254,7 +246,7 @@ class ClientRequests:
     def replay(
         self, message: RequestMessage, client_timeout_s: float | None = None
     ) -> Run:
-        """Run a recorded request on its model as it is now; return also a failed run.
+        """Run a recorded request on the current model; return also a failed run.
 
         Raises
         ------
@@ -322,46 +314,6 @@ class ClientRequests:
                 raise
             raise InferenceError(error.message, error.code, run, error.advice) from None
         return Stream(message.model_name, reader, self)
-
-    def async_stream(self, request: ClientRequest) -> AsyncIterator[Response]:
-        """Start such a request, to be iterated over with ``async for``.
-
-        Raises
-        ------
-        InferenceError
-            The request was refused.
-        """
-        return async_responses(self.stream(request), self._workers())
-
-    def _workers(self) -> Workers:
-        if self._callers is None:
-            self._callers = Workers(_CALLERS, "blsnb async_infer", ServerClosedError)
-        return self._callers
-
-    async def async_run(self, request: ClientRequest) -> Run:
-        """Run a request on a thread of its own, while the event loop goes on.
-
-        Raises
-        ------
-        InferenceError
-            The request failed.
-        """
-        context = contextvars.copy_context()
-        begun: list[RootRequest] = []
-        call = functools.partial(self.run, request, begun.append)
-        loop = asyncio.get_running_loop()
-        try:
-            return await loop.run_in_executor(self._workers(), context.run, call)
-        except asyncio.CancelledError:
-            # As when a gRPC client cancels: the model may ask, and goes on.
-            for root in begun:
-                root.cancel()
-            raise
-
-    def close(self) -> None:
-        """Start no more requests."""
-        if self._callers is not None:
-            self._callers.shutdown(cancel_futures=True)
 
 
 def _responses_of(final: ResponseMessage) -> list[Response]:

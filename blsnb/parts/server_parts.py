@@ -17,6 +17,7 @@ from blsnb.engine.loading.startup import (
     parse_control_mode,
 )
 from blsnb.engine.model_log import ModelLog
+from blsnb.parts.async_requests import AsyncRequests
 from blsnb.parts.devices import Devices, choose_runtime
 from blsnb.parts.folders import Folders
 from blsnb.parts.lifetime import ServerLifetime
@@ -42,6 +43,7 @@ class ServerParts:
     models: Models
     folders: Folders
     requests: ClientRequests
+    async_requests: AsyncRequests
     measurements: Measurements
     stand_ins: ModelStandIns
     devices: Devices
@@ -115,6 +117,7 @@ def _make(given: ServerSettings) -> ServerParts:
     changed_files = ChangedFiles(control, repository, log.write)
     lifetime = ServerLifetime(given.exit_timeout_s)
     models = Models(engine, control, repository, changed_files, lifetime)
+    requests = ClientRequests(engine, lifetime)
     parts = ServerParts(
         engine=engine,
         recorder=recorder,
@@ -126,7 +129,8 @@ def _make(given: ServerSettings) -> ServerParts:
         folders=Folders(
             models, engine, control, repository, changed_files, recorder, lifetime
         ),
-        requests=ClientRequests(engine, lifetime),
+        requests=requests,
+        async_requests=AsyncRequests(requests),
         measurements=Measurements(engine, lifetime),
         stand_ins=ModelStandIns(models, engine, control, repository, lifetime),
         devices=Devices(chosen, engine.placements, control, lifetime),
@@ -140,7 +144,7 @@ def _close_in_order(parts: ServerParts) -> None:
     """Close the monitor first, and the repository last."""
     lifetime, control = parts.lifetime, parts.control
     lifetime.at_close(parts.repository.close)
-    lifetime.at_close(parts.requests.close)
+    lifetime.at_close(parts.async_requests.close)
     lifetime.at_close(lambda: control.close(lifetime.exit_timeout_s))
     lifetime.at_close(lambda: parts.changed_files.close(lifetime.exit_timeout_s))
     lifetime.at_close(parts.measurements.close)

@@ -94,6 +94,7 @@ class ResponseMessage:
         "dropped",
         "error",
         "final",
+        "followed",
         "outputs",
         "parameters",
     )
@@ -113,5 +114,7 @@ class ResponseMessage:
         self.cause = cause
         self.final = True
         """Whether it carries the final flag."""
+        self.followed = ""
+        """The error that follows it, of a model that may send one response only."""
         self.dropped: tuple[str, ...] = ()
         """Names of outputs that were not requested, and are not sent."""

@@ -1,4 +1,4 @@
-"""InferenceRequest: a question to a model, made by one or received by one."""
+"""InferenceRequest: a request that a model makes or receives."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from typing import Any
 
 from blsnb.pb_utils.backend import Backend, Reply, Responses, UnboundBackend
 from blsnb.pb_utils.compiled.compiled_type import Compiled
-from blsnb.pb_utils.compiled.enums import MemoryType
-from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.compiled.parameters import as_text, checked
 from blsnb.pb_utils.compiled.releases import NEWEST
 from blsnb.pb_utils.compiled.signature import (
@@ -32,11 +30,16 @@ from blsnb.pb_utils.compiled.signature import (
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.older_releases import Classes, classes_of
 from blsnb.pb_utils.request_values import (
+    ANY_MEMORY,
+    CONSTRUCTOR,
     NO_TRACE,
     InferenceTrace,
     PreferredMemory,
-    device_of,
+    checked_correlation_id,
+    empty_element,
     mark,
+    method_signature,
+    wanted_device,
 )
 from blsnb.pb_utils.response import InferenceResponse, receive_response
 from blsnb.pb_utils.response_iterator import ResponseIterator, over
@@ -47,41 +50,20 @@ from blsnb.tensors.ref import TensorRef
 
 RELEASE_ALL = 1
 RESCHEDULE = 2
-_UNCASTABLE = (
-    "Unable to cast Python instance to C++ type (#define "
-    "PYBIND11_DETAILED_ERROR_MESSAGES or compile in debug mode for details)"
-)
-
-
-_SELF = "self: c_python_backend_utils.InferenceRequest"
-
-
-def _method(name: str, result: str, *parameters: str) -> str:
-    return f"{name}({', '.join((_SELF, *parameters))}) -> {result}"
-
 
 _new = object.__new__
 _ELEMENTS = (Tensor, NoneType)
 _NAMES = (str, bytes)
-ANY_MEMORY = PreferredMemory(MemoryType(1))
 _UNSET, _NEWEST, _NO_ID = 0, -1, ""
-_CONSTRUCTOR = (
-    "c_python_backend_utils.InferenceRequest(request_id: str = '', "
-    "correlation_id: object = 0, inputs: List[triton::backend::python::PbTensor], "
-    "requested_output_names: List[str], model_name: str, model_version: int = -1, "
-    "flags: int = 0, timeout: int = 0, preferred_memory: "
-    f"c_python_backend_utils.PreferredMemory = {ANY_MEMORY!r}, trace: "
-    f"c_python_backend_utils.InferenceTrace = {NO_TRACE!r}, parameters: object = None)"
-)
 
 
 class InferenceRequest(Compiled):
-    """A request: constructed to ask another model, or received in ``execute``.
+    """A request: constructed to call another model, or received in ``execute``.
 
     Parameters
     ----------
     request_id
-        Given back by the server; empty for none.
+        The server returns it; empty for none.
     correlation_id
         Sequence: an unsigned 64-bit number or a string; 0 for none.
     inputs
@@ -95,7 +77,7 @@ class InferenceRequest(Compiled):
     timeout
         Microseconds in a queue; 0 for none.
     preferred_memory
-        Where the outputs are wanted.
+        The device on which the outputs are wanted.
     trace
         ``request.trace()`` of the request that this one serves.
     parameters
@@ -122,11 +104,11 @@ class InferenceRequest(Compiled):
         "_sender",
     )
     _message: RequestMessage
-    """All that it says; its inputs are there once it was sent."""
+    """Its fields; the inputs are set when it is sent."""
     _backend: Backend = UnboundBackend()
     _classes: Classes = classes_of(NEWEST)
 
-    @compiled(_CONSTRUCTOR)
+    @compiled(CONSTRUCTOR)
     def __init__(
         self,
         request_id: str = "",
@@ -168,7 +150,7 @@ class InferenceRequest(Compiled):
         if not usual:
             fields = RequestFields(
                 model_version,
-                _correlation_id(correlation_id),
+                checked_correlation_id(correlation_id),
                 flags,
                 timeout,
                 0,
@@ -181,66 +163,66 @@ class InferenceRequest(Compiled):
             self._requested,
             fields,
             trace._mark,
-            None if usual else _place(preferred_memory),
+            None if usual else wanted_device(preferred_memory),
         )
         if None in self._inputs or not all(requested):
-            raise _empty_element(self._message, None in self._inputs)
+            raise empty_element(self._message, None in self._inputs)
         self._reply: Reply | None = None
         self._release_flags = RELEASE_ALL
         self._sender: weakref.ref[InferenceResponseSender] | None = None
 
-    @compiled(_method("inputs", "List[triton::backend::python::PbTensor]"))
+    @compiled(method_signature("inputs", "List[triton::backend::python::PbTensor]"))
     def inputs(self) -> list[Tensor]:
         """Return the inputs that were supplied: a new list of the same tensors."""
         return list(self._inputs)
 
-    @compiled(_method("request_id", "str"))
+    @compiled(method_signature("request_id", "str"))
     def request_id(self) -> str:
         """Return the identifier; empty if there is none."""
         return self._message.fields.request_id
 
-    @compiled(_method("correlation_id", "object"))
+    @compiled(method_signature("correlation_id", "object"))
     def correlation_id(self) -> int | str:
         """Return the sequence's identifier; 0 if there is none."""
         return self._message.fields.correlation_id
 
-    @compiled(_method("flags", "int"))
+    @compiled(method_signature("flags", "int"))
     def flags(self) -> int:
         """Return the sequence flags."""
         return self._message.fields.flags
 
-    @compiled(_method("set_flags", "None", "arg0: int"))
+    @compiled(method_signature("set_flags", "None", "arg0: int"))
     def set_flags(self, flags: int, /) -> None:
         """Set the sequence flags."""
         # A copy: what was sent stays as it was.
         self._message = self._message.with_fields(flags=integer(flags, UINT32))
 
-    @compiled(_method("timeout", "int"))
+    @compiled(method_signature("timeout", "int"))
     def timeout(self) -> int:
         """Return the timeout in microseconds, as the caller gave it."""
         return self._message.fields.timeout_us
 
-    @compiled(_method("parameters", "str"))
+    @compiled(method_signature("parameters", "str"))
     def parameters(self) -> str:
         """Return the parameters as JSON text."""
         received = self._reply is not None
         return as_text(dict(self._message.fields.parameters), received)
 
-    @compiled(_method("requested_output_names", "Set[str]"))
+    @compiled(method_signature("requested_output_names", "Set[str]"))
     def requested_output_names(self) -> set[str]:
         """Return the requested names; of a received request never empty."""
         return set(self._requested)
 
-    @compiled(_method("trace", "c_python_backend_utils.InferenceTrace"))
+    @compiled(method_signature("trace", "c_python_backend_utils.InferenceTrace"))
     def trace(self) -> InferenceTrace:
         """Return the request's mark, for the BLS requests that serve it."""
         if self._reply is None:
             return mark(self._message.trace)
         return mark(self._reply.trace())
 
-    @compiled(_method("exec", "object", "decoupled: bool = False"))
+    @compiled(method_signature("exec", "object", "decoupled: bool = False"))
     def exec(self, decoupled: bool = False) -> InferenceResponse | ResponseIterator:
-        """Run this request on its model and wait for the answer.
+        """Run this request on its model and wait for the response.
 
         Parameters
         ----------
@@ -264,7 +246,7 @@ class InferenceRequest(Compiled):
             return self._iterate(self._backend.exec_decoupled(self._sent()))
         return self._receive(self._backend.exec(self._sent()))
 
-    @compiled(_method("async_exec", "object", "decoupled: bool = False"))
+    @compiled(method_signature("async_exec", "object", "decoupled: bool = False"))
     def async_exec(
         self, decoupled: bool = False
     ) -> asyncio.Future[InferenceResponse | ResponseIterator]:
@@ -307,7 +289,11 @@ class InferenceRequest(Compiled):
         message.inputs = refs
         return message
 
-    @compiled(_method("get_response_sender", "triton::backend::python::ResponseSender"))
+    @compiled(
+        method_signature(
+            "get_response_sender", "triton::backend::python::ResponseSender"
+        )
+    )
     def get_response_sender(self) -> InferenceResponseSender:
         """Return the sender of this request's responses; the same at every call."""
         # Held weakly, and holding the request: so that the request lives exactly
@@ -318,23 +304,15 @@ class InferenceRequest(Compiled):
             self._sender = weakref.ref(sender)
         return sender
 
-    @compiled(_method("is_cancelled", "bool"))
+    @compiled(method_signature("is_cancelled", "bool"))
     def is_cancelled(self) -> bool:
-        """Whether the caller no longer wants the answer; False if constructed."""
+        """Whether the caller cancelled the request; False if constructed."""
         return self._reply is not None and self._reply.is_cancelled()
 
-    @compiled(_method("set_release_flags", "None", "arg0: int"))
+    @compiled(method_signature("set_release_flags", "None", "arg0: int"))
     def set_release_flags(self, flags: int, /) -> None:
-        """Set what becomes of the request when ``execute`` returns."""
+        """Set what happens to the request when ``execute`` returns."""
         self._release_flags = integer(flags, UINT32)
-
-
-def _empty_element(message: RequestMessage, is_input: bool) -> TritonModelException:
-    what = "Input tensor" if is_input else "Requested output name"
-    return TritonModelException(
-        f"{what} for request with id '{message.fields.request_id}' and model name "
-        f"'{message.model_name}' should not be empty."
-    )
 
 
 def _received(
@@ -348,20 +326,6 @@ def _received(
     if message.error is not None:
         backend.note_error(response, model_name)
     return response
-
-
-def _place(wanted: PreferredMemory) -> str | None:
-    return None if wanted is ANY_MEMORY else device_of(wanted)
-
-
-def _correlation_id(value: Any) -> int | str:
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, int):
-        raise TritonModelException("Correlation ID must be integer or string")
-    if not UINT64[0] <= value <= UINT64[1]:
-        raise RuntimeError(_UNCASTABLE)
-    return int(value)
 
 
 def receive_request(
@@ -379,7 +343,7 @@ def receive_request(
     kind
         The receiving instance's own class.
     inputs
-        As the model sees them.
+        Inputs as the model receives them.
     requested
         Names of the outputs to send, never empty where the model has outputs.
     zero_copy
@@ -399,9 +363,11 @@ def receive_request(
 
 
 def message_of(request: InferenceRequest) -> RequestMessage:
-    """Return a received request as a plain value."""
-    return request._sent()
+    """Return a received request as a plain value, with all its fields."""
+    message = request._message
+    refs = tuple(map(transmit, request._inputs))
+    return RequestMessage(message.model_name, refs, request._requested, message.fields)
 
 
 release_flags: Callable[[InferenceRequest], int] = operator.attrgetter("_release_flags")
-"""Returns what a model said is to become of a request."""
+"""Returns the release flags that the model set."""

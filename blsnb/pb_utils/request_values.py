@@ -1,4 +1,4 @@
-"""Values that a BLS request takes: its parent's trace, and where outputs should be."""
+"""Arguments of a BLS request: checks, signatures, its trace and preferred memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from typing import Any
 
 from blsnb.pb_utils.compiled.compiled_type import Compiled, no_constructor
 from blsnb.pb_utils.compiled.enums import MemoryType
-from blsnb.pb_utils.compiled.signature import INT64, compiled, expect, integer
+from blsnb.pb_utils.compiled.errors import TritonModelException
+from blsnb.pb_utils.compiled.signature import (
+    INT64,
+    NO_CAST,
+    UINT64,
+    compiled,
+    expect,
+    integer,
+)
+from blsnb.pb_utils.message import RequestMessage
 from blsnb.tensors.memory import HOST, device_name
 
 _GPU = MemoryType(0)
@@ -70,7 +79,58 @@ class PreferredMemory(Compiled):
         self._device_id = integer(preferred_device_id, INT64)
 
 
-def device_of(memory: PreferredMemory) -> str:
-    """Return the preferred memory, such as ``"cpu"`` or ``"gpu:0"``."""
+ANY_MEMORY = PreferredMemory(MemoryType(1))
+"""The default: the caller accepts outputs on any device."""
+
+
+def wanted_device(memory: PreferredMemory) -> str | None:
+    """Return the preferred device, such as ``"cpu"`` or ``"gpu:0"``; None for any."""
+    if memory is ANY_MEMORY:
+        return None
     on_gpu = memory._memory_type == _GPU
     return device_name(memory._device_id) if on_gpu else HOST
+
+
+_CLASS = "c_python_backend_utils.InferenceRequest"
+CONSTRUCTOR = (
+    f"{_CLASS}(request_id: str = '', "
+    "correlation_id: object = 0, inputs: List[triton::backend::python::PbTensor], "
+    "requested_output_names: List[str], model_name: str, model_version: int = -1, "
+    "flags: int = 0, timeout: int = 0, preferred_memory: "
+    f"c_python_backend_utils.PreferredMemory = {ANY_MEMORY!r}, trace: "
+    f"c_python_backend_utils.InferenceTrace = {NO_TRACE!r}, parameters: object = None)"
+)
+"""Signature of the constructor, as error texts show it."""
+
+
+def method_signature(name: str, result: str, *parameters: str) -> str:
+    """Return the signature of a method of requests, as error texts show it."""
+    return f"{name}({', '.join((f'self: {_CLASS}', *parameters))}) -> {result}"
+
+
+def checked_correlation_id(value: Any) -> int | str:
+    """Return a correlation id.
+
+    Raises
+    ------
+    TritonModelException
+        It is neither a number nor a string.
+    RuntimeError
+        The number is out of range.
+    """
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, int):
+        raise TritonModelException("Correlation ID must be integer or string")
+    if not UINT64[0] <= value <= UINT64[1]:
+        raise RuntimeError(NO_CAST)
+    return int(value)
+
+
+def empty_element(message: RequestMessage, is_input: bool) -> TritonModelException:
+    """Return the error of a list of inputs or names with an empty element."""
+    what = "Input tensor" if is_input else "Requested output name"
+    return TritonModelException(
+        f"{what} for request with id '{message.fields.request_id}' and model name "
+        f"'{message.model_name}' should not be empty."
+    )

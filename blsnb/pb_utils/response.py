@@ -146,5 +146,5 @@ def receive_response(
 
 
 def is_unasked(response: InferenceResponse) -> bool:
-    """Whether nobody looked if a received response is an error."""
+    """Whether the model never checked a received response for an error."""
     return not response._asked

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig
+from blsnb.printable import printable
 from blsnb.repository.directory import ModelDirectory
 
 README = "README.md"
@@ -59,7 +60,7 @@ def readme_text(models: Sequence[Path], release: tuple[int, int]) -> str:
 def _line(directory: ModelDirectory) -> str:
     numbers = directory.versions
     word = "version" if len(numbers) == 1 else "versions"
-    return f"- `{directory.name}`, {word} {', '.join(map(str, numbers))}"
+    return f"- `{printable(directory.name)}`, {word} {', '.join(map(str, numbers))}"
 
 
 def _wants_gpu(directory: ModelDirectory) -> bool:
@@ -84,7 +85,7 @@ def release_notes(requirements: Path, release: tuple[int, int]) -> list[str]:
 
 def export_notes(directory: ModelDirectory) -> list[str]:
     """Return what to know before a model is served elsewhere."""
-    name = directory.name
+    name = printable(directory.name)
     try:
         config = directory.config()
     except ModelConfigError as error:
@@ -104,7 +105,7 @@ def _unconfigured(directory: ModelDirectory) -> list[str]:
     if os.path.isfile(directory.config_file) or directory.config() != ModelConfig():
         return []
     return [
-        f"{directory.name}: there is no config.pbtxt; auto_complete_config must give "
-        "inputs and outputs, and a server with --disable-auto-complete-config refuses "
-        "the model"
+        f"{printable(directory.name)}: there is no config.pbtxt; "
+        "auto_complete_config must give inputs and outputs, and a server with "
+        "--disable-auto-complete-config refuses the model"
     ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from blsnb.model.config import ModelConfig
 from blsnb.model.rules.lint import findings
 from blsnb.model.tensor_spec import format_tensor_spec
+from blsnb.printable import printable
 
 AMBIGUOUS = "model appears in two or more repositories"
 """Triton's reason for not serving a model of this kind."""
@@ -44,6 +45,8 @@ class ModelStatus:
         Steps of an ensemble: ``"double: EX -> MIDDLE"``.
     advice
         What to do about the reason, after a failed load.
+    running
+        A line for each instance that Ctrl-C could not end.
     """
 
     name: str
@@ -59,6 +62,7 @@ class ModelStatus:
     standin: str = ""
     steps: tuple[str, ...] = ()
     advice: str = ""
+    running: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         versions = ",".join(map(str, self.versions)) or "-"
@@ -67,7 +71,7 @@ class ModelStatus:
         state = self.state
         if self.standin:
             state += f" (stand-in: {self.standin})"
-        return f"<{self.name} version {versions} {state}: {flow}{took}>"
+        return printable(f"<{self.name} version {versions} {state}: {flow}{took}>")
 
 
 def status_of(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from blsnb.printable import printable
 from blsnb.tensors.deviation import Deviation, Number
 from blsnb.tensors.dtypes import BYTES
 from blsnb.tensors.ref import TensorRef
@@ -57,7 +58,7 @@ class TensorDifference:
     """Index of the largest; without one, of the first element that differs."""
 
     def __repr__(self) -> str:
-        return f"<TensorDifference {self.name}: {self.words}>"
+        return printable(f"<TensorDifference {self.name}: {self.words}>")
 
     def __bool__(self) -> bool:
         """Whether a difference is known."""

@@ -131,6 +131,9 @@ def grid(ref: TensorRef, index: Sequence[int] | None = None) -> Grid:
         cells, reduced = _reduce(table)
         values = cells.astype(np.float64)
         low, high = _range(values)
+        if low == high and table.dtype == np.uint8:
+            # A blank page is drawn with its brightness.
+            low, high = 0.0, 255.0
         data = _quantise(values, low, high)
     rows, columns = cells.shape
     few = cells.size <= MAX_VALUES and (rows == 1 or columns <= MAX_COLUMNS)

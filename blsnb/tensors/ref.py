@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from blsnb.printable import printable
 from blsnb.tensors import byte_strings
 from blsnb.tensors.buffers import LARGE, frozen
 from blsnb.tensors.dtypes import BYTES, DType, Shape
@@ -56,7 +57,7 @@ class TensorRef:
 
     def __repr__(self) -> str:
         shape = ", ".join(map(str, self.shape))
-        return f"<TensorRef {self.name} {self.dtype.datatype}[{shape}]>"
+        return f"<TensorRef {printable(self.name)} {self.dtype.datatype}[{shape}]>"
 
     @property
     def evicted(self) -> bool:

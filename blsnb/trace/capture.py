@@ -70,6 +70,8 @@ def _span(
     notes: bool,
 ) -> Span:
     flags = CallFlag(call.flags)
+    if hasattr(call, "asked_cancelled"):
+        flags |= CallFlag.ASKED_CANCELLED
     if not call.request_end_ns:
         flags |= CallFlag.RUNNING
     kept = call.responses
@@ -106,4 +108,5 @@ def _span(
         notes=(*own_notes, gap) if gap else own_notes,
         copies=() if work is None else tuple(work.copies),
         device_use=None if work is None else work.use,
+        response_parameters=call.response_parameters,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from blsnb.tensors.difference import TensorDifference, difference
 from blsnb.tensors.ref import TensorRef
@@ -13,6 +14,8 @@ from blsnb.trace.spans import Span
 
 _Key = tuple[str, int]
 RUNNING = "still running"
+NAMES = ("request_id", "correlation_id")
+"""Fields that only name a request: where they alone differ, it is the same request."""
 UNRECORDED = "tensors were not recorded"
 
 
@@ -25,6 +28,16 @@ class TensorChange:
     response: int
     """Number of the response, counted from 0."""
     difference: TensorDifference
+
+
+class RequestChange(NamedTuple):
+    """A field of a request, or a parameter of a response, that differs."""
+
+    name: str
+    """As of an option of ``infer``; of a parameter also its own name."""
+    this: str
+    """The value as text; empty for none."""
+    baseline: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +55,15 @@ class CallChange:
     """Numbers of responses of the run and the baseline, if they differ."""
     not_compared: int = 0
     """Number of tensors that could not be compared, since values are not kept."""
+    request: tuple[RequestChange, ...] = ()
+    """Fields of its request and parameters of its responses that differ."""
     unknown: str = ""
     """Why it was not compared in full; empty if it was."""
 
     def __bool__(self) -> bool:
         """Whether anything is known to differ."""
-        return bool(self.tensors or self.error or self.responses)
+        said = any(change.name not in NAMES for change in self.request)
+        return bool(self.tensors or self.error or self.responses or said)
 
 
 def change_of(alignment: Alignment, row: int, baseline: int) -> CallChange:
@@ -70,6 +86,7 @@ def change_of(alignment: Alignment, row: int, baseline: int) -> CallChange:
         next((pair for pair in _errors(this, before) if pair[0] != pair[1]), None),
         None if counts[0] == counts[1] else counts,
         gone,
+        tuple(_requests(this, before)),
         missing_values(lossy) if gone else "" if known or may_lack else UNRECORDED,
     )
 
@@ -80,6 +97,31 @@ def _errors(this: Span, baseline: Span) -> Iterator[tuple[str, str]]:
     before = {response.number: response.error for response in baseline.responses}
     for response in this.responses:
         yield response.error, before.get(response.number, response.error)
+
+
+def _requests(this: Span, baseline: Span) -> Iterator[RequestChange]:
+    """Yield what requests and responses say besides tensors, where it differs."""
+    here, there = _said(this), _said(baseline)
+    if here != there:
+        for name in dict.fromkeys([*here, *there]):
+            pair = here.get(name, ""), there.get(name, "")
+            if pair[0] != pair[1]:
+                yield RequestChange(name, *pair)
+
+
+def _said(span: Span) -> dict[str, str]:
+    options = span.request_fields.options
+    said = _parameters("parameter", options.pop("parameters", {}).items())
+    said |= _parameters("response parameter", span.response_parameters)
+    for response in span.responses:
+        if response.parameters:
+            number = f"response {response.number + 1} parameter"
+            said |= _parameters(number, response.parameters)
+    return {name: repr(value) for name, value in options.items()} | said
+
+
+def _parameters(what: str, pairs: Iterable[tuple[str, Any]]) -> dict[str, str]:
+    return {f"{what} {name}": repr(value) for name, value in pairs}
 
 
 def _tensors(this: Span, baseline: Span) -> Iterator[TensorChange]:

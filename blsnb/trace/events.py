@@ -5,13 +5,14 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from blsnb.printable import printable
 from blsnb.request_fields import PLAIN
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.facts import DeviceWork
 from blsnb.trace.responses import ResponseLog
 
 if TYPE_CHECKING:
-    from blsnb.trace.facts import Batching
+    from blsnb.trace.facts import Batching, ParameterPairs
 
 
 class Activity(enum.StrEnum):
@@ -41,6 +42,8 @@ class CallFlag(enum.IntFlag):
     CACHE_HIT = 16
     CANCELLED = 32
     AWAITED = 64
+    ASKED_CANCELLED = 128
+    """The model called ``is_cancelled()``."""
 
 
 class LogLine(NamedTuple):
@@ -84,6 +87,12 @@ class ModelInfo(NamedTuple):
         """Whether it is an ensemble: its steps compute, not the model itself."""
         return self.backend == "ensemble"
 
+    def place(self, line: int) -> str:
+        """Return where a line of its source is, such as ``In[12] line 5``."""
+        if self.origin is None:
+            return f"model.py:{line}"
+        return f"{self.origin.cell} line {line + self.origin.offset}"
+
 
 class Call:
     """The record of one request: filled in as it happens, read-only afterwards.
@@ -93,7 +102,11 @@ class Call:
     not reach that activity.
     """
 
+    asked_cancelled: bool
+    """Set if the model called ``is_cancelled()``; no flag, as its thread sets it."""
+
     __slots__ = (
+        "asked_cancelled",
         "batch",
         "batching",
         "compute_end_ns",
@@ -120,6 +133,7 @@ class Call:
         "request_fields",
         "request_start_ns",
         "requested_outputs",
+        "response_parameters",
         "responses",
     )
 
@@ -132,6 +146,8 @@ class Call:
         self.request_fields = PLAIN
         self.requested_outputs: tuple[str, ...] = ()
         """Names of the requested outputs; empty for all of them."""
+        self.response_parameters: ParameterPairs = ()
+        """Of the response; those of a decoupled call are in ``responses``."""
         self.flags = 0
         self.line = 0
         """Line of the caller's source that made the call; 0 if not known."""
@@ -162,7 +178,7 @@ class Call:
         self.notes: list[str] | None = None
 
     def __repr__(self) -> str:
-        return f"<Call {self.id} {self.model.name}>"
+        return f"<Call {self.id} {printable(self.model.name)}>"
 
     @property
     def request_id(self) -> str:

@@ -1,7 +1,8 @@
-"""Facts that a trace carries beside calls and tensors: of a call, and of its run."""
+"""Facts that a trace carries beside calls and tensors; durations as text."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -9,6 +10,9 @@ from blsnb.runtimes.runtime import DeviceUse
 
 ParameterPairs: TypeAlias = tuple[tuple[str, bool | int | float | str], ...]
 """Names and values of parameters."""
+UNITS = (("µs", 1.0), ("ms", 1e3), ("s", 1e6))
+"""Units of durations, with their microseconds."""
+_DASH = "\N{EN DASH}"
 _MOST = 16
 """Maximum number of batching facts kept for one call: the first and the last ones."""
 
@@ -155,3 +159,21 @@ class Drop(NamedTuple):
     """Number of calls that were dropped, or that have lost values."""
     last: int = -1
     """Highest id of a dropped call; -1 for values."""
+
+
+def time(us: float) -> str:
+    """Return microseconds in the unit that keeps three digits; a dash for NaN."""
+    if not math.isfinite(us):
+        return _DASH
+    size = abs(us)
+    if 0 < size < 0.9995:
+        return f"{round(us * 1000)} ns"
+    unit, scale = next((u for u in UNITS if size < 999.5 * u[1]), UNITS[-1])
+    return f"{_three_digits(us / scale)} {unit}"
+
+
+def _three_digits(number: float) -> str:
+    if number == int(number):
+        return str(int(number))
+    size = abs(number)
+    return f"{number:.{2 if size < 9.995 else 1 if size < 99.95 else 0}f}"

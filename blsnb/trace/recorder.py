@@ -1,4 +1,4 @@
-"""Recorder: keeps what happened, within a budget; newest runs first."""
+"""Recorder: records runs and keeps the newest ones, within limits."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ KEEP_CALLS = 10_200
 """Default number of calls kept one by one: a loop of ten thousand calls is kept whole.
 A call takes half a kilobyte."""
 _FREED = 16
-"""When the calls exceed the limit, one in this many is folded."""
+"""Divisor: when the calls exceed the limit, this part of them is folded."""
 _MOST_FORGOTTEN = 1000
-"""Maximum number of ids kept of runs that are no longer kept."""
+"""Maximum number of ids kept of dropped runs."""
 KEEP_RESPONSES = 1000
 """Maximum number of responses of one call that are kept."""
 _RUN_RESPONSES = 5000
-"""And of all ended calls of a run; the calls that follow keep a few each."""
+"""Maximum number of kept responses of ended calls of a run; later calls keep few."""
 _FEW_RESPONSES = 8
 _STREAM_SHARE = 2
-"""One part in so many of the budget is for the responses of one call that goes on;
-less if more of them go on at once. What has ended counts among the calls."""
+"""Divisor: one open call's responses have this part of the budget, and less if more
+calls are open at once. Those of ended calls count among the values of the calls."""
 
 
 class TraceLevel(enum.IntEnum):
@@ -47,7 +47,7 @@ class TraceLevel(enum.IntEnum):
 
 
 _TENSORS = TraceLevel.TENSORS
-"""Looked up once: on the class it takes a microsecond's tenth."""
+"""Looked up once: on the class it takes 0.1 µs."""
 
 
 def parse_level(name: str) -> TraceLevel:
@@ -56,7 +56,7 @@ def parse_level(name: str) -> TraceLevel:
     Raises
     ------
     ValueError
-        There is none of that name.
+        The name is unknown.
     """
     if name.upper() not in TraceLevel.__members__:
         raise ValueError(
@@ -97,20 +97,20 @@ class RunRecord:
         self.call_ids = itertools.count()
         """Source of the ids of its calls."""
         self.calls: list[Call] = []
-        """Those that are kept one by one, in the order in which they started."""
+        """The calls kept one by one, in the order in which they started."""
         self._folded: FoldedCounts | None = None
         self.gaps: Gaps | None = None
-        """Where the others were; None as long as there are none."""
+        """Positions of the folded calls; None if no call is folded."""
         self.fold_at = sys.maxsize
-        """With how many calls it is time to fold some."""
+        """Number of calls from which on some are folded."""
         self.held: deque[Call] = deque()
         """The calls that have values, in the order in which they ended."""
         self.held_bytes = 0
         self.pinned = False
         self.open_streams = 0
-        """How many calls may still have responses."""
+        """Number of calls that may still have responses."""
         self.response_count = 0
-        """How many responses of ended calls are kept one by one."""
+        """Number of responses of ended calls that are kept one by one."""
         self.keep_calls: tuple[int, int] | None = None
         """The limit that may have dropped calls, and the highest id at that time."""
         self.budget_bytes: int | None = None
@@ -127,7 +127,7 @@ class RunRecord:
         return self._folded
 
     def hold(self, call: Call) -> None:
-        """Count the values of a call that is over; takes no lock."""
+        """Count the values of an ended call; takes no lock."""
         self.held_bytes += _held(call)
         self.held.append(call)
 
@@ -136,7 +136,7 @@ Observer = Callable[[RunRecord, Call | None], None]
 
 
 class Recorder:
-    """Records runs; an observer that raises is removed and the run never notices.
+    """Records runs. An observer that raises is removed, and the run goes on.
 
     Parameters
     ----------
@@ -164,9 +164,9 @@ class Recorder:
         self.keep_calls = keep_calls
         self._runs: dict[str, RunRecord] = {}
         self._calls_before = 0
-        """How many calls the runs had when the last one ended."""
-        # Whoever takes the token may fold; taking from a list is one step for
-        # all threads, and nobody has to wait.
+        """Number of calls of all runs when the last one ended."""
+        # The thread that takes the token may fold: popping from a list is atomic, and
+        # no other thread waits.
         self._token = ["fold"]
         self._numbers = itertools.count(1)
         self._observers: tuple[Observer, ...] = ()
@@ -187,12 +187,12 @@ class Recorder:
         return run
 
     def unkept(self, level: TraceLevel | None = None) -> RunRecord:
-        """Start the record of a run that is forgotten when its request ends.
+        """Start the record of a run that is dropped when its request ends.
 
         Parameters
         ----------
         level
-            How much is recorded until then; as of other runs if None.
+            How much is recorded; None for the level of other runs.
         """
         level = self.level if level is None else level
         run = RunRecord(f"{next(self._numbers):04x}", level)
@@ -212,7 +212,7 @@ class Recorder:
                 self._forgotten.append(run.id)
 
     def has_forgotten(self, run_id: str) -> bool:
-        """Return whether ``keep_runs`` dropped a run, as far back as that is known."""
+        """Return whether ``keep_runs`` dropped a run; known for the latest ones."""
         return run_id in tuple(self._forgotten)
 
     def open(self, run: RunRecord, model: ModelInfo, parent: Call | None) -> Call:
@@ -227,7 +227,7 @@ class Recorder:
         return call
 
     def drop(self, run: RunRecord, call: Call) -> None:
-        """Forget a call that did not take place after all."""
+        """Remove a call that was not executed."""
         if call in run.calls:
             run.calls.remove(call)
 
@@ -291,7 +291,7 @@ class Recorder:
             left -= run.held_bytes
 
     def _strip(self, run: RunRecord, limit: int) -> None:
-        """Drop the values of a run's oldest calls until it holds no more than that."""
+        """Drop values of the oldest calls until the run holds at most `limit` bytes."""
         if run.pinned:
             return
         while run.held_bytes > limit and run.held:
@@ -303,11 +303,11 @@ class Recorder:
 
     @property
     def _least_calls(self) -> int:
-        """How many calls every run keeps, however many others there are."""
+        """Minimum number of calls that each run keeps."""
         return self.keep_calls // (4 * max(1, self.keep_runs))
 
     def _fold(self, current: RunRecord) -> None:
-        """Fold calls, the oldest runs' first, until some of the room is free."""
+        """Fold calls, those of the oldest runs first, until the limit has some room."""
         try:
             token = self._token.pop()
         except IndexError:
@@ -320,7 +320,7 @@ class Recorder:
             count = sum(len(run.calls) for run in loose)
         finally:
             self._token.append(token)
-        # What cannot be folded must not be looked at again with every call.
+        # Otherwise every call would look again for calls to fold.
         more = max(self.keep_calls - count, self.keep_calls // _FREED, 1)
         current.fold_at = len(current.calls) + more
 
@@ -361,7 +361,7 @@ class Recorder:
 
 def _fold(run: RunRecord, room: int, keep_calls: int) -> None:
     before = list(run.calls)
-    # Noted first: whoever misses a call meanwhile learns why it is not there.
+    # Set first: a reader that misses a call meanwhile finds the reason.
     run.keep_calls = keep_calls, max(call.id for call in before)
     leaving = fold(run.calls, room)
     gone = set(leaving)

@@ -105,7 +105,6 @@ class ResponseEvent(NamedTuple):
     number: int
     """Number of responses before it."""
     parameters: ParameterPairs = ()
-    """Of a file that another program wrote; blsnb does not record them."""
 
 
 class ResponseLog:
@@ -153,7 +152,13 @@ class ResponseLog:
         """Bytes of the kept values."""
         return 0 if self._values is None else self._values.byte_size
 
-    def add(self, ns: int, outputs: tuple[TensorRef, ...], error: str) -> None:
+    def add(
+        self,
+        ns: int,
+        outputs: tuple[TensorRef, ...],
+        error: str,
+        parameters: ParameterPairs = (),
+    ) -> None:
         """Add a response."""
         number = self._events.count
         self.errors += bool(error)
@@ -161,7 +166,7 @@ class ResponseLog:
         if self._values is not None and outputs:
             described = tuple([ref.without_data() for ref in outputs])
             self._values.add((number, outputs), sum([ref.byte_size for ref in outputs]))
-        self._events.add(ResponseEvent(ns, described, error, number))
+        self._events.add(ResponseEvent(ns, described, error, number, parameters))
 
     def shrink(self, most: int) -> None:
         """Lower the maximum number of kept responses."""

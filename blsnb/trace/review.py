@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from blsnb.request_fields import PLAIN
-from blsnb.trace.events import ModelInfo
+from blsnb.trace.events import CallFlag, ModelInfo
+from blsnb.trace.facts import time
 from blsnb.trace.spans import Span, Trace
 
 _SEQUENTIAL = 3
@@ -17,6 +18,12 @@ _SHARE = 0.2
 """Minimum share of the caller's time that they take."""
 _WAITING = 8
 """Minimum number of calls waiting for the only instance for a note."""
+
+_IGNORED = (
+    "The client left while {} was running, and the model went on: it never calls "
+    "is_cancelled(). Call it in loops, on the request or its response sender, and "
+    "return early when it is True."
+)
 
 Notes = dict[int, list[str]]
 
@@ -44,6 +51,10 @@ def review(spans: Sequence[Span], models: Sequence[ModelInfo]) -> Notes:
             notes[caller[0]].append(text)
     for row, text in _crowds(spans, models):
         notes[row].append(text)
+    for span in spans:
+        # A note of its own says why it went on.
+        if not span.notes and _ignores_leaving(span, models[span.model]):
+            notes[span.index].append(_IGNORED.format(models[span.model].name))
     return dict(notes)
 
 
@@ -66,9 +77,10 @@ def _missed_gather(caller: Span, calls: list[Span], models: Sequence[ModelInfo])
     if not sequential or took_ns < _SHARE * caller.duration_ns or _is_chain(calls):
         return ""
     name = models[calls[0].model].name
+    where = models[caller.model].place(calls[0].line)
     return (
-        f"{len(calls)} calls of {name} (line {calls[0].line}) were made one after the "
-        f"other and took {took_ns / 1e6:.3g} ms in all. If they are "
+        f"{len(calls)} calls of {name} at {where} were made one after the "
+        f"other and took {time(took_ns / 1000)} in all. If they are "
         "independent, run them concurrently: "
         "await asyncio.gather(*(r.async_exec() for r in requests))."
     )
@@ -85,6 +97,14 @@ def _is_chain(calls: list[Span]) -> bool:
             return True
         answered.update(ref.value_id for ref in call.outputs if not ref.evicted)
     return False
+
+
+def _ignores_leaving(span: Span, model: ModelInfo) -> bool:
+    """Whether a client left while a Python model ran, and the model never asked."""
+    if span.parent >= 0 or (model.backend, model.kind) != ("python", "model"):
+        return False
+    left = span.flags & (CallFlag.CANCELLED | CallFlag.ASKED_CANCELLED | CallFlag.ERROR)
+    return bool(span.compute_end_ns) and left == CallFlag.CANCELLED
 
 
 def _crowds(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from blsnb.request_fields import RequestFields
+from blsnb.printable import printable
+from blsnb.request_fields import RequestFields, spelled
 from blsnb.runtimes.runtime import DeviceUse
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import Activity, CallFlag, LogLine, ModelInfo
@@ -21,6 +22,7 @@ from blsnb.trace.facts import (
     Profile,
     Recording,
     UnreadChunk,
+    time,
 )
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap, Name, Numbered, name_of, numbered
@@ -76,13 +78,16 @@ class Span:
     device_use: DeviceUse | None = None
     """Device use of its execution; None if it ran on the host."""
     response_parameters: ParameterPairs = ()
-    """From files of other programs; blsnb does not record them."""
+    """Of the response; each of ``responses`` has its own."""
     origin: Any = None
     """Origin of the call in a recording, as JSON; not checked."""
 
     def __repr__(self) -> str:
         place = f"on {self.instance}" if self.instance else f"of model {self.model}"
-        return f"<Span {self.id} {place}: {self.duration_ns / 1e6:.3g} ms>"
+        request = spelled(self.request_fields.options)
+        said = f", {request}" if request else ""
+        took = time(self.duration_ns / 1000)
+        return printable(f"<Span {self.id} {place}: {took}{said}>")
 
     @property
     def request_id(self) -> str:
@@ -163,7 +168,7 @@ class Trace:
 
     def __repr__(self) -> str:
         counts = f"{len(self.spans)} calls, {len(self.models)} models"
-        return f"<Trace {self.run_id} {self.title}: {counts}>"
+        return printable(f"<Trace {self.run_id} {self.title}: {counts}>")
 
     def row_of(self, call: int) -> int:
         """Return the row of a call by its id; -1 if it is not in the trace."""

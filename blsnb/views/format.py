@@ -3,55 +3,22 @@
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
+
+from blsnb.printable import printable
+from blsnb.trace.facts import UNITS
+from blsnb.trace.facts import time as time
 
 # By name: in a source file they look like a letter and a hyphen.
 TIMES = "\N{MULTIPLICATION SIGN}"
-_DASH = "\N{EN DASH}"
-_UNITS = (("µs", 1.0), ("ms", 1e3), ("s", 1e6))
 
-# Controls, surrogates, noncharacters, invisible characters and those that change the
-# direction of writing: no name may look like another one.
-_UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
-)
 _NARROW = frozenset("iIjlftr.,:;|!'()[]{}-/ \"`")
 _WIDE = frozenset(f"mwMW@%…⟨⟩<>=+~#{TIMES}")
-
-
-def time(us: float) -> str:
-    """Return microseconds in the unit that keeps three digits; a dash for NaN."""
-    if not math.isfinite(us):
-        return _DASH
-    size = abs(us)
-    if 0 < size < 0.9995:
-        return f"{round(us * 1000)} ns"
-    unit, scale = next((u for u in _UNITS if size < 999.5 * u[1]), _UNITS[-1])
-    return f"{_three_digits(us / scale)} {unit}"
-
-
-def _three_digits(number: float) -> str:
-    if number == int(number):
-        return str(int(number))
-    size = abs(number)
-    return f"{number:.{2 if size < 9.995 else 1 if size < 99.95 else 0}f}"
 
 
 def counted(number: int, noun: str) -> str:
     """Return a count and its noun, such as "2 calls"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def visible(text: str) -> str:
-    """Return text with marks in place of invisible and reordering characters."""
-    return _UNSEEN.sub(_mark, text)
-
-
-def _mark(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
 
 
 def cut(text: str, most: int) -> str:
@@ -90,7 +57,7 @@ def _em(character: str) -> float:
 def clip(text: str, size: float, most: float, bold: bool = False) -> str:
     """Return visible text at most `most` pixels wide, without its middle."""
     # Longer text fits no width, and measuring it takes time.
-    text = cut(visible(cut(text, 300)), 300)
+    text = cut(printable(cut(text, 300)), 300)
     if width(text, size, bold) <= most:
         return text
     keep = len(text) - 1
@@ -105,7 +72,7 @@ def clip(text: str, size: float, most: float, bold: bool = False) -> str:
 
 def tick(us: float, end: float) -> str:
     """Return a time on an axis, in the unit of the end of the axis."""
-    unit, scale = next(u for u in reversed(_UNITS) if end >= u[1] or u[1] == 1.0)
+    unit, scale = next(u for u in reversed(UNITS) if end >= u[1] or u[1] == 1.0)
     return f"{us / scale:g} {unit}" if us else "0"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from blsnb.printable import printable
 from blsnb.trace.changes import CallChange
 from blsnb.trace.comparison import AnyTrace, TraceComparison, sides
 from blsnb.trace.events import CallFlag
@@ -11,7 +12,7 @@ from blsnb.trace.spans import Trace
 from blsnb.views import callgraph
 from blsnb.views.columns import columns_of
 from blsnb.views.delta import Delta
-from blsnb.views.format import counted, cut, time, visible
+from blsnb.views.format import counted, cut, time
 
 State = Literal["running", "done", "error", "cancelled"]
 _MAX_NAME = 200
@@ -99,6 +100,9 @@ def described(change: CallChange) -> list[str]:
     if change.responses is not None:
         now_count, before_count = change.responses
         lines.append(f"{counted(now_count, 'response')}, before {before_count:,}")
+    for said in change.request:
+        words = f"{said.this or 'none'}; before: {said.baseline or 'none'}"
+        lines.append(_short(f"{said.name}: {words}"))
     for each in change.tensors:
         number = f" #{each.response + 1}" if each.response else ""
         name = f"{each.role} {each.difference.name}{number}"
@@ -107,5 +111,5 @@ def described(change: CallChange) -> list[str]:
 
 
 def _short(text: str) -> str:
-    line = visible(text.strip().split("\n", 1)[0])
+    line = printable(text.strip().split("\n", 1)[0])
     return line if len(line) <= _MAX_TEXT else line[: _MAX_TEXT - 1] + "…"

@@ -5,14 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
+from blsnb.printable import printable
 from blsnb.trace.comparison import AnyTrace, TraceComparison, sides
 from blsnb.trace.events import CallFlag
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.spans import Trace
-from blsnb.views import batches
+from blsnb.views import batches, requests
 from blsnb.views.columns import columns_of
 from blsnb.views.folded import OnlyCounted, left_out
-from blsnb.views.format import TIMES, counted, time, visible
+from blsnb.views.format import TIMES, counted, time
 from blsnb.views.rows import Row, distinct_names, rows
 from blsnb.views.summary import described, facts, heading
 
@@ -23,7 +24,7 @@ _MAX_NAME = 80
 _MAX_ERROR = 160
 _MAX_NOTES = 3
 _MAX_NOTE = 240
-_MAX_DIFFERENCES = 5
+_MAX_DIFFERENCES = 16
 
 
 def tree(run: AnyTrace) -> str:
@@ -39,11 +40,11 @@ def tree(run: AnyTrace) -> str:
     more = sum(1 for _ in found)
     if more:
         shown.append(f"  … {counted(more, 'more line')}")
-    title = f"{visible(heading(trace))}: {', '.join(facts(run))}"
+    title = f"{printable(heading(trace))}: {', '.join(facts(run))}"
     if comparison:
         return "\n".join([title, *shown])
-    notes = [f"  … {visible(note)}" for note in left_out(trace)]
-    remarks = [f"  · {visible(remark)}" for remark in trace.remarks]
+    notes = [f"  … {printable(note)}" for note in left_out(trace)]
+    remarks = [f"  · {printable(remark)}" for remark in trace.remarks]
     return "\n".join([title, *shown, *notes, *remarks])
 
 
@@ -68,6 +69,7 @@ class _Lines:
         yield indent + "  ".join(words)
         if failed:
             yield f"{indent}  ! {_error(trace.spans[failed[0]].error)}"
+        yield from (f"{indent}  {line}" for line in requests.lines(trace, calls))
         yield from (f"{indent}  {note}" for note in _notes(trace, calls))
         waited = batches.left_out(trace, calls)
         if waited:
@@ -177,7 +179,7 @@ def _error(text: str) -> str:
 
 
 def _short(text: str, most: int) -> str:
-    line = visible(text[:most])
+    line = printable(text[:most])
     if len(text) > most:
         line += "…"
     return line if len(line) <= most else line[: most - 1] + "…"

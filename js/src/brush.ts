@@ -9,6 +9,8 @@ export const LABEL_GAP = 6;
 /** Number of pixels by which bars are painted beyond the edges of the canvas. */
 const BEYOND = 50;
 const LABEL_INSIDE = 8;
+/** Opacity of the plate below a label in a bar, and its margin in pixels. */
+const [PLATE, PLATE_MARGIN] = [0.9, 3];
 const [CRITICAL_BELOW, CRITICAL_HEIGHT] = [8.75, 1.5];
 
 /** Texts in a line, each in its colour. */
@@ -79,7 +81,6 @@ export class Brush {
     to: number,
     middle: number,
     gap = LABEL_GAP,
-    within = this.colours.fg,
   ): void {
     const [start, end] = [this.plane.x(from), this.plane.x(to)];
     const width = this.#width(label);
@@ -87,7 +88,7 @@ export class Brush {
     const ahead = !behind && start - LABEL_GAP - width > this.plane.left;
     if (behind) this.#texts(label, end + gap, middle);
     else if (ahead) this.#texts(label, start - LABEL_GAP - width, middle);
-    else this.#texts(label, Math.max(start, this.plane.left) + LABEL_INSIDE, middle, within);
+    else this.#plate(label, Math.max(start, this.plane.left) + LABEL_INSIDE, middle, width);
   }
 
   /** Write as much of a label as fits behind a position. */
@@ -101,9 +102,18 @@ export class Brush {
     this.#texts(fits, x, middle);
   }
 
-  #texts(label: Label, x: number, middle: number, colour?: string): void {
-    for (const [text, own] of label) {
-      this.pen.fillStyle = colour ?? own;
+  /** Write in a bar, on a plate: the colours below change from phase to phase. */
+  #plate(label: Label, x: number, middle: number, width: number): void {
+    const [left, height] = [x - PLATE_MARGIN, BAR_HEIGHT + 2];
+    this.weakly(PLATE, () =>
+      this.rect(left, middle, width + 2 * PLATE_MARGIN, height, this.colours.bg),
+    );
+    this.#texts(label, x, middle);
+  }
+
+  #texts(label: Label, x: number, middle: number): void {
+    for (const [text, colour] of label) {
+      this.pen.fillStyle = colour;
       this.pen.fillText(text, x, middle + 0.5);
       x += this.pen.measureText(text).width + LABEL_GAP;
     }

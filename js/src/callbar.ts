@@ -122,8 +122,7 @@ export class CallBar {
     const took = running ? "running…" : time(trace.duration[call]);
     const label: Label = [[took, brush.colours.fg2], ...beside(trace, row, brush)];
     const gap = trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
-    const within = trace.isLeaf(call) ? brush.colours.bg : brush.colours.fg;
-    brush.label(label, trace.start(call), trace.end(call), middle, gap, within);
+    brush.label(label, trace.start(call), trace.end(call), middle, gap);
   }
 }
 

@@ -10,11 +10,16 @@ export const LISTED_CALLS = 6;
 const MOST_CRUMBS = 6;
 
 /** What selects a call, with the time that it took. */
-export function callLink(session: Session, call: number, place: string): HTMLElement {
+export function callLink(
+  session: Session,
+  call: number,
+  place: string,
+  focus = `call-${session.trace.id(call)}`,
+): HTMLElement {
   const onclick = (): void => session.select({ kind: "call", call }, { reveal: true });
   return h(
     "button",
-    { type: "button", class: "link", onclick, "data-focus": `call-${session.trace.id(call)}` },
+    { type: "button", class: "link", onclick, "data-focus": focus },
     h("span", {}, place),
     h("span", {}, time(session.trace.duration[call])),
   );
@@ -50,8 +55,9 @@ export function breadcrumb(session: Session, call: number): HTMLElement {
   );
 }
 
-function crumb(session: Session, caller: number): HTMLElement {
+/** Return a button that selects a caller; `kind` tells it from the same one elsewhere. */
+export function crumb(session: Session, caller: number, kind = "crumb"): HTMLElement {
   const onclick = (): void => session.select({ kind: "call", call: caller }, { reveal: true });
-  const attributes = { type: "button", class: "crumb", onclick, "data-focus": `crumb-${session.trace.id(caller)}` };
+  const attributes = { type: "button", class: "crumb", onclick, "data-focus": `${kind}-${session.trace.id(caller)}` };
   return h("button", attributes, session.trace.name(caller));
 }

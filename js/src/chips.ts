@@ -7,29 +7,36 @@ import type { Trace } from "./trace.ts";
 import { Flag } from "./wire.ts";
 
 /** A chip without text is left out. */
-export type Chip = [text: string, kind?: string];
+export type Chip = [text: string, kind?: string, meaning?: string];
 
 export function chipList(chips: readonly Chip[]): HTMLElement {
   const shown = chips.filter(([text]) => text);
   return h(
     "div",
     { class: "chips" },
-    shown.map(([text, kind = ""]) => h("span", { class: `chip ${kind}` }, text)),
+    shown.map(([text, kind = "", meaning]) =>
+      h("span", { class: `chip ${kind}`, title: meaning ?? null }, text),
+    ),
   );
 }
 
 /** Return duration, place, id and states of a call. */
 export function chipsOf(trace: Trace, call: number): Chip[] {
   const { header, calls } = trace;
-  const request = header.request_ids[trace.id(call)];
+  const request = header.requests[trace.id(call)]?.request_id;
   return [
     [time(trace.duration[call])],
     ...placeOf(trace, call),
     [header.instances[calls.instance[call]] ?? ""],
-    [`call ${trace.id(call)}`],
-    [request ? `request ${request}` : ""],
+    [`call ${trace.id(call)}`, "", callMeaning(trace, call)],
+    [request ? `request ${request}` : "", "", "The request id, given by the caller."],
     ...statesOf(trace, call),
   ];
+}
+
+function callMeaning(trace: Trace, call: number): string {
+  const id = trace.id(call);
+  return `Number of the call in this run, in order of start: run.replay(${id}) repeats it.`;
 }
 
 /** Return the states of a call in one line, with the time of a stream's first response. */

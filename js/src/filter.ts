@@ -1,5 +1,6 @@
-/** The filter: part of a name or device, a state, or a bound of the duration. Pure. */
+/** The filter: part of a name or device, a state, a bound, or what a request says. Pure. */
 
+import type { Parameter } from "./header.ts";
 import type { Trace } from "./trace.ts";
 import { Flag } from "./wire.ts";
 
@@ -21,6 +22,8 @@ export function filterOf(text: string, trace: Trace): ((call: number) => boolean
   if (comparison && wanted === "changed") return (call) => comparison.changed.has(call);
   if (comparison && wanted === "new") return (call) => comparison.isNew(call);
   if (wanted === "batched") return (call) => trace.calls.batch[call] > 1;
+  const said = /^(corr|id|param):(.+)$/.exec(wanted);
+  if (said) return saying(trace, said[1], said[2].trim());
   const flag = STATES[wanted];
   if (flag) return (call) => trace.has(call, flag);
   const bound = /^([<>])\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)?$/.exec(wanted);
@@ -30,6 +33,31 @@ export function filterOf(text: string, trace: Trace): ((call: number) => boolean
       trace.names[model].toLowerCase().includes(wanted) || device.toLowerCase().includes(wanted),
   );
   return (call) => named[trace.calls.model[call]];
+}
+
+/** Match a correlation id, part of a request id, or a parameter of a request or response. */
+function saying(trace: Trace, what: string, wanted: string): (call: number) => boolean {
+  const { requests, response_parameters: responses } = trace.header;
+  if (what === "corr") return (call) => is(requests[trace.id(call)]?.correlation_id, wanted);
+  if (what === "id")
+    return (call) => requests[trace.id(call)]?.request_id?.toLowerCase().includes(wanted) ?? false;
+  const matches = ([name, text]: Parameter): boolean =>
+    is(name, wanted) || `${name}=${text}`.toLowerCase() === wanted || is(`${name}=${unquoted(text)}`, wanted);
+  return (call) => {
+    const id = trace.id(call);
+    const sent = (responses[id] ?? []).some(([, pairs]) => pairs.some(matches));
+    return sent || (requests[id]?.parameters ?? []).some(matches);
+  };
+}
+
+/** Whether a value is the wanted one, with quotes or without. */
+function is(text: string | undefined, wanted: string): boolean {
+  const found = text?.toLowerCase();
+  return found !== undefined && (found === wanted || unquoted(found) === wanted);
+}
+
+function unquoted(text: string): string {
+  return /^(['"]).*\1$/s.test(text) ? text.slice(1, -1) : text;
 }
 
 function bounded(trace: Trace, side: string, us: number): (call: number) => boolean {

@@ -99,6 +99,19 @@ export type Copy = [
   hostile: boolean,
 ];
 export type DeviceUse = [device: string, computeUs: number, inUse: number, peak: number];
+/** A custom parameter, with its value as text. */
+export type Parameter = [name: string, text: string];
+/** The fields that a request sets, by the options of `infer`, with their values as text. */
+export interface RequestEntry {
+  version?: string;
+  request_id?: string;
+  correlation_id?: string;
+  sequence_start?: string;
+  sequence_end?: string;
+  priority?: string;
+  timeout_us?: string;
+  parameters?: Parameter[];
+}
 export type LogLine = [us: number, level: string, text: string];
 /** Values by call id. */
 export type PerCall<T> = Record<string, T>;
@@ -147,6 +160,8 @@ export interface Change {
   more: number;
   error?: [now: string, before: string];
   responses?: [now: number, before: number];
+  /** Fields of the request and parameters of responses that differ, with values as text. */
+  request?: [name: string, now: string, before: string][];
 }
 
 export interface Header {
@@ -164,7 +179,8 @@ export interface Header {
   batching: PerCall<Batching[]>;
   copies: PerCall<Copy[]>;
   device_use: PerCall<DeviceUse>;
-  request_ids: PerCall<string>;
+  requests: PerCall<RequestEntry>;
+  response_parameters: PerCall<[response: number, parameters: Parameter[]][]>;
   tensors: PerCall<TensorEntry[]>;
   columns: Record<string, Column>;
   /** The baseline; its columns are in the same buffer. */
@@ -185,7 +201,8 @@ export const TABLES = [
   "batching",
   "copies",
   "device_use",
-  "request_ids",
+  "requests",
+  "response_parameters",
   "tensors",
 ] as const;
 

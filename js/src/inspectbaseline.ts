@@ -84,7 +84,7 @@ export function differences(trace: Trace, call: number): HTMLElement[] {
     const changed = comparison?.changed.has(call) ?? false;
     return changed ? [hint("It differs; how is not in this document.")] : [];
   }
-  const items = [...errors(change), ...responses(change), ...tensors(change)];
+  const items = [...errors(change), ...responses(change), ...said(change), ...tensors(change)];
   const heading = h("h4", {}, "Differences", h("span", {}, count(items.length + change.more)));
   const more = change.more ? [hint(`… ${count(change.more)} more`)] : [];
   return [heading, ...items, ...more];
@@ -136,6 +136,12 @@ function errors({ error }: Change): HTMLElement[] {
 
 function responses({ responses: sent }: Change): HTMLElement[] {
   return sent ? [item("responses", `${count(sent[0])}, before ${count(sent[1])}`)] : [];
+}
+
+function said({ request = [] }: Change): HTMLElement[] {
+  return request.map(([name, now, before]) =>
+    item(name, now ? `now: ${now}` : "none now", before ? `before: ${before}` : "none before"),
+  );
 }
 
 function tensors(change: Change): HTMLElement[] {

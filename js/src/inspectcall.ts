@@ -9,10 +9,12 @@ import { h } from "./dom.ts";
 import type { Counted } from "./folded.ts";
 import { count, counted, time } from "./format.ts";
 import { phaseTable } from "./phasetable.ts";
+import { requestFacts, sequenceLinks } from "./requests.ts";
 import { responseTimes } from "./responses.ts";
+import { sequenceOf } from "./sequences.ts";
 import type { Session } from "./session.ts";
 import { sourceLines } from "./source.ts";
-import type { TensorList } from "./tensors.ts";
+import { hasFewValues, type TensorList } from "./tensors.ts";
 import type { Trace } from "./trace.ts";
 import { Flag } from "./wire.ts";
 
@@ -24,11 +26,17 @@ export function oneCall(session: Session, call: number, tensors: TensorList): HT
   const { notes, logs } = trace.header;
   const id = trace.id(call);
   const failed = trace.has(call, Flag.ERROR);
-  const source = sourceLines(trace, call);
+  const source = sourceLines(session, call);
+  const values = tensors.show(call);
+  const few = !failed && hasFewValues(trace.header.tensors[id]);
   return [
     breadcrumb(session, call),
     h("h3", {}, trace.name(call)),
     chipList(chipsOf(trace, call)),
+    // Few values are seen without scrolling.
+    ...(few ? [values] : []),
+    ...requestFacts(trace, call),
+    ...sequenceLinks(session, call),
     ...phaseTable(trace, [call]),
     ...uncounted(trace.folded.by(trace.calls.model[call])),
     // Of a failed call the source comes first, of others the tensors.
@@ -39,7 +47,7 @@ export function oneCall(session: Session, call: number, tensors: TensorList): HT
     ...batch(session, call),
     ...responseTimes(trace, [call]),
     ...deviceWork(trace, [call]),
-    tensors.show(call),
+    ...(few ? [] : [values]),
     ...(failed ? [] : source),
     ...(logs[id]?.length ? logLines(logs[id]) : []),
   ];
@@ -60,6 +68,8 @@ export function factsOfCall(trace: Trace, call: number): string {
     batching[id]?.length,
     batch[call],
     copies[id]?.length,
+    trace.header.response_parameters[id]?.length,
+    sequenceOf(trace, call)?.calls.length,
     id in tensors,
     trace.header.run.dropped?.values?.calls,
   ].join();

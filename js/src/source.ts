@@ -1,14 +1,16 @@
 /** Lines of the caller's model.py around the line of a call. */
 
+import { crumb } from "./calllinks.ts";
 import { h } from "./dom.ts";
-import type { Trace } from "./trace.ts";
+import type { Session } from "./session.ts";
 
 const AROUND = 2;
 /** Maximum number of lines of a statement before the line of the call. */
 const MOST_BEFORE = 12;
 
 /** Return the lines; empty if the line or the source is unknown. */
-export function sourceLines(trace: Trace, call: number): HTMLElement[] {
+export function sourceLines(session: Session, call: number): HTMLElement[] {
+  const { trace } = session;
   const [caller, line] = [trace.calls.parent[call], trace.calls.line[call]];
   if (caller < 0 || line === 0) return [];
   const text = trace.header.sources[trace.calls.model[caller]];
@@ -18,12 +20,22 @@ export function sourceLines(trace: Trace, call: number): HTMLElement[] {
   const first = Math.max(1, Math.min(begun, line - AROUND));
   const around = lines.slice(first - 1, line + AROUND);
   const indent = Math.min(...around.filter((each) => each.trim()).map((each) => each.search(/\S/)));
+  // Numbers as of the cell, which is what the reader has; of a file as of the file.
+  const origin = trace.header.models[trace.calls.model[caller]].origin;
+  const above = origin?.[1] ?? 0;
   const shown = around.map((each, k) => {
     const number = first + k;
     const part = number >= begun && number <= line;
-    return sourceLine(each.slice(indent), number, part, number === line);
+    return sourceLine(each.slice(indent), number + above, part, number === line);
   });
-  const title = h("h4", {}, `Called by ${trace.name(caller)}`, h("span", {}, place(trace, caller, line)));
+  const place = origin ? `${origin[0]} line ${line + above}` : `model.py:${line}`;
+  const inFile = origin ? `model.py:${line}` : null;
+  const title = h(
+    "h4",
+    {},
+    h("span", {}, "Called by ", crumb(session, caller, "caller")),
+    h("span", { title: inFile }, place),
+  );
   return [
     title,
     h(
@@ -32,13 +44,6 @@ export function sourceLines(trace: Trace, call: number): HTMLElement[] {
       shown,
     ),
   ];
-}
-
-/** Return the number of a line in the cell, if it has one, and in the file. */
-function place(trace: Trace, caller: number, line: number): string {
-  const origin = trace.header.models[trace.calls.model[caller]].origin;
-  const file = `model.py:${line}`;
-  return origin ? `${origin[0]} line ${line + origin[1]} (${file})` : file;
 }
 
 /** Return the first line of the statement that a line closes, else the line itself. Pure. */

@@ -16,6 +16,8 @@ const FRESH_MS = 2000;
 /** The same as a multiple of the time that the kernel took for the answer. */
 const SHARE = 10;
 
+/** Maximum number of values that are shown before their statistics. */
+const FEW_VALUES = 32;
 const EMPTY = "It has no elements.";
 
 type Role = TensorEntry["role"];
@@ -23,6 +25,12 @@ const HEADINGS: [Role, string][] = [
   ["input", "Inputs"],
   ["output", "Outputs"],
 ];
+
+/** Whether all tensors of a call are known and small. */
+export function hasFewValues(entries: readonly TensorEntry[] = []): boolean {
+  const size = ({ shape: axes }: TensorEntry): number => axes.reduce((all, axis) => all * axis, 1);
+  return entries.length > 0 && entries.length <= 4 && entries.every((each) => size(each) <= FEW_VALUES);
+}
 
 export class TensorList {
   #session: Session;
@@ -228,8 +236,12 @@ export class TensorList {
   #detail(call: number, entry: TensorEntry, position: number, answer: Answer): HTMLElement {
     const { stats, histogram, preview } = entry;
     const parts: HTMLElement[] = [];
-    if (stats?.count) parts.push(statistics(stats));
-    if (histogram) parts.push(...distribution(histogram, "values"));
+    const facts: HTMLElement[] = [];
+    if (stats?.count) facts.push(statistics(stats));
+    if (histogram) facts.push(...distribution(histogram, "values"));
+    // Of few values the values themselves come first.
+    const few = (stats?.count ?? 0) <= FEW_VALUES;
+    if (!few) parts.push(...facts);
     if (preview && isEmptyText(preview)) parts.push(h("p", { class: "hint" }, EMPTY));
     else if (preview?.kind === "text") parts.push(...texts(preview));
     else if (preview) {
@@ -248,6 +260,7 @@ export class TensorList {
       slice.element.addEventListener("click", () => this.#slices.set(key, slice.state));
       parts.push(slice.element);
     } else parts.push(h("p", { class: "hint" }, this.#absent(entry)));
+    if (few) parts.push(...facts);
     return h("div", { class: "detail" }, parts);
   }
 

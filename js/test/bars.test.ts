@@ -212,5 +212,5 @@ test("a duration stands behind its bar, before it where there is no room, else i
     return x > 100 + start + took ? "behind" : x < 100 + start ? "before" : `within, ${colour}`;
   };
 
-  assert.deepEqual([at(0, 500), at(600, 500), at(0, 1100)], ["behind", "before", "within, bg"]);
+  assert.deepEqual([at(0, 500), at(600, 500), at(0, 1100)], ["behind", "before", "within, fg2"]);
 });

@@ -111,7 +111,7 @@ test("copies, use of a device, streams and states of calls are listed", () => {
     errors: { 4: "unexpected shape" },
     codes: { 4: "INVALID_ARG" },
     notes: { 0: ["This note is about the run."], 2: ["Its caller left."] },
-    request_ids: { 4: "step-4" },
+    requests: { 4: { request_id: "step-4" } },
     logs: { 4: [[5700, "WARNING", "slow \n"], [6900, "ERROR", "failed"]] },
   } as unknown as Partial<Header>;
   const responses: [number, number][] = [[1, 200], [1, 400], [1, 401], [1, 1600], [1, 2900], [2, 30], [2, 700]];

@@ -206,7 +206,7 @@ export function invoice(): Encoded {
         [15_800, "PRINT", "12 crops\n"],
       ],
     },
-    request_ids: { "0": "7f3a" },
+    requests: { "0": { request_id: "7f3a" } },
     tensors: {
       "0": [
         tensor("input", "IMAGE", "UINT8", [1, 2339, 1654, 3], {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cells import CONFIG, cell
 from conformance.reference import required
-from mortal_server import Mortal
+from restarting_server import RestartingServer
 
 from blsnb.errors import InferenceError, ModelLoadError
 from blsnb.parity.triton.environment import installed
@@ -72,7 +72,7 @@ pytestmark = pytest.mark.triton_server
 
 
 @pytest.fixture(scope="module")
-def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mortal]:
+def real_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestartingServer]:
     """A real server with three models, one of which is not loaded."""
     env = installed()
     if env is None:
@@ -84,17 +84,19 @@ def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mortal]:
     write(folder / "many", MANY, f'backend: "python" {DECOUPLED}')
     write(folder / "idle", IDLE, 'backend: "python"')
     log = tmp_path_factory.mktemp("log") / "log"
-    mortal = Mortal(lambda: TritonServer(env, folder, log), "leaf", "many")
+    real_server = RestartingServer(
+        lambda: TritonServer(env, folder, log), "leaf", "many"
+    )
     try:
-        yield mortal
+        yield real_server
     finally:
-        mortal.close()
+        real_server.close()
 
 
 @pytest.fixture
-def address(mortal: Mortal) -> str:
+def address(real_server: RestartingServer) -> str:
     """The address of that server."""
-    return mortal.address
+    return real_server.address
 
 
 def write(folder: Path, source: str, config: str) -> None:

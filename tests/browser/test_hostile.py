@@ -55,7 +55,8 @@ def hostile_run(swapped=False):
     for number, text in enumerate(texts):
         call = script.call(root, text, 10 + 300 * number, 1, 1, 90, 1, line=1)
         samples.fail(call, text, text)
-        call.request_id = call.instance = text
+        call.instance = text
+        call.request_fields = RequestFields(request_id=text)
         call.notes = [text]
         call.logs = [LogLine(call.request_start_ns, "INFO", text)]
         call.inputs = (samples.strings(text, text, *texts),)

@@ -29,15 +29,14 @@ def saved(server, tmp_path):
 
 
 def test_a_saved_run_is_a_tree(saved, blsnb):
-    """A line for each model, with notes."""
+    """A line for each model."""
     ended = blsnb("trace", saved)
 
     assert (0, "") == (ended.status, ended.stderr)
-    title, outer, note, inner, _ = ended.stdout.splitlines()
+    title, outer, inner, _ = ended.stdout.splitlines()
     assert title.startswith("outer: ")
     assert title.endswith(" wall, 2 calls, 2 models")
     assert outer.startswith("  outer  ")
-    assert "without trace=request.trace()" in note
     assert inner.startswith("    inner  ")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from .asking import ask, forever_s, script, texts, would_hang
+from .asking import ask, forever_s, run, script, texts, would_hang
 from .covering import rows
 
 SENDER = "sender = request.get_response_sender()\n"
@@ -214,6 +214,42 @@ def test_a_stream_tells_how_it_was_sent(agree, code):
         return [target.stream(script(text, told=told)) for told in (True, False)]
 
     agree(case)
+
+
+FOLLOWED = {
+    "raise": 'sender.send(r); raise ValueError("boom")',
+    "a response": "sender.send(r); returned = [r]",
+    "no list": "sender.send(r); returned = 5",
+    "async, raise": """
+async def main():
+    sender.send(r)
+    raise ValueError("boom")
+returned = main()
+""",
+}
+
+
+@pytest.mark.parametrize("code", FOLLOWED.values(), ids=FOLLOWED)
+def test_a_stream_gets_the_response_that_a_failure_follows(agree, code):
+    """It was sent without the flag; the second response is not delivered."""
+
+    def case(target):
+        target.load("script")
+        return target.stream(script(f'{SENDER}r = answer("r")\n{code}'))
+
+    agree(case)
+
+
+@pytest.mark.parametrize("code", FOLLOWED.values(), ids=FOLLOWED)
+def test_a_model_gets_the_response_that_a_failure_follows(agree, code):
+    """The real server may end afterwards."""
+    child = f'{SENDER}r = answer("r")\n{code}'
+    text = f"""
+code = pb_utils.Tensor("CODE", np.array([{child!r}], dtype=object))
+see(bls("script", ["OUT"], code))
+"""
+
+    agree(lambda target: target.at_risk(lambda each: run(each, text, "script")))
 
 
 CLOSED = """

@@ -4,7 +4,7 @@ import pytest
 
 from .asking import run
 from .covering import rows
-from .scripted import pause
+from .scripted import ACCOUNT, pause
 
 START = {"sequence_start": True}
 END = {"sequence_end": True}
@@ -116,6 +116,29 @@ def test_an_id_is_a_number_of_the_configured_type(agree, scene, name):
             return [s.over(), executions(s)]
 
     agree(case)
+
+
+TEXTS = {"a letter": "a", "not ASCII": "é", "64 letters": "y" * 64}
+
+
+@pytest.mark.parametrize("id", TEXTS.values(), ids=TEXTS)
+def test_an_id_that_is_a_text_reaches_the_model(agree, scene, id):
+    """Triton 24.10 reads the rest of its own buffer as a second text."""
+    control = "control { kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_STRING }"
+    source = ACCOUNT.replace("array.tolist()", "str(array.tolist())")
+
+    def case(target):
+        more = sequences("", f'control_input {{ name: "ID" {control} }}')
+        with scene(target, "spelled", more, source=source) as s:
+            step(s, "named", id, **START, **END)
+            return [s.over(), executions(s)]
+
+    def ours(known, seen):
+        assert known[1] == []
+        assert "unexpected number of string elements 2" in known[0]["named"][1]
+        assert ["object", [1, 1], str([[id.encode()]])] == seen[1][0][0][3]["ID"]
+
+    agree(case, deviates="a `CONTROL_SEQUENCE_CORRID` of `TYPE_STRING`", ours=ours)
 
 
 @rows("r4.3/filler-direct")

@@ -284,7 +284,7 @@ def test_an_answer_that_never_comes_keeps_the_model_loading(agree, folder, monke
     def ours(known, seen):
         late = ["DEADLINE_EXCEEDED", "Deadline Exceeded"]
         assert [[late, ["LOADING"]]] * 3 == list(known.values())
-        hang = ["WouldHang", "Triton would wait here for ever"]
+        hang = ["WouldHang", "Triton would wait here forever"]
         assert [[hang, [""]]] * 3 == list(seen.values())
 
     agree(case, deviates="a sample that is never answered", ours=ours)

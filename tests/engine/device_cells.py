@@ -56,7 +56,7 @@ LOOK = device_cell(
 
 
 def asking(name: str, more: str = "", then: str = "") -> str:
-    """Return a model that asks another one and passes its answer on."""
+    """Return a model that calls another one and returns its response."""
     asked = f"""
     answer = pb_utils.InferenceRequest(
         model_name="{name}", inputs=request.inputs(), requested_output_names=["Y"],

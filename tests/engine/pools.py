@@ -1,4 +1,4 @@
-"""Pools of instances that are none, to take and to give back."""
+"""Pools of fake instances, for tests that take and release them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Instance:
 
 
 def a_root() -> RootRequest:
-    """A request from outside."""
+    """Return the life of a client request."""
     return RootRequest(RunRecord("1"), 60)
 
 

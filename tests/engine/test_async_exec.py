@@ -122,7 +122,7 @@ def test_a_coroutine_runs_below_a_loop_of_the_caller(server):
 
 
 def test_background_tasks_advance_between_requests(server):
-    """The instance's loop runs on while nobody asks it anything."""
+    """The instance's loop goes on while there are no requests."""
     body = """
     async def later():
         await asyncio.sleep(0.01)

@@ -172,7 +172,7 @@ def test_a_bad_request_changes_nothing(server, bad):
             "Expected a list in the execute return, found type '<class 'tuple'>'",
         ),
         ("return [1]", "Expected an 'InferenceResponse' object"),
-        ("return None", "Triton would wait here for ever"),
+        ("return None", "Triton would wait here forever"),
         ("exit(4)", "SystemExit: 4"),
         ('return [reply(answer_of(ask("failing", request).exec()))]', "would wait"),
         ('answer_of(ask("nobody", request).exec())', "'nobody' is not"),

@@ -255,4 +255,4 @@ def test_a_thread_learns_why_its_call_was_ended(server):
     stage.events["returned"].set()
 
     assert stage.events["asked"].wait(60)
-    assert "Triton would wait here for ever" in stage.seen[0]
+    assert "Triton would wait here forever" in stage.seen[0]

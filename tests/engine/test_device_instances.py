@@ -108,7 +108,7 @@ class TestRuntimes:
         assert (X * 2).tolist() == server.infer("gpu", {"X": X})["Y"].tolist()
 
     def test_what_stayed_on_a_device_and_what_left_it_still_talk(self, server, runtime):
-        """A model of the old runtime asks one of the new: it gets NumPy's arrays."""
+        """A model of the old runtime calls one of the new: it receives NumPy arrays."""
         server.use_runtime(runtime)
         server.define("look", LOOK, config=f"{CONFIG} {ANYWHERE}")
         server.define("double", DOUBLE, config=ON_GPU)

@@ -1,4 +1,4 @@
-"""Waits that look like a hang and are none: never raised, always answered."""
+"""Waits that look like a hang but end: they never raise."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ ASK = 'ask("callee", request, trace=request.trace())'
 
 
 def define(server, callee, caller="", config=CONFIG):
-    """Define a model, and another one that asks it."""
+    """Define a model, and another one that calls it."""
     server.define("callee", callee, config=config)
     if caller:
         server.define("m", cell(caller), config=CONFIG)
@@ -92,7 +92,7 @@ sender.send(flags=%s)
 
 
 def test_a_caller_cancels_a_stream(server):
-    """The model that sends it is told; saying so twice does no harm."""
+    """The sending model can check for it; cancelling twice is harmless."""
     caller = f"""
     responses = {ASK}.exec(decoupled=True)
     next(responses)

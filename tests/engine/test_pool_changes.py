@@ -97,7 +97,7 @@ def test_what_was_taken_out_ends_with_the_pool(pools):
 
 
 def test_a_place_that_is_given_up_is_none_once_its_instance_was_taken_out(pools):
-    """The instance goes when it is back, and nobody takes its place."""
+    """The instance is finalized when it is released, and is not replaced."""
     pool = pools.pool("a")
     a = given_up(pool, lambda: pool.change([], []))
 

@@ -137,7 +137,7 @@ def test_an_answer_with_an_empty_tensor_is_not_kept(server):
 
 
 def test_of_two_answers_the_first_is_kept_and_one_miss_counts():
-    """The other was asked for before the first was there."""
+    """The second request started before the first response was cached."""
     cache = ResponseCache(8)
     first, other = (Kept((a_ref("Y", number),), None) for number in (1, 2))
 

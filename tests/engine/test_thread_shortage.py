@@ -169,7 +169,7 @@ def names() -> list[str]:
 
 
 def test_every_thread_may_fail_to_start() -> None:
-    """What needs it says so, all else is answered, and so is what is asked again."""
+    """What needs it fails with the reason; everything else, and a retry, works."""
     before = names()
     for number in itertools.count(1):
         server = Server()
@@ -240,7 +240,7 @@ def test_an_awaited_request_is_refused_alike(server: Server) -> None:
 def test_clients_of_a_benchmark_end_with_the_one_that_cannot_start(
     server: Server,
 ) -> None:
-    """None goes on alone until the time is over."""
+    """No client continues alone until the duration has passed."""
     define(server, "double")
     began = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""A model that uses what came after the imitated release is told so."""
+"""Notes on models that use features newer than the imitated release."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_other_mistakes_are_not_taken_for_it(old_server):
 
 
 def test_the_note_is_on_the_call_that_failed(old_server):
-    """Also if another model asked for it."""
+    """Also if another model called it."""
     use, since = USES["argument"]
     old_server.define("m", cell(use), config=CONFIG)
     outer = 'ask("m", request, trace=request.trace()).exec().has_error()'
@@ -116,7 +116,7 @@ def test_a_load_that_fails_by_it_says_so(old_server):
 
 
 def test_a_models_own_is_ready_is_not_asked_and_its_first_run_says_so(old_server):
-    """Triton ignores it without a word."""
+    """Triton ignores it silently."""
     source = cell("return [reply(x_of(request))]", methods=IS_READY)
     old_server.define("m", source, config=CONFIG)
 

@@ -41,7 +41,7 @@ def test_without_the_parameter_every_receiver_has_a_copy(server):
 
 
 def test_what_is_not_copied_cannot_be_written(server):
-    """A model that writes to it is told so, not its neighbours."""
+    """The model that writes gets the error; other models see no change."""
     server.define("writing", WRITING, config=CONFIG + ZERO_COPY)
 
     with pytest.raises(Exception, match="read-only"):

@@ -81,8 +81,16 @@ def test_an_ensemble_that_does_not_fit_is_an_error_of_its_cell(models):
 @pytest.mark.parametrize(
     ("right", "wrong", "said"),
     [
-        ('"double"', '"dobule"', "Models that are loaded: double, triple."),
-        ('key: "X" value: "EX"', 'key: "x" value: "EX"', "Its inputs are: X."),
+        (
+            '"double"',
+            '"dobule"',
+            "Did you mean 'double'? Models that are loaded: double, triple.",
+        ),
+        (
+            'key: "X" value: "EX"',
+            'key: "x" value: "EX"',
+            "Did you mean 'X'? Its inputs are: X.",
+        ),
     ],
 )
 def test_a_slip_in_an_ensemble_is_answered_with_what_there_is(

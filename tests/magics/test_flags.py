@@ -101,3 +101,9 @@ def test_asking_for_help_prints_it(capsys):
     with pytest.raises(HelpShown):
         model_flags().parse(["--help"])
     assert capsys.readouterr().out.startswith("usage: %%triton_model")
+
+
+def test_a_tensor_of_two_words_is_explained():
+    """The type and the dimensions are taken for another argument."""
+    with pytest.raises(UsageError, match=r"did you mean NAME:FP32\[-1\], with ':'"):
+        model_flags().parse(["m", "--input", "X", "FP32[-1]"])

@@ -69,3 +69,21 @@ def test_invalid_specifications_are_refused(
     assert f"tensor specification {spec!r}: {reason}" == error.message
     assert [f"    {spec}", "    " + " " * offset + "^"] == error.advice.splitlines()[:2]
     assert "NAME:FP32[3,-1]" in error.advice
+
+
+@pytest.mark.parametrize("written", ["X FP32[-1]", " X  TYPE_FP32 [-1]"])
+def test_a_forgotten_colon_is_suggested(written: str) -> None:
+    """Name and type with a space between them."""
+    with pytest.raises(ModelConfigError) as refused:
+        parse_tensor_spec(written)
+
+    meant = written.split()[0] + ":" + "".join(written.split()[1:])
+    assert f"Did you mean '{meant}'?" in refused.value.advice
+
+
+def test_an_unknown_type_has_no_suggestion() -> None:
+    """Two words need not be a name and a type."""
+    with pytest.raises(ModelConfigError) as refused:
+        parse_tensor_spec("X FP33[-1]")
+
+    assert "Did you mean" not in refused.value.advice

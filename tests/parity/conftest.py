@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from conformance.reference import required
-from mortal_server import Mortal
+from restarting_server import RestartingServer
 
 from blsnb.inference_server import Server
 from blsnb.parity.triton.environment import TritonEnv, installed
@@ -27,27 +27,27 @@ def real() -> TritonEnv:
 
 
 @pytest.fixture(scope="module")
-def mortal(
+def real_server(
     real: TritonEnv, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Mortal]:
+) -> Iterator[RestartingServer]:
     """A real server with the models."""
     folder = tmp_path_factory.mktemp("parity")
     models.write(folder / "models")
     arguments = ["--disable-auto-complete-config"]
-    mortal = Mortal(
+    real_server = RestartingServer(
         lambda: TritonServer(real, folder / "models", folder / "log", arguments),
         *models.SOURCES,
     )
     try:
-        yield mortal
+        yield real_server
     finally:
-        mortal.close()
+        real_server.close()
 
 
 @pytest.fixture
-def address(mortal: Mortal) -> str:
+def address(real_server: RestartingServer) -> str:
     """The address of the real server."""
-    return mortal.address
+    return real_server.address
 
 
 @pytest.fixture

@@ -29,9 +29,12 @@ def test_equal_outcomes_agree(ours, address):
     )
 
     assert (True, 0, []) == (parity.agree, parity.exit_code, parity.differences)
-    assert "<Parity outer: 5 cases, no difference (4 with an error)>" == repr(parity)
+    assert "<Parity outer: 5 cases, no difference; 4 failed on both servers>" == repr(
+        parity
+    )
     assert (
-        "outer on blsnb and Triton 2.51.0: 5 cases, no difference (4 with an error)"
+        "outer on blsnb and Triton 2.51.0: 5 cases, no difference; "
+        "4 failed on both servers"
     ) == str(parity)
     assert ["all 40 the same"] == [each.verdict for each in parity.cases[0].checks]
     [code, text] = parity.cases[1].checks

@@ -32,7 +32,19 @@ def test_an_unknown_model_names_those_that_are_known(double):
         double.infer("dubel", X)
 
     assert "Request for unknown model: 'dubel' is not found" == caught.value.message
-    assert "Models that are loaded: double." == caught.value.advice
+    advice = "Did you mean 'double'? Models that are loaded: double."
+    assert advice == caught.value.advice
+
+
+def test_a_misspelled_tensor_has_a_similar_name(double):
+    """Of an input and of a requested output; case does not count."""
+    with pytest.raises(InferenceError) as refused_input:
+        double.infer("double", {"x": [1]})
+    with pytest.raises(InferenceError) as refused_output:
+        double.infer("double", {"X": [1]}, outputs=["y"])
+
+    assert "Did you mean 'X'? Its inputs are: X." == refused_input.value.advice
+    assert "Did you mean 'Y'? Its outputs are: Y." == refused_output.value.advice
 
 
 def test_infer_gives_a_run(double):
@@ -247,10 +259,13 @@ def test_a_deadline_that_is_kept_changes_nothing(double):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"inputs": {1: [1.0]}}, "the name of an input must be a string, not int"),
-        ({"priority": -1}, "priority must be a number from 0 on, not -1"),
-        ({"timeout_us": -5}, "timeout_us must be a number from 0 on"),
-        ({"correlation_id": 2**64}, "correlation_id must be a number from 0 on"),
+        ({"inputs": {1: [1.0]}}, "expected a dict whose keys are strings"),
+        ({"priority": -1}, "priority=-1 is not valid; expected a number from 0 to"),
+        ({"timeout_us": -5}, "timeout_us=-5 is not valid; expected a number from 0 to"),
+        (
+            {"correlation_id": 2**64},
+            f"correlation_id={2**64} is not valid; expected a number from 0 to",
+        ),
         ({"outputs": "Y"}, "write outputs=.'Y'."),
     ],
 )

@@ -266,3 +266,11 @@ def test_strings_cannot_be_sliced_as_numbers():
     """A BYTES tensor has no heatmap."""
     with pytest.raises(TraceError, match="holds strings"):
         preview.grid(strings(b"a"))
+
+
+@pytest.mark.parametrize(("brightness", "level"), [(255, 254), (0, 0)])
+def test_a_blank_uint8_page_has_its_brightness(brightness, level):
+    """It is not the middle of a scale without width."""
+    grid = preview.grid(ref(np.full((9, 9), brightness), "uint8"))
+
+    assert (0, 255, {level}) == (grid.low, grid.high, set(grid.data))

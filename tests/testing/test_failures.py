@@ -44,7 +44,6 @@ def test_a_failure_shows_the_runs_of_its_test(run_tests):
             "*- blsnb runs -*",
             "outer: * 2 calls, 2 models",
             "  outer *",
-            "    [*] The call of inner in line * is made without trace=*",
             "    inner *",
             "inner: * 1 error",
             "    ! unexpected inference input 'Z' for model 'inner'",

@@ -52,7 +52,7 @@ def test_calls_made_one_after_the_other_may_be_a_missed_gather():
 
     (text,) = found[0]
     assert [0] == list(found)
-    assert text.startswith("3 calls of crop (line 7) were made one after the other")
+    assert text.startswith("3 calls of crop at model.py:7 were made one after")
     assert "asyncio.gather" in text
 
 

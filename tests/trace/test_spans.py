@@ -115,6 +115,6 @@ def test_traces_and_spans_have_a_representation_of_one_line():
     trace = trace_of("7", [outer, inner], 4_000_000)
 
     assert "<Trace 7 outer: 2 calls, 2 models>" == repr(trace)
-    assert ["<Span 0 of model 0: 2 ms>", "<Span 1 on inner_0: 0.5 ms>"] == list(
+    assert ["<Span 0 of model 0: 2 ms>", "<Span 1 on inner_0: 500 µs>"] == list(
         map(repr, trace.spans)
     )

@@ -37,22 +37,6 @@ def test_a_count_has_separators_and_the_noun_its_plural():
     assert ["1 call", "10,000 calls"] == [words.counted(n, "call") for n in (1, 10_000)]
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("a\x1b[31mb", "a␛[31mb"),
-        ("two\nlines", "two␊lines"),
-        ("evil\u202etxt", "evil⟨U+202E⟩txt"),
-        ("zero\u200bwidth", "zero⟨U+200B⟩width"),
-        ("\ud800", "⟨U+D800⟩"),
-        ("Löwenbräu 東京", "Löwenbräu 東京"),
-    ],
-)
-def test_invisible_and_reordering_characters_are_marked(text, shown):
-    """No name looks like another one, and ordinary text is unchanged."""
-    assert shown == words.visible(text)
-
-
 @given(st.text(), st.integers(20, 60))
 def test_sendable_text_is_utf_8_with_a_maximum_of_bytes(text, most):
     """Any string, lone surrogates included, fits the socket and the limit."""

@@ -9,7 +9,8 @@ from pathlib import Path
 from blsnb.backends.backend import BackendInstance, Responses
 from blsnb.engine.instance.inputs import Reshapes
 from blsnb.engine.instance.instance import HookFailed, ModelInstance
-from blsnb.engine.request.lifetime import RootRequest, boundary
+from blsnb.engine.request.interrupts import boundary
+from blsnb.engine.request.lifetime import RootRequest
 from blsnb.errors import BackendError
 from blsnb.pb_utils.backend import Backend
 from blsnb.pb_utils.compiled.releases import Release

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import threading
 from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Future
@@ -107,13 +108,15 @@ class EventLoop:
                         cast(Coroutine[Any, Any, T], coroutine)
                     )
                 return await coroutine
+            except BaseException as error:
+                # Twice: the interrupt may be raised again during the first one.
+                with contextlib.suppress(Unwind):
+                    root.ended_by(error)
+                root.ended_by(error)
+                raise
             finally:
                 # One that never began must not be called forgotten.
                 coroutine.close()
-
-        def cancel() -> None:
-            for task in tasks:
-                task.cancel()
 
         # The caller's context variables go with it. The future is not cancelled
         # itself: that would not say when the coroutine has ended.
@@ -125,13 +128,26 @@ class EventLoop:
         try:
             root.wait(outcome.waiter)
         except BaseException:
-            with contextlib.suppress(RuntimeError):
-                # The loop may have ended meanwhile.
-                loop.call_soon_threadsafe(cancel)
-            if not ends_soon(outcome):
+            interrupt = functools.partial(self._interrupt, root, loop, tasks)
+            if not ends_soon(outcome, interrupt):
+                root.leave_running(self.thread_id)
                 raise Abandoned(outcome) from None
             raise
         return future.result()
+
+    def _interrupt(
+        self,
+        root: RootRequest,
+        loop: asyncio.AbstractEventLoop,
+        tasks: list[asyncio.Task[Any]],
+        is_repeated: bool,
+    ) -> None:
+        """Interrupt tasks where they wait, or the code that keeps the loop busy."""
+        for task in tasks:
+            with contextlib.suppress(RuntimeError):
+                # The loop may have ended meanwhile.
+                loop.call_soon_threadsafe(task.cancel)
+        root.interrupt_thread(self.thread_id, is_repeated)
 
     def start_soon(
         self,
@@ -238,7 +254,13 @@ class EventLoop:
 
     def _run_forever(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
-            loop.run_forever()
+            while True:
+                # An interrupt of a model that has just ended may arrive in the loop.
+                with contextlib.suppress(Unwind):
+                    loop.run_forever()
+                    break
+                if self._loop is not loop:
+                    break
         except (KeyboardInterrupt, SystemExit) as error:
             # A task raised it: asyncio lets that end the loop, also on Triton.
             self._error = error

@@ -36,6 +36,12 @@ def note_of_names(instance: str, kind: type) -> str:
     return f"Nobody calls {' or '.join(meant)} of {instance}: Triton has no such hook."
 
 
+def has_hook(model: object, name: str) -> bool:
+    """Whether a model has a hook, as far as that is known without calling its code."""
+    dynamic = any("__getattr__" in vars(kind) for kind in type(model).__mro__)
+    return dynamic or inspect.getattr_static(model, name, None) is not None
+
+
 _PATIENCE_S = 5.0
 
 

@@ -5,22 +5,29 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import sys
 import threading
+import time
 import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from blsnb.engine.instance.event_loop import LoopEnded
-from blsnb.engine.instance.hooks import note_of_names, unready
-from blsnb.engine.instance.instance_threads import InstanceThreads
+from blsnb.engine.instance.hooks import has_hook, note_of_names, unready
+from blsnb.engine.instance.instance_threads import (
+    InstanceThreads,
+    bound_to_thread,
+    is_about_threads,
+)
 from blsnb.engine.instance.placement import OnDevice
 from blsnb.engine.instance.shared_state import SharedState, note_of_changes, snapshot
 from blsnb.engine.instance.world import World
 from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.failure import describe, notes_of
 from blsnb.engine.request.inflight import Execution, current_execution
-from blsnb.engine.request.lifetime import RootRequest, Unwind, boundary
+from blsnb.engine.request.interrupts import boundary, interrupted_once
+from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.threads.outcome import Abandoned
 from blsnb.errors import OutOfResourcesError
 from blsnb.files.interrupts import uninterrupted
@@ -47,8 +54,19 @@ def _call(work: Callable[[], Any]) -> Any:
     return work()
 
 
+@interrupted_once
+def _finalize(hook: Callable[[], Any]) -> Any:
+    """Call ``finalize``, which has to release what the model holds."""
+    __tracebackhide__ = True
+    return hook()
+
+
 _BOUNDARY = _call.__code__
 _THREAD = "thread"
+_ONE_THREAD = (
+    "On Triton both run on one; here the parameter BLSNB_THREAD with the value "
+    '"instance" in the model\'s configuration gives them one.'
+)
 _NAMES = "names"
 _CLASS = "TritonPythonModel"
 
@@ -107,6 +125,8 @@ class ModelInstance:
         """Subjects of the notes that an instance of the model already has."""
         self._owed_notes: list[str] = []
         """Notes on the model for the next run."""
+        self.findings: list[str] = []
+        """What the model's code does and its author probably does not want."""
         self._state_before: SharedState | None = snapshot()
         self.model: Any = None
         self.ready_hook: Callable[[], Any] | None = None
@@ -173,8 +193,8 @@ class ModelInstance:
     def _compare_state(self) -> None:
         before, self._state_before = self._state_before, None
         if before is not None:
-            note = note_of_changes(self.name, before, snapshot())
-            self._owed_notes += [note] if note else []
+            finding = note_of_changes(self.name, before, snapshot())
+            self.findings += [finding] if finding else []
 
     def _initialize(self, args: dict[str, str]) -> None:
         self._thread_id = threading.get_ident()
@@ -228,6 +248,11 @@ class ModelInstance:
             return
         if note:
             self._owe(_NAMES, note)
+            self.findings.append(note)
+        if not has_hook(self.model, "execute"):
+            self.findings.append(
+                "TritonPythonModel has no execute(): every request fails, as on Triton."
+            )
 
     def _owe(self, subject: str, note: str) -> None:
         """Keep a note for the next run; one per subject."""
@@ -286,7 +311,7 @@ class ModelInstance:
             # With BLSNB_THREAD=instance not the caller's.
             execution.thread_id = threading.get_ident()
             if execution.thread_id != self._thread_id and not self._thread_noted:
-                self._note_thread(execution)
+                self._note_bound(execution, hook)
             if self._owed_notes:
                 self._note_owed(execution)
         if root.ended is not None:
@@ -295,13 +320,18 @@ class ModelInstance:
             hook = functools.partial(self.on_device.execute, execution, hook)
         try:
             return self._run_hook(root, hook, requests)
-        except (Unwind, Abandoned):
+        except Unwind as error:
+            root.ended_by(error)
+            raise
+        except Abandoned:
             raise
         except OutOfResourcesError as error:
             raise ExecuteFailed(error.message, error, error.code) from error
         except BaseException as error:
             if root.ended_by(error):
                 raise Unwind from error
+            if execution is not None and is_about_threads(error):
+                self._note_thread(execution)
             raise ExecuteFailed(describe(error, _HOOK_BOUNDARY), error) from error
 
     def _note_owed(self, execution: Execution) -> None:
@@ -309,18 +339,29 @@ class ModelInstance:
             execution.inflight.note(note)
         self._owed_notes = []
 
-    def _note_thread(self, execution: Execution) -> None:
-        """Note an ``execute`` on another thread than ``initialize``, once per model."""
+    def _note_bound(self, execution: Execution, hook: Callable[..., Any]) -> None:
+        """Note what works on the thread of ``initialize`` only, once per model."""
         self._thread_noted = True
-        if _THREAD in self.noted:
+        if _THREAD in self.noted or inspect.iscoroutinefunction(hook):
+            # On Triton, too, a coroutine runs on the thread of its event loop.
             return
-        self.noted.add(_THREAD)
-        execution.inflight.note(
-            f"execute() of {self.name} ran on another thread than its initialize(); on "
-            "Triton both run on one. What is bound to its thread (sqlite3, "
-            "thread-locals) needs the parameter BLSNB_THREAD with the value "
-            '"instance" in the model\'s configuration.'
-        )
+        found = bound_to_thread(self.model, self.module)
+        if found:
+            self.noted.add(_THREAD)
+            execution.inflight.note(
+                f"{found} of {self.name} is bound to the thread of initialize(), and "
+                f"execute() ran on another one. {_ONE_THREAD}"
+            )
+
+    def _note_thread(self, execution: Execution) -> None:
+        """Note, beside an error about threads, that the hooks had different ones."""
+        if execution.thread_id in (self._thread_id, self.threads.loop.thread_id):
+            return
+        if not any(_ONE_THREAD in note for note in execution.call.notes or ()):
+            execution.inflight.note(
+                f"execute() of {self.name} ran on another thread than its "
+                f"initialize(). {_ONE_THREAD}"
+            )
 
     @boundary
     def _run_hook(
@@ -401,6 +442,18 @@ class ModelInstance:
         line = f" (line {code.co_firstlineno} of its source)" if code else ""
         return f"execute() of {self.name}{line}"
 
+    def running_place(self, execution: Execution) -> str:
+        """Return which line an abandoned execution runs, and since when."""
+        frame = sys._current_frames().get(execution.thread_id)
+        while frame is not None and frame.f_code.co_filename != self.model_file:
+            frame = frame.f_back
+        line = f" line {frame.f_lineno} of {_file(frame)}" if frame is not None else ""
+        age_ns = time.monotonic_ns() - execution.call.compute_start_ns
+        since = time.strftime("%H:%M:%S", time.localtime(time.time() - age_ns / 1e9))
+        return (
+            f"{self.name} is still running{line}, since {since}: Ctrl-C did not end it"
+        )
+
     def finalize(self) -> None:
         """Call ``finalize``; its failure is only logged, as on Triton."""
         self.ready = False
@@ -408,7 +461,7 @@ class ModelInstance:
         hook = self._found(self.model, "finalize")
         if hook is not None:
             try:
-                self._hook(hook)
+                self._hook(functools.partial(_finalize, hook))
             except HookFailed as failure:
                 self.backend.log("INFO", failure.text)
         self.discard()
@@ -423,6 +476,10 @@ class ModelInstance:
         self.model = None
         self.threads.close()
         self.world.close()
+
+
+def _file(frame: types.FrameType) -> str:
+    return Path(frame.f_code.co_filename).name
 
 
 def _attribute(owner: Any, name: str) -> Any:

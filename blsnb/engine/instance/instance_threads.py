@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
+import re
+import sys
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from blsnb.engine.instance.event_loop import JOIN_S, EventLoop
 from blsnb.engine.request.lifetime import RootRequest
@@ -55,6 +58,8 @@ class InstanceThreads:
         context = contextvars.copy_context()
         self._own.submit(context.run, outcome.settle, work)
         self._wait(root, outcome)
+        if root is not None and outcome.error is not None:
+            root.ended_by(outcome.error)
         result: T = outcome.get()
         return result
 
@@ -66,7 +71,13 @@ class InstanceThreads:
         try:
             root.wait(outcome.waiter)
         except BaseException:
-            if not ends_soon(outcome):
+
+            def interrupt(is_repeated: bool) -> None:
+                outcome.is_interrupted = True
+                root.interrupt_thread(outcome.thread_id, is_repeated)
+
+            if not ends_soon(outcome, interrupt):
+                root.leave_running(outcome.thread_id)
                 raise Abandoned(outcome) from None
 
     def fan_out(self) -> Workers:
@@ -81,3 +92,61 @@ class InstanceThreads:
         for workers in (self._fan_out, self._own):
             if workers is not None:
                 workers.shutdown(cancel_futures=True, wait_s=JOIN_S)
+
+
+_ABOUT_THREADS = re.compile(
+    r"\b(in|same|other|another|different|main|current|wrong) thread\b|"
+    r"thread-safe|event loop",
+    re.IGNORECASE,
+)
+
+
+def is_about_threads(error: BaseException) -> bool:
+    """Whether an exception's text blames the thread on which the code ran."""
+    # Its own str() would be model code.
+    arguments = vars(BaseException)["args"].__get__(error)
+    texts = [each for each in arguments if type(each) is str]
+    return any(_ABOUT_THREADS.search(text) for text in texts)
+
+
+def bound_to_thread(model: object, module: object) -> str:
+    """Return what of a model works only on the thread that created it.
+
+    Attributes of the object and globals of its module are examined: sqlite3
+    connections, thread-locals and event loops. Empty if there are none.
+    """
+    for owner, prefix in ((model, "self."), (module, "")):
+        for name, value in _variables(owner):
+            if kind := _bound_kind(value):
+                return f"{prefix}{name} ({kind})"
+    return ""
+
+
+def _variables(owner: object) -> list[tuple[str, Any]]:
+    try:
+        found = object.__getattribute__(owner, "__dict__")
+    except AttributeError:
+        return []
+    return list(found.items()) if type(found) is dict else []
+
+
+def _bound_kind(value: Any) -> str:
+    kind = type(value)
+    if issubclass(kind, threading.local):
+        return "threading.local"
+    if issubclass(kind, asyncio.AbstractEventLoop):
+        return "an event loop"
+    # Only a model that imported it has a connection.
+    sqlite3 = sys.modules.get("sqlite3")
+    if sqlite3 is not None and issubclass(kind, sqlite3.Connection):
+        return "sqlite3.Connection" if _refuses_thread(sqlite3, value) else ""
+    return ""
+
+
+def _refuses_thread(sqlite3: Any, connection: Any) -> bool:
+    """Whether a connection refuses this thread; one made for all threads does not."""
+    try:
+        sqlite3.Connection.cursor(connection).close()
+    except sqlite3.ProgrammingError as error:
+        return is_about_threads(error)
+    return False

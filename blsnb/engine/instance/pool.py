@@ -20,7 +20,7 @@ _RELEASE_S = 0.1
 
 
 class Deadlock(Exception):
-    """The wait would never end; the lines name the waits of the circle."""
+    """The wait would never end; `lines` describe the circle of waits."""
 
     def __init__(self, lines: list[str]) -> None:
         super().__init__("\n".join(lines))
@@ -34,8 +34,8 @@ class Retired(Exception):
 class InstancePool:
     """The instances of one model version.
 
-    Taking a free instance needs no lock; only a wait does, and the question
-    whether it would ever end.
+    Taking a free instance needs no lock; only a wait does, and the check whether it
+    would ever end.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ class InstancePool:
     lock
         One for all models, since waits cross models.
     renew
-        Makes an instance that takes over from one still running for a request
-        that was interrupted.
+        Creates an instance that replaces one which is still busy with an interrupted
+        request.
     """
 
     def __init__(
@@ -99,12 +99,12 @@ class InstancePool:
         Parameters
         ----------
         number
-            Which one; None for the one that is free for the longest time.
+            Number of the slot; None for the one that has been free longest.
 
         Raises
         ------
         LookupError
-            There is none.
+            There is no free slot.
         """
         with self._lock:
             for slot in self._free.copy():
@@ -146,15 +146,15 @@ class InstancePool:
         Parameters
         ----------
         certain
-            Whether the wait blocks the thread of an ``execute``, so that a
-            circle of waits could never be broken from elsewhere.
+            Whether the wait blocks the thread of an ``execute``, so that nothing else
+            could break a circle of waits.
 
         Raises
         ------
         Deadlock
             The wait is certain never to end.
         Retired
-            Another version of the model serves now, or none.
+            The version was unloaded or replaced.
         Unwind
             The request ended while waiting.
         """
@@ -260,6 +260,11 @@ class InstancePool:
             self._assign()
         self._notify_free()
 
+    def still_running(self) -> list[str]:
+        """Return a line for each instance that Ctrl-C could not end."""
+        left = [(each, each.execution) for each in list(self._abandoned)]
+        return [each.running_place(run) for each, run in left if run is not None]
+
     def _is_replaced(self, instance: ModelInstance) -> bool:
         """Whether a released instance is not free: another one has its slot."""
         with self._lock:
@@ -268,7 +273,7 @@ class InstancePool:
                 return False
             is_free = False
             with contextlib.suppress(ValueError):
-                # If it is not there, a request fills it or waits for it.
+                # Otherwise a request fills the slot or waits for it.
                 self._free.remove(slot)
                 # The number of free slots stays the same.
                 self._free.append(instance)
@@ -336,9 +341,9 @@ class InstancePool:
         Parameters
         ----------
         kept
-            The numbers of those that stay, in the order that they have from now on.
+            Numbers of the instances that stay, in their new order.
         added
-            Free ones, which come behind them.
+            Free instances, appended to them.
         """
         with self.guard, self._lock:
             before = self.instances
@@ -367,7 +372,7 @@ class InstancePool:
         idle = []
         with self.guard, self._lock:
             for instance in list(self._leaving):
-                # If it is not there, a request just took it, and releases it once more.
+                # Otherwise a request just took it, and will release it again.
                 with contextlib.suppress(ValueError):
                     self._free.remove(instance)
                     self._leaving.remove(instance)

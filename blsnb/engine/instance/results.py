@@ -20,6 +20,16 @@ _NO_BATCH_SIZE = (
     "or set max_batch_size to zero."
 )
 
+_ONE_ONLY = (
+    "Unable to send response. Non-decoupled model cannot send more than one response."
+)
+_FOLLOWED = (
+    "A response was sent without the final flag before this: {} The caller receives "
+    "the response if it is a model or reads a stream, else the error 'expected a "
+    "single response, got 2'. Send the response with TRITONSERVER_RESPONSE_COMPLETE_"
+    "FINAL, and only when nothing can fail any more."
+)
+
 
 def failed(instance_name: str, text: str) -> str:
     """Return an error text with the prefix of a failed ``execute``."""
@@ -36,7 +46,8 @@ def fail_all(
 ) -> None:
     """Answer every request that has no answer yet with an error.
 
-    An answer that was sent before stands; Triton only logs the error then.
+    A response that was sent before stands; the error is a second response if the first
+    one had no final flag, else Triton only logs it.
     """
     for inflight in inflights:
         inflight.release_flags = RELEASE_ALL
@@ -44,10 +55,13 @@ def fail_all(
             inflight.note(note)
         if inflight.final:
             continue
-        twice = inflight.response is not None and not inflight.decoupled
-        reason = "expected a single response, got 2" if twice else text
         inflight.failed = True
-        inflight.finish(ResponseMessage(error=reason, code=code, cause=cause))
+        if inflight.response is not None and not inflight.decoupled:
+            inflight.response.followed = text
+            inflight.note(_FOLLOWED.format(text))
+            inflight.finish()
+            continue
+        inflight.finish(ResponseMessage(error=text, code=code, cause=cause))
 
 
 def fail_without_inputs(inflights: list[Inflight]) -> bool:
@@ -78,7 +92,7 @@ def take_results(results: Any, inflights: list[Inflight], instance_name: str) ->
     """Answer requests with what ``execute`` returned.
 
     A request whose element is None, or all of them if None was returned, stays
-    open: a response sender answers it later, or nobody.
+    open: a response sender may answer it later.
 
     References
     ----------
@@ -112,7 +126,7 @@ def take_results(results: Any, inflights: list[Inflight], instance_name: str) ->
             continue
         inflight.release_flags = RELEASE_ALL
         if inflight.response is not None:
-            fail_all([inflight], "")
+            fail_all([inflight], failed(instance_name, _ONE_ONLY))
             continue
         inflight.finish(responses.send(result, inflight.requested))
 
@@ -175,7 +189,7 @@ class OutputNotes:
         Parameters
         ----------
         requested
-            Names of the outputs that were asked for.
+            Names of the requested outputs.
         """
         signature: tuple[object, ...] = requested
         for ref in response.outputs:
@@ -203,7 +217,7 @@ class OutputNotes:
         known = ", ".join(self._specs) or "none"
         return [
             f"{self._model} returned an output {name!r} that its configuration does "
-            f"not have; Triton drops it without a word. Its outputs are: {known}."
+            f"not have; Triton drops it silently. Its outputs are: {known}."
             for name in dropped
             if name not in self._specs
         ]
@@ -213,8 +227,8 @@ class OutputNotes:
     ) -> list[str]:
         given = {ref.name for ref in outputs}
         return [
-            f"{self._model} was asked for output {name!r} and did not return it; its "
-            "caller gets a success without it, as on Triton."
+            f"{self._model} did not return the requested output {name!r}; its caller "
+            "receives a successful response without it, as on Triton."
             for name in requested
             if name not in given
         ]

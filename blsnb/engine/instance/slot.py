@@ -20,7 +20,7 @@ class AbandonedSlot:
         self.waiter = Waiter()
         """Woken when the instance is released after all."""
         self.filled = False
-        """Whether a new instance has the slot, so that the old one serves no more."""
+        """Whether a new instance has the slot and the old one no longer serves."""
 
     def is_released(self, busy: Container[ModelInstance]) -> bool:
         """Whether the old instance was released before a new one had its slot.

@@ -1,4 +1,4 @@
-"""World: the modules of one instance, which no other instance sees."""
+"""World: the modules of one instance, isolated from those of other instances."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PREFIX = "_blsnb_"
 _IPYTHON = frozenset({"__IPYTHON__", "display", "get_ipython"})
 """What IPython adds to the built-in names; no model has them on Triton."""
 _SIBLING = ":"
-"""Between a world's name and that of a file beside the model; no name has one."""
+"""Separates a world's name from that of a file beside the model."""
 _numbers = itertools.count(1)
 _worlds: dict[str, World] = {}
 
@@ -44,7 +44,7 @@ class World:
     model_file
         Path of ``model.py``.
     write
-        Told what the instance prints, before it is printed.
+        Receives what the instance prints, before it is printed.
     compiled
         The instance's own ``c_python_backend_utils``.
     """
@@ -95,23 +95,23 @@ class World:
         pb_module.complete(self.pb_utils, self._compiled, backend)
 
     def close(self) -> None:
-        """Forget the instance's modules."""
+        """Remove the instance's modules."""
         _worlds.pop(self.package, None)
         if not _worlds:
             _remove_finders()
-        # Cheap words first: thousands of models are closed one after the other.
+        # The cheap check first: thousands of models are closed one after the other.
         for name in [n for n in list(sys.modules) if n.startswith(self.package)]:
             if _world_name(name) == self.package:
                 del sys.modules[name]
         self._forget_files()
 
     def _forget_files(self) -> None:
-        """Let Python forget what it has seen in the model's folder."""
+        """Remove the model's folder from Python's caches of files."""
         folder = self.folders[1]
         for seen in (sys.path_importer_cache, linecache.cache):
             for path in [p for p in list(seen) if p.startswith(folder)]:
                 if f"{path}{os.sep}".startswith(f"{folder}{os.sep}"):
-                    # Another world of the same model may have been faster.
+                    # Another world of the same model may have removed it.
                     seen.pop(path, None)
 
     def new_module(self, name: str) -> types.ModuleType:
@@ -150,7 +150,7 @@ class World:
         return builtins.__import__(name, globals, locals, fromlist or (), level)
 
     def has_sibling(self, top: str) -> bool:
-        """Whether a name is a file beside the model, and no installed module.
+        """Whether a name is a file beside the model, and not an installed module.
 
         On Triton the model's folders come last in ``sys.path``.
         """
@@ -183,20 +183,20 @@ class _WorldLoader(importlib.machinery.SourceFileLoader):
     """
 
     get_source = None  # type: ignore[assignment]
-    """None: a traceback would have Python remember every model that it shows, while
-    lines are read from the file anyway."""
+    """None: otherwise tracebacks would keep every model's source in memory; lines are
+    read from the file anyway."""
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> Any:
         """Return the module that the file's code will fill."""
         return _worlds[_world_name(spec.name)].new_module(spec.name)
 
     def path_stats(self, path: Any) -> Any:
-        """Know of no time of change, so that no compiled file is read or written."""
-        raise OSError(f"{path} is always compiled anew")
+        """Raise, so that no compiled file is read or written."""
+        raise OSError(f"{path} is always compiled again")
 
 
 class _WorldFinder(importlib.abc.MetaPathFinder):
-    """Finds the modules of worlds, and nothing else."""
+    """Finds the modules of worlds only."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: Any = None
@@ -218,7 +218,7 @@ def _world_name(module_name: str) -> str:
 def _renamed(
     spec: importlib.machinery.ModuleSpec, name: str
 ) -> importlib.machinery.ModuleSpec:
-    """Let a found file be a module of a world, under the world's name for it."""
+    """Make a found file a module of a world, under the world's name for it."""
     loader = spec.loader
     spec.name = name
     if isinstance(loader, importlib.machinery.SourceFileLoader):
@@ -231,22 +231,22 @@ def _renamed(
 class _SiblingFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds a file beside a model for ``importlib.import_module``.
 
-    Asked last, for a bare name that nobody knows; whoever asks from a world gets
-    that world's module, and the bare name stays free in ``sys.modules``.
+    It comes last, for names that no other finder knows. Code of a world gets that
+    world's module, and the bare name stays free in ``sys.modules``.
     """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: Any = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return how to take a world's own module for a name, or None."""
-        world = _asking_world() if path is None and _worlds else None
+        """Return a spec that returns the world's own module, or None."""
+        world = _current_world() if path is None and _worlds else None
         if world is None or not world.has_sibling(fullname):
             return None
         own = f"{world.package}{_SIBLING}{fullname}"
         return importlib.machinery.ModuleSpec(own, self)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> Any:
-        """Import the world's module, or return the one that is there."""
+        """Return the world's module, importing it if necessary."""
         builtins.__import__(spec.name)
         return sys.modules[spec.name]
 
@@ -254,7 +254,7 @@ class _SiblingFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Do nothing: the module is complete."""
 
 
-def _asking_world() -> World | None:
+def _current_world() -> World | None:
     """Return the world of the innermost frame that runs in one."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -265,9 +265,9 @@ def _asking_world() -> World | None:
     return None
 
 
-def _asking_backend() -> Backend | None:
+def _current_backend() -> Backend | None:
     """Return the backend of the instance that has called an installed package."""
-    world = _asking_world()
+    world = _current_world()
     return None if world is None else world.backend
 
 
@@ -280,7 +280,7 @@ def _install_finders() -> None:
         # First, since the package has a path that the usual finder would follow.
         sys.meta_path.insert(0, _finder)
         sys.meta_path.append(_sibling_finder)
-        CurrentBackend.set_lookup(_asking_backend)
+        CurrentBackend.set_lookup(_current_backend)
 
 
 def _remove_finders() -> None:

@@ -128,8 +128,8 @@ class Ensembles:
         self._collect(config, configs)
         reason = find_faults(configs, list(configs)).get(config.name)
         if reason is not None:
-            missing = any(name not in configs for name in composing_models(config))
-            advice = self._catalog.advice_on_names() if missing else ""
+            missing = [each for each in composing_models(config) if each not in configs]
+            advice = self._catalog.advice_on_names(missing[0]) if missing else ""
             raise ModelConfigError(reason, stage="dependency", advice=advice)
 
     def _collect(self, config: ModelConfig, configs: dict[str, ModelConfig]) -> None:

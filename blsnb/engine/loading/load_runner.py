@@ -110,7 +110,7 @@ def load_interruptibly(
     """
     root = open_requests.open_load()
     try:
-        # Within this block an interrupt outside of a hook is only noted.
+        # Within this block an interrupt between hooks is only recorded.
         with interruptible(root, open_requests.folders):
             versions = load(root)
             if root.ended is None:
@@ -122,8 +122,7 @@ def load_interruptibly(
             raise
     finally:
         root.complete()
-    if root.ended is not None:
-        raise root.ended
+    root.raise_ended()
 
 
 def load_within(root: RootRequest, load: Load, serving: Versions) -> Versions:

@@ -26,8 +26,8 @@ from blsnb.trace.recorder import Recorder
 
 _now = time.monotonic_ns
 _NEVER_READY = (
-    "Without this answer the model stays LOADING on Triton: the load call never "
-    "returns, and the server does not stop when it is asked to."
+    "Without this response the model stays LOADING on Triton: the load call never "
+    "returns, and the server does not shut down."
 )
 
 
@@ -125,7 +125,6 @@ class WarmUp:
         if version.decoupled:
             self._recorder.log_responses(record, call)
         inflight.extra = sample.extra
-        inflight.note(f"Warm-up sample '{sample.name}', round {number + 1}.")
         return inflight
 
     def _execute(
@@ -154,5 +153,7 @@ class WarmUp:
             if answer.error is not None and not call.error:
                 call.flags |= CallFlag.ERROR
                 call.error, call.error_code = answer.error, answer.code
+        if answers and answers[0].parameters and not inflight.decoupled:
+            call.response_parameters = tuple(answers[0].parameters.items())
         inputs = (*inflight.message.inputs, *inflight.extra)
         self._recorder.close(self._root.record, call, inputs, outputs)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from blsnb.pb_utils.backend import Refusal
+from blsnb.printable import printable
 
 Labels = tuple[tuple[str, str], ...]
 _METRIC_NAME = re.compile(r"(?!__)[a-zA-Z_:][a-zA-Z0-9_:]*")
@@ -227,7 +228,8 @@ class MetricRegistry:
             lines = [_line(row) for row in family.rows()]
             if lines and family.name not in blocks:
                 kind = family.kind.lower()
-                head = f"# HELP {family.name} {family.description}\n"
+                said = "\n".join(map(printable, family.description.split("\n")))
+                head = f"# HELP {family.name} {said}\n"
                 blocks[family.name] = [f"{head}# TYPE {family.name} {kind}\n"]
             if lines:
                 blocks[family.name] += lines
@@ -241,7 +243,8 @@ def _line(row: Row) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+    text = text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+    return printable(text)
 
 
 def _number(value: float) -> str:

@@ -33,7 +33,7 @@ class Measured(Protocol):
 
     @property
     def is_cached(self) -> bool:
-        """Whether the model asks for a response cache."""
+        """Whether the model enables the response cache."""
 
 
 class _Counter(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from blsnb.arguments import refuse
 from blsnb.errors import InputError
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import RequestMessage
@@ -119,7 +120,7 @@ def _check_target(model_name: object, inputs: object) -> None:
         return
     for name in inputs:
         if not isinstance(name, str):
-            expect("the name of an input", name, str, "a string")
+            refuse("inputs", inputs, "a dict whose keys are strings", InputError)
 
 
 def deadline_ns(client_timeout_s: float | None) -> int:
@@ -141,7 +142,7 @@ def _check_timeout(seconds: float | None) -> None:
     __tracebackhide__ = True
     expect("client_timeout_s", seconds, int | float | None, "seconds")
     if seconds is not None and math.isnan(seconds):
-        raise InputError("client_timeout_s must be seconds, not nan")
+        refuse("client_timeout_s", seconds, "seconds", InputError)
 
 
 def freeze_on_device(inputs: Mapping[str, Any], runtime: Runtime) -> Mapping[str, Any]:

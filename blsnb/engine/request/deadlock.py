@@ -62,7 +62,7 @@ def chain(waiting: Inflight) -> list[str]:
         pool = request.waiting_for
         if pool is not None:
             line, execution = _wait_in(pool)
-            lines.append(f"{model} ({line}) is asked and must wait")
+            lines.append(f"a request to {model} waits ({line})")
         else:
             execution = request.execution
         if execution is None or execution.blocked_on is None:
@@ -75,7 +75,7 @@ def chain(waiting: Inflight) -> list[str]:
 
 
 def _wait_in(pool: InstanceQueue) -> tuple[str, Execution | None]:
-    """Return what a request of a model waits for, and one of its holders."""
+    """Return what a request to a model waits for, and one of its holders."""
     holders = lacks_resources(pool)
     if holders:
         return f"for resources of {holders[0].name}", holders[0].execution

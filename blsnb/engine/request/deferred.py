@@ -1,12 +1,40 @@
-"""The response to a client request that runs on a worker thread."""
+"""Requests that run on a worker thread, and the response to such a request."""
 
 from __future__ import annotations
 
+import contextvars
+import functools
+from collections.abc import Callable
+
+from blsnb.engine.request.inflight import Caller
 from blsnb.engine.request.lifetime import RootRequest, check_time
 from blsnb.engine.request.streaming import Left
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.waiter import Waiter
-from blsnb.pb_utils.message import ResponseMessage
+from blsnb.engine.threads.workers import Workers
+from blsnb.errors import OutOfResourcesError
+from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+
+
+def start_on_worker(
+    workers: Workers, message: RequestMessage, caller: Caller, run: Callable[[], None]
+) -> None:
+    """Run a request on a worker thread.
+
+    Only client requests share the threads between models: a request of a model or an
+    ensemble must not wait for other clients.
+
+    Raises
+    ------
+    RequestError
+        No thread can start.
+    """
+    key = message.model_name if caller.parent is None else None
+    work = functools.partial(contextvars.copy_context().run, run)
+    try:
+        workers.submit_for(key, work)
+    except OutOfResourcesError as error:
+        raise RequestError(error.message, error.code, error.advice) from error
 
 
 class DeferredResponse:

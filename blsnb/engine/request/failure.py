@@ -79,6 +79,31 @@ def end_at_the_reader(error: BaseException) -> None:
         last.tb_next = None
 
 
+def innermost_outside(
+    trace: types.TracebackType | None,
+) -> types.TracebackType | None:
+    """Return a traceback if any of its frames is outside of blsnb."""
+    part = trace
+    while part is not None:
+        if not is_ours(part.tb_frame.f_code.co_filename):
+            return trace
+        part = part.tb_next
+    return None
+
+
+def joined(
+    outer: types.TracebackType | None, inner: types.TracebackType | None
+) -> types.TracebackType | None:
+    """Return one traceback: the outer one's frames, then the inner one's."""
+    parts = []
+    while outer is not None:
+        parts.append(outer)
+        outer = outer.tb_next
+    for part in reversed(parts):
+        inner = types.TracebackType(inner, part.tb_frame, part.tb_lasti, part.tb_lineno)
+    return inner
+
+
 def _frames(error: BaseException, stop: types.CodeType) -> list[str]:
     trace = error.__traceback__
     if trace is None:

@@ -1,4 +1,4 @@
-"""WouldHang in words: what Triton would do, why, and how to mend it."""
+"""Texts of `WouldHang`: what Triton would do, why, and how to fix it."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def deadlocked(lines: list[str], model: str, count: int) -> WouldHang:
     Parameters
     ----------
     model, count
-        Whose instances are all busy, and how many it has.
+        The model whose instances are all busy, and their number.
     """
     circle = "\n".join(f"  {line}" for line in lines)
     return WouldHang(
-        f"Triton would wait here for ever: every instance of model '{model}' that "
+        f"Triton would wait here forever: every instance of model '{model}' that "
         f"could serve this exec() is waiting for it.\n{circle}",
         code="UNAVAILABLE",
         advice=(
@@ -56,37 +56,37 @@ def out_of_resources(lines: list[str], model: str) -> WouldHang:
     Parameters
     ----------
     model
-        What was asked last.
+        The model that cannot start.
     """
     circle = "\n".join(f"  {line}" for line in lines)
     return WouldHang(
-        f"Triton would wait here for ever: model '{model}' can begin only when "
-        "resources are free, of this model or of one that is before it in line, and "
-        f"whoever has them is waiting for it.\n{circle}",
+        f"Triton would wait here forever: model '{model}' can start only when "
+        "resources are free, its own or those of a request ahead of it in the queue, "
+        f"and the model that holds them is waiting for it.\n{circle}",
         code="UNAVAILABLE",
         advice=(
-            "Let the server have more of them (rate_limit_resources, on Triton "
-            "--rate-limit-resource), or give no rate_limiter to models that call "
+            "Raise the number of units (rate_limit_resources, on Triton "
+            "--rate-limit-resource), or remove the rate_limiter of models that call "
             "others."
         ),
     )
 
 
 def rescheduled(inflight: Inflight) -> WouldHang:
-    """Return the error of a request that was to come back where it cannot."""
+    """Return the error of a request that cannot be rescheduled."""
     name = inflight.message.model_name
-    advice = "Raise max_sequence_idle_microseconds: a run took longer than that."
+    advice = "Raise max_sequence_idle_microseconds: an execution took longer than that."
     if inflight.message.fields.flags & SEQUENCE_END:
         advice = "Send the request without the END flag (sequence_end)."
     if inflight.dropped == RESCHEDULED:
         advice = (
-            "Configure it: sequence_batching { iterative_sequence: true }. A request "
-            "of a warm-up never comes back: answer it in one run."
+            "Configure it: sequence_batching { iterative_sequence: true }. A warm-up "
+            "request is never rescheduled: answer it in one execution."
         )
     return WouldHang(
-        f"Triton would wait here for ever: model '{name}' asked for its request to "
-        "come back, and nothing that could still answer it holds it. Triton drops the "
-        f"request and logs: {not_released(inflight)}",
+        f"Triton would wait here forever: model '{name}' rescheduled its request, "
+        "and nothing that could still answer it holds it. Triton drops the request and "
+        f"logs: {not_released(inflight)}",
         code="UNAVAILABLE",
         advice=advice,
     )
@@ -115,12 +115,12 @@ def loop_ended(where: str, why: str) -> WouldHang:
     Parameters
     ----------
     where
-        Which coroutine, for a reader.
+        The location of the coroutine, as text.
     why
-        What the model did to the loop.
+        What the model did to the loop, as text.
     """
     return WouldHang(
-        f"Triton would wait here for ever: {where} runs on the event loop of its "
+        f"Triton would wait here forever: {where} runs on the event loop of its "
         f"instance, which is over: the model {why.rstrip()}",
         code="UNAVAILABLE",
         advice=(
@@ -132,13 +132,13 @@ def loop_ended(where: str, why: str) -> WouldHang:
 
 
 def not_released(inflight: Inflight) -> str:
-    """Return what Triton logs of a request that was to come back and cannot."""
+    """Return what Triton logs of a request that cannot be rescheduled."""
     return f"Failed to release request: {inflight.dropped}"
 
 
 def notice(inflight: Inflight, seconds: float) -> None:
-    """Say of a wait that may end, or may not, who waits for whom."""
-    circle = "; ".join(deadlock.chain(inflight)) or "a response sender owes the answer"
+    """Note and log the chain of waits of a request that may still be answered."""
+    circle = "; ".join(deadlock.chain(inflight)) or "a response sender has to answer"
     text = (
         f"{inflight.message.model_name} has waited {seconds:g} s ({circle}). This may "
         "still end; Ctrl-C ends it now."
@@ -148,7 +148,7 @@ def notice(inflight: Inflight, seconds: float) -> None:
 
 
 def unanswered(inflight: Inflight, where: str) -> WouldHang:
-    """Return the error of a request that nobody can answer any more."""
+    """Return the error of a request that nothing can answer any more."""
     if inflight.dropped:
         return rescheduled(inflight)
     count, _ = inflight.sent()
@@ -159,7 +159,7 @@ def unanswered(inflight: Inflight, where: str) -> WouldHang:
         sent = "sent a response but not the final flag"
     owed = _OWES_FINAL if inflight.decoupled else _OWES_RESPONSE
     return WouldHang(
-        f"Triton would wait here for ever: {where} {sent} for this request, and "
+        f"Triton would wait here forever: {where} {sent} for this request, and "
         "nothing that could still answer it (a response sender, a task, a thread) "
         "holds it.",
         code="UNAVAILABLE",

@@ -185,6 +185,9 @@ class Inflight:
         As on Triton, a client cancels only its own request, not the BLS requests
         below it.
         """
+        if self.call.compute_start_ns:
+            # Its scheduler asks earlier.
+            self.call.asked_cancelled = True
         if self.call.parent is None:
             return self.root.cancelled
         return self.cancelled or self.root.ended is not None

@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
+import sys
 import threading
 import time
 import types
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
 
-from blsnb.engine.request.failure import end_at_the_reader
+from blsnb.engine.request.failure import (
+    end_at_the_reader,
+    innermost_outside,
+    joined,
+)
+from blsnb.engine.request.interrupts import InterruptHandler, in_model
+from blsnb.engine.threads import async_exception
 from blsnb.engine.threads.waiter import Waiter
-from blsnb.errors import WouldHang
+from blsnb.errors import RequestInterrupted, WouldHang
 from blsnb.trace.events import CallFlag
 from blsnb.trace.recorder import RunRecord
 
 HangNotice = Callable[[float], None]
-F = TypeVar("F", bound=Callable[..., object])
-
-_ENGINE = Path(__file__).resolve().parent.parent
-_CRITICAL = (f"{_ENGINE}{os.sep}", f"{_ENGINE.with_name('trace')}{os.sep}")
-"""Where an interrupt could leave a list half changed."""
-_REQUESTS = str(_ENGINE.with_name("parts") / "requests.py")
-"""Likewise: opens and closes client requests."""
-_LOADING = f"{_ENGINE / 'loading'}{os.sep}"
-"""Likewise, for instances that nothing holds yet."""
-_BACKENDS = f"{_ENGINE.with_name('backends')}{os.sep}"
-"""Run models as model code does, where the loading calls them."""
-_WORLD = str(_ENGINE / "instance" / "world.py")
-"""Not critical: imports and prints of model code pass through it."""
-_boundaries: set[types.CodeType] = set()
 
 
 class Unwind(BaseException):
@@ -69,6 +60,8 @@ class RootRequest:
         self.deadline_ns = deadline_ns
         self._waiters: set[Waiter] = set()
         self._cancelled = False
+        self.folders: Callable[[], Iterable[Path]] = tuple
+        """Returns the folders of the models' files."""
         self.on_arrival: Callable[[], None] | None = None
         """Called once, when the request is in the queue of its first model."""
         self._is_complete = False
@@ -91,15 +84,57 @@ class RootRequest:
     def ended_by(self, error: BaseException) -> bool:
         """Whether the request has ended, where an exception leaves model code.
 
-        An interrupt then tells its caller where the model was; of several the
-        first, which is the innermost.
+        The reason then has the traceback of the innermost model that was left.
         """
         ended = self.ended
         if ended is None:
             return False
-        if isinstance(error, KeyboardInterrupt) and ended.__traceback__ is None:
-            ended.__traceback__ = error.__traceback__
+        self.left_at(error.__traceback__)
         return True
+
+    def left_at(self, trace: types.TracebackType | None) -> None:
+        """Note where Ctrl-C left model code; only the first traceback counts."""
+        ended = self.ended
+        if isinstance(ended, RequestInterrupted) and ended.__traceback__ is None:
+            ended.__traceback__ = innermost_outside(trace)
+
+    def unwound(self, error: BaseException) -> None:
+        """Put the callers that an exception has left around the innermost model."""
+        ended = self.ended
+        if isinstance(ended, RequestInterrupted):
+            inner, outer = ended.__traceback__, error.__traceback__
+            ended.__traceback__ = joined(outer, inner)
+
+    def interrupt_thread(self, thread_id: int, is_repeated: bool) -> None:
+        """Unwind the model that another thread runs, after the request has ended."""
+        frame = sys._current_frames().get(thread_id)
+        if frame is not None and in_model(frame, self.folders(), is_repeated):
+            kind = self._unwind_until_left(thread_id) if is_repeated else Unwind
+            async_exception.raise_in(thread_id, kind)
+
+    def _unwind_until_left(self, thread_id: int) -> type[Unwind]:
+        """Return an exception that is raised again as long as it is in a model."""
+        folders, again = self.folders, async_exception.RAISE
+
+        class RepeatedUnwind(Unwind):
+            def __init__(self) -> None:
+                super().__init__()
+                if in_model(sys._getframe(1), folders(), is_repeated=True):
+                    # No call: after one it would be raised right here.
+                    for _ in map(again, (thread_id,), (RepeatedUnwind,)):
+                        return
+
+        return RepeatedUnwind
+
+    def leave_running(self, thread_id: int) -> None:
+        """End the interrupt's traceback where another thread still runs a model."""
+        frame = sys._current_frames().get(thread_id)
+        trace: types.TracebackType | None = None
+        while frame is not None:
+            line = frame.f_lineno or frame.f_code.co_firstlineno
+            trace = types.TracebackType(trace, frame, max(frame.f_lasti, 0), line)
+            frame = frame.f_back
+        self.left_at(trace)
 
     def cancel(self) -> None:
         """Note that the caller no longer wants the answer; nothing is interrupted.
@@ -236,8 +271,9 @@ def interruptible(
 
     Only the main thread gets signals. The interrupt is raised where model code
     or the user's code runs; inside the engine it is noted, so that an instance is
-    never lost half-way between two lists. What unwinds the ended request stops here:
-    `RootRequest.raise_ended` then raises why it ended.
+    never lost half-way between two lists. A model that goes on gets it again. What
+    unwinds the ended request stops here: `RootRequest.raise_ended` then raises why
+    it ended.
 
     Parameters
     ----------
@@ -248,53 +284,26 @@ def interruptible(
     is_main = threading.current_thread() is threading.main_thread()
     # None: a handler that is not Python's, and could not be restored.
     is_handled = is_main and previous is not None and previous is not signal.SIG_IGN
+    handler: InterruptHandler | None = None
 
     def on_interrupt(number: int, frame: types.FrameType | None) -> None:
-        again = root.ended is not None
-        root.end(KeyboardInterrupt())
-        if again or _in_model(frame, tuple(map(str, models()))):
-            if callable(previous):
-                previous(number, frame)
-            # asyncio's handler cancels a task, which does not run meanwhile.
-            raise KeyboardInterrupt
+        nonlocal handler
+        if handler is None:
+            handler = InterruptHandler(root.end, models, previous)
+        handler.handle(number, frame)
 
     if is_handled:
         signal.signal(signal.SIGINT, on_interrupt)
     try:
         yield
-    except Unwind:
-        pass
+    except Unwind as error:
+        root.unwound(error)
     except KeyboardInterrupt as error:
         if not root.ended_by(error):
             raise
     finally:
-        if is_handled and signal.getsignal(signal.SIGINT) is on_interrupt:
-            signal.signal(signal.SIGINT, previous)
-
-
-def boundary(function: F) -> F:
-    """Mark a function of the engine that calls model code."""
-    _boundaries.add(function.__code__)
-    return function
-
-
-def _in_model(frame: types.FrameType | None, models: tuple[str, ...]) -> bool:
-    """Whether model code runs: met before the engine's, from the inside out."""
-    in_backend = False
-    while frame is not None:
-        code = frame.f_code
-        if code in _boundaries or code.co_filename.startswith(models):
-            return True
-        if code.co_filename.startswith(_LOADING):
-            return in_backend
-        in_backend = in_backend or code.co_filename.startswith(_BACKENDS)
-        if _is_critical(code.co_filename):
-            return False
-        frame = frame.f_back
-    return True
-
-
-def _is_critical(filename: str) -> bool:
-    if filename == _WORLD:
-        return False
-    return filename == _REQUESTS or filename.startswith(_CRITICAL)
+        if is_handled:
+            if handler is not None:
+                handler.close()
+            if signal.getsignal(signal.SIGINT) is on_interrupt:
+                signal.signal(signal.SIGINT, previous)

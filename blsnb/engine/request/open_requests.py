@@ -83,6 +83,7 @@ class OpenRequests:
         """
         record = record or self._recorder.begin()
         root = RootRequest(record, self._hang_notice_s, deadline_ns)
+        root.folders = self.folders
         self._open.add(root)
         if self.is_closed:
             # After it was added: `drain` may not have seen the request.
@@ -95,6 +96,7 @@ class OpenRequests:
     def open_load(self) -> RootRequest:
         """Begin a load that is part of no request."""
         root = RootRequest(RunRecord(""), self._hang_notice_s)
+        root.folders = self.folders
         self._open.add(root)
         return root
 

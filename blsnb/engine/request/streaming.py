@@ -27,14 +27,14 @@ class Readable(Protocol):
     def get(self, number: int, until_ns: int = 0) -> ResponseMessage | None:
         """Return a response, waiting for it; None after the last one.
 
-        Those before it are forgotten.
+        Those before it are dropped.
         """
 
     def cancel(self) -> None:
-        """Say that no more are wanted."""
+        """Cancel the request: no more responses are wanted."""
 
     def leave(self) -> None:
-        """Note that nobody reads any more; takes no lock."""
+        """Note that the reader has left; takes no lock."""
 
 
 class OutputPlacement(Protocol):
@@ -45,7 +45,7 @@ class OutputPlacement(Protocol):
 
 
 class Left(Exception):
-    """Who reads has left."""
+    """The reader of the responses has left."""
 
 
 class Single:
@@ -75,7 +75,7 @@ class StreamInflight(Inflight):
     """A decoupled request in flight, and its responses that are not read yet.
 
     Responses come from any thread, also after ``execute`` has returned. Its one
-    reader asks for them by number, in order, and keeps what it needs again.
+    reader gets them by number, in order, and keeps what it needs again.
     """
 
     __slots__ = (
@@ -106,7 +106,7 @@ class StreamInflight(Inflight):
         """Number of the first response that is not read."""
         self._count = 0
         self._left = False
-        """Whether nobody reads any more."""
+        """Whether the reader has left."""
         self._lock = threading.Lock()
         self._waiters: list[Waiter] = []
         self._executed = False
@@ -165,7 +165,12 @@ class StreamInflight(Inflight):
             self.failure = response
         log = self.call.responses
         assert log is not None
-        log.add(time.monotonic_ns(), response.outputs, response.error or "")
+        log.add(
+            time.monotonic_ns(),
+            response.outputs,
+            response.error or "",
+            tuple(response.parameters.items()),
+        )
 
     def sent(self) -> tuple[int, bool]:
         """Return how many responses were sent, and whether the final flag was."""
@@ -174,13 +179,12 @@ class StreamInflight(Inflight):
     def executed(self, where: str) -> None:
         """Note that ``execute`` has returned.
 
-        When nothing holds the model's request object any more, nobody can send what
-        is still owed.
+        Once nothing holds the model's request object, no further response can be sent.
 
         Parameters
         ----------
         where
-            Where ``execute`` stands, for a reader.
+            The location of ``execute``, as text.
         """
         self._executed = True
         if not self.final:
@@ -189,12 +193,12 @@ class StreamInflight(Inflight):
                 self._dropped(where)
             else:
                 self._watch = weakref.ref(held, lambda _: self._dropped(where))
-                # Who waits already now counts on circles of references, too.
+                # A reader that waits already may have to collect circles of references.
                 self._wake_readers()
         self._complete()
 
     def over(self) -> None:
-        """Note that nothing of it runs any more, where the final flag was sent."""
+        """Note that none of its code runs any more, after the final flag was sent."""
         self._executed = True
         self._complete()
 
@@ -223,11 +227,11 @@ class StreamInflight(Inflight):
             then()
 
     def cancel(self) -> None:
-        """Say that the caller wants no more; the model may ask."""
+        """Cancel for the caller; the model can check `is_cancelled`."""
         self.cancelled = True
 
     def leave(self) -> None:
-        """Note that nobody reads any more: what is unread, and comes, is forgotten.
+        """Note that the reader has left: unread and later responses are dropped.
 
         The model goes on. Takes no lock: the collector may call it anywhere.
         """
@@ -238,7 +242,7 @@ class StreamInflight(Inflight):
 
     @property
     def lost(self) -> bool:
-        """Whether it will never end, and nobody is there who could learn it."""
+        """Whether it will never end, and has no reader that would find out."""
         hangs = self._hang is not None and not self.final
         return self._left and (hangs or self.root.ended is not None)
 
@@ -260,7 +264,7 @@ class StreamInflight(Inflight):
         ----------
         number
             That of the response read last, or the next one; those before are
-            forgotten.
+            dropped.
         until_ns
             When the reader leaves; 0 for never. What it has not read by then is
             lost to it, as to gRPC's client.
@@ -270,7 +274,7 @@ class StreamInflight(Inflight):
         Unwind
             The whole request ended meanwhile, or ends with this wait.
         TooLate
-            It is time to leave.
+            The reader's deadline has passed.
         Left
             The reader has left meanwhile.
         """
@@ -292,7 +296,7 @@ class StreamInflight(Inflight):
             self._wait(waiter, until_ns)
 
     def _forget(self, before: int) -> None:
-        """Forget what was read."""
+        """Drop the responses that were read."""
         while self._first < before and self._unread:
             self._unread.popleft()
             self._first += 1
@@ -304,6 +308,6 @@ class StreamInflight(Inflight):
             if waiter.wait(min(left_s, _COLLECT_AFTER_S)):
                 return
             self._collected = True
-            # A request in a circle of references is held by nobody.
+            # A request in a circle of references is unreachable, but not freed.
             gc.collect()
         self.root.wait(waiter, lambda s: hang.notice(self, s), until_ns)

@@ -1,10 +1,11 @@
-"""RequestValidator: what Triton's core checks before a model sees a request."""
+"""RequestValidator: the checks of Triton's core before a model receives a request."""
 
 from __future__ import annotations
 
 import math
 from typing import NamedTuple
 
+from blsnb.arguments import did_you_mean, names_advice
 from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.model.rules.hash_order import hash_order
 from blsnb.pb_utils.message import RequestMessage
@@ -12,7 +13,7 @@ from blsnb.tensors.dtypes import BY_DATATYPE, BYTES, Shape
 from blsnb.tensors.ref import TensorRef
 
 REMEMBERED = 512
-"""So many signatures of requests or responses of a model."""
+"""Maximum number of valid signatures kept per model."""
 _LENGTH_BYTES = 4
 _NO_INPUTS = (
     "The model's configuration has no inputs at all: give --input and --output to "
@@ -28,7 +29,7 @@ _BATCH_NOTE = (
 
 
 class RequestError(Exception):
-    """A request is refused before a model sees it.
+    """A request is refused before a model receives it.
 
     Parameters
     ----------
@@ -50,14 +51,14 @@ class RequestError(Exception):
 class _Input(NamedTuple):
     spec: TensorSpec
     expected: Shape
-    """Shape as a request must give it, batch axis first where there is one."""
+    """Shape that a request must have, with the batch axis first if there is one."""
 
 
 class RequestValidator:
     """Checks requests against one model's configuration.
 
-    What was once found right is remembered by its signature, so that a loop of
-    like requests is checked once.
+    Signatures of valid requests are kept, so that a loop of equal requests is checked
+    once.
 
     References
     ----------
@@ -82,7 +83,7 @@ class RequestValidator:
         Raises
         ------
         RequestError
-            An input or a requested output is not what the configuration says.
+            An input or a requested output contradicts the configuration.
         """
         if message.raw:
             self._check(message)
@@ -132,7 +133,7 @@ class RequestValidator:
             if name not in self._outputs:
                 raise RequestError(
                     f"unexpected inference output '{name}' for model '{self._model}'",
-                    advice=f"Its outputs are: {', '.join(sorted(self._outputs))}.",
+                    advice=names_advice(name, "outputs", sorted(self._outputs)),
                 )
 
     def _check_count(self, given: list[str], request: str) -> None:
@@ -154,15 +155,26 @@ class RequestValidator:
             f"'{self._model}'. Got input(s) [{_quoted(given)}], but missing required "
             f"input(s) {'[' + _quoted(missing) if missing else ''}]. Please provide "
             "all required input(s).",
-            advice="" if self._inputs else _NO_INPUTS,
+            advice=self._count_advice(given, missing),
         )
+
+    def _count_advice(self, given: list[str], missing: list[str]) -> str:
+        """Return advice on a wrong number of inputs: a misspelled name, if any."""
+        if not self._inputs:
+            return _NO_INPUTS
+        unknown = [name for name in given if name not in self._inputs]
+        pairs = ((name, did_you_mean(name, missing)) for name in unknown)
+        meant = [
+            f"{name!r} is no input. {similar}" for name, similar in pairs if similar
+        ]
+        return "\n".join(meant)
 
     def _known(self, name: str) -> _Input:
         known = self._inputs.get(name)
         if known is None:
             raise RequestError(
                 f"unexpected inference input '{name}' for model '{self._model}'",
-                advice=f"Its inputs are: {', '.join(self._inputs)}.",
+                advice=names_advice(name, "inputs", list(self._inputs)),
             )
         return known
 
@@ -262,7 +274,7 @@ class RequestValidator:
                 f"{request}expected {wanted} string elements for {whose}, got {count}"
             )
         if offset > len(data):
-            # Found by the backend, not the core, which counts only.
+            # The core only counts elements; the backend detects this.
             raise RequestError(
                 f"incomplete string data for inference input '{ref.name}', expecting "
                 f"string of length {length} but only {left} bytes available"
@@ -294,7 +306,7 @@ def _shape(shape: Shape) -> str:
 
 
 def _marked(shape: Shape, batched: bool) -> str:
-    """Write a shape for the reader, its batch axis named."""
+    """Return a shape as text, with the batch axis marked."""
     parts = [str(length) for length in shape]
     if batched and parts:
         parts[0] = f"batch={parts[0]}"
@@ -313,7 +325,7 @@ def _dtype_advice(ref: TensorRef, spec: TensorSpec) -> str:
 
 
 def fits(shape: Shape, expected: Shape) -> bool:
-    """Whether a shape is what a configuration expects, where -1 is any length."""
+    """Whether a shape matches the configured one, where -1 is any length."""
     if len(shape) != len(expected):
         return False
     return all(want in (-1, have) for have, want in zip(shape, expected, strict=True))

@@ -3,36 +3,65 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
+from blsnb.engine.threads import async_exception
+from blsnb.engine.threads.repetition import Repetition
 from blsnb.engine.threads.waiter import Waiter
 
 CANCEL_S = 0.5
 """Seconds that cancelled work has to end."""
+_INTERRUPTED_NS = 400_000_000
+"""Time in nanoseconds that interrupted work has to end."""
 
 
 class Outcome:
     """Result or error of work on another thread."""
 
-    __slots__ = ("_after", "_done", "_lock", "error", "result", "waiter")
+    __slots__ = (
+        "_after",
+        "_done",
+        "_lock",
+        "error",
+        "is_interrupted",
+        "result",
+        "thread_id",
+        "waiter",
+    )
 
     def __init__(self) -> None:
         self.waiter = Waiter()
         self.result: Any = None
         self.error: BaseException | None = None
+        self.thread_id = 0
+        """Identifier of the thread that does the work; 0 before and after."""
+        self.is_interrupted = False
+        """Whether an exception was raised in that thread from another one."""
         self._lock = threading.Lock()
         self._done = False
         self._after: Callable[[], None] | None = None
 
     def settle(self, work: Callable[[], Any]) -> None:
         """Do the work on this thread, keep its result or error, and wake the caller."""
+        self.thread_id = threading.get_ident()
+        # Twice: an exception from another thread may come during the first one.
         try:
-            self.result = work()
-        except BaseException as error:
-            self.error = error
+            try:
+                self.result = work()
+            except BaseException as error:
+                self.error = error
+            finally:
+                self._leave()
         finally:
+            self._leave()
             self.done()
+
+    def _leave(self) -> None:
+        self.thread_id = 0
+        if self.is_interrupted:
+            async_exception.clear()
 
     def done(self) -> None:
         """Mark the work as done: wake the caller, and call what `then` was given."""
@@ -72,9 +101,24 @@ class Abandoned(BaseException):
         self.outcome = outcome
 
 
-def ends_soon(outcome: Outcome) -> bool:
-    """Whether work ends soon after its request; a second Ctrl-C ends the wait."""
+def ends_soon(outcome: Outcome, interrupt: Callable[[bool], None]) -> bool:
+    """Whether work ends soon after its request; a second Ctrl-C ends the wait.
+
+    Parameters
+    ----------
+    interrupt
+        Interrupts the work, now and again later; receives whether it did so before.
+    """
+    start_ns = now_ns = time.monotonic_ns()
+    repetition = Repetition(start_ns)
     try:
-        return outcome.is_done_within(CANCEL_S)
+        interrupt(False)
+        while now_ns - start_ns < _INTERRUPTED_NS:
+            if outcome.is_done_within(repetition.pause_s(now_ns)):
+                return True
+            now_ns = time.monotonic_ns()
+            if repetition.is_due(now_ns):
+                interrupt(True)
     except KeyboardInterrupt:
-        return False
+        pass
+    return outcome.is_done_within(0)

@@ -90,7 +90,7 @@ def bundle(measured: Bench) -> dict[str, str]:
     from blsnb.views.figures import load_figure
 
     rows = [row._asdict() for row in measured.rows]
-    picture = base64.b64encode(load_figure.png(measured.caption, rows)).decode()
+    picture = base64.b64encode(load_figure.png("", rows)).decode()
     failed = "".join(f"<pre>{escape(text)}</pre>" for text in measured.errors)
     page = (
         f"<p>{escape(measured.caption)}</p>{card.grid(*measured.table())['text/html']}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -72,8 +73,9 @@ def unload(line: Line) -> ModelStatus:
     if name not in parts_of(server).repository.names():
         known = ", ".join(parts_of(server).repository.names()) or "none"
         raise UsageError(f"there is no model {name!r}; there are: {known}")
+    running = server.model(name).running
     server.unload(name)
-    return server.model(name)
+    return replace(server.model(name), running=running)
 
 
 def import_models(line: Line) -> None:

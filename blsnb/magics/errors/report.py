@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from blsnb.errors import BlsnbError
+from blsnb.errors import BlsnbError, RequestInterrupted
 from blsnb.magics.cell_book import CellBook, CellText
 from blsnb.magics.errors import chain, frames
 from blsnb.magics.errors.hints import hints
 
 _HOOK = "_render_traceback_"
 """Name of the method with which IPython renders an exception."""
+ShownError = BlsnbError | RequestInterrupted
+_SHOWN = (BlsnbError, RequestInterrupted)
 _MAX_FRAMES = 8
 _MAX_CAUSES = 4
 _MAGIC_CALL = re.compile(
@@ -41,16 +43,16 @@ class Report:
     def __init__(self, shell: Any, cells: CellBook) -> None:
         self._shell = shell
         self._cells = cells
-        self._failed: weakref.WeakKeyDictionary[BlsnbError, tuple[Path, CellText]]
+        self._failed: weakref.WeakKeyDictionary[ShownError, tuple[Path, CellText]]
         self._failed = weakref.WeakKeyDictionary()
-        self._tracebacks: weakref.WeakKeyDictionary[BlsnbError, _Tracebacks]
+        self._tracebacks: weakref.WeakKeyDictionary[ShownError, _Tracebacks]
         self._tracebacks = weakref.WeakKeyDictionary()
 
-    def failed(self, error: BlsnbError, path: Path, place: CellText) -> None:
+    def failed(self, error: ShownError, path: Path, place: CellText) -> None:
         """Note the file that caused an error; the book has only files that load."""
         self._failed[error] = path, place
 
-    def render(self, error: BlsnbError) -> list[str]:
+    def render(self, error: ShownError) -> list[str]:
         """Return the lines of a report.
 
         It has all frames in ``%xmode Verbose`` and when an error is shown again.
@@ -65,7 +67,7 @@ class Report:
         return self._lines(error, known.full, brief=tb_formatter.mode == "Minimal")
 
     def _every_frame(
-        self, error: BlsnbError, full: types.TracebackType | None
+        self, error: ShownError, full: types.TracebackType | None
     ) -> list[str]:
         tb_formatter = self._shell.InteractiveTB
         hides, tb_formatter.skip_hidden = tb_formatter.skip_hidden, False
@@ -77,7 +79,7 @@ class Report:
             tb_formatter.skip_hidden = hides
         return lines
 
-    def _shorten(self, error: BlsnbError) -> _Tracebacks:
+    def _shorten(self, error: ShownError) -> _Tracebacks:
         """Reduce the traceback to the user's frames, so that %debug opens there."""
         full = error.__traceback__
         parts = frames.users(full)
@@ -89,13 +91,14 @@ class Report:
         return tracebacks
 
     def _lines(
-        self, error: BlsnbError, full: types.TracebackType | None, brief: bool
+        self, error: ShownError, full: types.TracebackType | None, brief: bool
     ) -> list[str]:
         name = self._red(type(error).__name__)
-        text = [f"{name}: {frames.without_repeats(str(error).rstrip())}"]
+        message = frames.without_repeats(str(error).rstrip())
+        text = [f"{name}: {message}" if message else name]
         if brief:
             return text
-        above = [_RULE, *self._frames(full)]
+        above = [_RULE, *self._frames(full, self._failed.get(error))]
         above += self._chain(error)
         for cause in _causes(error):
             above += self._cause(cause, error)
@@ -158,7 +161,7 @@ class Report:
         yield from frames.excerpt(line, source, filename, offset, self._bold)
         yield ""
 
-    def _chain(self, error: BlsnbError) -> Iterator[str]:
+    def _chain(self, error: ShownError) -> Iterator[str]:
         run = getattr(error, "run", None)
         links = [] if run is None else chain.failed_chain(run.trace)
         if len(links) > 1:
@@ -187,7 +190,7 @@ class Report:
             return f" at {link.filename}:{link.line}"
         return f" at {place.label(link.filename, link.line)}"
 
-    def _cause(self, cause: BaseException, error: BlsnbError) -> Iterator[str]:
+    def _cause(self, cause: BaseException, error: ShownError) -> Iterator[str]:
         failed = self._failed.get(error)
         yield from self._frames(cause.__traceback__, failed)
         filename, line = _syntax_location(cause)
@@ -255,5 +258,11 @@ def _is_wrapper(error: BaseException) -> bool:
 
 def register(report: Report) -> Callable[[], None]:
     """Let IPython show our reports; return a function that undoes it."""
-    setattr(BlsnbError, _HOOK, lambda error: report.render(error))
-    return lambda: delattr(BlsnbError, _HOOK)
+    for kind in _SHOWN:
+        setattr(kind, _HOOK, lambda error: report.render(error))
+
+    def unregister() -> None:
+        for kind in _SHOWN:
+            delattr(kind, _HOOK)
+
+    return unregister

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from blsnb.model.config import ModelConfig
-from blsnb.model.text.schema import schema
+from blsnb.model.text.schema import data_type_name, schema
+
+_TEXT = "TYPE_STRING"
 
 
 def findings(config: ModelConfig, *, gpu_count: int = 0) -> list[str]:
@@ -17,6 +19,7 @@ def findings(config: ModelConfig, *, gpu_count: int = 0) -> list[str]:
         *_without_gpu(config, gpu_count),
         *_named_twice(config),
         *_empty_values(config),
+        *_text_correlation_ids(config),
     ]
 
 
@@ -74,6 +77,20 @@ def _empty_values(config: ModelConfig) -> Iterator[str]:
     for name in sorted(message.parameters):
         if not message.parameters[name].string_value:
             yield f"the parameter {name!r} has no string_value, so its text is empty"
+
+
+def _text_correlation_ids(config: ModelConfig) -> Iterator[str]:
+    """Yield a finding for a control tensor of texts, which Triton fills wrongly."""
+    corrid = schema().ModelSequenceBatching.Control.CONTROL_SEQUENCE_CORRID
+    for tensor in config.message.sequence_batching.control_input:
+        for control in tensor.control:
+            if control.kind == corrid and data_type_name(control.data_type) == _TEXT:
+                yield (
+                    f"the control {tensor.name!r} has TYPE_STRING: Triton 24.10 "
+                    "refuses every request of such a model, unless its correlation id "
+                    "has exactly 128 characters; request.correlation_id() has the "
+                    "text there, too"
+                )
 
 
 def advised(config: ModelConfig, *, gpu_count: int = 0) -> str:

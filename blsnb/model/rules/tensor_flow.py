@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from blsnb.arguments import names_advice
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.model.rules.tensors import VARIABLE
@@ -97,7 +98,7 @@ class TensorFlow:
                 self._refuse(
                     f"ensemble tensor {step.input_map[name]} is mapping to "
                     f"non-existing input {name} in model {step.model_name}",
-                    f"Its inputs are: {', '.join(sorted(known))}.",
+                    names_advice(name, "inputs", sorted(known)),
                 )
         for tensor in config.inputs:
             if tensor.name in step.input_map:
@@ -115,7 +116,7 @@ class TensorFlow:
                 self._refuse(
                     f"ensemble tensor {step.output_map[name]} is mapped from "
                     f"non-existing output {name} in model {step.model_name}",
-                    f"Its outputs are: {', '.join(sorted(known))}.",
+                    names_advice(name, "outputs", sorted(known)),
                 )
         sibling = _Sibling()
         for name in sorted(step.output_map):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import blsnb.pb_utils
 from blsnb.run import Run
 from blsnb.tensors.ref import TensorRef
+from blsnb.trace.facts import time
 
 WOULD_HANG = "WouldHang"
 """Code of a request that Triton would never answer."""
@@ -83,7 +84,7 @@ class ClientOutcome:
     def __repr__(self) -> str:
         count = len(self.responses)
         plural = "" if count == 1 else "s"
-        return f"<{count} response{plural} in {self.duration_ns / 1e6:.3g} ms>"
+        return f"<{count} response{plural} in {time(self.duration_ns / 1000)}>"
 
     @property
     def failure(self) -> ClientFailure | None:

@@ -42,6 +42,6 @@ class PbUtilsFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def install() -> None:
-    """Append the finder to ``sys.meta_path``, unless it is there."""
+    """Append the finder to ``sys.meta_path``, unless it has been appended."""
     if not any(type(finder) is PbUtilsFinder for finder in sys.meta_path):
         sys.meta_path.append(PbUtilsFinder())

@@ -13,6 +13,7 @@ from blsnb.trace.facts import Copy
 from blsnb.trace.spans import Span, Trace
 
 _MOST_TEXT = 4096
+_MOST_EXACT = 2**53
 _FLOW = "call"
 
 Event = dict[str, Any]
@@ -80,7 +81,10 @@ class _Process:
             yield self._complete(phase, thread, begins_ns, ends_ns)
         for response in span.responses:
             at = min(max(response.ns, start_ns), end_ns)
-            yield self._event("i", "response", thread, ts=self._us(at), s="t")
+            fields: Event = {"ts": self._us(at), "s": "t"}
+            if response.parameters:
+                fields["args"] = {"parameters": _parameters(response.parameters)}
+            yield self._event("i", "response", thread, **fields)
         yield from self._queue(span, name, thread)
         if span.parent >= 0:
             yield from self._arrow(self._trace.spans[span.parent], span)
@@ -127,13 +131,14 @@ class _Process:
         known: Event = {
             "call": span.id,
             "version": model.version,
-            "request_id": _cut(span.request_id),
+            **_request(span),
             "line": span.line,
             "batch": span.batch,
             "error": _cut(span.error),
             "inputs": _shapes(span.inputs),
             "outputs": _shapes(outputs),
             "copies": list(map(_copied, span.copies)),
+            "response_parameters": _parameters(span.response_parameters),
         }
         if span.device_use is not None:
             known["device_compute_us"] = span.device_use.compute_ns / 1000
@@ -182,6 +187,27 @@ def _tracks(trace: Trace) -> list[tuple[str, int]]:
         heapq.heappush(lanes, (end_ns, lane))
         tracks[span.index] = name, lane
     return tracks
+
+
+def _request(span: Span) -> Event:
+    """Return the fields of a request by the names of the options of ``infer``."""
+    options = dict(span.request_fields.options)
+    # The call has a version of its own: the one that ran.
+    version = options.pop("version", None)
+    parameters = _parameters(options.pop("parameters", {}).items())
+    texts = {name: _value(value) for name, value in options.items()}
+    return {"requested_version": version, **texts, "parameters": parameters}
+
+
+def _parameters(pairs: Iterable[tuple[str, Any]]) -> Event:
+    return {_cut(name): _value(value) for name, value in pairs}
+
+
+def _value(value: Any) -> Any:
+    """Return a value that every JSON reader reads exactly."""
+    if isinstance(value, int | float) and abs(value) <= _MOST_EXACT:
+        return value
+    return _cut(str(value))
 
 
 def _shapes(refs: Iterable[TensorRef]) -> dict[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from blsnb.request_fields import RequestFields
 from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Activity, Call, CallFlag, LogLine, ModelInfo
 from blsnb.trace.folding import FoldedCounts, fold
@@ -116,7 +115,8 @@ def _fill(call: Call, request: TritonRequest) -> None:
     if request.metadata is None:
         _note(call, NO_METADATA)
     else:
-        call.request_fields = RequestFields(request_id=request.metadata.request_id)
+        known = request.metadata
+        call.request_fields = known.fields._replace(request_id=known.request_id)
     _answer(call, request)
     if not call.request_end_ns:
         _note_end(call, request)
@@ -132,13 +132,17 @@ def _note_end(call: Call, request: TritonRequest) -> None:
 def _answer(call: Call, request: TritonRequest) -> None:
     """Record the responses of a request."""
     responses = request.responses()
+    said = request.metadata.response_parameters if request.metadata else ()
+    if len(said) != max(1, len(responses)):
+        said = ((),) * len(responses)
     if len(responses) > 1:
         call.flags |= CallFlag.DECOUPLED
         call.responses = ResponseLog(KEEP_RESPONSES, _MOST_BYTES)
-        for ns, outputs in responses:
-            call.responses.add(ns, outputs, "")
-    elif responses:
-        call.outputs = responses[0][1]
+        for (ns, outputs), parameters in zip(responses, said, strict=True):
+            call.responses.add(ns, outputs, "", parameters)
+    elif said:
+        call.outputs = responses[0][1] if responses else ()
+        call.response_parameters = said[0]
     if request.rejected:
         call.flags |= CallFlag.ERROR
         call.error = REJECTED

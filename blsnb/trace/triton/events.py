@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
+from blsnb.errors import InputError
 from blsnb.files.read_budget import ReadBudget, json_cost
+from blsnb.request_fields import PLAIN, RequestFields, RequestOptions, fields_of
 from blsnb.tensors.ref import TensorRef
+from blsnb.trace.facts import ParameterPairs
 from blsnb.trace.triton import values as triton_values
 
 _MOST_NS = (1 << 63) - 1
@@ -45,6 +48,10 @@ class Metadata(NamedTuple):
     model_version: int
     request_id: str
     parent_id: int | None
+    fields: RequestFields = PLAIN
+    """What the request says besides, in a file of blsnb; without the request id."""
+    response_parameters: tuple[ParameterPairs, ...] = ()
+    """Of each response, in a file of blsnb."""
 
 
 class Stamp(NamedTuple):
@@ -211,7 +218,23 @@ def _events(value: Any, piece: str) -> Iterator[Event]:
                 _version(value.get("model_version")),
                 str(value.get("request_id", "")),
                 parent if _is_number(parent, _MOST_ID) else None,
+                _fields(value.get("request")),
+                _response_parameters(value.get("response_parameters")),
             )
+
+
+def _fields(options: Any) -> RequestFields:
+    try:
+        known = isinstance(options, dict)
+        return fields_of(cast(RequestOptions, options)) if known else PLAIN
+    except InputError:
+        return PLAIN
+
+
+def _response_parameters(listed: Any) -> tuple[ParameterPairs, ...]:
+    if not isinstance(listed, list):
+        return ()
+    return tuple(_fields({"parameters": each}).parameters for each in listed)
 
 
 def _stamps(id_: int, stamp: Any) -> Iterator[Stamp]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import Activity
+from blsnb.trace.facts import ParameterPairs
 from blsnb.trace.spans import Span, Trace
 from blsnb.trace.triton import values as triton_values
 
@@ -24,7 +27,8 @@ def triton_json(traces: Iterable[Trace]) -> Iterator[str]:
     It is an array of small events. The events of a call stand together, after those of
     the calls that it made, later ones first. Errors, notes, logs, lines, instances and
     counted calls are omitted. A request's number is its call id plus the numbers of the
-    runs before, beginning with 1.
+    runs before, beginning with 1. Keys ``request`` and ``response_parameters``, which
+    other readers ignore, have what requests and responses say besides.
 
     References
     ----------
@@ -77,9 +81,34 @@ def _metadata(trace: Trace, span: Span, first: int) -> str:
     )
     if span.request_id:
         text += f',"request_id":{json.dumps(span.request_id)}'
-    if span.parent < 0:
-        return text + "}"
-    return f'{text},"parent_id":{first + trace.spans[span.parent].id}}}'
+    if span.parent >= 0:
+        text += f',"parent_id":{first + trace.spans[span.parent].id}'
+    for name, value in _said(span).items():
+        text += f',"{name}":{json.dumps(value, separators=(",", ":"))}'
+    return text + "}"
+
+
+def _said(span: Span) -> dict[str, Any]:
+    """Return what a request and its responses say, without what is plain."""
+    request = {**span.request_fields.options}
+    request.pop("request_id", None)
+    if "parameters" in request:
+        request["parameters"] = _parameters(span.request_fields.parameters)
+    # As in the file, where a response is a group of outputs.
+    sent = [each.parameters for each in span.responses if each.outputs]
+    responses = [_parameters(each) for each in sent or [span.response_parameters]]
+    said = {"request": request, "response_parameters": any(responses) and responses}
+    return {name: value for name, value in said.items() if value}
+
+
+def _parameters(pairs: ParameterPairs) -> dict[str, Any]:
+    """Return parameters as JSON, which has only finite numbers."""
+    return {
+        name: str(value)
+        if isinstance(value, float) and not math.isfinite(value)
+        else value
+        for name, value in pairs
+    }
 
 
 def _stamp(number: int, name: str, ns: int) -> str:

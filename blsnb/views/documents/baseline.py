@@ -76,6 +76,11 @@ def _change(change: CallChange) -> dict[str, Any]:
         ],
         "more": max(0, len(change.tensors) - _MAX_TENSORS),
     }
+    if change.request:
+        known["request"] = [
+            [sendable(text, _MAX_TEXT) for text in said]
+            for said in change.request[:_MAX_TENSORS]
+        ]
     if change.error is not None:
         known["error"] = [sendable(text, _MAX_TEXT) for text in change.error]
     if change.responses is not None:

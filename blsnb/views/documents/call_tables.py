@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from blsnb.request_fields import PLAIN, RequestFields
 from blsnb.runtimes.runtime import DeviceUse
 from blsnb.trace.facts import Batching, Copy
 from blsnb.trace.spans import Span, Trace
@@ -19,6 +21,9 @@ _BEGINNING = 200
 _MAX_LOG_LINES = 100
 _MAX_RUNS = 8
 _MAX_COPIES = 100
+_MAX_PARAMETERS = 100
+_MAX_RESPONSES = 200
+"""Maximum number of responses of one call whose parameters are sent."""
 
 Table = dict[str, Any]
 
@@ -43,9 +48,11 @@ def call_tables(trace: Trace, spans: Sequence[Span], notes: Sequence[str]) -> Ta
         "notes": tables.notes,
         "logs": tables.logs,
         "batching": tables.batching,
-        "request_ids": tables.request_ids,
+        "requests": tables.requests,
         "tensors": {},
     }
+    if tables.response_parameters:
+        found["response_parameters"] = tables.response_parameters
     if tables.copies:
         found["copies"] = tables.copies
     if tables.device_use:
@@ -64,7 +71,8 @@ class _Tables:
         self.notes: dict[str, list[str]] = {}
         self.logs: dict[str, list[list[Any]]] = {}
         self.batching: dict[str, list[list[Any]]] = {}
-        self.request_ids: dict[str, str] = {}
+        self.requests: dict[str, dict[str, Any]] = {}
+        self.response_parameters: dict[str, list[list[Any]]] = {}
         self.copies: dict[str, list[list[Any]]] = {}
         self.device_use: dict[str, list[Any]] = {}
 
@@ -76,8 +84,10 @@ class _Tables:
             self.codes[call] = span.error_code
         if span.notes:
             self.notes.setdefault(call, []).extend(map(self._cut, span.notes))
-        if span.request_id:
-            self.request_ids[call] = sendable(span.request_id, _BEGINNING)
+        if span.request_fields != PLAIN:
+            self.requests[call] = self._request(span.request_fields)
+        if responses := list(itertools.islice(self._responses(span), _MAX_RESPONSES)):
+            self.response_parameters[call] = responses
         if span.logs:
             self.logs[call] = self._lines(span)
         if span.batching:
@@ -86,6 +96,30 @@ class _Tables:
             self.copies[call] = list(map(self._copy, span.copies[:_MAX_COPIES]))
         if span.device_use is not None:
             self.device_use[call] = _use(span.device_use)
+
+    def _request(self, fields: RequestFields) -> dict[str, Any]:
+        """Return the fields that a request sets, with their values as text."""
+        options = fields.options
+        parameters = options.pop("parameters", {})
+        known: dict[str, Any] = {
+            name: self._cut(str(value) if name == "request_id" else repr(value))
+            for name, value in options.items()
+        }
+        if parameters:
+            known["parameters"] = self._parameters(parameters.items())
+        return known
+
+    def _responses(self, span: Span) -> Iterator[list[Any]]:
+        """Yield number and parameters of each response that has any."""
+        if span.response_parameters:
+            yield [0, self._parameters(span.response_parameters)]
+        for response in span.responses:
+            if response.parameters:
+                yield [response.number, self._parameters(response.parameters)]
+
+    def _parameters(self, pairs: Iterable[tuple[str, Any]]) -> list[list[str]]:
+        some = itertools.islice(pairs, _MAX_PARAMETERS)
+        return [[self._cut(name), self._cut(repr(value))] for name, value in some]
 
     def _entry(self, entry: Batching) -> list[Any]:
         runs = list(entry.runs[:_MAX_RUNS])

@@ -6,22 +6,28 @@ import base64
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
+from blsnb.printable import printable
 from blsnb.trace.comparison import AnyTrace, TraceComparison, page_part, sides
 from blsnb.trace.dropped import notices
-from blsnb.trace.spans import Trace
+from blsnb.trace.spans import Span, Trace
+from blsnb.views import requests
 from blsnb.views.batches import executions
 from blsnb.views.callgraph import Box, call_graph
 from blsnb.views.delta import Delta
 from blsnb.views.documents import embed, wire
 from blsnb.views.documents.host import hosted
 from blsnb.views.folded import folded_note, left_out
-from blsnb.views.format import cut, time, visible
+from blsnb.views.format import counted, cut, time
 from blsnb.views.pictures.snapshot import snapshot
 from blsnb.views.summary import State, facts, heading, own_times, versus
 from blsnb.views.tree import tree
 
 _MAX_TEXT = 4096
 """Maximum number of characters of a text that a page shows without scripts."""
+_MAX_REQUESTS = 100
+"""Maximum number of calls in the table of requests."""
+_MAX_RESPONSES = 8
+_REQUESTS_HEAD = ("call", "model", "request", "response")
 _COMPARED_HEAD = ("model", "calls", "own time", "before", "difference", "errors")
 
 
@@ -120,8 +126,8 @@ def still(run: AnyTrace, state: State | None = None) -> str:
     trace, comparison = sides(run)
     picture = image(snapshot(run, state), [heading(trace), *facts(run)])
     if comparison:
-        return picture + _compared_table(comparison)
-    return picture + _models_table(trace)
+        return picture + _compared_table(comparison) + _requests_table(trace)
+    return picture + _models_table(trace) + _requests_table(trace)
 
 
 def _models_table(trace: Trace) -> str:
@@ -147,6 +153,35 @@ def _model_row(box: Box, batched: Mapping[int, int]) -> str:
         f'<td style="padding-left:12px;text-align:right">{cell}</td>' for cell in cells
     )
     return f"<tr><td>{spelled(box.name)}</td>{numbers}</tr>"
+
+
+def _requests_table(trace: Trace) -> str:
+    """Return what requests and responses say; "" if all are plain."""
+    said = [
+        (span, requests.request_words(trace, span), list(requests.response_words(span)))
+        for span in trace.spans
+    ]
+    found = [each for each in said if each[1] or each[2]]
+    if not found:
+        return ""
+    rows = "".join(_request_row(trace, *each) for each in found[:_MAX_REQUESTS])
+    more = len(found) - _MAX_REQUESTS
+    left_out = [f"… {counted(more, 'more call')}"] if more > 0 else []
+    head = "".join(f"<th>{each}</th>" for each in _REQUESTS_HEAD)
+    return (
+        '<details style="font:13px system-ui,sans-serif"><summary>Requests</summary>'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f"{_paragraphs(left_out)}</details>"
+    )
+
+
+def _request_row(trace: Trace, span: Span, request: str, responses: list[str]) -> str:
+    shown = responses[:_MAX_RESPONSES]
+    more = len(responses) - len(shown)
+    shown += [f"… {counted(more, 'more response')}"] if more else []
+    words = str(span.id), trace.models[span.model].name, request
+    cells = [*map(spelled, words), "<br>".join(map(spelled, shown))]
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
 def _compared_table(comparison: TraceComparison) -> str:
@@ -185,4 +220,4 @@ def image(picture: str, words: Sequence[str]) -> str:
 
 def spelled(text: str) -> str:
     """Return text for HTML: escaped, cut, with marks for invisible characters."""
-    return escape(visible(cut(text, _MAX_TEXT)))
+    return escape(printable(cut(text, _MAX_TEXT)))

@@ -31,7 +31,10 @@ LIVE_HEIGHT = 480
 """The same of a running run, of which more is to come."""
 _MAX_SOURCE = 256 << 10
 _UNKNOWN = ModelInfo("", 0, "", "", "model", "")
-_OF_BASELINE = ("format", "run", "start_ns", "n", "models", "errors", "columns")
+_OF_BASELINE = (
+    *("format", "run", "start_ns", "n"),
+    *("models", "errors", "columns", "requests"),
+)
 """What the page shows of a baseline."""
 
 Header = dict[str, Any]

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from blsnb.printable import printable
 from blsnb.views.figures import shown_figure
-from blsnb.views.format import visible
 from blsnb.views.pictures.svg import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_WIDE = 10
+"""Ratio of latencies from which their axis is logarithmic."""
 _LATENCIES = (
     ("p50_us", "p50", "infer", "-"),
     ("p90_us", "p90", "input", "--"),
@@ -21,7 +23,13 @@ _LATENCIES = (
 
 
 def plot(title: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """Draw the rows of a benchmark, whose keys are the fields of `benchmark.Row`."""
+    """Draw the rows of a benchmark, whose keys are the fields of `benchmark.Row`.
+
+    Parameters
+    ----------
+    title
+        Written above the axes; empty where it stands elsewhere.
+    """
     drawn = shown_figure.new_figure(figsize=(7.2, 2.9), dpi=100, layout="constrained")
     left, right = drawn.subplots(1, 2)
     clients = [row["concurrency"] for row in rows]
@@ -35,9 +43,12 @@ def plot(title: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
     right.set_title("latency, ms", fontsize=9)
     for axes in (left, right):
         _tidy(axes, clients)
+    _scale(right, [row[name] for row in rows for name, *_ in _LATENCIES])
     if rows:
         right.legend(frameon=False, fontsize=8)
-    drawn.suptitle(visible(title).replace("$", r"\$"), fontsize=9, x=0.01, ha="left")
+    if title:
+        shown = printable(title).replace("$", r"\$")
+        drawn.suptitle(shown, fontsize=9, x=0.01, ha="left")
     return drawn
 
 
@@ -50,6 +61,15 @@ def _tidy(axes: Axes, clients: Sequence[int]) -> None:
     axes.set_ylim(bottom=0)
     axes.tick_params(labelsize=8)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _scale(axes: Axes, latencies: Sequence[float]) -> None:
+    """Draw latencies that differ much on a logarithmic axis: all stay readable."""
+    positive = [each for each in latencies if each > 0]
+    if positive and max(positive) > _WIDE * min(positive):
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(lambda number, _: f"{number:g}")
+        axes.set_title("latency, ms (logarithmic)", fontsize=9)
 
 
 def png(title: str, rows: Sequence[Mapping[str, Any]]) -> bytes:

@@ -6,7 +6,8 @@ import math
 from html import escape
 from typing import Any, NamedTuple
 
-from blsnb.views.format import time, visible
+from blsnb.printable import printable
+from blsnb.views.format import time
 
 _DASH = "-"
 _LEFT = 'style="text-align:left"'
@@ -144,9 +145,9 @@ class Overview(NamedTuple):
 
 
 def _line(row: ModelRow) -> tuple[str, ...]:
-    reason = visible(row.reason.strip().partition("\n")[0])[:_MAX_REASON]
+    reason = printable(row.reason.strip().partition("\n")[0])[:_MAX_REASON]
     return (
-        visible(row.name),
+        printable(row.name),
         str(row.version),
         f"{row.state}: {reason}" if reason else row.state,
         f"{row.busy} of {row.instances}" if row.instances else _DASH,

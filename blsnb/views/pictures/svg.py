@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from blsnb.views.format import visible
+from blsnb.printable import printable
 
 # The light colours of the view: the picture is a light card on any background.
 COLOURS = {
@@ -79,7 +79,7 @@ def tspan(content: str, /, **more: Value) -> str:
 
 def spelled(content: str) -> str:
     """Return escaped, visible text."""
-    return escape(visible(content))
+    return escape(printable(content))
 
 
 def warning(x: float, y: float) -> str:

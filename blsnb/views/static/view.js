@@ -136,19 +136,19 @@ function words(selection, trace) {
 // src/delta.ts
 var NOISE_SHARE = 0.05;
 var NOISE_US = 20;
-function signOf(now, before) {
-  const change = now - before;
-  if (!(Math.abs(change) > Math.max(NOISE_SHARE * before, NOISE_US))) return "≈";
+function signOf(now, before2) {
+  const change = now - before2;
+  if (!(Math.abs(change) > Math.max(NOISE_SHARE * before2, NOISE_US))) return "≈";
   return change > 0 ? "▲" : "▼";
 }
-function deltaText(now, before) {
-  const sign = signOf(now, before);
+function deltaText(now, before2) {
+  const sign = signOf(now, before2);
   if (sign === "≈") return sign;
-  return `${sign} ${sign === "▲" ? "+" : "−"}${time(Math.abs(now - before))}`;
+  return `${sign} ${sign === "▲" ? "+" : "−"}${time(Math.abs(now - before2))}`;
 }
-function shortDelta(now, before) {
-  const sign = signOf(now, before);
-  return sign === "≈" ? sign : `${sign} ${time(Math.abs(now - before))}`;
+function shortDelta(now, before2) {
+  const sign = signOf(now, before2);
+  return sign === "≈" ? sign : `${sign} ${time(Math.abs(now - before2))}`;
 }
 function toneOf(sign) {
   return { "▲": "error", "▼": "output", new: "infer", "≈": "fg2" }[sign];
@@ -208,14 +208,14 @@ function leftText({ count: calls, own, models }) {
   if (models.length > 1) return `${counted(calls, "call")} ${time(own)}`;
   return calls > 1 ? `×${count(calls)} ${time(own)}` : time(own);
 }
-function rightText({ before, errors: errors2, device, own }) {
-  if (before !== void 0)
-    return `${errors2 ? "⚠ " : ""}${before === null ? "new" : shortDelta(own, before)}`;
+function rightText({ before: before2, errors: errors2, device, own }) {
+  if (before2 !== void 0)
+    return `${errors2 ? "⚠ " : ""}${before2 === null ? "new" : shortDelta(own, before2)}`;
   return errors2 ? `⚠ ${count(errors2)}` : device;
 }
-function rightClass({ before, errors: errors2, own }) {
-  if (before === void 0) return errors2 ? "failed" : "";
-  return `tone-${toneOf(before === null ? "new" : signOf(own, before))}`;
+function rightClass({ before: before2, errors: errors2, own }) {
+  if (before2 === void 0) return errors2 ? "failed" : "";
+  return `tone-${toneOf(before2 === null ? "new" : signOf(own, before2))}`;
 }
 function ownPhases({ pre, queue, input, infer, between: between2, output, post }) {
   return [
@@ -250,9 +250,9 @@ function boxClass({ errors: errors2, count: calls, kind }, selected) {
   const failing = errors2 / calls > ERROR_SHARE;
   return ["box", failing && "failing", kind === "span" && "span", selected && "selected"].filter(Boolean).join(" ");
 }
-function describe({ name, count: calls, own, errors: errors2, before }) {
+function describe({ name, count: calls, own, errors: errors2, before: before2 }) {
   const failed = errors2 ? `, ${counted(errors2, "error")}` : "";
-  const then = typeof before === "number" ? `, before ${time(before)}` : "";
+  const then = typeof before2 === "number" ? `, before ${time(before2)}` : "";
   return `${name}: ${counted(calls, "call")}, own time ${time(own)}${then}${failed}`;
 }
 function drawShare(box, node, x, y, scale) {
@@ -288,9 +288,9 @@ function labelPlaces(texts2, { routes, boxes, direction }, box, others2 = []) {
     if (!texts2[k] || route.points.length === 0) return { x: 0, y: 0 };
     const candidates = [beforeBox(route, direction), ...along(route, direction)];
     const areas = candidates.map((at2) => labelArea(at2, texts2[k]));
-    const found2 = areas.find((area) => !taken.some((other) => overlap(area, other))) ?? areas[0];
-    taken.push(found2);
-    return { x: found2.x, y: found2.y };
+    const found3 = areas.find((area) => !taken.some((other) => overlap(area, other))) ?? areas[0];
+    taken.push(found3);
+    return { x: found3.x, y: found3.y };
   });
 }
 function beforeBox({ points, back }, direction) {
@@ -343,10 +343,10 @@ function withRoom(layout, edges, boxHeight) {
 }
 
 // src/edges.ts
-function edgeElement(edge, route, direction, caller, place6) {
+function edgeElement(edge, route, direction, caller, place5) {
   const recursive = route.points.length === 0;
   const d = recursive ? loop(caller) : curve(route, direction);
-  const at2 = recursive ? loopLabel(caller) : place6;
+  const at2 = recursive ? loopLabel(caller) : place5;
   const kind = kindOf(edge);
   const failing = edge.errors / edge.count > ERROR_SHARE ? "failing" : "";
   const label2 = edgeLabel(edge);
@@ -593,8 +593,8 @@ function offsetsOf(layer, gap) {
   let offset = 0;
   return layer.map((vertex, k) => {
     if (k === 0) return 0;
-    const before = layer[k - 1];
-    offset += before.half + vertex.half + (before.tight && vertex.tight ? TIGHT_GAP : gap);
+    const before2 = layer[k - 1];
+    offset += before2.half + vertex.half + (before2.tight && vertex.tight ? TIGHT_GAP : gap);
     return offset;
   });
 }
@@ -1272,9 +1272,9 @@ function addOwn(node, us) {
 }
 function emptyNode({ comparison, header, names }, id, first) {
   const { device, kind } = header.models[id];
-  const before = comparison ? comparison.ownOf(header.models[id].name) : void 0;
+  const before2 = comparison ? comparison.ownOf(header.models[id].name) : void 0;
   const counts = { count: 0, errors: 0, own: 0, models: [id] };
-  return { id, name: names[id], device, kind, ...counts, phases: noPhases(), first, before };
+  return { id, name: names[id], device, kind, ...counts, phases: noPhases(), first, before: before2 };
 }
 function edgesOf(trace) {
   const edges = /* @__PURE__ */ new Map();
@@ -1713,6 +1713,8 @@ function filterOf(text, trace) {
   if (comparison && wanted === "changed") return (call) => comparison.changed.has(call);
   if (comparison && wanted === "new") return (call) => comparison.isNew(call);
   if (wanted === "batched") return (call) => trace.calls.batch[call] > 1;
+  const said2 = /^(corr|id|param):(.+)$/.exec(wanted);
+  if (said2) return saying(trace, said2[1], said2[2].trim());
   const flag = STATES[wanted];
   if (flag) return (call) => trace.has(call, flag);
   const bound = /^([<>])\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)?$/.exec(wanted);
@@ -1721,6 +1723,25 @@ function filterOf(text, trace) {
     ({ device }, model) => trace.names[model].toLowerCase().includes(wanted) || device.toLowerCase().includes(wanted)
   );
   return (call) => named[trace.calls.model[call]];
+}
+function saying(trace, what, wanted) {
+  const { requests, response_parameters: responses2 } = trace.header;
+  if (what === "corr") return (call) => is(requests[trace.id(call)]?.correlation_id, wanted);
+  if (what === "id")
+    return (call) => requests[trace.id(call)]?.request_id?.toLowerCase().includes(wanted) ?? false;
+  const matches = ([name, text]) => is(name, wanted) || `${name}=${text}`.toLowerCase() === wanted || is(`${name}=${unquoted(text)}`, wanted);
+  return (call) => {
+    const id = trace.id(call);
+    const sent = (responses2[id] ?? []).some(([, pairs]) => pairs.some(matches));
+    return sent || (requests[id]?.parameters ?? []).some(matches);
+  };
+}
+function is(text, wanted) {
+  const found3 = text?.toLowerCase();
+  return found3 !== void 0 && (found3 === wanted || unquoted(found3) === wanted);
+}
+function unquoted(text) {
+  return /^(['"]).*\1$/s.test(text) ? text.slice(1, -1) : text;
 }
 function bounded(trace, side, us) {
   return (call) => side === ">" ? trace.duration[call] > us : trace.duration[call] < us;
@@ -1838,13 +1859,13 @@ function found(trace, sought) {
     }
   }
 }
-function hoveredIn(trace, before, over) {
-  if (!over || trace === before) return over;
+function hoveredIn(trace, before2, over) {
+  if (!over || trace === before2) return over;
   if ("call" in over) {
-    const call = trace.at(before.id(over.call));
+    const call = trace.at(before2.id(over.call));
     return call < 0 ? null : { call };
   }
-  const models = rows(over.models, (each) => trace.modelKeys.indexOf(before.modelKeys[each]));
+  const models = rows(over.models, (each) => trace.modelKeys.indexOf(before2.modelKeys[each]));
   return models.length ? { models } : null;
 }
 function rows(sought, rowOf2) {
@@ -1919,7 +1940,7 @@ var HELP = [
   ["Shift ← →", "pan"],
   ["n", "next error, unfolding its path"],
   ["c", "critical path"],
-  ["/", "filter: part of a name or device, error, stream, async, batched, >5ms, <200us; compared: changed, new"],
+  ["/", "filter: part of a name or device, error, stream, async, batched, >5ms, <200us, corr:7, id:abc, param:key=value; compared: changed, new"],
   ["arrows, Enter in the graph", "to the nearest box, select"],
   ["Ctrl or ⌘ + wheel", "zoom; with Shift pan; alone it scrolls"],
   ["Esc", "clear filter and selection"]
@@ -1986,13 +2007,13 @@ var SOMETIMES = /* @__PURE__ */ new Set(["child", "between"]);
 function besideBaseline(trace, calls) {
   const { comparison } = trace;
   if (!comparison) return [];
-  const before = comparison.beforeAll(calls);
+  const before2 = comparison.beforeAll(calls);
   const heading = h("h4", {}, "Compared with baseline");
-  if (before.length === 0) return [heading, hint(nothingBeside(comparison, calls))];
+  if (before2.length === 0) return [heading, hint(nothingBeside(comparison, calls))];
   const { baseline } = comparison;
   const known = calls.filter((call) => !comparison.isCounted(call));
-  const rows2 = [row2("total", total2(trace, known), total2(baseline, before))];
-  const [now, then] = [trace.phases(known), baseline.phases(before)];
+  const rows2 = [row2("total", total2(trace, known), total2(baseline, before2))];
+  const [now, then] = [trace.phases(known), baseline.phases(before2)];
   for (const [part, name] of NAMES)
     if (!SOMETIMES.has(part) || now[part] > 0 || then[part] > 0)
       rows2.push(row2(name, now[part], then[part]));
@@ -2034,7 +2055,7 @@ function differences(trace, call) {
     const changed = comparison?.changed.has(call) ?? false;
     return changed ? [hint("It differs; how is not in this document.")] : [];
   }
-  const items = [...errors(change), ...responses(change), ...tensors(change)];
+  const items = [...errors(change), ...responses(change), ...said(change), ...tensors(change)];
   const heading = h("h4", {}, "Differences", h("span", {}, count(items.length + change.more)));
   const more = change.more ? [hint(`… ${count(change.more)} more`)] : [];
   return [heading, ...items, ...more];
@@ -2063,24 +2084,29 @@ function missingCalls(baseline, calls) {
     ...error ? [h("div", { class: "error", role: "note" }, h("div", { class: "code" }, error))] : []
   ];
 }
-function row2(name, now, before) {
-  const tone = toneOf(signOf(now, before));
+function row2(name, now, before2) {
+  const tone = toneOf(signOf(now, before2));
   return h(
     "tr",
     {},
     h("th", { scope: "row" }, name),
     h("td", {}, time(now)),
-    h("td", {}, time(before)),
-    h("td", { class: `tone-${tone}` }, deltaText(now, before))
+    h("td", {}, time(before2)),
+    h("td", { class: `tone-${tone}` }, deltaText(now, before2))
   );
 }
 function errors({ error }) {
   if (!error) return [];
-  const [now, before] = error;
-  return [item("error", now ? `now: ${now}` : "none now", before ? `before: ${before}` : "none before")];
+  const [now, before2] = error;
+  return [item("error", now ? `now: ${now}` : "none now", before2 ? `before: ${before2}` : "none before")];
 }
 function responses({ responses: sent }) {
   return sent ? [item("responses", `${count(sent[0])}, before ${count(sent[1])}`)] : [];
+}
+function said({ request = [] }) {
+  return request.map(
+    ([name, now, before2]) => item(name, now ? `now: ${now}` : "none now", before2 ? `before: ${before2}` : "none before")
+  );
 }
 function tensors(change) {
   return change.tensors.map(([role, name, response, words2]) => {
@@ -2096,20 +2122,20 @@ function item(name, ...lines) {
 // src/calllinks.ts
 var LISTED_CALLS = 6;
 var MOST_CRUMBS = 6;
-function callLink(session, call, place6) {
+function callLink(session, call, place5, focus = `call-${session.trace.id(call)}`) {
   const onclick = () => session.select({ kind: "call", call }, { reveal: true });
   return h(
     "button",
-    { type: "button", class: "link", onclick, "data-focus": `call-${session.trace.id(call)}` },
-    h("span", {}, place6),
+    { type: "button", class: "link", onclick, "data-focus": focus },
+    h("span", {}, place5),
     h("span", {}, time(session.trace.duration[call]))
   );
 }
 function callLinks(session, heading, some) {
   if (some.length === 0) return [];
   const { trace } = session;
-  const place6 = (call) => `call ${trace.id(call)} at ${time(trace.start(call))}`;
-  const links = some.slice(0, LISTED_CALLS).map((call) => callLink(session, call, place6(call)));
+  const place5 = (call) => `call ${trace.id(call)} at ${time(trace.start(call))}`;
+  const links = some.slice(0, LISTED_CALLS).map((call) => callLink(session, call, place5(call)));
   return [h("h4", {}, heading), ...links];
 }
 function breadcrumb(session, call) {
@@ -2123,9 +2149,9 @@ function breadcrumb(session, call) {
     shown.map((each) => [each, " › "])
   );
 }
-function crumb(session, caller) {
+function crumb(session, caller, kind = "crumb") {
   const onclick = () => session.select({ kind: "call", call: caller }, { reveal: true });
-  const attributes = { type: "button", class: "crumb", onclick, "data-focus": `crumb-${session.trace.id(caller)}` };
+  const attributes = { type: "button", class: "crumb", onclick, "data-focus": `${kind}-${session.trace.id(caller)}` };
   return h("button", attributes, session.trace.name(caller));
 }
 
@@ -2150,9 +2176,9 @@ function others(number, runs) {
   return `${counted(number, "request")} of other runs${named}`;
 }
 function apart(trace, call, [execution, , , words2, , times]) {
-  const before = times > 1 ? `not with ${count(times)} executions before: ` : "";
+  const before2 = times > 1 ? `not with ${count(times)} executions before: ` : "";
   const [first = -1] = trace.executed(trace.calls.model[call], execution);
-  return { words: before + words2, call: first };
+  return { words: before2 + words2, call: first };
 }
 
 // src/chips.ts
@@ -2161,20 +2187,26 @@ function chipList(chips2) {
   return h(
     "div",
     { class: "chips" },
-    shown.map(([text, kind = ""]) => h("span", { class: `chip ${kind}` }, text))
+    shown.map(
+      ([text, kind = "", meaning]) => h("span", { class: `chip ${kind}`, title: meaning ?? null }, text)
+    )
   );
 }
 function chipsOf(trace, call) {
   const { header, calls } = trace;
-  const request = header.request_ids[trace.id(call)];
+  const request = header.requests[trace.id(call)]?.request_id;
   return [
     [time(trace.duration[call])],
     ...placeOf(trace, call),
     [header.instances[calls.instance[call]] ?? ""],
-    [`call ${trace.id(call)}`],
-    [request ? `request ${request}` : ""],
+    [`call ${trace.id(call)}`, "", callMeaning(trace, call)],
+    [request ? `request ${request}` : "", "", "The request id, given by the caller."],
     ...statesOf(trace, call)
   ];
+}
+function callMeaning(trace, call) {
+  const id = trace.id(call);
+  return `Number of the call in this run, in order of start: run.replay(${id}) repeats it.`;
 }
 function inShort(trace, call) {
   const [first] = trace.has(call, Flag.DECOUPLED) ? trace.responses(call) : [];
@@ -2198,7 +2230,7 @@ function statesOf(trace, call) {
     [trace.has(call, Flag.RUNNING), "running", "running"],
     [trace.has(call, Flag.ERROR), "error", "error"]
   ];
-  return states.filter(([is]) => is).map(([, text, kind]) => [text, kind]);
+  return states.filter(([is2]) => is2).map(([, text, kind]) => [text, kind]);
 }
 
 // src/kernel.ts
@@ -2477,7 +2509,7 @@ var SliceView = class {
     return [h("p", { class: "hint" }, how)];
   }
   #slider(size, axis) {
-    const place6 = h("span", {}, `${this.#state.index[axis] ?? 0} / ${size - 1}`);
+    const place5 = h("span", {}, `${this.#state.index[axis] ?? 0} / ${size - 1}`);
     const disabled = this.#source.kernel === null;
     const attributes = {
       type: "range",
@@ -2488,7 +2520,7 @@ var SliceView = class {
     };
     const oninput = (event) => {
       this.#state.index[axis] = Number(event.target.value);
-      setText(place6, `${this.#state.index[axis]} / ${size - 1}`);
+      setText(place5, `${this.#state.index[axis]} / ${size - 1}`);
       this.#show();
     };
     const input = h("input", {
@@ -2502,14 +2534,14 @@ var SliceView = class {
       { class: "slider" },
       h("span", { class: "code" }, `axis ${axis}`),
       input,
-      place6
+      place5
     );
   }
   /** Return the embedded preview of a mode. */
   #embedded(mode) {
     const { preview, grid, image } = this.#source.entry;
-    const found2 = [preview, grid, image].find((each) => each?.kind === mode);
-    return found2 && found2.kind !== "text" ? found2 : null;
+    const found3 = [preview, grid, image].find((each) => each?.kind === mode);
+    return found3 && found3.kind !== "text" ? found3 : null;
   }
   /** Show the chosen slice: the embedded one, else the answer of the kernel. */
   #show() {
@@ -2613,11 +2645,16 @@ var SliceView = class {
 var LISTED = 24;
 var FRESH_MS = 2e3;
 var SHARE = 10;
+var FEW_VALUES = 32;
 var EMPTY = "It has no elements.";
 var HEADINGS = [
   ["input", "Inputs"],
   ["output", "Outputs"]
 ];
+function hasFewValues(entries = []) {
+  const size = ({ shape: axes }) => axes.reduce((all, axis) => all * axis, 1);
+  return entries.length > 0 && entries.length <= 4 && entries.every((each) => size(each) <= FEW_VALUES);
+}
 var TensorList = class {
   #session;
   /** Tensors that the user opened or closed, as "role/name"; kept from call to call. */
@@ -2773,7 +2810,7 @@ var TensorList = class {
     return all.find((entry) => entry.role === "output" && shows(entry)) ?? all.find(shows);
   }
   #head(entry, open, key) {
-    const place6 = [entry.device, bytes(entry.byte_size)].filter(Boolean).join(" · ");
+    const place5 = [entry.device, bytes(entry.byte_size)].filter(Boolean).join(" · ");
     const number = entry.response > 0 ? ` #${entry.response + 1}` : "";
     return h(
       "button",
@@ -2787,14 +2824,17 @@ var TensorList = class {
       h("span", { class: "name code" }, entry.name, number),
       h("span", { class: "datatype code" }, entry.datatype),
       h("span", { class: "shape code" }, shape(entry.shape)),
-      h("span", { class: "place" }, place6)
+      h("span", { class: "place" }, place5)
     );
   }
   #detail(call, entry, position, answer) {
     const { stats, histogram: histogram2, preview } = entry;
     const parts = [];
-    if (stats?.count) parts.push(statistics(stats));
-    if (histogram2) parts.push(...distribution(histogram2, "values"));
+    const facts = [];
+    if (stats?.count) facts.push(statistics(stats));
+    if (histogram2) facts.push(...distribution(histogram2, "values"));
+    const few = (stats?.count ?? 0) <= FEW_VALUES;
+    if (!few) parts.push(...facts);
     if (preview && isEmptyText(preview)) parts.push(h("p", { class: "hint" }, EMPTY));
     else if (preview?.kind === "text") parts.push(...texts(preview));
     else if (preview) {
@@ -2813,6 +2853,7 @@ var TensorList = class {
       slice.element.addEventListener("click", () => this.#slices.set(key, slice.state));
       parts.push(slice.element);
     } else parts.push(h("p", { class: "hint" }, this.#absent(entry)));
+    if (few) parts.push(...facts);
     return h("div", { class: "detail" }, parts);
   }
   #absent({ evicted, byte_size }) {
@@ -2949,8 +2990,8 @@ function quantiles(all, calls) {
 }
 function quantileOf(all, calls, share) {
   const at2 = Math.min(calls - 1, Math.floor(share * calls));
-  let before = 0;
-  for (const [us, each] of all) if ((before += each) > at2) return us;
+  let before2 = 0;
+  for (const [us, each] of all) if ((before2 += each) > at2) return us;
   return NaN;
 }
 function histogram(all, calls) {
@@ -3096,10 +3137,107 @@ function link(session, { model, calls, own }) {
   );
 }
 
+// src/sequences.ts
+var found2 = /* @__PURE__ */ new WeakMap();
+function sequenceOf(trace, call) {
+  const id = trace.header.requests[trace.id(call)]?.correlation_id;
+  if (id === void 0) return null;
+  const calls = sequences(trace).get(call) ?? [call];
+  return { id, calls, position: calls.indexOf(call) };
+}
+function sequences(trace) {
+  let known = found2.get(trace);
+  if (!known) found2.set(trace, known = bySequence(trace));
+  return known;
+}
+function bySequence(trace) {
+  const [open, of] = [/* @__PURE__ */ new Map(), /* @__PURE__ */ new Map()];
+  const { requests } = trace.header;
+  for (const key of Object.keys(requests)) {
+    const call = trace.at(Number(key));
+    const { correlation_id: id, sequence_start: starts } = requests[key];
+    if (call < 0 || id === void 0) continue;
+    const name = `${trace.calls.model[call]} ${id}`;
+    const known = starts ? void 0 : open.get(name);
+    const calls = known ?? [];
+    if (!known) open.set(name, calls);
+    calls.push(call);
+    of.set(call, calls);
+  }
+  return of;
+}
+
+// src/requests.ts
+var FIELDS = [
+  "version",
+  "correlation_id",
+  "sequence_start",
+  "sequence_end",
+  "priority",
+  "timeout_us"
+];
+var LISTED4 = 24;
+function requestFacts(trace, call) {
+  const { requests, response_parameters } = trace.header;
+  const id = trace.id(call);
+  const request = fieldsOf(requests[id] ?? {}, before(trace, call));
+  const responses2 = (response_parameters[id] ?? []).flatMap(
+    ([number, pairs]) => pairs.map(([name, text]) => [number > 0 ? `#${number + 1} ${name}` : name, text])
+  );
+  const parameters = (requests[id]?.parameters ?? []).map(([name, text]) => [name, text]);
+  return [
+    ...section("Request", request),
+    ...section("Request parameters", parameters),
+    ...section("Response parameters", responses2)
+  ];
+}
+function sequenceLinks(session, call) {
+  const { trace } = session;
+  const found3 = sequenceOf(trace, call);
+  if (!found3) return [];
+  const { id, position, calls } = found3;
+  const place5 = `request ${count(position + 1)} of ${count(calls.length)} in this run`;
+  const link2 = (at2, words2) => at2 < 0 || at2 >= calls.length ? [] : [callLink(session, calls[at2], `${words2}: call ${trace.id(calls[at2])}`, words2)];
+  return [
+    h("h4", {}, `Sequence ${id}`, h("span", {}, place5)),
+    ...link2(position - 1, "previous"),
+    ...link2(position + 1, "next")
+  ];
+}
+function before({ comparison }, call) {
+  const other = comparison ? comparison.before(call) : -1;
+  if (!comparison || other < 0) return void 0;
+  return comparison.baseline.header.requests[comparison.baseline.id(other)] ?? {};
+}
+function fieldsOf(entry, baseline) {
+  const names = baseline ? ["request_id", ...FIELDS] : FIELDS;
+  return names.flatMap((name) => {
+    const [text, was] = [entry[name] ?? "", baseline?.[name] ?? ""];
+    const differs = baseline !== void 0 && text !== was;
+    if (name === "request_id" && !differs) return [];
+    return text || differs ? [[name, text || "none", differs ? was || "none" : void 0]] : [];
+  });
+}
+function section(title, facts) {
+  if (facts.length === 0) return [];
+  const rows2 = facts.slice(0, LISTED4).map(
+    ([name, text, was]) => h(
+      "tr",
+      {},
+      h("th", { scope: "row", class: "code" }, name),
+      h("td", { class: "code" }, text, ...was === void 0 ? [] : [h("div", {}, `before: ${was}`)])
+    )
+  );
+  const hidden = facts.length - LISTED4;
+  const more = hidden > 0 ? [h("p", { class: "hint" }, `… ${counted(hidden, "more parameter")}`)] : [];
+  return [h("h4", {}, title), h("table", { class: "said" }, h("tbody", {}, rows2)), ...more];
+}
+
 // src/source.ts
 var AROUND = 2;
 var MOST_BEFORE = 12;
-function sourceLines(trace, call) {
+function sourceLines(session, call) {
+  const { trace } = session;
   const [caller, line] = [trace.calls.parent[call], trace.calls.line[call]];
   if (caller < 0 || line === 0) return [];
   const text = trace.header.sources[trace.calls.model[caller]];
@@ -3109,12 +3247,21 @@ function sourceLines(trace, call) {
   const first = Math.max(1, Math.min(begun, line - AROUND));
   const around = lines.slice(first - 1, line + AROUND);
   const indent = Math.min(...around.filter((each) => each.trim()).map((each) => each.search(/\S/)));
+  const origin = trace.header.models[trace.calls.model[caller]].origin;
+  const above = origin?.[1] ?? 0;
   const shown = around.map((each, k) => {
     const number = first + k;
     const part = number >= begun && number <= line;
-    return sourceLine(each.slice(indent), number, part, number === line);
+    return sourceLine(each.slice(indent), number + above, part, number === line);
   });
-  const title = h("h4", {}, `Called by ${trace.name(caller)}`, h("span", {}, place3(trace, caller, line)));
+  const place5 = origin ? `${origin[0]} line ${line + above}` : `model.py:${line}`;
+  const inFile = origin ? `model.py:${line}` : null;
+  const title = h(
+    "h4",
+    {},
+    h("span", {}, "Called by ", crumb(session, caller, "caller")),
+    h("span", { title: inFile }, place5)
+  );
   return [
     title,
     h(
@@ -3124,18 +3271,13 @@ function sourceLines(trace, call) {
     )
   ];
 }
-function place3(trace, caller, line) {
-  const origin = trace.header.models[trace.calls.model[caller]].origin;
-  const file = `model.py:${line}`;
-  return origin ? `${origin[0]} line ${line + origin[1]} (${file})` : file;
-}
 function beginningOf(lines, line) {
   const closing = /^\s*[)\]}]/;
   if (!closing.test(lines[line - 1])) return line;
   const indent = lines[line - 1].search(/\S/);
-  for (let before = line - 1; before >= Math.max(1, line - MOST_BEFORE); before--) {
-    const text = lines[before - 1];
-    if (text.search(/\S/) === indent && !closing.test(text)) return before;
+  for (let before2 = line - 1; before2 >= Math.max(1, line - MOST_BEFORE); before2--) {
+    const text = lines[before2 - 1];
+    if (text.search(/\S/) === indent && !closing.test(text)) return before2;
   }
   return line;
 }
@@ -3157,11 +3299,17 @@ function oneCall(session, call, tensors2) {
   const { notes: notes2, logs } = trace.header;
   const id = trace.id(call);
   const failed = trace.has(call, Flag.ERROR);
-  const source = sourceLines(trace, call);
+  const source = sourceLines(session, call);
+  const values = tensors2.show(call);
+  const few = !failed && hasFewValues(trace.header.tensors[id]);
   return [
     breadcrumb(session, call),
     h("h3", {}, trace.name(call)),
     chipList(chipsOf(trace, call)),
+    // Few values are seen without scrolling.
+    ...few ? [values] : [],
+    ...requestFacts(trace, call),
+    ...sequenceLinks(session, call),
     ...phaseTable(trace, [call]),
     ...uncounted(trace.folded.by(trace.calls.model[call])),
     // Of a failed call the source comes first, of others the tensors.
@@ -3172,7 +3320,7 @@ function oneCall(session, call, tensors2) {
     ...batch(session, call),
     ...responseTimes(trace, [call]),
     ...deviceWork(trace, [call]),
-    tensors2.show(call),
+    ...few ? [] : [values],
     ...failed ? [] : source,
     ...logs[id]?.length ? logLines(logs[id]) : []
   ];
@@ -3191,6 +3339,8 @@ function factsOfCall(trace, call) {
     batching[id]?.length,
     batch2[call],
     copies[id]?.length,
+    trace.header.response_parameters[id]?.length,
+    sequenceOf(trace, call)?.calls.length,
     id in tensors2,
     trace.header.run.dropped?.values?.calls
   ].join();
@@ -3208,8 +3358,8 @@ function batch(session, call) {
   const facts = batchFacts(session.trace, call);
   if (!facts) return [];
   const { size, because, mates, others: others2, apart: apart2 } = facts;
-  const link2 = (other, before2 = "") => callLink(session, other, `${before2}${place4(session.trace, other)}`);
-  const before = apart2.flatMap(({ words: words2, call: other }) => [
+  const link2 = (other, before3 = "") => callLink(session, other, `${before3}${place3(session.trace, other)}`);
+  const before2 = apart2.flatMap(({ words: words2, call: other }) => [
     ...reason(words2),
     ...other < 0 ? [] : [link2(other, "see ")]
   ]);
@@ -3220,13 +3370,13 @@ function batch(session, call) {
     ...mates.slice(0, LISTED_CALLS).map((mate) => link2(mate)),
     ...reason(hidden > 0 && `… ${counted(hidden, "more call")} of this run`),
     ...reason(others2 && `with ${others2}`),
-    ...apart2.length ? [h("h4", {}, "Not in a batch before"), ...before] : []
+    ...apart2.length ? [h("h4", {}, "Not in a batch before"), ...before2] : []
   ];
 }
 function reason(words2) {
   return words2 ? [h("p", { class: "reason" }, words2)] : [];
 }
-function place4(trace, call) {
+function place3(trace, call) {
   return `${trace.name(call)}, call ${trace.id(call)} at ${time(trace.start(call))}`;
 }
 function logLines(lines) {
@@ -3443,7 +3593,7 @@ var Panes = class {
 };
 
 // src/style.css
-var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; padding-top: 4px; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\nh4 > span { text-align: right; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3, .back-between { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-between { fill: var(--fg3); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n.notices:not(:empty) { padding: 4px 10px; border-bottom: 1px solid var(--line); background: var(--bg2); color: var(--fg2); font-size: 11px; }\n.notices b { color: var(--fg); font-weight: 600; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) max(220px, min(var(--side, 322px), 100cqw - 360px)); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: max(12px, min(var(--grown, 14px), 26px, 11px / var(--scale, 1))); dominant-baseline: central; translate: 0 3px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; flex-wrap: wrap; gap: 0 12px; max-width: calc(100% - 112px); padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.mate { box-shadow: inset 2px 0 var(--fg3); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.names .badge { flex: 0 1 auto; min-width: 32px; overflow: hidden; text-align: center; text-overflow: ellipsis; }\n.names .badge.error { flex-shrink: 1; }\n.badge.compared { border-color: var(--infer); color: var(--infer); }\n.name.missing { color: var(--fg2); font-style: italic; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; white-space: pre-wrap; }\n.chips + .hint, .phases + .hint { margin-top: 6px; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; white-space: pre-wrap; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, auto); gap: 2px 14px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts div { white-space: nowrap; }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; margin: 0 auto; object-fit: fill; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.cells { display: grid; gap: 1px; overflow: hidden; border-radius: 4px; }\n.cells span { padding: 3px 1px; overflow: hidden; background: var(--bg2); font-size: 10.5px; text-align: center; text-overflow: ellipsis; white-space: nowrap; }\n.scale { display: inline-block; width: 36px; height: 7px; margin-right: 5px; border-radius: 2px; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px 52px minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .log-warning { box-shadow: inset 2px 0 var(--queue); }\n.logs > .log-error { box-shadow: inset 2px 0 var(--error); }\n.log-warning .level { color: var(--fg); font-weight: 600; }\n.log-error .level { color: var(--error); font-weight: 600; }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here, .source .part { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n.box .tone-error { fill: var(--error); font-weight: 600; }\n.box .tone-output { fill: var(--output); font-weight: 600; }\n.box .tone-infer { fill: var(--infer); font-weight: 600; }\n.toolbar.compared .legend { display: none; }\n/* more is told of two runs than fits beside a name */\n.toolbar.compared > .figures { flex: 0 8 auto; flex-wrap: wrap; gap: 2px 12px; min-width: 240px; }\n.toolbar.compared ~ .panes .edges .legend { display: flex; }\n.beside thead th { color: var(--fg2); text-align: right; }\n.beside td { white-space: nowrap; }\n.beside td.tone-error { color: var(--error); font-weight: 600; }\n.beside td.tone-output { color: var(--output); font-weight: 600; }\n.difference { padding: 3px 8px; margin-top: 4px; border-left: 3px solid var(--infer); background: var(--bg2); font-size: 11px; overflow-wrap: anywhere; white-space: pre-wrap; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); white-space: pre-wrap; }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges { column-gap: 9px; }\n  .edges i { width: 14px; }\n  .edges .legend { display: flex; gap: 8px; }\n  .panes { grid-template-columns: minmax(0, 1fr) max(220px, min(var(--side, 288px), 100cqw - 360px)); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .toolbar > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n  .toolbar > .space { display: none; }\n  .toolbar > .filter { flex: 1 1 90px; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 560px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .names .badge { min-width: 18px; }\n  .panes .edges .legend, .toolbar.compared ~ .panes .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media print {\n  .view { break-inside: avoid; print-color-adjust: exact; }\n  .panes .inspector { max-height: none; }\n  .toolbar button, .toolbar > .filter, .zoom { display: none; }\n  /* A canvas that was cleared for paper hides what is below it. */\n  .rows { z-index: 1; }\n  .row.selected { background: none; }\n}\n@media (forced-colors: active) {\n  .state, .swatch, .stack, .stack i { forced-color-adjust: none; }\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n  .source .here { outline: 1px solid Highlight; outline-offset: -1px; }\n}\n';
+var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; padding-top: 4px; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\nh4 > span { text-align: right; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3, .back-between { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-between { fill: var(--fg3); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n.notices:not(:empty) { padding: 4px 10px; border-bottom: 1px solid var(--line); background: var(--bg2); color: var(--fg2); font-size: 11px; }\n.notices b { color: var(--fg); font-weight: 600; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) max(220px, min(var(--side, 322px), 100cqw - 360px)); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: max(12px, min(var(--grown, 14px), 26px, 11px / var(--scale, 1))); dominant-baseline: central; translate: 0 3px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; flex-wrap: wrap; gap: 0 12px; max-width: calc(100% - 112px); padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.mate { box-shadow: inset 2px 0 var(--fg3); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.names .badge { flex: 0 1 auto; min-width: 32px; overflow: hidden; text-align: center; text-overflow: ellipsis; }\n.names .badge.error { flex-shrink: 1; }\n.badge.compared { border-color: var(--infer); color: var(--infer); }\n.name.missing { color: var(--fg2); font-style: italic; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.said { width: 100%; border-collapse: collapse; font-size: 11px; }\n.said th, .said td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; vertical-align: top; }\n.said th { padding-right: 10px; color: var(--fg2); overflow-wrap: anywhere; }\n.said td { width: 60%; overflow-wrap: anywhere; white-space: pre-wrap; }\n.said td div { color: var(--fg2); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; white-space: pre-wrap; }\n.chips + .hint, .phases + .hint { margin-top: 6px; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; white-space: pre-wrap; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, auto); gap: 2px 14px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts div { white-space: nowrap; }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; margin: 0 auto; object-fit: fill; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.cells { display: grid; gap: 1px; overflow: hidden; border-radius: 4px; }\n.cells span { padding: 3px 1px; overflow: hidden; background: var(--bg2); font-size: 10.5px; text-align: center; text-overflow: ellipsis; white-space: nowrap; }\n.scale { display: inline-block; width: 36px; height: 7px; margin-right: 5px; border-radius: 2px; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px 52px minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .log-warning { box-shadow: inset 2px 0 var(--queue); }\n.logs > .log-error { box-shadow: inset 2px 0 var(--error); }\n.log-warning .level { color: var(--fg); font-weight: 600; }\n.log-error .level { color: var(--error); font-weight: 600; }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here, .source .part { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n.box .tone-error { fill: var(--error); font-weight: 600; }\n.box .tone-output { fill: var(--output); font-weight: 600; }\n.box .tone-infer { fill: var(--infer); font-weight: 600; }\n.toolbar.compared .legend { display: none; }\n/* more is told of two runs than fits beside a name */\n.toolbar.compared > .figures { flex: 0 8 auto; flex-wrap: wrap; gap: 2px 12px; min-width: 240px; }\n.toolbar.compared ~ .panes .edges .legend { display: flex; }\n.beside thead th { color: var(--fg2); text-align: right; }\n.beside td { white-space: nowrap; }\n.beside td.tone-error { color: var(--error); font-weight: 600; }\n.beside td.tone-output { color: var(--output); font-weight: 600; }\n.difference { padding: 3px 8px; margin-top: 4px; border-left: 3px solid var(--infer); background: var(--bg2); font-size: 11px; overflow-wrap: anywhere; white-space: pre-wrap; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); white-space: pre-wrap; }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges { column-gap: 9px; }\n  .edges i { width: 14px; }\n  .edges .legend { display: flex; gap: 8px; }\n  .panes { grid-template-columns: minmax(0, 1fr) max(220px, min(var(--side, 288px), 100cqw - 360px)); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .toolbar > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n  .toolbar > .space { display: none; }\n  .toolbar > .filter { flex: 1 1 90px; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 560px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .names .badge { min-width: 18px; }\n  .panes .edges .legend, .toolbar.compared ~ .panes .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media print {\n  .view { break-inside: avoid; print-color-adjust: exact; }\n  .panes .inspector { max-height: none; }\n  .toolbar button, .toolbar > .filter, .zoom { display: none; }\n  /* A canvas that was cleared for paper hides what is below it. */\n  .rows { z-index: 1; }\n  .row.selected { background: none; }\n}\n@media (forced-colors: active) {\n  .state, .swatch, .stack, .stack i { forced-color-adjust: none; }\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n  .source .here { outline: 1px solid Highlight; outline-offset: -1px; }\n}\n';
 
 // src/theme.ts
 var TOKENS = [
@@ -3578,6 +3728,7 @@ var QUEUE_HEIGHT = 5;
 var LABEL_GAP = 6;
 var BEYOND = 50;
 var LABEL_INSIDE = 8;
+var [PLATE, PLATE_MARGIN] = [0.9, 3];
 var [CRITICAL_BELOW, CRITICAL_HEIGHT] = [8.75, 1.5];
 var Brush = class {
   pen;
@@ -3623,28 +3774,37 @@ var Brush = class {
     this.span(from, to, middle2 + CRITICAL_BELOW, CRITICAL_HEIGHT, this.colours.fg, 1);
   }
   /** Write a label behind the bar, else before it, else in it. */
-  label(label2, from, to, middle2, gap = LABEL_GAP, within = this.colours.fg) {
+  label(label2, from, to, middle2, gap = LABEL_GAP) {
     const [start, end] = [this.plane.x(from), this.plane.x(to)];
     const width = this.#width(label2);
     const behind = end + gap + width < this.plane.right;
     const ahead = !behind && start - LABEL_GAP - width > this.plane.left;
     if (behind) this.#texts(label2, end + gap, middle2);
     else if (ahead) this.#texts(label2, start - LABEL_GAP - width, middle2);
-    else this.#texts(label2, Math.max(start, this.plane.left) + LABEL_INSIDE, middle2, within);
+    else this.#plate(label2, Math.max(start, this.plane.left) + LABEL_INSIDE, middle2, width);
   }
   /** Write as much of a label as fits behind a position. */
   labelAt(label2, x, middle2) {
     let room = this.plane.right - x;
     const fits = label2.filter(([text]) => {
-      const before = room;
+      const before2 = room;
       room -= this.pen.measureText(text).width + LABEL_GAP;
-      return this.pen.measureText(text).width < before;
+      return this.pen.measureText(text).width < before2;
     });
     this.#texts(fits, x, middle2);
   }
-  #texts(label2, x, middle2, colour) {
-    for (const [text, own] of label2) {
-      this.pen.fillStyle = colour ?? own;
+  /** Write in a bar, on a plate: the colours below change from phase to phase. */
+  #plate(label2, x, middle2, width) {
+    const [left, height] = [x - PLATE_MARGIN, BAR_HEIGHT + 2];
+    this.weakly(
+      PLATE,
+      () => this.rect(left, middle2, width + 2 * PLATE_MARGIN, height, this.colours.bg)
+    );
+    this.#texts(label2, x, middle2);
+  }
+  #texts(label2, x, middle2) {
+    for (const [text, colour] of label2) {
+      this.pen.fillStyle = colour;
       this.pen.fillText(text, x, middle2 + 0.5);
       x += this.pen.measureText(text).width + LABEL_GAP;
     }
@@ -3674,9 +3834,9 @@ var beforeOf = oncePerRow((trace, row4) => {
 function oncePerRow(of) {
   const known = /* @__PURE__ */ new WeakMap();
   return (trace, row4) => {
-    let found2 = known.get(row4);
-    if (!found2) known.set(row4, found2 = { value: of(trace, row4) });
-    return found2.value;
+    let found3 = known.get(row4);
+    if (!found3) known.set(row4, found3 = { value: of(trace, row4) });
+    return found3.value;
   };
 }
 
@@ -3820,8 +3980,7 @@ var CallBar = class {
     const took = running ? "running…" : time(trace.duration[call]);
     const label2 = [[took, brush.colours.fg2], ...beside(trace, row4, brush)];
     const gap = trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
-    const within = trace.isLeaf(call) ? brush.colours.bg : brush.colours.fg;
-    brush.label(label2, trace.start(call), trace.end(call), middle2, gap, within);
+    brush.label(label2, trace.start(call), trace.end(call), middle2, gap);
   }
 };
 function between(intervals, from, to) {
@@ -4155,9 +4314,9 @@ var RowElements = class {
     const [call] = row4.calls;
     if (row4.kind !== "call")
       return counted(row4.calls.length + (this.#counted(row4)?.calls ?? 0), "call");
-    const before = trace.comparison?.before(call) ?? -1;
+    const before2 = trace.comparison?.before(call) ?? -1;
     const now = time(trace.duration[call]);
-    return before < 0 ? now : `${now}, before ${time(trace.comparison.baseline.duration[before])}`;
+    return before2 < 0 ? now : `${now}, before ${time(trace.comparison.baseline.duration[before2])}`;
   }
   #badges(row4) {
     const { trace } = this.#session;
@@ -4278,15 +4437,15 @@ var Rows = class {
   /** Unfold the path to a call and return its row. */
   reveal(call) {
     let rows2 = this.#top;
-    let found2 = null;
+    let found3 = null;
     for (const step of [...this.trace.ancestors(call), call]) {
-      if (found2) this.open.add(found2.key);
-      found2 = this.#descend(rows2, step);
-      if (!found2) break;
-      rows2 = this.children(found2);
+      if (found3) this.open.add(found3.key);
+      found3 = this.#descend(rows2, step);
+      if (!found3) break;
+      rows2 = this.children(found3);
     }
     this.rebuild();
-    return found2;
+    return found3;
   }
   /** Return the row of a call among some rows, and unfold its folds. */
   #descend(rows2, call) {
@@ -4343,15 +4502,15 @@ var Rows = class {
     return this.trace.comparison?.baseline.start(row4.missing[0]) ?? 0;
   }
   #childrenOf(row4) {
-    const before = this.trace.comparison?.beforeAll(row4.calls) ?? [];
+    const before2 = this.trace.comparison?.beforeAll(row4.calls) ?? [];
     if (row4.kind === "missing") return this.#withMissing(row4, [], row4.missing);
     if (row4.kind === "call") {
       const rows3 = this.#folded(row4, this.trace.children(row4.calls[0]), FOLD_FROM);
-      return this.#withMissing(row4, rows3, before);
+      return this.#withMissing(row4, rows3, before2);
     }
     if (row4.kind === "calls" || this.#isPlainFold(row4)) return this.#singles(row4);
     const below = row4.calls.flatMap((call) => Array.from(this.trace.children(call)));
-    const rows2 = this.#withMissing(row4, this.#folded(row4, below, 1), before);
+    const rows2 = this.#withMissing(row4, this.#folded(row4, below, 1), before2);
     rows2.push(newRow("calls", row4, `${row4.key}/calls`, row4.model, row4.calls));
     return numbered(rows2);
   }
@@ -5339,7 +5498,8 @@ var TABLES = [
   "batching",
   "copies",
   "device_use",
-  "request_ids",
+  "requests",
+  "response_parameters",
   "tensors"
 ];
 function complete(header) {
@@ -5396,16 +5556,16 @@ var Store = class _Store {
     this.baseline = baseline ? _Store.of(baseline, buffer) : null;
     this.compared = null;
     if (!this.baseline || !columns.baseline || !part) return;
-    const before = this.baseline.ids;
+    const before2 = this.baseline.ids;
     const of = new Int32Array(this.n);
     column(buffer, columns.baseline).forEach((id, k) => {
-      of[part.rows[k]] = id < 0 ? id : rowOf(before, id);
+      of[part.rows[k]] = id < 0 ? id : rowOf(before2, id);
     });
     const missing = columns.missing ? column(buffer, columns.missing) : [];
     const row4 = (id) => rowOf(this.ids, id);
     this.compared = {
       of,
-      missing: Array.from(missing, (id) => rowOf(before, id)).filter((each) => each >= 0),
+      missing: Array.from(missing, (id) => rowOf(before2, id)).filter((each) => each >= 0),
       changed: changed?.map(row4).filter((each) => each >= 0),
       changes: Object.fromEntries(Object.entries(changes).map(([id, each]) => [row4(Number(id)), each])),
       unknown: Object.fromEntries(
@@ -5420,9 +5580,9 @@ var Store = class _Store {
   upsert(header, buffer, seq) {
     if (seq <= this.seq) return true;
     if (seq > this.seq + 1) return false;
-    const before = this.header;
-    const after = complete({ ...before, ...header, format: header.format ?? FORMAT });
-    for (const key of TABLES) Object.assign(after, { [key]: { ...before[key], ...header[key] } });
+    const before2 = this.header;
+    const after = complete({ ...before2, ...header, format: header.format ?? FORMAT });
+    for (const key of TABLES) Object.assign(after, { [key]: { ...before2[key], ...header[key] } });
     this.header = after;
     this.#add(header.columns ?? {}, buffer);
     this.seq = seq;
@@ -5473,7 +5633,7 @@ var Store = class _Store {
     return ids.map((id) => rowOf(now, id));
   }
   #mergeIn(fresh) {
-    const before = this.#calls;
+    const before2 = this.#calls;
     const old = this.ids;
     const all = new Int32Array(old.length + fresh.length);
     all.set(old);
@@ -5482,7 +5642,7 @@ var Store = class _Store {
     const merged = emptyCalls(Math.max(256, 2 * all.length));
     old.forEach((id, from) => {
       const to = rowOf(all, id);
-      for (const [name] of LAYOUT) merged[name][to] = before[name][from];
+      for (const [name] of LAYOUT) merged[name][to] = before2[name][from];
     });
     merged.id.set(all);
     this.#calls = merged;
@@ -5699,14 +5859,14 @@ var LiveView = class {
   #draw() {
     if (this.#frame) return this.#frame.draw();
     const frame = this.#newFrame();
-    const before = [...this.#host.childNodes];
+    const before2 = [...this.#host.childNodes];
     const moving = new Moving(frame.element, frame.element.shadowRoot);
     moving.into(this.#host);
     try {
       frame.start();
     } catch (error) {
       frame.dispose();
-      this.#host.replaceChildren(...before);
+      this.#host.replaceChildren(...before2);
       throw error;
     }
     this.#frame = frame;
@@ -5734,8 +5894,8 @@ function selectedIn(model) {
 }
 function setter(model, name) {
   return (value2) => {
-    const before = model.get(name);
-    if (before === void 0 || before === value2) return;
+    const before2 = model.get(name);
+    if (before2 === void 0 || before2 === value2) return;
     model.set(name, value2);
     model.save_changes();
   };
@@ -5752,7 +5912,7 @@ function mount(host, header, buffer) {
     shown.dispose();
     shown = void 0;
   }
-  if (known && !shown) shown = place5(host, known);
+  if (known && !shown) shown = place4(host, known);
   if (shown?.isLive && !header) return shown.dispose;
   const store = header && buffer ? Store.of(header, buffer) : known?.store;
   if (!store || store.n === 0) return () => shown?.dispose();
@@ -5760,7 +5920,7 @@ function mount(host, header, buffer) {
   else mounted.set(host, shown = draw2(host, store, known));
   return shown.dispose;
 }
-function place5(host, known) {
+function place4(host, known) {
   const { live, model, views } = known;
   let view = views.find(({ isLeft }) => isLeft);
   if (!view) {
@@ -5796,7 +5956,7 @@ function draw2(host, store, known) {
     frame.dispose();
     frame.kernel?.dispose();
   };
-  const before = [...host.childNodes];
+  const before2 = [...host.childNodes];
   widen(host);
   host.append(frame.element);
   try {
@@ -5805,7 +5965,7 @@ function draw2(host, store, known) {
     dispose();
     throw error;
   }
-  for (const child of before) child.remove();
+  for (const child of before2) child.remove();
   return { complete: (whole) => frame.show(whole), dispose };
 }
 function connectLater(frame, { header, baseline }) {
@@ -5840,8 +6000,8 @@ function initialize({ model }) {
   };
 }
 function render({ model, el }) {
-  const found2 = liveOf(model);
-  const live = found2 ?? new Live(model);
+  const found3 = liveOf(model);
+  const live = found3 ?? new Live(model);
   const view = new LiveView(live, model, el);
   const remember = (state) => {
     const known = registry().get(live.store.header.run.id);
@@ -5854,7 +6014,7 @@ function render({ model, el }) {
     const { state } = view;
     remember(() => state);
     view.dispose();
-    if (!found2) live.dispose();
+    if (!found3) live.dispose();
   };
 }
 function liveOf(model) {

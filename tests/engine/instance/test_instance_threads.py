@@ -131,11 +131,81 @@ def test_sqlite_on_another_thread_says_what_to_do(server):
     assert "BLSNB_THREAD" in " ".join(caught.value.run.notes)
 
 
-def test_another_thread_is_noted_once_for_a_model(server):
-    """Each of its instances would say the same, and most models do not care."""
+BOUND = {
+    "a connection": ("self.c = sqlite3.connect(':memory:')", "self.c (sqlite3."),
+    "a thread-local": ("self.local = threading.local()", "self.local (threading"),
+    "a global": ("globals()['LOCAL'] = threading.local()", "LOCAL (threading.local)"),
+    "an event loop": ("self.loop = asyncio.new_event_loop()", "self.loop (an event"),
+}
+FREE = {
+    "nothing": "pass",
+    "a lock": "self.lock = threading.Lock()",
+    "a shared connection": (
+        "self.c = sqlite3.connect(':memory:', check_same_thread=False)"
+    ),
+    "a number": "self.number = 1",
+}
+
+
+def _on_another_thread(server, line, *, asynchronous=False):
+    """Return the notes of a run on another thread than that of `initialize`."""
+    methods = f"""
+    def initialize(self, args):
+        import sqlite3
+        {line}
+
+    def finalize(self):
+        for each in (getattr(self, "loop", None), getattr(self, "c", None)):
+            if each is not None:
+                each.close()
+
+    """
+    source = cell(ANSWER, methods=textwrap.dedent(methods), asynchronous=asynchronous)
+    server.define("model", source, config=CONFIG)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(server.infer, "model", X).result().notes
+
+
+@pytest.mark.parametrize(("line", "what"), BOUND.values(), ids=BOUND)
+def test_what_is_bound_to_its_thread_is_noted(server, line, what):
+    """With its name and the parameter that gives all hooks one thread."""
+    (note,) = _on_another_thread(server, line)
+
+    assert note.startswith(what)
+    assert "BLSNB_THREAD" in note
+
+
+@pytest.mark.parametrize("line", FREE.values(), ids=FREE)
+def test_a_model_that_has_nothing_bound_has_no_note(server, line):
+    """Most models run on any thread."""
+    assert [] == _on_another_thread(server, line)
+
+
+@pytest.mark.parametrize("line", [row[0] for row in BOUND.values()], ids=BOUND)
+def test_a_coroutine_has_no_note_about_its_thread(server, line):
+    """On Triton, too, it runs on the thread of its event loop."""
+    assert [] == _on_another_thread(server, line, asynchronous=True)
+
+
+def test_another_error_has_no_note_about_threads(server):
+    """Only an exception that blames the thread has one."""
+    server.define("model", cell("raise ValueError('threads: 3')"), config=CONFIG)
+
+    with (
+        ThreadPoolExecutor(1) as pool,
+        pytest.raises(InferenceError) as caught,
+    ):
+        pool.submit(server.infer, "model", X).result()
+
+    assert [] == caught.value.run.notes
+
+
+def test_what_is_bound_is_noted_once_for_a_model(server):
+    """Each of its instances would say the same."""
     stage.values["meet"] = threading.Barrier(3).wait
     execute = "stage.values['meet'](60)\nreturn [reply(x_of(request))]"
-    server.define("model", cell(execute), config=instances(3))
+    methods = "def initialize(self, args):\n    self.local = threading.local()\n\n"
+    server.define("model", cell(execute, methods=methods), config=instances(3))
 
     with ThreadPoolExecutor(3) as pool:
         runs = [pool.submit(server.infer, "model", X) for _ in range(3)]

@@ -32,7 +32,7 @@ def test_an_output_that_is_missing_is_named(server):
     """Triton answers with a success without it."""
     (note,) = notes(server, GOOD_Y)
 
-    assert note.startswith("model was asked for output 'Z' and did not return it")
+    assert note.startswith("model did not return the requested output 'Z'")
 
 
 def test_an_output_that_nobody_asked_for_may_be_missing(server):
@@ -41,7 +41,7 @@ def test_an_output_that_nobody_asked_for_may_be_missing(server):
 
 
 def test_an_unknown_output_is_named_with_those_there_are(server):
-    """Triton drops it without a word: the usual cause is a typo."""
+    """Triton drops it silently; the usual cause is a typo."""
     extra = 'pb_utils.Tensor("YY", np.zeros(3, np.float32))'
     (note,) = notes(server, f"{GOOD_Y}, {GOOD_Z}, {extra}")
 
@@ -50,7 +50,7 @@ def test_an_unknown_output_is_named_with_those_there_are(server):
 
 
 def test_an_output_left_out_by_its_caller_is_no_unknown_one(server):
-    """An output of the configuration that was not asked for is dropped by right."""
+    """Dropping a configured output that was not requested is correct: no note."""
     assert [] == notes(server, f"{GOOD_Y}, {GOOD_Z}", outputs=["Z"])
 
 

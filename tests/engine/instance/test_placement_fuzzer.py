@@ -70,7 +70,7 @@ def test_a_model_that_works_by_luck_is_found(hostile):
 
 
 def test_a_careful_model_passes(hostile):
-    """It asks where its tensors are."""
+    """It checks on which device its tensors are."""
     server = hostile(7)
     server.define("m", CAREFUL, config=LUCKY)
 
@@ -140,7 +140,7 @@ def test_chance_is_the_same_in_every_process():
 
 
 def test_what_finds_no_room_stays_where_it_is(hostile, monkeypatch):
-    """Nobody asked for it to be moved, so nothing fails."""
+    """The move was not requested, so nothing fails."""
     server = hostile(7)
     server.define("m", LUCKY_DOUBLE, config=LUCKY)
 
@@ -179,7 +179,7 @@ def test_without_a_device_one_is_simulated(server):
 
 @pytest.mark.parametrize("seed", [True, "7", 1.5])
 def test_a_seed_is_a_number(seed):
-    """Nothing else; False is none."""
+    """Any other value is refused, also False."""
     assert parse_hostile(None) is parse_hostile(False) is None
     with pytest.raises(ValueError, match="is the seed of its chance"):
         parse_hostile(seed)

@@ -37,7 +37,7 @@ def test_who_waits_first_is_served_first(pools):
 
 
 def test_a_request_that_ends_leaves_the_queue(pools):
-    """Nobody is handed an instance that he does not want any more."""
+    """No instance is assigned to it afterwards."""
     pool = pools.pool("a")
     instance = begin(pool, a_request())
     root = a_root()
@@ -53,7 +53,7 @@ def test_a_request_that_ends_leaves_the_queue(pools):
 
 
 def test_an_instance_handed_to_an_ended_request_is_not_lost(pools):
-    """It comes back when the request ends at the same moment."""
+    """It is released, although the request ends at the same moment."""
     pool = pools.pool("a")
     instance = begin(pool, a_request())
     request = a_request()
@@ -83,7 +83,7 @@ def test_a_self_call_is_a_deadlock(pools):
         pool.take(inner, certain=True)
 
     assert [
-        "model (1 instance, all busy) is asked and must wait",
+        "a request to model waits (1 instance, all busy)",
         "a_0 waits in exec() of model at line 12",
     ] == caught.value.lines
     assert 0 == pool.waiting_count
@@ -91,7 +91,7 @@ def test_a_self_call_is_a_deadlock(pools):
 
 
 def test_one_busy_instance_that_does_not_wait_is_no_deadlock(pools):
-    """It may come back, so the wait may end."""
+    """It may be released, so the wait may end."""
     pool = pools.pool("a", "b")
     working = begin(pool, a_request())
     outer = a_request()
@@ -118,7 +118,7 @@ def test_a_wait_through_a_sender_is_no_deadlock(pools):
 
 
 def test_a_retired_pool_finalizes_what_is_free(pools):
-    """What is busy follows when it comes back, once."""
+    """A busy instance is finalized when it is released, once."""
     pool = pools.pool("a", "b")
     busy = begin(pool, a_request())
     (free,) = [each for each in pool.instances if each is not busy]
@@ -131,7 +131,7 @@ def test_a_retired_pool_finalizes_what_is_free(pools):
 
 
 def test_a_retired_pool_sends_a_late_request_on(pools):
-    """It looked the model up before the reload; its successor should be asked."""
+    """It looked the model up before the reload, and has to use the successor."""
     pool = pools.pool("a")
     pool.retire()
 
@@ -166,7 +166,7 @@ def left_behind(pools: Pools) -> tuple[Any, Any]:
 
 
 def test_a_fresh_instance_takes_over(pools):
-    """The one that still runs is finalized when it comes back."""
+    """The busy instance is finalized when it is released."""
     pool, old = left_behind(pools)
 
     fresh = begin(pool, a_request())
@@ -234,7 +234,7 @@ def test_a_fresh_instance_that_cannot_be_made_is_tried_again(pools):
 
 
 def test_the_old_instance_serves_on_if_no_fresh_one_can_be_made(pools):
-    """It is better than none, once it comes back."""
+    """It serves again once it is released."""
     pool, old = left_behind(pools)
     pool._renew = lambda _: 1 / 0
     with pytest.raises(ZeroDivisionError):
@@ -247,7 +247,7 @@ def test_the_old_instance_serves_on_if_no_fresh_one_can_be_made(pools):
 
 
 def test_an_instance_left_behind_by_a_retired_pool_is_finalized(pools):
-    """When it comes back, however late."""
+    """It is finalized when it is released, however late."""
     pool, old = left_behind(pools)
     pool.retire()
 

@@ -34,7 +34,7 @@ def response(*names: str) -> InferenceResponse:
 
 
 def errors(inflights: list[Inflight]) -> list[str | None]:
-    """What each request was told."""
+    """Return the error of each request."""
     return [None if i.response is None else i.response.error for i in inflights]
 
 
@@ -49,7 +49,7 @@ def test_an_answer_settles_a_request_whatever_its_release_flags_say():
 
 
 def test_each_request_gets_its_response():
-    """In order; outputs that nobody asked for are dropped."""
+    """In order; outputs that were not requested are dropped."""
     inflights = batch(2)
     take_results([response("Y", "Z"), response()], inflights, "model_0")
 
@@ -99,7 +99,7 @@ def test_a_wrong_return_fails_the_whole_batch(results, text):
 
 
 def test_an_answer_to_what_comes_back_fails_the_whole_batch():
-    """It must be None; nothing comes back then."""
+    """The element of a rescheduled request must be None, or none is rescheduled."""
     inflights = batch(2)
     inflights[1].release_flags = RESCHEDULE
     take_results([response("Y"), response("Y")], inflights, "model_0")
@@ -144,10 +144,13 @@ def test_an_answer_that_was_sent_stands():
     assert not inflight.failed
 
 
-def test_a_second_response_is_one_too_many():
-    """Only for the request that got it; the rest of the batch has its own text."""
+def test_a_failure_follows_the_response_that_was_sent():
+    """The response stands; the rest of the batch receives the error."""
     inflights = batch(2)
     inflights[0].send(ResponseMessage(), final=False)
     fail_all(inflights, "boom")
 
-    assert ["expected a single response, got 2", "boom"] == errors(inflights)
+    assert [None, "boom"] == errors(inflights)
+    assert "boom" == inflights[0].response.followed
+    assert inflights[0].final
+    assert inflights[0].failed

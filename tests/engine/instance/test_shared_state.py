@@ -1,4 +1,4 @@
-"""A model that changes what all share is told so: on Triton it has that alone."""
+"""A model that changes what all share says so on its card."""
 
 from __future__ import annotations
 
@@ -50,33 +50,31 @@ def in_initialize(line):
 
 @pytest.mark.parametrize(("line", "what"), CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("where", ["import", "initialize"])
-def test_a_change_is_noted_in_the_first_run(server, line, what, where):
-    """Whether the file does it or a hook; once."""
+def test_a_change_is_on_the_card(server, line, what, where):
+    """Whether the file does it or a hook; a run has no note on it."""
     source = IMPORTS + in_initialize(line)
     if where == "import":
         source = f"{IMPORTS}import numpy as np\n{line}\n{cell(BODY)}"
-    server.define("m", source, config=CONFIG)
-
-    (note,) = server.infer("m", X).notes
-    assert note.startswith(f"Loading m_0 changed {what}. Here that is shared")
+    (finding,) = server.define("m", source, config=CONFIG).findings
+    assert finding.startswith(f"Loading m_0 changed {what}. Here that is shared")
     assert [] == server.infer("m", X).notes
 
 
-def test_many_changes_are_one_note(server):
+def test_many_changes_are_one_finding(server):
     """Of many variables the first names."""
     line = "os.environ.update({f'BLSNB_{n}': '' for n in range(9)}); random.seed(1)"
-    server.define("m", IMPORTS + in_initialize(line), config=CONFIG)
+    defined = server.define("m", IMPORTS + in_initialize(line), config=CONFIG)
     for n in range(9):
         del os.environ[f"BLSNB_{n}"]
 
-    (note,) = server.infer("m", X).notes
+    (note,) = defined.findings
     names = ", ".join(f"BLSNB_{n}" for n in range(5))
     assert f"os.environ ({names}, …); the state of random. " in note
 
 
-def test_a_model_that_changes_nothing_needs_no_note(server):
+def test_a_model_that_changes_nothing_has_no_finding(server):
     """Nor does one whose instances each use their own generators."""
     line = "self.random = np.random.default_rng(1), random.Random(1)"
-    server.define("m", IMPORTS + in_initialize(line), config=instances(2))
+    source = IMPORTS + in_initialize(line)
 
-    assert [] == server.infer("m", X).notes
+    assert () == server.define("m", source, config=instances(2)).findings

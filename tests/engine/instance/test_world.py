@@ -264,7 +264,7 @@ def test_compiled_names_are_not_there_at_import(server, line):
 
 @pytest.mark.parametrize("name", ["Tensor", "get_model_dir"])
 def test_compiled_names_cannot_be_imported_by_name_at_import(server, name):
-    """Python's own error for that has the same remedy."""
+    """Python's own error for that has the same fix."""
     line = f"from triton_python_backend_utils import ModelConfig, {name}\n"
 
     with pytest.raises(ModelLoadError) as caught:
@@ -301,7 +301,7 @@ def test_the_embedded_module_is_the_instances_own_from_the_first_line_on(server)
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """An installed module that asks models on behalf of whoever calls it."""
+    """An installed module that calls models on behalf of its caller."""
     text = """
     import triton_python_backend_utils as pb_utils
 
@@ -343,7 +343,7 @@ def test_an_installed_package_asks_for_the_model_that_calls_it(server, package):
 
 
 def test_an_installed_package_that_no_model_calls_is_refused(server, package):
-    """As any code outside of a model."""
+    """Like any code that is not part of a model."""
     server.define("double", DOUBLE, config=CONFIG)
     import asks_models
 

@@ -195,7 +195,7 @@ def test_a_model_in_its_own_files_knows_where_it_is(server, temporary):
 
 
 def test_a_folder_outlives_the_requests_that_run_in_it(server, temporary):
-    """It goes with the next load or unload after them."""
+    """The next load or unload after them removes it."""
     source = cell(
         """
         stage.values["server"].unload("given")
@@ -264,7 +264,7 @@ return [reply(x_of(request))]
 
 
 def asked(server: Server, action: str) -> list[str]:
-    """What a model notes that asks the server for something."""
+    """Return what a model records that requests a load or unload."""
     server.define("asking", cell(ASKING.format(action)), config=CONFIG)
     server.infer("asking", X)
     return stage.seen

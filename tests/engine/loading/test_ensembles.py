@@ -191,7 +191,7 @@ def test_an_ensemble_is_asked_by_bls(models):
 
 
 def test_a_circle_through_an_ensemble_is_found(models):
-    """A model that asks an ensemble of which it is the only step."""
+    """A model calls an ensemble of which it is the only step."""
     asks = cell(
         """
         inner = pb_utils.InferenceRequest(

@@ -106,7 +106,7 @@ def test_the_newest_version_serves(server):
     ],
 )
 def test_the_version_policy_chooses(server, policy, versions):
-    """Each version chosen serves by its number; none given asks for the newest."""
+    """Each chosen version serves by its number; without a number the newest serves."""
     config = f"{CONFIG}\nversion_policy {{ {policy} }}"
     files: dict[str, str | None] = {"config.pbtxt": config}
     for number in (1, 2, 3):

@@ -57,7 +57,7 @@ def test_size_or_a_missing_file_is_a_change_too():
 
 
 def test_what_a_model_writes_while_it_loads_is_no_reason_to_load_it():
-    """Else it would be loaded for ever."""
+    """Otherwise it would be reloaded forever."""
     saves = SaveDetector(OLD)
     cached = NEW | {"1/cache": Stamp(9, 9), "1/weights": Stamp(9, 9)}
     saves.note_load(NEW, cached)

@@ -201,7 +201,7 @@ def test_a_load_by_a_model_shows_its_warm_up(server):
 
     names = [trace.models[span.model].name for span in spans]
     assert ["loader", "m", "double"] == names
-    assert ["Warm-up sample 'w', round 1."] == list(spans[1].notes)[:1]
+    assert () == spans[1].notes
     assert 1 == spans[2].parent
 
 

@@ -41,11 +41,9 @@ def test_calls_of_one_execute_are_batch_mates(server):
 
 
 def test_a_correct_batched_run_has_no_notes(server):
-    """A note is advice: a model that follows it all, threads included, gets none."""
-    # A batch is executed on another thread than the model was initialized on.
-    server.define("sums", SUMS, config=f"{WAITING}\n{OWN_THREAD}")
-    traced = FAN_OUT.replace(").async_exec()", "trace=request.trace()).async_exec()")
-    server.define("fan_out", traced, config=f"{ALONE}\n{OWN_THREAD}")
+    """Although a batch is executed on another thread than the model's initialize."""
+    server.define("sums", SUMS, config=WAITING)
+    server.define("fan_out", FAN_OUT, config=ALONE)
 
     run = server.infer("fan_out", x(1))
 

@@ -33,7 +33,7 @@ def doubles(server: Server, name: str = "double") -> bool:
 
 
 def test_a_self_call_with_one_instance_would_hang(server):
-    """Triton waits for ever; here the chain, the line and the remedy are said."""
+    """The error has the chain of calls, the line and the fix; Triton waits forever."""
     source = calling("me")
     server.define("me", source, config=CONFIG)
 
@@ -41,11 +41,11 @@ def test_a_self_call_with_one_instance_would_hang(server):
         server.infer("me", X)
 
     error = caught.value
-    assert "me (1 instance, all busy)" in error.message
+    assert "a request to me waits (1 instance, all busy)" in error.message
     line = line_of(source, 'ask("me", request).exec()')
     assert f"me_0 waits in exec() of me at line {line}" in error.message
     assert "instances" in error.advice
-    assert "Triton would wait here for ever" in str(error)
+    assert "Triton would wait here forever" in str(error)
     assert doubles(server)
 
 
@@ -81,7 +81,7 @@ def test_a_circle_of_models_would_hang(server):
 
     line = line_of(first, ".exec()")
     assert [
-        "  first (1 instance, all busy) is asked and must wait",
+        "  a request to first waits (1 instance, all busy)",
         f"  first_0 waits in exec() of second at line {line}",
         f"  second_0 waits in exec() of first at line {line + 1}",
     ] == caught.value.message.splitlines()[1:]
@@ -103,7 +103,7 @@ def test_the_run_of_a_hang_shows_how_far_it_got(server):
 
 @pytest.mark.parametrize("result", ["None", "[None]"])
 def test_a_request_without_an_answer_would_hang(server, result):
-    """None answers nothing; without a response sender nobody ever will."""
+    """None is no response, and without a response sender none can follow."""
     source = cell(f"return {result}")
     server.define("silent", source, config=CONFIG)
 
@@ -131,8 +131,9 @@ def test_a_response_without_the_final_flag_would_hang(server):
 
 
 def test_what_to_do_about_a_hang_is_said_before_what_was_noted(server):
-    """A stream runs on another thread, which is noted, and is not why it hangs."""
-    source = cell("request.get_response_sender()")
+    """A misspelled hook is noted, and is not why it hangs."""
+    methods = "def initialise(self, args):\n    pass\n\n"
+    source = cell("request.get_response_sender()", methods=methods)
     policy = "model_transaction_policy { decoupled: true }"
     server.define("silent", source, config=f"{CONFIG} {policy}")
     with pytest.raises(WouldHang) as caught:
@@ -140,7 +141,7 @@ def test_what_to_do_about_a_hang_is_said_before_what_was_noted(server):
 
     first, *more = caught.value.advice.splitlines()
     assert "TRITONSERVER_RESPONSE_COMPLETE_FINAL" in first
-    assert "ran on another thread" in more[0]
+    assert "Triton has no such hook" in more[0]
 
 
 def test_a_sender_dropped_by_a_thread_would_hang(server):
@@ -163,7 +164,7 @@ def test_a_sender_dropped_by_a_thread_would_hang(server):
 
 
 def test_a_request_in_a_circle_of_references_would_hang(server):
-    """What only the garbage collector could free is held by nobody."""
+    """A request that only the garbage collector can free is unreachable."""
     source = cell(
         """
         class Held:
@@ -248,11 +249,11 @@ def test_two_requests_that_wait_for_each_other_would_hang(server):
 
 
 def test_a_self_call_deeper_than_its_instances_would_hang(server):
-    """Two instances bear one self-call; the second one waits for ever."""
+    """With two instances one self-call works; a second one would wait forever."""
     server.define("me", calling("me"), config=instances(2))
 
     with pytest.raises(WouldHang) as caught:
         server.infer("me", X)
 
-    assert "me (2 instances, all busy)" in caught.value.message
+    assert "a request to me waits (2 instances, all busy)" in caught.value.message
     assert doubles(server)

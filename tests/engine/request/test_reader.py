@@ -1,4 +1,4 @@
-"""A client that leaves: at its deadline, by cancelling, or without a word."""
+"""A client that leaves: at its deadline, by cancelling, or silently."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def failure(call: Callable[[], object]) -> InferenceError:
 
 
 def told(error: InferenceError) -> tuple[str, str]:
-    """Return what an error tells: code and text."""
+    """Return the code and the text of an error."""
     return error.code, error.message
 
 
 def flags_of(run: Run) -> CallFlag:
-    """Return the flags of the request from outside, as its trace shows them."""
-    return run.trace.spans[0].flags
+    """Return the flags of the client request, except `ASKED_CANCELLED`."""
+    return run.trace.spans[0].flags & ~CallFlag.ASKED_CANCELLED
 
 
 def ways(server: Server, late_s: float) -> dict[str, Callable[[str], object]]:
@@ -167,7 +167,7 @@ def test_a_refusal_has_its_text_with_a_deadline_too(server):
 
 
 def sent(*numbers: int, final: bool = False) -> StreamInflight:
-    """Return a stream to which a model has sent so many responses."""
+    """Return a stream to which a model has sent numbered responses."""
     call = Call(ModelInfo("m", 1, "python", "cpu", "model", ""), None, 0)
     call.responses = ResponseLog(10, None)
     root = RootRequest(RunRecord(""), 60)
@@ -205,7 +205,7 @@ def test_an_answer_after_the_deadline_is_too_late():
 
 
 def test_responses_are_numbered_however_many_were_read():
-    """What lies before the one asked for is forgotten."""
+    """Responses before the requested one are dropped."""
     inflight = sent(*range(100))
 
     assert ["0", "0", "1"] == [inflight.get(n).code for n in (0, 0, 1)]
@@ -214,7 +214,7 @@ def test_responses_are_numbered_however_many_were_read():
 
 
 def test_a_cancelled_stream_gives_no_more(server):
-    """The client is told so however often it asks; the model may ask, and goes on."""
+    """Each further read reports it; the model can check for it, and goes on."""
     source = cell(f"{FIRST}{UNTIL_CANCELLED}stage.seen.append(1)\n{FIRST}{FLAG}")
     server.define("model", source, config=DECOUPLED)
     stream = server.stream("model", X)
@@ -319,7 +319,7 @@ def test_a_stream_that_nobody_reads_or_answers_has_an_end(server):
 
 
 def test_a_stream_that_nobody_answers_has_an_end_when_it_is_dropped(server):
-    """The model has forgotten it before: nobody waits for that any more."""
+    """The model has dropped it before, and no reader waits."""
     server.define("model", cell(FIRST + "self.owed = sender"), config=DECOUPLED)
     forget = cell("return [reply(x_of(request))]")
     server.define("other", forget, config=CONFIG)
@@ -335,7 +335,7 @@ def test_a_stream_that_nobody_answers_has_an_end_when_it_is_dropped(server):
 
 
 def test_a_stream_that_nobody_reads_has_an_end_when_it_would_hang(server):
-    """It asks itself with its only instance, after its client has left."""
+    """Its only instance calls the model itself, after the client has left."""
     asks = 'next(ask("model", request).exec(decoupled=True))'
     source = cell(f"{FIRST}stage.sleep('left')\n{asks}\n{FLAG}")
     server.define("model", source, config=DECOUPLED)

@@ -87,7 +87,7 @@ def test_responses_arrive_while_the_model_goes_on(server):
 
 
 def test_an_error_in_mid_stream_does_not_end_it(server):
-    """Triton's client is told and reads on."""
+    """Triton's client receives it and reads on."""
     failure = "pb_utils.InferenceResponse(error=pb_utils.TritonError('no'))"
     source = cell(f"{SENDER}sender.send({failure})\n{EACH}{FLAG}")
     server.define("model", source, config=DECOUPLED)
@@ -263,7 +263,7 @@ def test_a_decoupled_call_to_oneself_would_hang(server):
 
 
 def test_the_trace_has_a_time_for_every_response(server):
-    """And the call is over when execute has returned and the flag was sent."""
+    """The call ends when execute has returned and the final flag was sent."""
     server.define("model", cell(EACH + FLAG), config=DECOUPLED)
     stream = server.stream("model", {"X": [1, 2]})
     list(stream)

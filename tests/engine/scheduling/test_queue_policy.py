@@ -38,7 +38,7 @@ def test_the_highest_level_leaves_first():
 
 
 def test_a_model_may_have_more_levels_than_memory_holds():
-    """Only those on which somebody waits are kept."""
+    """Only levels with waiting requests are kept."""
     settings = f"priority_levels: {2**63} default_priority_level: {2**62}"
     outcome = run(model(settings), with_priorities(0, 2**62 - 1, 2**63))
 

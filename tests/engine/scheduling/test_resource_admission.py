@@ -200,7 +200,7 @@ def test_a_decoupled_model_gives_its_resources_back_when_execute_returns(limited
 
 
 def test_a_model_without_resources_needs_none(limited):
-    """Unless somebody else is before it in line."""
+    """Unless another model is ahead of it in the queue."""
     models = limited()
     models.define("a", group(R=1))
     models.define("b", group(R=1))
@@ -312,7 +312,7 @@ def test_a_model_that_is_unloaded_or_loaded_anew_leaves_nothing(limited):
 
 
 def test_a_warm_up_needs_no_resources(limited):
-    """Nobody may hold it up."""
+    """Holders of resources cannot delay it."""
     models = limited()
     models.define("a", group(R=1))
     held = models.hold("a")

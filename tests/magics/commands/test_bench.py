@@ -30,6 +30,7 @@ def test_a_bench_is_a_table_and_a_figure(double):
     [shown] = ran.outputs
     assert shown["text/plain"] == str(ran.value)
     assert 3 == shown["text/html"].count("<tr>")
+    assert 1 == shown["text/html"].count("closed loop")
     assert "data:image/png;base64," in shown["text/html"]
 
 

@@ -365,3 +365,18 @@ def test_no_hook_is_left_after_unloading(notebook):
 
     unload_ipython_extension(notebook.shell)
     assert not hasattr(BlsnbError, "_render_traceback_")
+
+
+def test_a_missing_output_shows_the_users_line_only(notebook):
+    """With the outputs that there are and a similar one; it is a KeyError, too."""
+    notebook.run(DOUBLE)
+    notebook.run("import blsnb\nanswer = blsnb.infer('double', {'X': [1.0]})")
+    ran = notebook.run("answer['y']")
+
+    assert isinstance(ran.error, KeyError)
+    assert "blsnb/" not in ran.report
+    assert f"cell {notebook.cell()} line 1" in ran.report
+    assert (
+        "MissingOutputError: no output 'y'; the response has Y. Did you mean 'Y'?"
+        in ran.report
+    )

@@ -67,6 +67,11 @@ def test_a_batch_in_dims_has_a_fix():
         ("instance_group { kind: KIND_GPU }", "this machine has none"),
         (f"{tensors((3,))} input {{ name: 'X0' }}", "'X0' is declared 2 times"),
         ('parameters { key: "a" value {} }', "'a' has no string_value"),
+        (
+            "sequence_batching { control_input { name: 'ID' control { kind: "
+            "CONTROL_SEQUENCE_CORRID data_type: TYPE_STRING } } }",
+            "the control 'ID' has TYPE_STRING",
+        ),
     ],
 )
 def test_other_mistakes_are_found(text, found):

@@ -52,7 +52,7 @@ def test_a_hang_is_an_error(http_served: Any) -> None:
     status, found = http_served.infer("silent", [1])
 
     assert 503 == status
-    assert found["error"].startswith("Triton would wait here for ever: ")
+    assert found["error"].startswith("Triton would wait here forever: ")
 
 
 def test_requests_run_side_by_side(http_served: Any) -> None:

@@ -146,7 +146,7 @@ def test_calls_are_sent_by_id_after_others_were_dropped(run):
     assert ids == columns["id"].tolist()
     for name in ("parent", "line", "start_us", "flags"):
         assert before[name][ids].tolist() == columns[name].tolist()
-    for table in ("errors", "notes", "logs", "request_ids"):
+    for table in ("errors", "notes", "logs", "requests"):
         here = {call: text for call, text in whole[table].items() if int(call) in ids}
         assert here == header[table]
     assert set(columns["response_call"].tolist()) <= set(ids)

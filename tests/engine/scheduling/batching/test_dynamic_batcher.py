@@ -239,7 +239,7 @@ def test_a_cancelled_request_behind_a_frozen_batch_is_answered_at_once():
 
 
 def test_after_all_have_left_a_fixed_shape_may_wait_for_the_next_poll():
-    """Though its delay is over and an instance idle, as the real server showed it."""
+    """Although its delay has passed and an instance is idle, as on the real server."""
     requests = [Ask(0, 0, leaves_ms=50), Ask(1, 300)]
     config = model("max_queue_delay_microseconds: 200000", dims=2)
 

@@ -26,7 +26,7 @@ def test_all_steps_are_needed_for_all_outputs() -> None:
 
 
 def test_steps_for_unwanted_outputs_are_left_out() -> None:
-    """Those before them, too, unless somebody else needs these."""
+    """Steps that only they need are left out, too."""
     planned = plan(
         step("a", made="Y=A"),
         step("b", made="Y=B"),

@@ -117,7 +117,7 @@ def test_an_idle_sequence_loses_its_slot_silently(config):
 
 @pytest.mark.parametrize("config", [IDLE, OLDEST_IDLE])
 def test_idle_counts_from_the_arrival_of_a_request_not_from_its_end(config):
-    """What waits still runs; the sequence is over while it runs. As the real server."""
+    """The waiting request still runs, and the sequence ends meanwhile, as on Triton."""
     stage = Stage(config)
     stage.send(0, "a1", 1, start=True, takes=350)
     stage.send(100, "a2", 1)

@@ -41,7 +41,7 @@ def outcome(folder: Path, **test: object) -> str:
     given = {"marks": REAL, "enough": 2, "end": CRASH, "words": ""}
     (folder / "test_it.py").write_text(TEST.format(**given | test))
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = triton_server\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "mortal", str(folder)]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "crash_retries", str(folder)]
     paths = [str(HERE), str(HERE.parent)]
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     ended = subprocess.run(command, env=variables, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""Mortal: a real server for several tests, restarted after a crash."""
+"""RestartingServer: a real server for several tests, restarted after a crash."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from blsnb.parity.triton.server_process import TritonServer
 CALL_S = 60
 
 
-class Mortal:
+class RestartingServer:
     """A real server, restarted after a crash.
 
     Parameters

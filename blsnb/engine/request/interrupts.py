@@ -1,0 +1,143 @@
+"""Ctrl-C: ends the request of the main thread, and reaches model code only."""
+
+from __future__ import annotations
+
+import _thread
+import os
+import signal
+import types
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from blsnb.engine.threads.repeater import Repeater
+from blsnb.errors import RequestInterrupted
+
+F = TypeVar("F", bound=Callable[..., object])
+Folders = Callable[[], Iterable[Path]]
+"""Returns the folders of the models' files."""
+
+_ENGINE = Path(__file__).resolve().parent.parent
+_CRITICAL = (f"{_ENGINE}{os.sep}", f"{_ENGINE.with_name('trace')}{os.sep}")
+"""Where an interrupt could leave a list half changed."""
+_REQUESTS = str(_ENGINE.with_name("parts") / "requests.py")
+"""Likewise: opens and closes client requests."""
+_LOADING = f"{_ENGINE / 'loading'}{os.sep}"
+"""Likewise, for instances that nothing holds yet."""
+_BACKENDS = f"{_ENGINE.with_name('backends')}{os.sep}"
+"""Run models as model code does, where the loading calls them."""
+_WORLD = str(_ENGINE / "instance" / "world.py")
+"""Not critical: imports and prints of model code pass through it."""
+_boundaries: set[types.CodeType] = set()
+_once_only: set[types.CodeType] = set()
+
+
+class InterruptHandler:
+    """The handler of SIGINT during a client request or a load.
+
+    Parameters
+    ----------
+    end
+        Ends the request for a reason.
+    models
+        Returns the folders of the models' files.
+    previous
+        The handler that it replaces.
+    """
+
+    def __init__(
+        self, end: Callable[[BaseException], None], models: Folders, previous: Any
+    ) -> None:
+        self._end = end
+        self._models = models
+        self._previous = previous
+        self._repeater = Repeater()
+        self._is_first = True
+
+    def close(self) -> None:
+        """Send the signal no more."""
+        self._repeater.close()
+
+    def handle(self, number: int, frame: types.FrameType | None) -> None:
+        """End the request; raise the interrupt where model or user code runs."""
+        is_first, self._is_first = self._is_first, False
+        repeater = self._repeater
+        is_repeated = repeater.take_sent()
+        if not is_repeated:
+            self._end(RequestInterrupted())
+            repeater.start()
+        if not in_model(frame, self._models(), is_repeated):
+            return
+        if is_repeated:
+            repeater.is_sent = True
+            _raise_until_left()
+        if is_first and callable(self._previous):
+            self._previous(number, frame)
+        # asyncio's handler cancels a task, which does not run meanwhile.
+        raise KeyboardInterrupt
+
+
+def _raise_until_left() -> None:
+    """Raise the interrupt, and again in the next line that looks for signals.
+
+    So it leaves a loop whose ``try`` holds every other line. The handler stops this
+    outside of model code.
+    """
+    # A loop, and no call: after a call Python would look for signals right here.
+    for _ in map(_thread.interrupt_main, (signal.SIGINT,)):
+        raise KeyboardInterrupt
+
+
+def boundary(function: F) -> F:
+    """Mark a function of the engine that calls model code."""
+    _boundaries.add(function.__code__)
+    return function
+
+
+def interrupted_once(function: F) -> F:
+    """Mark a function whose model code gets an interrupt once, and never again."""
+    _once_only.add(function.__code__)
+    return function
+
+
+def in_model(
+    frame: types.FrameType | None, models: Iterable[Path], is_repeated: bool
+) -> bool:
+    """Whether an interrupt may be raised in a frame.
+
+    Parameters
+    ----------
+    models
+        The folders of the models' files.
+    is_repeated
+        Whether it was raised before.
+    """
+    if is_repeated and _runs_once_only(frame):
+        return False
+    folders = tuple(map(str, models))
+    in_backend = False
+    while frame is not None:
+        code = frame.f_code
+        if code in _boundaries or code.co_filename.startswith(folders):
+            return True
+        if code.co_filename.startswith(_LOADING):
+            return in_backend
+        in_backend = in_backend or code.co_filename.startswith(_BACKENDS)
+        if _is_critical(code.co_filename):
+            return False
+        frame = frame.f_back
+    return not is_repeated
+
+
+def _runs_once_only(frame: types.FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code in _once_only:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _is_critical(filename: str) -> bool:
+    if filename == _WORLD:
+        return False
+    return filename == _REQUESTS or filename.startswith(_CRITICAL)

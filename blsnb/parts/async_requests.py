@@ -1,0 +1,56 @@
+"""Client requests of coroutines: each waits on a thread, not on the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+from collections.abc import AsyncIterator
+
+from blsnb.engine.request.client_request import ClientRequest
+from blsnb.engine.request.lifetime import RootRequest
+from blsnb.engine.threads.workers import Workers
+from blsnb.errors import ServerClosedError
+from blsnb.parts.requests import ClientRequests
+from blsnb.response import Response
+from blsnb.response_stream import async_responses
+from blsnb.run import Run
+
+_CALLERS = 32
+"""Maximum number of `async_infer` requests in flight."""
+
+
+class AsyncRequests:
+    """Runs client requests on threads of its own, while the event loop goes on."""
+
+    def __init__(self, requests: ClientRequests) -> None:
+        self._requests = requests
+        self._callers: Workers | None = None
+
+    async def run(self, request: ClientRequest) -> Run:
+        """Run a request, and cancel it with the task; see `ClientRequests.run`."""
+        context = contextvars.copy_context()
+        begun: list[RootRequest] = []
+        call = functools.partial(self._requests.run, request, begun.append)
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._workers(), context.run, call)
+        except asyncio.CancelledError:
+            # As when a gRPC client cancels: the model may check for it, and goes on.
+            for root in begun:
+                root.cancel()
+            raise
+
+    def stream(self, request: ClientRequest) -> AsyncIterator[Response]:
+        """Start a request with any number of responses; see `ClientRequests.stream`."""
+        return async_responses(self._requests.stream(request), self._workers())
+
+    def _workers(self) -> Workers:
+        if self._callers is None:
+            self._callers = Workers(_CALLERS, "blsnb async_infer", ServerClosedError)
+        return self._callers
+
+    def close(self) -> None:
+        """Start no more requests."""
+        if self._callers is not None:
+            self._callers.shutdown(cancel_futures=True)

@@ -1,0 +1,22 @@
+"""Text from models, clients and files, made safe to show and to print."""
+
+from __future__ import annotations
+
+import re
+
+# Controls, surrogates, noncharacters, invisible characters and those that change the
+# direction of writing: no name may look like another one, or steer a terminal.
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+
+
+def printable(text: str) -> str:
+    """Return text with marks in place of invisible and reordering characters."""
+    return _UNSEEN.sub(_mark, text)
+
+
+def _mark(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"

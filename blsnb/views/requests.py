@@ -1,0 +1,63 @@
+"""What requests and responses say besides their tensors, in words."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+
+from blsnb.printable import printable
+from blsnb.request_fields import PLAIN, spelled
+from blsnb.trace.facts import ParameterPairs
+from blsnb.trace.spans import Span, Trace
+from blsnb.views.format import counted, cut
+
+_MAX_LINES = 3
+"""Maximum number of lines about the requests, and about the responses, of a row."""
+_MAX_TEXT = 400
+
+
+def request_words(trace: Trace, span: Span) -> str:
+    """Return the fields of a request as options of ``infer``; "" for a plain one.
+
+    The request id that the run's title has is left out.
+    """
+    if span.request_fields == PLAIN:
+        return ""
+    options = span.request_fields.options
+    if span.parent < 0 and span.request_id == trace.request_id:
+        options.pop("request_id", None)
+    return _short(spelled(options))
+
+
+def response_words(span: Span) -> Iterator[str]:
+    """Yield the parameters of each response that has any."""
+    if span.response_parameters:
+        yield f"response: {_parameters(span.response_parameters)}"
+    for response in span.responses:
+        if response.parameters:
+            words = _parameters(response.parameters)
+            yield f"response {response.number + 1}: {words}"
+
+
+def lines(trace: Trace, calls: Sequence[int]) -> list[str]:
+    """Return the first distinct fields of requests and parameters of responses."""
+    spans = [trace.spans[call] for call in calls]
+    said = (request_words(trace, each) for each in spans)
+    requests = [f"request: {words}" for words in said if words]
+    responses = itertools.chain.from_iterable(map(response_words, spans))
+    return [*_first(requests, "request"), *_first(responses, "response")]
+
+
+def _first(texts: Iterable[str], noun: str) -> list[str]:
+    distinct = list(dict.fromkeys(texts))
+    more = len(distinct) - _MAX_LINES
+    shown = distinct[:_MAX_LINES]
+    return [*shown, f"… {counted(more, f'more {noun}')}"] if more > 0 else shown
+
+
+def _parameters(pairs: ParameterPairs) -> str:
+    return _short(spelled({"parameters": dict(pairs)}))
+
+
+def _short(text: str) -> str:
+    return printable(cut(text, _MAX_TEXT))

@@ -1,0 +1,58 @@
+"""What `breakpoint()` says where the notebook's debugger is off."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import pytest
+
+from ..models import DOUBLE, infer
+
+INFER = "answer = blsnb.infer('double', {'X': [1.0]})"
+STOPPING = DOUBLE.replace("answers = []", "answers = []; breakpoint()")
+
+
+@pytest.fixture
+def debugger(monkeypatch):
+    """A debugger of a notebook that is not attached, and the calls that it gets."""
+    debugger = types.SimpleNamespace(attached=False, stops=0)
+
+    def debugpy_breakpointhook():
+        debugger.stops += 1
+
+    module = types.SimpleNamespace(is_client_connected=lambda: debugger.attached)
+    monkeypatch.setitem(sys.modules, "debugpy", module)
+    monkeypatch.setattr(sys, "breakpointhook", debugpy_breakpointhook)
+    return debugger
+
+
+def test_a_breakpoint_that_does_not_stop_says_so(debugger, notebook):
+    """Once, with the line in the cell, and what to do."""
+    notebook.run(STOPPING)
+    ran = notebook.run(f"import blsnb\nfor _ in range(3):\n    {INFER}")
+
+    assert 1 == ran.stdout.count("did not stop: the debugger of the notebook is off")
+    assert f"breakpoint() at cell {notebook.cell(ago=1)} line" in ran.stdout
+    assert 0 == debugger.stops
+
+
+def test_a_debugger_that_is_attached_stops(debugger, notebook):
+    """Its own hook is called by the model, as without blsnb."""
+    notebook.run(STOPPING)
+    notebook.run(infer("double"))
+    debugger.attached = True
+    ran = notebook.run(infer("double"))
+
+    assert "did not stop" not in ran.stdout
+    assert 1 == debugger.stops
+    assert "debugpy_breakpointhook" == sys.breakpointhook.__name__
+
+
+def test_a_hook_of_the_users_stays(notebook, monkeypatch):
+    """Only the hook of the notebook's debugger is replaced."""
+    seen = []
+    monkeypatch.setattr(sys, "breakpointhook", lambda: seen.append("stopped"))
+    notebook.run("breakpoint()")
+
+    assert ["stopped"] == seen

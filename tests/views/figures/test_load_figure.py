@@ -1,0 +1,35 @@
+"""The figure of a benchmark: its title, and the axis of its latencies."""
+
+from __future__ import annotations
+
+import pytest
+
+from blsnb.views.figures.load_figure import plot
+
+
+def rows(p50_us: float, p99_us: float) -> list[dict[str, float]]:
+    """Return the rows of two levels."""
+    row = {"throughput": 10.0, "p50_us": p50_us, "p90_us": p50_us, "p99_us": p99_us}
+    return [{"concurrency": clients, **row} for clients in (1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("p99_us", "scale"), [(900.0, "linear"), (1100.0, "log"), (5e6, "log")]
+)
+def test_latencies_that_differ_much_have_a_logarithmic_axis(p99_us, scale):
+    """One slow percentile does not flatten the others."""
+    _, latencies = plot("m", rows(100.0, p99_us)).axes
+
+    assert scale == latencies.get_yscale()
+    assert ("logarithmic" in latencies.get_title()) == (scale == "log")
+
+
+def test_an_empty_title_is_not_drawn():
+    """Where the title stands above the table."""
+    assert "" == plot("", rows(1.0, 1.0)).get_suptitle()
+    assert "m" == plot("m", rows(1.0, 1.0)).get_suptitle()
+
+
+def test_no_rows_are_an_empty_figure():
+    """Also without a latency to scale by."""
+    assert 2 == len(plot("m", []).axes)
