@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from blsnb.repository.status import ModelStatus
     from blsnb.response import Response
     from blsnb.runtimes.runtime import Runtime
+    from blsnb.serving.access import Access
     from blsnb.serving.endpoints import Endpoints
 
 
@@ -1022,6 +1024,8 @@ class Server:
         grpc: int | None = 8001,
         metrics: int | None = 8002,
         host: str = "127.0.0.1",
+        access: Access | None = None,
+        unix_sockets: str | PathLike[str] | None = None,
     ) -> Endpoints:
         """Put the server behind Triton's HTTP and gRPC interfaces.
 
@@ -1035,6 +1039,11 @@ class Server:
             The address to listen on. With any address but this machine's own, everybody
             who reaches it can run the models' code and load other models: a warning
             says so.
+        access
+            What web pages and other clients may do; None for the defaults of
+            `blsnb.serving.access.Access`.
+        unix_sockets
+            A folder for Unix sockets instead of ports; only this user may enter it.
 
         Returns
         -------
@@ -1050,4 +1059,12 @@ class Server:
         """
         from blsnb.serving.endpoints import serve
 
-        return serve(self, http=http, grpc=grpc, metrics=metrics, host=host)
+        return serve(
+            self,
+            http=http,
+            grpc=grpc,
+            metrics=metrics,
+            host=host,
+            access=access,
+            unix_sockets=unix_sockets,
+        )

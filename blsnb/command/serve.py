@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import logging
 import signal
 import sys
 import threading
@@ -12,32 +13,49 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from blsnb.command.arguments import CommandError, Parser
+from blsnb.command.server_options import (
+    add_server_options,
+    apply_ports,
+    boolean,
+    check_server_options,
+    server_arguments,
+)
 from blsnb.errors import ModelLoadError
 
 if TYPE_CHECKING:
     from blsnb.inference_server import Server
+    from blsnb.serving.access import Access
+    from blsnb.serving.core.log_settings import LogSettings
     from blsnb.serving.endpoints import Endpoints
+    from blsnb.serving.server_log import ServerLog
 
 _ABOUT = """\
 Serve model repositories as a Triton server does, for clients of Triton, until Ctrl-C
 or SIGTERM ends it. It is not a production server; Triton is.
 """
+_SERVICES = {
+    "HTTP": "HTTPService",
+    "gRPC": "GRPCInferenceService",
+    "metrics": "Metrics Service",
+}
+_log = logging.getLogger("blsnb.serve")
 MODES = ("none", "poll", "explicit")
 
 
 def flags() -> Parser:
     """Return the parser of the subcommand."""
-    from blsnb.magics.commands.serve import add_ports
+    from blsnb.magics.commands.serve import add_access, add_ports
 
     parser = Parser("serve", _ABOUT)
     add = parser.add_argument
     add(
         "repositories",
-        nargs="+",
+        nargs="*",
         metavar="REPOSITORY",
         help="a folder of models; several are served together",
     )
     add_ports(parser)
+    add_access(parser)
     add(
         "--model-control-mode",
         choices=MODES,
@@ -58,34 +76,141 @@ def flags() -> Parser:
         help="serve also if a model does not load, as a Triton server does with "
         "--exit-on-error=false",
     )
+    _add_log(parser)
     parser.add_release()
     parser.add_read_limit()
+    add_server_options(parser)
     return parser
+
+
+def _add_log(parser: Parser) -> None:
+    add = parser.add_argument
+    add(
+        "--log-verbose",
+        type=int,
+        default=0,
+        metavar="N",
+        help="from 1 on, log the lines of models' Logger.log_verbose (0)",
+    )
+    for name in ("info", "warning", "error"):
+        add(
+            f"--log-{name}",
+            type=boolean,
+            default=True,
+            metavar="BOOLEAN",
+            help=f"whether lines of level {name} are logged, on stderr (true)",
+        )
+    add(
+        "--log-format",
+        choices=("default", "ISO8601"),
+        default="default",
+        help="how lines begin: I1122 18:23:05.243951, or 2026-11-22T18:23:05Z I "
+        "(default)",
+    )
 
 
 def run(words: Sequence[str]) -> int:
     """Serve until a signal comes."""
-    from blsnb.serving.endpoints import serve
+    from blsnb.magics.commands.serve import access_of
 
     given = flags().parse_args(words)
+    given.repositories += given.more_repositories
+    if not given.repositories:
+        flags().error("the following arguments are required: REPOSITORY")
+    unused = check_server_options(given)
+    apply_ports(given)
     if given.load_model and given.model_control_mode != "explicit":
         raise CommandError("--load-model needs --model-control-mode explicit")
-    with _sigterm_as_ctrl_c(), _server(given) as server:
-        try:
-            with warnings.catch_warnings(record=True) as warned:
-                warnings.simplefilter("always")
-                ports = {"http": given.http, "grpc": given.grpc}
-                endpoints = serve(
-                    server, **ports, metrics=given.metrics, host=given.host
-                )
-        except OSError as error:
-            raise CommandError(error.strerror or str(error)) from error
-        for warning in warned:
-            print(f"blsnb serve: {warning.message}", file=sys.stderr)
-        with endpoints, _end_signal() as end:
-            print("\n".join(_lines(server, endpoints)), flush=True)
-            end.wait()
+    try:
+        access, token = access_of(given)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    with (
+        _sigterm_as_ctrl_c(),
+        _model_argv(),
+        _logging(given, unused) as log,
+        _server(given) as server,
+        _endpoints(given, server, access) as endpoints,
+        _end_signal() as end,
+    ):
+        log.settings = _log_settings(given, endpoints.log_settings)
+        _log_started(endpoints)
+        print("\n".join(_lines(server, endpoints, token)), flush=True)
+        end.wait()
     return 0
+
+
+def _endpoints(given: argparse.Namespace, server: Server, access: Access) -> Endpoints:
+    from blsnb.serving.endpoints import serve
+
+    try:
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            endpoints = serve(
+                server,
+                http=given.http,
+                grpc=given.grpc,
+                metrics=given.metrics,
+                host=given.host,
+                access=access,
+                unix_sockets=given.unix_sockets,
+            )
+    except OSError as error:
+        raise CommandError(error.strerror or str(error)) from error
+    for warning in warned:
+        print(f"blsnb serve: {warning.message}", file=sys.stderr)
+    return endpoints
+
+
+def _log_started(endpoints: Endpoints) -> None:
+    for name, address in endpoints.addresses.items():
+        _log.info("Started %s at %s", _SERVICES[name], address)
+
+
+@contextlib.contextmanager
+def _model_argv() -> Iterator[None]:
+    """Give models the arguments that they have on Triton: ``sys.argv == [""]``.
+
+    References
+    ----------
+    python_backend: src/pb_stub.cc, py::scoped_interpreter
+    """
+    before, sys.argv = sys.argv, [""]
+    try:
+        yield
+    finally:
+        sys.argv = before
+
+
+@contextlib.contextmanager
+def _logging(given: argparse.Namespace, unused: list[str]) -> Iterator[ServerLog]:
+    """Write the log to stderr."""
+    from blsnb.engine.model_log import ModelLog
+    from blsnb.serving.core.log_settings import LogSettings
+    from blsnb.serving.server_log import ServerLog
+
+    settings = LogSettings(ModelLog(given.log_verbose))
+    log = ServerLog(_log_settings(given, settings))
+    logger = logging.getLogger("blsnb")
+    before, propagated = logger.level, logger.propagate
+    logger.addHandler(log)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    try:
+        for line in unused:
+            _log.warning("%s", line)
+        yield log
+    finally:
+        logger.removeHandler(log)
+        logger.setLevel(before)
+        logger.propagate = propagated
+
+
+def _log_settings(given: argparse.Namespace, settings: LogSettings) -> LogSettings:
+    for name in ("log_info", "log_warning", "log_error"):
+        settings.switch(name, getattr(given, name))
+    settings.set_format(given.log_format)
+    return settings
 
 
 def _server(given: argparse.Namespace) -> Server:
@@ -96,8 +221,9 @@ def _server(given: argparse.Namespace) -> Server:
             model_repository=given.repositories,
             model_control_mode=given.model_control_mode,
             startup_models=given.load_model,
-            exit_on_error=not given.keep_going,
             triton_release=given.triton_release,
+            log_verbose=given.log_verbose,
+            **server_arguments(given),
         )
     except ValueError as error:
         raise CommandError(str(error)) from error
@@ -107,7 +233,8 @@ def _server(given: argparse.Namespace) -> Server:
         raise
 
 
-def _lines(server: Server, endpoints: Endpoints) -> Iterator[str]:
+def _lines(server: Server, endpoints: Endpoints, token: str) -> Iterator[str]:
+    from blsnb.magics.commands.serve import token_lines
     from blsnb.printable import printable
 
     for row in server.index():
@@ -118,6 +245,7 @@ def _lines(server: Server, endpoints: Endpoints) -> Iterator[str]:
     yield ""
     for name, address in endpoints.addresses.items():
         yield f"{name}: {address}"
+    yield from token_lines(token)
     yield "Ctrl-C ends it."
 
 

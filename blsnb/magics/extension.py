@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
-import os
 import sys
-import time
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +20,7 @@ from blsnb.magics.errors import breakpoints, report
 from blsnb.magics.runs import show
 from blsnb.options import options
 from blsnb.parts.server_parts import parts_of
+from blsnb.serving.server_log import TritonFormatter
 
 _loaded: weakref.WeakKeyDictionary[Any, contextlib.ExitStack]
 _loaded = weakref.WeakKeyDictionary()
@@ -101,19 +99,6 @@ def load_changed(*_: Any) -> None:
         failure = f"its changed files do not load: {reason}" if error else ""
         if options.show or failure:
             IPython.display.display(card.bundle(server.model(name), failure), raw=True)
-
-
-class TritonFormatter(logging.Formatter):
-    """Formats ``W1120 06:35:12.123456 4242 model.py:12] "message"`` as Triton does."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record; the message is escaped as in JSON."""
-        level = record.levelname[0]
-        clock = time.strftime("%m%d %H:%M:%S", time.localtime(record.created))
-        micros = int(record.created % 1 * 1e6)
-        place = getattr(record, "triton_place", f"{record.filename}:{record.lineno}")
-        message = json.dumps(record.getMessage(), ensure_ascii=False)
-        return f"{level}{clock}.{micros:06d} {os.getpid()} {place}] {message}"
 
 
 class _StderrHandler(logging.Handler):

@@ -16,8 +16,15 @@ from typing import Protocol
 from blsnb.arguments import check_text, check_type
 from blsnb.files.owned import Creator
 from blsnb.parts.server_parts import HasParts, ServerParts, parts_of
-from blsnb.serving.core.ports import is_loopback
+from blsnb.serving.access import Access
+from blsnb.serving.core.log_settings import LogSettings
 from blsnb.serving.core.shared_state import SharedState
+from blsnb.serving.ports import (
+    is_loopback,
+    remove_stale_socket,
+    socket_path,
+    unix_host,
+)
 
 HTTP, GRPC, METRICS = "HTTP", "gRPC", "metrics"
 LOOPBACK = "127.0.0.1"
@@ -25,6 +32,7 @@ HTTP_PORT, GRPC_PORT, METRICS_PORT = 8000, 8001, 8002
 """Triton's default ports."""
 _CLOSE_S = 5.0
 _LAST_PORT = 65535
+_OPENED = (GRPC, HTTP, METRICS)
 _FORK_SUPPORT = "GRPC_ENABLE_FORK_SUPPORT"
 
 
@@ -49,9 +57,17 @@ class Endpoints:
     and the monitor shows it.
     """
 
-    def __init__(self, parts: ServerParts, host: str) -> None:
+    def __init__(
+        self,
+        parts: ServerParts,
+        host: str,
+        access: Access | None = None,
+        unix_sockets: str | os.PathLike[str] | None = None,
+    ) -> None:
         self.host = host
-        self._shared = SharedState(parts)
+        self.access = access or Access()
+        self._unix_sockets = unix_sockets
+        self._shared = SharedState(parts, self.access)
         self._parts = parts
         self._open: dict[str, Endpoint] = {}
         self._closed = False
@@ -83,12 +99,21 @@ class Endpoints:
     @property
     def ports(self) -> dict[str, int]:
         """The port of each protocol, by name, such as ``"gRPC"``."""
-        return {name: each.port for name, each in self._open.items()}
+        return {name: each.port for name, each in self._listed()}
 
     @property
     def addresses(self) -> dict[str, str]:
         """The address of each protocol, by name, as a client takes it."""
-        return {name: each.address for name, each in self._open.items()}
+        return {name: each.address for name, each in self._listed()}
+
+    def _listed(self) -> list[tuple[str, Endpoint]]:
+        names = (HTTP, GRPC, METRICS)
+        return [(name, self._open[name]) for name in names if name in self._open]
+
+    @property
+    def log_settings(self) -> LogSettings:
+        """The log settings, which clients can change."""
+        return self._shared.log_settings
 
     def snippet(self) -> str:
         """Return the lines of a script that connect to the server."""
@@ -140,27 +165,39 @@ class Endpoints:
             A port is not available; the text names it.
         """
         try:
-            for name, port in ports.items():
-                if port is not None:
-                    check_port(name, self.host, port)
-                    self._open[name] = self._endpoint(name, port)
+            # HTTP reports readiness: gRPC must listen before.
+            for name in sorted(ports, key=_OPENED.index):
+                port = ports[name]
+                if port is None:
+                    continue
+                host = self._host(name, port)
+                self._open[name] = self._endpoint(name, host, port)
             self._forget = self._parts.lifetime.at_close(self._close_with_server)
         except BaseException:
             self.close(0)
             raise
 
-    def _endpoint(self, name: str, port: int) -> Endpoint:
+    def _host(self, name: str, port: int) -> str:
+        """Return the address to listen on, after checking that it is available."""
+        if self._unix_sockets is not None:
+            host = unix_host(self._unix_sockets, name.lower())
+            remove_stale_socket(socket_path(host))
+            return host
+        check_port(name, self.host, port)
+        return self.host
+
+    def _endpoint(self, name: str, host: str, port: int) -> Endpoint:
         # Each protocol imports libraries that the others do not need.
         if name == GRPC:
             with without_fork_notices():
                 from blsnb.serving.grpc.endpoint import GrpcEndpoint
 
-            return GrpcEndpoint(self._parts, self._shared, self.host, port)
+            return GrpcEndpoint(self._parts, self._shared, host, port)
         from blsnb.serving.http.endpoint import HttpEndpoint, MetricsEndpoint
 
         if name == HTTP:
-            return HttpEndpoint(self._parts, self._shared, self.host, port)
-        return MetricsEndpoint(self._parts, self.host, port)
+            return HttpEndpoint(self._parts, self._shared, host, port)
+        return MetricsEndpoint(self._parts, self.access, host, port)
 
 
 @contextlib.contextmanager
@@ -228,6 +265,8 @@ def serve(
     grpc: int | None = GRPC_PORT,
     metrics: int | None = METRICS_PORT,
     host: str = LOOPBACK,
+    access: Access | None = None,
+    unix_sockets: str | os.PathLike[str] | None = None,
 ) -> Endpoints:
     """Serve a live server over Triton's HTTP and gRPC protocols.
 
@@ -242,6 +281,13 @@ def serve(
     host
         The address to listen on. Any but a loopback address lets everybody who can
         reach it run models, and load others: a warning is given.
+    access
+        What clients may do: web pages, host names, loads with files, restricted APIs.
+        None for `Access`'s defaults.
+    unix_sockets
+        A folder in which Unix sockets named ``http.sock``, ``grpc.sock`` and
+        ``metrics.sock`` replace the ports; only this user may enter it. A missing
+        folder is made.
 
     Returns
     -------
@@ -270,6 +316,8 @@ def serve(
             "to this machine only.",
             stacklevel=2,
         )
-    endpoints = Endpoints(parts, host)
+    if access is not None:
+        check_type("access", access, Access, "a blsnb.serving.access.Access")
+    endpoints = Endpoints(parts, host, access, unix_sockets)
     endpoints.start({HTTP: http, GRPC: grpc, METRICS: metrics})
     return endpoints

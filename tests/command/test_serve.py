@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from cells import CONFIG, DOUBLE, cell
 
-ANY = ["--http", "0", "--grpc", "0", "--metrics", "0"]
+ANY = ["--http", "0", "--grpc", "0", "--metrics", "0", "--log-info=false"]
 SLOW = """\
 import threading
 

@@ -14,6 +14,7 @@ from blsnb.inference_server import Server
 from blsnb.parity.triton.environment import installed
 from blsnb.parity.triton.server_process import TritonServer
 from blsnb.parts.server_parts import parts_of
+from blsnb.serving.access import Access
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.endpoint import HttpEndpoint, MetricsEndpoint
 
@@ -146,8 +147,9 @@ def _ours(repository: Path) -> End:
     server = Server(
         model_repository=repository, triton_release="24.10", strict_model_config=True
     )
-    http_end = HttpEndpoint(parts_of(server), SharedState(parts_of(server)), HOST, 0)
-    metrics = MetricsEndpoint(parts_of(server), HOST, 0)
+    shared = SharedState(parts_of(server), Access(allow_load_files=True))
+    http_end = HttpEndpoint(parts_of(server), shared, HOST, 0)
+    metrics = MetricsEndpoint(parts_of(server), shared.access, HOST, 0)
 
     def close() -> None:
         http_end.close(1)

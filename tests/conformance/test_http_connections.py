@@ -35,7 +35,7 @@ BODY = json.dumps(
     }
 ).encode()
 INFER = b"/v2/models/add/infer"
-LIVE = b"GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n"
+LIVE = b"GET /v2/health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
 """Asks what no model of the server has a say in."""
 
 
@@ -44,13 +44,16 @@ def post(
 ) -> bytes:
     """Return an inference request as bytes."""
     said = b"Content-Length: %d" % (len(body) if length is None else length)
-    lines = [b"POST %b HTTP/%b" % (INFER, version), b"Host: x", said, *more]
+    lines = [b"POST %b HTTP/%b" % (INFER, version), b"Host: localhost", said, *more]
     return b"\r\n".join([*lines, b"", body])
 
 
 def chunks(*parts: bytes, after: bytes = b"") -> bytes:
     """Return an inference request with a chunked body."""
-    head = b"POST %b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" % INFER
+    head = (
+        b"POST %b HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+        % INFER
+    )
     sent = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts)
     return b"%b%b0\r\n%b\r\n" % (head, sent, after)
 
@@ -105,7 +108,7 @@ class Line:
 
 SENT: dict[str, list[bytes]] = {
     "a body": [post()],
-    "no length": [b"POST %b HTTP/1.1\r\nHost: x\r\n\r\n" % INFER],
+    "no length": [b"POST %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % INFER],
     "a length twice": [post(BODY, b"Content-Length: %d" % len(BODY))],
     "a body, byte by byte": in_bytes(post()),
     "one chunk": [chunks(BODY)],
@@ -115,7 +118,7 @@ SENT: dict[str, list[bytes]] = {
     "gzip": [post(gzip.compress(BODY), b"Content-Encoding: gzip")],
     "deflate": [post(zlib.compress(BODY), b"Content-Encoding: deflate")],
     "a packing that is unknown": [post(BODY, b"Content-Encoding: br")],
-    "no host": [post().replace(b"Host: x\r\n", b"")],
+    "no host": [post().replace(b"Host: localhost\r\n", b"")],
     "a whole address": [post().replace(INFER, b"http://h" + INFER)],
     "a query": [post().replace(INFER, INFER + b"?a=b")],
     "a fragment": [post().replace(INFER, INFER + b"#a")],
@@ -222,9 +225,9 @@ BROKEN: dict[str, bytes] = {
     "a length below zero": post(length=-1),
     "a length that is none": post().replace(b"Length: ", b"Length: x"),
     "a length with a sign": post().replace(b"Length: ", b"Length: +"),
-    "a header without a colon": LIVE.replace(b"Host: x", b"Host"),
+    "a header without a colon": LIVE.replace(b"Host: localhost", b"Host"),
     "a header without a name": LIVE.replace(b"Host", b""),
-    "a header in two lines": LIVE.replace(b"x\r\n", b"x\r\n y\r\n"),
+    "a header in two lines": LIVE.replace(b"localhost\r\n", b"localhost\r\n y\r\n"),
     "a blank in the path": LIVE.replace(b"/live", b"/ live"),
     "a chunk without a size": chunks(BODY).replace(b"\r\n\r\n", b"\r\n\r\nzz", 1),
     "a chunk that is too long": chunks(BODY).replace(b"\r\n0\r\n", b"XX0\r\n"),
@@ -290,7 +293,8 @@ def test_a_head_is_asked_for(agree: Agree, served: Served, path: bytes) -> None:
     def case(target: Target) -> Any:
         with Line(served(target)) as line:
             line.send(
-                b"HEAD %b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" % path
+                b"HEAD %b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+                % path
             )
             return [line.answer("HEAD"), line._file.read().decode()]
 

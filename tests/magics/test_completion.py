@@ -45,7 +45,12 @@ def texts(completer, text):
         ("%triton bench double --trace-level ti", [("ti", "timestamps")]),
         (
             "%triton serve --h",
-            [("--h", "--help"), ("--h", "--host"), ("--h", "--http")],
+            [
+                ("--h", "--help"),
+                ("--h", "--host"),
+                ("--h", "--http"),
+                ("--h", "--http-restricted-api"),
+            ],
         ),
         ("%triton verify d", [("d", "double")]),
         ("%triton verify double --t", [("--t", "--target"), ("--t", "--timeout")]),

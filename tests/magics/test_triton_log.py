@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from blsnb.magics.extension import TritonFormatter
+from blsnb.serving.server_log import TritonFormatter
 
 from .models import DOUBLE, infer
 

@@ -12,6 +12,7 @@ import pytest
 
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
+from blsnb.serving.access import Access
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.endpoint import HttpEndpoint
 
@@ -23,7 +24,8 @@ class HttpServed:
 
     def __init__(self, server: Server) -> None:
         self.server = server
-        self.shared = SharedState(parts_of(server))
+        access = Access(allow_load_files=True)
+        self.shared = SharedState(parts_of(server), access)
         self.end = HttpEndpoint(parts_of(server), self.shared, "127.0.0.1", 0)
 
     def connect(self) -> socket.socket:

@@ -53,6 +53,24 @@ def names() -> Callable[[], set[str]]:
     return now
 
 
+def test_grpc_listens_before_http(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that finds the server ready over HTTP may connect to gRPC."""
+    opened = []
+    original = Endpoints._endpoint
+
+    def endpoint(self: Endpoints, name: str, host: str, port: int) -> object:
+        opened.append(name)
+        return original(self, name, host, port)
+
+    monkeypatch.setattr(Endpoints, "_endpoint", endpoint)
+    with serve(server, **FREE) as endpoints:
+        assert ["HTTP", "gRPC", "metrics"] == list(endpoints.addresses)
+
+    assert ["gRPC", "HTTP", "metrics"] == opened
+
+
 def test_the_ports_are_on_loopback(served: Endpoints) -> None:
     """Unless another address is given."""
     assert ["HTTP", "gRPC", "metrics"] == list(served.addresses)

@@ -250,7 +250,7 @@ def test_the_connection_that_has_been_idle_longest_is_closed(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One with a request in flight stays, however old it is."""
-    monkeypatch.setattr("blsnb.serving.core.ports._MAX_CONNECTIONS", 3)
+    monkeypatch.setattr("blsnb.serving.ports._MAX_CONNECTIONS", 3)
     server.define("hog", WAITING, config=CONFIG)
     server.define("double", DOUBLE, config=CONFIG)
     end = HttpEndpoint(parts_of(server), SharedState(parts_of(server)), "127.0.0.1", 0)
@@ -273,7 +273,7 @@ def test_an_incomplete_request_is_dropped_for_a_new_connection(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a while, if no connection is idle; before that the new one is closed."""
-    monkeypatch.setattr("blsnb.serving.core.ports._MAX_CONNECTIONS", 3)
+    monkeypatch.setattr("blsnb.serving.ports._MAX_CONNECTIONS", 3)
     end = HttpEndpoint(parts_of(server), SharedState(parts_of(server)), "127.0.0.1", 0)
     half = b"POST /v2 HTTP/1.1\r\nContent-Length: 10\r\n\r\n"
     with contextlib.ExitStack() as stack:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
@@ -10,11 +11,23 @@ from IPython.core.error import UsageError
 from blsnb.magics import default_server as default
 from blsnb.magics.flags import Flags
 from blsnb.magics.line import Line
+from blsnb.serving.access import (
+    CATEGORIES,
+    GRPC_PREFIX,
+    TOKEN_HEADER,
+    Access,
+    parse_restriction,
+    restrict,
+    token_restrictions,
+)
 
 if TYPE_CHECKING:
     from blsnb.serving.endpoints import Endpoints
 
-USAGE = "[--http PORT] [--grpc PORT] [--metrics PORT] [--host ADDRESS] [--stop]"
+USAGE = (
+    "[--http PORT] [--grpc PORT] [--metrics PORT] [--host ADDRESS] [--allow-origin "
+    "ORIGIN] [--allow-host NAME] [--allow-load-files] [--stop]"
+)
 SUMMARY = "serve the models to Triton clients, over HTTP and gRPC"
 _OFF = "off"
 
@@ -23,6 +36,7 @@ def serve_flags() -> Flags:
     """Return the parser of ``%triton serve``'s options."""
     flags = Flags("%triton serve", f"{SUMMARY}.")
     add_ports(flags)
+    add_access(flags)
     flags.add_argument("--stop", action="store_true", help="stop serving")
     return flags
 
@@ -46,6 +60,104 @@ def add_ports(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_access(parser: argparse.ArgumentParser) -> None:
+    """Add the options of access control."""
+    add = parser.add_argument
+    add(
+        "--allow-origin",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="let web pages of an origin, such as http://localhost:8888, use the "
+        "server; may be repeated (pages of other origins are refused)",
+    )
+    add(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a name by which clients address this machine over HTTP; may be repeated "
+        "(localhost and IP addresses)",
+    )
+    add(
+        "--allow-load-files",
+        action="store_true",
+        help="accept load requests with files: whoever reaches the port, other users "
+        "of this machine among them, can then run code in this process",
+    )
+    add(
+        "--unix-sockets",
+        metavar="FOLDER",
+        help="listen on Unix sockets http.sock, grpc.sock and metrics.sock in a folder "
+        "that only you can enter, instead of on ports",
+    )
+    _add_restrictions(parser)
+
+
+def _add_restrictions(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--access-token",
+        metavar="APIS",
+        help="require a random token, printed at the start, for these groups of APIs, "
+        f"joined by commas, or for all: {', '.join(CATEGORIES)}",
+    )
+    for name in ("--http-restricted-api", "--grpc-restricted-protocol"):
+        add(
+            name,
+            action="append",
+            default=[],
+            type=_restriction(name),
+            metavar="APIS:KEY=VALUE",
+            help="require a header for groups of APIs, as tritonserver does"
+            + (f"; the key follows {GRPC_PREFIX}" if "grpc" in name else ""),
+        )
+
+
+def _restriction(option: str) -> Callable[[str], tuple[str, str, str]]:
+    def parse(text: str) -> tuple[str, str, str]:
+        try:
+            return parse_restriction(option, text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return parse
+
+
+def access_of(given: argparse.Namespace) -> tuple[Access, str]:
+    """Return what the options allow, and the random token, if there is one.
+
+    Raises
+    ------
+    ValueError
+        An option is invalid.
+    """
+    token, shared = "", []
+    if given.access_token:
+        restriction, token = token_restrictions(given.access_token)
+        shared.append(restriction)
+    access = Access(
+        allow_origin=tuple(given.allow_origin),
+        allow_host=tuple(given.allow_host),
+        allow_load_files=given.allow_load_files,
+        http_restricted=restrict([*shared, *given.http_restricted_api], "api"),
+        grpc_restricted=restrict(
+            [*shared, *given.grpc_restricted_protocol], "protocol", GRPC_PREFIX
+        ),
+    )
+    return access, token
+
+
+def token_lines(token: str) -> list[str]:
+    """Return what a client must send, if there is a token."""
+    if not token:
+        return []
+    return [
+        f"header over HTTP: {TOKEN_HEADER}: {token}",
+        f"header over gRPC: {GRPC_PREFIX}{TOKEN_HEADER}: {token}",
+    ]
+
+
 class Serving:
     """The end points of a shell; they close with the extension or the server."""
 
@@ -61,13 +173,15 @@ class Serving:
             return
         endpoints = self._endpoints
         if endpoints is None or endpoints.closed:
-            self._endpoints = endpoints = _opened(given)
+            self._endpoints, token = _opened(given)
+            print(_described(self._endpoints, token))
+            return
         elif words:
             raise UsageError(
                 f"the models are served already: {endpoints!r}. "
                 "%triton serve --stop ends that."
             )
-        print(_described(endpoints))
+        print(_described(endpoints, ""))
 
     def _stop(self) -> None:
         if self._endpoints is None or self._endpoints.closed:
@@ -83,23 +197,30 @@ class Serving:
             endpoints.close()
 
 
-def _opened(given: argparse.Namespace) -> Endpoints:
+def _opened(given: argparse.Namespace) -> tuple[Endpoints, str]:
     from blsnb.serving.endpoints import serve
 
     try:
-        return serve(
+        access, token = access_of(given)
+        endpoints = serve(
             default.server(),
             http=given.http,
             grpc=given.grpc,
             metrics=given.metrics,
             host=given.host,
+            access=access,
+            unix_sockets=given.unix_sockets,
         )
     except OSError as error:
         raise UsageError(f"%triton serve: {error.strerror or error}") from error
+    except ValueError as error:
+        raise UsageError(f"%triton serve: {error}") from error
+    return endpoints, token
 
 
-def _described(endpoints: Endpoints) -> str:
+def _described(endpoints: Endpoints, token: str) -> str:
     lines = [f"{name}: {address}" for name, address in endpoints.addresses.items()]
+    lines += token_lines(token)
     snippet = endpoints.snippet()
     if snippet:
         lines += ["", snippet]

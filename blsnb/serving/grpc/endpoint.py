@@ -8,11 +8,11 @@ from tritonclient.grpc import service_pb2_grpc
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
 from blsnb.parts.server_parts import ServerParts
-from blsnb.serving.core.ports import address_of, max_connections
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.grpc.calls import MAX_STREAMS, GrpcThreads
 from blsnb.serving.grpc.gate import Gate, health_handler
 from blsnb.serving.grpc.service import GrpcService
+from blsnb.serving.ports import address_of, max_connections
 
 _MAX_CALLS_PER_CONNECTION = 384
 """Maximum number of calls in flight on one connection; the client queues others."""
@@ -52,7 +52,7 @@ class GrpcEndpoint:
         self._grpc = grpc.server(
             self._calls,
             handlers=(health_handler(),),
-            interceptors=(Gate(self._calls),),
+            interceptors=(Gate(self._calls, shared.access.grpc_restricted),),
             options=_options(),
         )
         self._is_started = False

@@ -8,6 +8,18 @@ from typing import Any
 import grpc
 
 from blsnb.files.read_budget import ReadLimitError
+from blsnb.serving.access import (
+    CONFIG,
+    HEALTH,
+    INFERENCE,
+    LOGGING,
+    MEMORY,
+    METADATA,
+    REPOSITORY,
+    STATISTICS,
+    TRACE,
+    Restrictions,
+)
 from blsnb.serving.grpc.calls import GrpcThreads
 from blsnb.serving.grpc.compressed import decompressed
 
@@ -16,19 +28,48 @@ _SERVING = b"\x08\x01"
 """A ``HealthCheckResponse`` with ``status: SERVING``."""
 
 
+_CATEGORIES = {
+    "/grpc.health.v1.Health/Check": HEALTH,
+    **{
+        f"/inference.GRPCInferenceService/{name}": category
+        for category, names in (
+            (HEALTH, "ServerLive ServerReady ModelReady"),
+            (METADATA, "ServerMetadata ModelMetadata"),
+            (INFERENCE, "ModelInfer ModelStreamInfer"),
+            (CONFIG, "ModelConfig"),
+            (REPOSITORY, "RepositoryIndex RepositoryModelLoad RepositoryModelUnload"),
+            (STATISTICS, "ModelStatistics"),
+            (TRACE, "TraceSetting"),
+            (LOGGING, "LogSettings"),
+            (
+                MEMORY,
+                "SystemSharedMemoryStatus SystemSharedMemoryRegister "
+                "SystemSharedMemoryUnregister CudaSharedMemoryStatus "
+                "CudaSharedMemoryRegister CudaSharedMemoryUnregister",
+            ),
+        )
+        for name in names.split()
+    },
+}
+"""The group of protocols of each method."""
+
+
 class Gate(grpc.ServerInterceptor):  # type: ignore[misc]
     """Admits a call if a thread is free, and decompresses and parses its messages.
 
     Unknown methods and malformed messages fail with Triton's texts instead of gRPC's.
     """
 
-    def __init__(self, threads: GrpcThreads) -> None:
+    def __init__(self, threads: GrpcThreads, restrictions: Restrictions) -> None:
         self._threads = threads
+        self._restrictions = restrictions
 
     def intercept_service(self, continuation: Any, details: Any) -> Any:
         """Return the handler of a call, which gRPC submits next on this thread."""
         if refusal := self._threads.claim(details.method):
             return _refusing(refusal)
+        if restricted := self._restricted(details):
+            return _refusing(restricted, grpc.StatusCode.UNAVAILABLE)
         handler = continuation(details)
         if handler is None:
             return grpc.unary_unary_rpc_method_handler(_unknown)
@@ -38,12 +79,30 @@ class Gate(grpc.ServerInterceptor):  # type: ignore[misc]
         behavior = _checked(handler.unary_unary)
         return handler._replace(request_deserializer=parse, unary_unary=behavior)
 
+    def _restricted(self, details: Any) -> str:
+        """Return the error for a call without the header of a restricted protocol.
 
-def _refusing(text: str) -> Any:
+        References
+        ----------
+        server: src/grpc/infer_handler.h, InferHandler::ExecutePrecondition
+        """
+        restriction = self._restrictions.get(_CATEGORIES.get(details.method, ""))
+        if restriction is None:
+            return ""
+        values = dict(details.invocation_metadata or ())
+        value = values.get(restriction.header)
+        if isinstance(value, str) and restriction.admits(value):
+            return ""
+        return f"This protocol is restricted, expecting header '{restriction.header}'"
+
+
+def _refusing(
+    text: str, status: grpc.StatusCode = grpc.StatusCode.RESOURCE_EXHAUSTED
+) -> Any:
     """Return a handler that refuses a call before any message is read."""
 
     def refuse(messages: Any, context: Any) -> None:
-        context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, text)
+        context.abort(status, text)
 
     return grpc.stream_stream_rpc_method_handler(refuse)
 

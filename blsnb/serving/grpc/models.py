@@ -9,6 +9,7 @@ from tritonclient.grpc import service_pb2 as wire
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.parts.server_parts import ServerParts
+from blsnb.serving.access import Access
 from blsnb.serving.core.metadata import (
     FILE,
     UNLOAD_DEPENDENTS,
@@ -24,8 +25,9 @@ from blsnb.serving.grpc.requests import version_of
 class GrpcModels:
     """Describes the server and its models, loads and unloads them."""
 
-    def __init__(self, parts: ServerParts) -> None:
+    def __init__(self, parts: ServerParts, access: Access) -> None:
         self._parts = parts
+        self._access = access
         self._catalog = parts.engine.catalog
 
     def server_live(self, request: Any) -> Any:
@@ -92,6 +94,7 @@ class GrpcModels:
                 files[name] = _load_parameter(name, value, "bytes_param")
             else:
                 raise RequestError(f"unrecognized load parameter '{name}'.")
+        self._access.check_load(files, config)
         self._parts.models.load(request.model_name, config=config, files=files)
         return wire.RepositoryModelLoadResponse()
 

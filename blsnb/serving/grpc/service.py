@@ -53,7 +53,7 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
         self._requests = Requests(parts)
         self._streams: set[GrpcStream] = set()
         self._lock = threading.Lock()
-        models = GrpcModels(parts)
+        models = GrpcModels(parts, shared.access)
         memory = GrpcMemory(shared.memory)
         trace = GrpcTraceSettings(shared.trace_settings, parts.engine.catalog)
         log = GrpcLogSettings(shared.log_settings)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
 import threading
 import time
 
@@ -12,16 +11,18 @@ from tornado.httputil import HTTPConnection, HTTPServerConnectionDelegate
 
 from blsnb.engine.threads.start import new_loop, start
 from blsnb.parts.server_parts import ServerParts
-from blsnb.serving.core.ports import address_of
+from blsnb.serving.access import Access
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.exchange import MAX_BODY_BYTES, HttpExchange, PortState
 from blsnb.serving.http.routes import (
+    Guard,
     HttpThreads,
     Router,
     http_routes,
     metrics_routes,
 )
 from blsnb.serving.http.server import HttpServer
+from blsnb.serving.ports import address_of, is_unix, listening_socket, socket_path
 
 _BACKLOG = 1024
 """Connections that the system queues until they are accepted, as for Triton."""
@@ -54,13 +55,10 @@ class HttpPort(HTTPServerConnectionDelegate):
         )
         with contextlib.ExitStack() as undo:
             undo.callback(threads.close)
-            family = socket.AF_INET6 if ":" in host else socket.AF_INET
-            self._socket = socket.create_server(
-                (host, port), family=family, backlog=_BACKLOG
-            )
+            self._socket = listening_socket(host, port, _BACKLOG)
             undo.callback(self._socket.close)
             self._socket.setblocking(False)
-            self.port: int = self._socket.getsockname()[1]
+            self.port: int = 0 if is_unix(host) else self._socket.getsockname()[1]
             self._loop = new_loop()
             undo.callback(self._loop.close)
             self.state = PortState(router, threads, self._loop)
@@ -92,6 +90,8 @@ class HttpPort(HTTPServerConnectionDelegate):
             # The constructor never waits for a thread that failed.
             self._started.set()
             self._socket.close()
+            if is_unix(self.host):
+                socket_path(self.host).unlink(missing_ok=True)
 
     async def _serve(self) -> None:
         server = HttpServer(
@@ -148,19 +148,25 @@ class HttpEndpoint(HttpPort):
     def __init__(
         self, parts: ServerParts, shared: SharedState, host: str, port: int
     ) -> None:
-        router = Router(http_routes(parts, shared))
+        access = shared.access
+        guard = Guard(access, host, access.http_restricted)
+        router = Router(http_routes(parts, shared), guard)
         super().__init__(router, HttpThreads("blsnb http"), host, port)
 
 
 class MetricsEndpoint(HttpPort):
     """Serves the metrics page, for Prometheus, until it is closed."""
 
-    def __init__(self, parts: ServerParts, host: str, port: int) -> None:
-        router = Router(metrics_routes(parts))
+    def __init__(
+        self, parts: ServerParts, access: Access, host: str, port: int
+    ) -> None:
+        router = Router(metrics_routes(parts), Guard(access, host, {}))
         threads = HttpThreads("blsnb metrics", queries=1)
         super().__init__(router, threads, host, port)
 
     @property
     def address(self) -> str:
         """URL of the page."""
+        if is_unix(self.host):
+            return self.host
         return f"http://{super().address}/metrics"

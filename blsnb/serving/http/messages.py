@@ -19,7 +19,8 @@ JSON = "application/json"
 PLAIN = "text/plain"
 BINARY = "application/octet-stream"
 EVENTS = "text/event-stream; charset=utf-8"
-OK, BAD_REQUEST, FORBIDDEN, NOT_FOUND, NOT_ALLOWED = 200, 400, 403, 404, 405
+OK, NO_CONTENT = 200, 204
+BAD_REQUEST, FORBIDDEN, NOT_FOUND, NOT_ALLOWED = 400, 403, 404, 405
 _STATUSES = {
     "NOT_FOUND": NOT_FOUND,
     "INTERNAL": 500,

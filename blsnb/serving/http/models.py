@@ -10,6 +10,7 @@ from functools import partial
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import ModelLoadError, RepositoryError
 from blsnb.parts.server_parts import ServerParts
+from blsnb.serving.access import Access
 from blsnb.serving.core import metadata
 from blsnb.serving.core.metadata import (
     FILE,
@@ -85,8 +86,9 @@ class HttpModels:
 class HttpRepository:
     """Lists the models of the repository, loads and unloads them."""
 
-    def __init__(self, parts: ServerParts) -> None:
+    def __init__(self, parts: ServerParts, access: Access) -> None:
         self._parts = parts
+        self._access = access
 
     def index(self, request: HttpRequest, repository: str) -> HttpResponse:
         """Return the rows of the index; all repositories have the same one."""
@@ -114,6 +116,7 @@ class HttpRepository:
                 raise RequestError(
                     "unexpected error on creating Triton parameter", "INTERNAL"
                 )
+        self._access.check_load(files, config)
         load = partial(self._parts.models.load, model, config=config, files=files)
         return _controlled(model, load)
 

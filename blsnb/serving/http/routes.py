@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import enum
 import functools
-import ipaddress
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import BlsnbError, InferenceError, ServerClosedError
 from blsnb.parts.server_parts import ServerParts
-from blsnb.serving.core.ports import is_loopback
+from blsnb.serving.access import (
+    CONFIG,
+    HEALTH,
+    INFERENCE,
+    LOGGING,
+    MEMORY,
+    METADATA,
+    REPOSITORY,
+    STATISTICS,
+    TRACE,
+    Access,
+    Restrictions,
+)
 from blsnb.serving.core.requests import STOPPING, Requests
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.core.shortage import shortage_of
@@ -25,6 +36,7 @@ from blsnb.serving.http.infer import HttpInfer
 from blsnb.serving.http.messages import (
     FORBIDDEN,
     JSON,
+    NO_CONTENT,
     PLAIN,
     HttpRequest,
     HttpResponse,
@@ -38,14 +50,12 @@ from blsnb.serving.http.models import HttpModels, HttpRepository
 METRICS_TYPE = "text/plain; charset=utf-8"
 _MODEL = r"/v2/models/(?P<model>[^/]+)"
 _VERSION = _MODEL + r"(?:/versions/(?P<version>[0-9]+))?"
-_MEMORY = r"/v2/(?P<kind>system|cuda)sharedmemory(?:/region/(?P<region>[^/]+))?"
-_REPOSITORY = r"/v2/repository(?:/(?P<repository>[^/]+))?"
-_LOAD = _REPOSITORY + r"/models/(?P<model>[^/]+)"
+_GENERATE = _VERSION + r"/(?P<kind>generate(?:_stream)?)"
+_HEALTH = r"/v2/health/(?P<kind>live|ready)"
+_SHARED = r"/v2/(?P<kind>system|cuda)sharedmemory(?:/region/(?P<region>[^/]+))?"
+_REPOSITORIES = r"/v2/repository(?:/(?P<repository>[^/]+))?"
+_LOAD = _REPOSITORIES + r"/models/(?P<model>[^/]+)"
 _STOPPING = f"[request id: <id_unknown>] {STOPPING}"
-_FOREIGN = (
-    "a web page from another machine may not use this server: loading a model runs "
-    "code in it"
-)
 _MAX_REQUESTS = 512
 """Maximum number of threads for inference requests; one model gets half of them."""
 _MAX_LOADS = 16
@@ -75,6 +85,8 @@ class Route(NamedTuple):
         that is missing is empty.
     content_type
         Content type of the error for another method.
+    category
+        Triton's name of the APIs with which the route can be restricted.
     """
 
     pattern: str
@@ -82,6 +94,50 @@ class Route(NamedTuple):
     methods: tuple[str, ...] = ("GET",)
     pool: Pool = Pool.QUERIES
     content_type: str = JSON
+    category: str = ""
+
+
+class Guard(NamedTuple):
+    """Decides whether a request reaches its handler.
+
+    Parameters
+    ----------
+    bound
+        The address that the port listens on.
+    """
+
+    access: Access
+    bound: str
+    restrictions: Restrictions
+
+    def respond(
+        self, route: Route, arguments: Mapping[str, str], request: HttpRequest
+    ) -> HttpResponse:
+        """Return the response of a route, or the error for a refused request."""
+        if text := self.access.refusal(request.headers, self.bound):
+            return HttpResponse(FORBIDDEN, error_body(text))
+        page = self.access.page_headers(request.headers)
+        if page and request.method == "OPTIONS":
+            return HttpResponse(NO_CONTENT, headers=page)
+        response = self._restricted(route, request)
+        if response is None:
+            response = _respond(route, arguments, request)
+        return replace(response, headers=(*response.headers, *page))
+
+    def _restricted(self, route: Route, request: HttpRequest) -> HttpResponse | None:
+        """Return the error for a request without the header of a restricted API.
+
+        References
+        ----------
+        server: src/http_server.cc, HTTPAPIServer::RespondIfRestricted
+        """
+        restriction = self.restrictions.get(route.category)
+        if restriction is None:
+            return None
+        if restriction.admits(request.headers.get(restriction.header)):
+            return None
+        text = f"This API is restricted, expecting header '{restriction.header}'"
+        return HttpResponse(FORBIDDEN, error_body(text), PLAIN)
 
 
 class Target(NamedTuple):
@@ -102,32 +158,30 @@ def http_routes(parts: ServerParts, shared: SharedState) -> list[Route]:
     requests = Requests(parts)
     infer = HttpInfer(requests, shared.memory).respond
     generate = HttpGenerate(requests).respond
-    models, repository = HttpModels(parts), HttpRepository(parts)
+    models, repository = HttpModels(parts), HttpRepository(parts, shared.access)
     trace = settings.HttpTrace(parts.engine.catalog, shared.trace_settings).respond
     memory = settings.HttpMemory(shared.memory)
     log = functools.partial(settings.logging, shared.log_settings)
     get, post, change = ("GET",), ("POST",), ("GET", "POST")
     return [
-        Route(_VERSION + "/infer", infer, post, Pool.REQUESTS, PLAIN),
-        Route(
-            _VERSION + "/(?P<kind>generate(?:_stream)?)", generate, post, Pool.REQUESTS
-        ),
-        Route(_VERSION + "/ready", models.ready, get, Pool.READINESS, PLAIN),
-        Route("/v2", models.about),
-        Route("/v2/health/(?P<kind>live|ready)", models.health, content_type=PLAIN),
-        Route("/v2/models/stats", models.statistics),
-        Route("/v2/logging", log, change),
-        Route("/v2/trace/setting", trace, change),
-        Route(_MODEL + "/trace/setting", trace, change),
-        Route(_VERSION + "/config", models.config),
-        Route(_VERSION + "/stats", models.statistics),
-        Route(_VERSION, models.metadata),
-        Route(_MEMORY + "/status", memory.status),
-        Route(_MEMORY + "/register", memory.register, post),
-        Route(_MEMORY + "/unregister", memory.unregister, post),
-        Route(_REPOSITORY + "/index", repository.index, post),
-        Route(_LOAD + "/load", repository.load, post, Pool.LOADS),
-        Route(_LOAD + "/unload", repository.unload, post, Pool.LOADS),
+        Route(_VERSION + "/infer", infer, post, Pool.REQUESTS, PLAIN, INFERENCE),
+        Route(_GENERATE, generate, post, Pool.REQUESTS, JSON, INFERENCE),
+        Route(_VERSION + "/ready", models.ready, get, Pool.READINESS, PLAIN, HEALTH),
+        Route("/v2", models.about, category=METADATA),
+        Route(_HEALTH, models.health, content_type=PLAIN, category=HEALTH),
+        Route("/v2/models/stats", models.statistics, category=STATISTICS),
+        Route("/v2/logging", log, change, category=LOGGING),
+        Route("/v2/trace/setting", trace, change, category=TRACE),
+        Route(_MODEL + "/trace/setting", trace, change, category=TRACE),
+        Route(_VERSION + "/config", models.config, category=CONFIG),
+        Route(_VERSION + "/stats", models.statistics, category=STATISTICS),
+        Route(_VERSION, models.metadata, category=METADATA),
+        Route(_SHARED + "/status", memory.status, category=MEMORY),
+        Route(_SHARED + "/register", memory.register, post, category=MEMORY),
+        Route(_SHARED + "/unregister", memory.unregister, post, category=MEMORY),
+        Route(_REPOSITORIES + "/index", repository.index, post, category=REPOSITORY),
+        Route(_LOAD + "/load", repository.load, post, Pool.LOADS, JSON, REPOSITORY),
+        Route(_LOAD + "/unload", repository.unload, post, Pool.LOADS, JSON, REPOSITORY),
     ]
 
 
@@ -156,7 +210,8 @@ class Router:
     tornado's router decodes the parts of a path, and Triton does not.
     """
 
-    def __init__(self, routes: Sequence[Route]) -> None:
+    def __init__(self, routes: Sequence[Route], guard: Guard) -> None:
+        self._guard = guard
         self._routes = [(re.compile(route.pattern), route) for route in routes]
 
     def find(self, path: str) -> Target:
@@ -164,7 +219,7 @@ class Router:
         for pattern, route in self._routes:
             if found := pattern.fullmatch(path):
                 arguments = found.groupdict("")
-                respond = functools.partial(_respond, route, arguments)
+                respond = functools.partial(self._guard.respond, route, arguments)
                 return Target(respond, route.pool, arguments.get("model", ""))
         return Target(lambda _: not_found(), Pool.QUERIES, "")
 
@@ -173,8 +228,6 @@ def _respond(
     route: Route, arguments: Mapping[str, str], request: HttpRequest
 ) -> HttpResponse:
     """Return the response of a handler; an exception becomes an error response."""
-    if is_foreign(request.headers):
-        return HttpResponse(FORBIDDEN, error_body(_FOREIGN))
     if request.method not in route.methods:
         return not_allowed(route.content_type)
     try:
@@ -190,33 +243,6 @@ def _respond(
             return error_response(shortage.message, shortage.code)
         _log.exception("%s %s failed", request.method, request.path)
         return error_response(f"unexpected error: {error!r}", "INTERNAL")
-
-
-def is_foreign(headers: Mapping[str, str]) -> bool:
-    """Whether a browser sends the request for a web page of another machine.
-
-    A browser lets any page send requests to ports of this machine, and names the page
-    in ``Origin``; other clients send no such header.
-    """
-    origin = headers.get("Origin")
-    if origin is None:
-        return False
-    try:
-        parts = urlsplit(origin)
-        host = parts.hostname or ""
-    except ValueError:
-        return True
-    same = bool(host) and parts.netloc == headers.get("Host", "")
-    return not (is_loopback(host) or (same and _is_address(host)))
-
-
-def _is_address(host: str) -> bool:
-    """Whether a host is no name, which its owner could resolve to this machine."""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 class HttpThreads:

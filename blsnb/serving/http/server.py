@@ -12,8 +12,8 @@ from tornado.http1connection import HTTP1ServerConnection
 from tornado.httpserver import HTTPServer
 from tornado.iostream import IOStream
 
-from blsnb.serving.core.ports import max_connections
 from blsnb.serving.core.shortage import is_shortage
+from blsnb.serving.ports import max_connections
 
 C = TypeVar("C", bound=Hashable)
 STALLED_S = 10.0

@@ -132,3 +132,21 @@ def test_its_help_is_its_parsers(notebook):
     text = notebook.run("%triton help serve").stdout
 
     assert all(f"--{each}" in text for each in ("http", "grpc", "host", "stop"))
+
+
+def test_a_token_is_printed_and_required(double):
+    """In a header, over both protocols."""
+    said = double.run(f"%triton serve {FREE} --access-token inference").stdout
+    [line] = re.findall(r"header over gRPC: (\S+): (\S+)", said)
+    with pytest.raises(tritonclient.grpc.InferenceServerException) as failed:
+        asked(address_in(said))
+
+    assert "triton-grpc-protocol-blsnb-token" == line[0]
+    assert f"expecting header '{line[0]}'" in str(failed.value)
+    assert f"header over HTTP: blsnb-token: {line[1]}" in said
+
+
+def test_an_origin_that_is_none_is_refused(double):
+    """In one line."""
+    with pytest.raises(UsageError, match="allow_origin='x' is not an origin"):
+        double.shell.run_line_magic("triton", "serve --allow-origin x")

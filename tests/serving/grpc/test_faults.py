@@ -19,7 +19,7 @@ from waiting import until
 
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
-from blsnb.serving.core import ports
+from blsnb.serving import ports
 from blsnb.serving.grpc.calls import MAX_STREAMS
 
 from .over_grpc import CALL_S, Connection, connected, infer_request, values

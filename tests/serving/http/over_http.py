@@ -23,9 +23,8 @@ SLEEPER = cell(
 
 def head(length: int, path: str = "/v2/models/double/infer") -> bytes:
     """Return the head of a request with a body of this length."""
-    return (
-        f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode()
-    )
+    lines = (f"POST {path} HTTP/1.1", "Host: localhost", f"Content-Length: {length}")
+    return "\r\n".join((*lines, "", "")).encode()
 
 
 STREAM = """

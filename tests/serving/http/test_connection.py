@@ -153,7 +153,7 @@ def test_connections_are_limited(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A new one replaces the one that has been idle longest."""
-    monkeypatch.setattr("blsnb.serving.core.ports._MAX_CONNECTIONS", 3)
+    monkeypatch.setattr("blsnb.serving.ports._MAX_CONNECTIONS", 3)
     end = HttpEndpoint(parts_of(server), SharedState(parts_of(server)), "127.0.0.1", 0)
     try:
         with contextlib.ExitStack() as stack:

@@ -19,6 +19,7 @@ from cells import CONFIG, DOUBLE, cell
 from blsnb.files.read_budget import MIN_BYTES, RATIO
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
+from blsnb.serving.access import Access
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.endpoint import HttpEndpoint, MetricsEndpoint
 
@@ -256,7 +257,7 @@ def test_metrics_have_a_port_of_their_own(server: Server) -> None:
     """It serves the metrics page only."""
     server.define("double", DOUBLE, config=CONFIG)
     server.infer("double", {"X": [1]})
-    end = MetricsEndpoint(parts_of(server), "127.0.0.1", 0)
+    end = MetricsEndpoint(parts_of(server), Access(), "127.0.0.1", 0)
     try:
         with urllib.request.urlopen(end.address, timeout=WAIT_S) as page:
             text = page.read().decode()

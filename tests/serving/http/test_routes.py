@@ -7,16 +7,25 @@ from cells import CONFIG, DOUBLE
 
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
+from blsnb.serving.access import Access
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.messages import HttpRequest
-from blsnb.serving.http.routes import Pool, Router, http_routes, metrics_routes
+from blsnb.serving.http.routes import (
+    Guard,
+    Pool,
+    Router,
+    http_routes,
+    metrics_routes,
+)
+
+OPEN = Guard(Access(), "127.0.0.1", {})
 
 
 @pytest.fixture
 def router(server: Server) -> Router:
     """The routes of the KServe protocol."""
     parts = parts_of(server)
-    return Router(http_routes(parts, SharedState(parts)))
+    return Router(http_routes(parts, SharedState(parts)), OPEN)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +88,7 @@ def test_only_the_metrics_page_has_text(
 ) -> None:
     """Any other path of its port is an empty page, as on Triton."""
     server.define("double", DOUBLE, config=CONFIG)
-    target = Router(metrics_routes(parts_of(server))).find(path)
+    target = Router(metrics_routes(parts_of(server)), OPEN).find(path)
     response = target.respond(HttpRequest("GET", path))
 
     assert (200, is_empty) == (response.status, not response.body)

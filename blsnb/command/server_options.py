@@ -1,0 +1,234 @@
+"""Options of tritonserver that ``blsnb serve`` accepts under the same names."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+from blsnb.command.arguments import CommandError, Parser
+
+_WITHOUT_EFFECT = (
+    *("id", "model-load-thread-count", "model-load-retry-count"),
+    *("enable-peer-access", "reuse-http-port", "reuse-grpc-port", "http-thread-count"),
+    *("grpc-infer-allocation-pool-size", "grpc-infer-response-compression-level"),
+    *("grpc-keepalive-time", "grpc-keepalive-timeout"),
+    *("grpc-keepalive-permit-without-calls", "grpc-http2-max-pings-without-data"),
+    "grpc-http2-min-recv-ping-interval-without-data",
+    *("grpc-http2-max-ping-strikes", "grpc-max-connection-age"),
+    *("grpc-max-connection-age-grace", "sagemaker-thread-count"),
+    *("vertex-ai-thread-count", "allow-gpu-metrics", "allow-cpu-metrics"),
+    *("metrics-interval-ms", "backend-directory", "backend-config"),
+    *("repoagent-directory", "cache-directory", "pinned-memory-pool-byte-size"),
+    *("cuda-memory-pool-byte-size", "cuda-virtual-address-size"),
+    *("min-supported-compute-capability", "buffer-manager-thread-count"),
+    *("host-policy", "log-file", "trace-file", "trace-rate", "trace-count"),
+    "trace-log-frequency",
+)
+"""Options whose values change nothing that a client or a model could rely on."""
+_REFUSED = {
+    "grpc-server-cert": "its gRPC has no TLS",
+    "grpc-server-key": "its gRPC has no TLS",
+    "grpc-root-cert": "its gRPC has no TLS",
+    "model-load-gpu-limit": "GPU memory is not limited",
+    "http-max-input-size": "bodies are limited to 2147483647 bytes",
+    "http-header-forward-pattern": "headers are not forwarded",
+    "grpc-header-forward-pattern": "headers are not forwarded",
+    "sagemaker-safe-port-range": "there is no SageMaker endpoint",
+}
+"""Options that protect the server, or that models or clients rely on."""
+_REFUSED_IF_TRUE = {
+    "grpc-use-ssl": "its gRPC has no TLS",
+    "grpc-use-ssl-mutual": "its gRPC has no TLS",
+    "allow-sagemaker": "there is no SageMaker endpoint",
+    "allow-vertex-ai": "there is no Vertex AI endpoint",
+    "model-namespacing": "model names are unique",
+}
+_FORMS = (
+    ("rate-limit-resource", "NAME:COUNT[:DEVICE]"),
+    ("cache-config", "local,size=BYTES"),
+    ("metrics-config", "SETTING=VALUE"),
+    ("trace-config", "level=LEVEL"),
+)
+_BOOLEANS = {
+    "true": True,
+    "1": True,
+    "on": True,
+    "false": False,
+    "0": False,
+    "off": False,
+}
+_LEVELS = {"OFF": "off", "TIMESTAMPS": "timestamps", "TENSORS": "tensors"}
+
+
+def boolean(text: str) -> bool:
+    """Parse a boolean as tritonserver does.
+
+    References
+    ----------
+    server: src/command_line_parser.cc, ParseOption
+    """
+    value = _BOOLEANS.get(text.lower())
+    if value is None:
+        raise argparse.ArgumentTypeError(f"invalid value for bool option: {text}")
+    return value
+
+
+def add_server_options(parser: Parser) -> None:
+    """Add the options of tritonserver; each has the meaning that it has there."""
+    group = parser.add_argument_group(
+        "options of tritonserver",
+        "An option without meaning here is accepted, with a "
+        "line on stderr; one that protects, such as TLS, is refused.",
+    )
+    add = group.add_argument
+    for name in ("--model-repository", "--model-store"):
+        add(name, dest="more_repositories", action="append", default=[], metavar="PATH")
+    for name in ("http", "grpc", "metrics"):
+        add(f"--{name}-port", type=int, metavar="PORT")
+        add(f"--{name}-address", metavar="ADDRESS")
+        add(f"--allow-{name}", type=boolean, metavar="BOOLEAN")
+    for name in ("exit-on-error", "strict-model-config", "strict-readiness"):
+        add(f"--{name}", type=boolean, metavar="BOOLEAN")
+    add("--disable-auto-complete-config", action="store_true")
+    add("--model-config-name", default="", metavar="NAME")
+    add("--repository-poll-secs", type=int, default=15, metavar="SECONDS")
+    add("--exit-timeout-secs", type=int, default=30, metavar="SECONDS")
+    add("--rate-limit", choices=("off", "execution_count"), default="off")
+    add("--response-cache-byte-size", type=int, default=0, metavar="BYTES")
+    add("--trace-level", action="append", default=[], choices=tuple(_LEVELS))
+    for name, form in _FORMS:
+        add(f"--{name}", action="append", default=[], metavar=form)
+    for name in (*_WITHOUT_EFFECT, *_REFUSED):
+        add(f"--{name}", action="append", help=argparse.SUPPRESS)
+    for name in _REFUSED_IF_TRUE:
+        add(f"--{name}", type=boolean, help=argparse.SUPPRESS)
+
+
+def check_server_options(given: argparse.Namespace) -> list[str]:
+    """Refuse options that cannot be followed; return a line for each without effect.
+
+    Raises
+    ------
+    CommandError
+        An option is not supported.
+    """
+    for name, reason in (_REFUSED | _REFUSED_IF_TRUE).items():
+        if _value(given, name):
+            raise CommandError(f"--{name} is not supported: {reason}")
+    if given.strict_readiness is False:
+        raise CommandError(
+            "--strict-readiness=false is not supported: the server is ready when all "
+            "models are"
+        )
+    unused = [name for name in _WITHOUT_EFFECT if _value(given, name) is not None]
+    return [f"--{name} has no effect here" for name in unused]
+
+
+def _value(given: argparse.Namespace, name: str) -> Any:
+    return getattr(given, name.replace("-", "_"))
+
+
+def apply_ports(given: argparse.Namespace) -> None:
+    """Set ports and address from the options that have tritonserver's names.
+
+    Raises
+    ------
+    CommandError
+        The protocols have different addresses.
+    """
+    hosts = set()
+    for name in ("http", "grpc", "metrics"):
+        if (port := _value(given, f"{name}-port")) is not None:
+            setattr(given, name, port)
+        if _value(given, f"allow-{name}") is False:
+            setattr(given, name, None)
+        hosts.add(_value(given, f"{name}-address"))
+    hosts.discard(None)
+    if len(hosts) > 1:
+        raise CommandError(
+            f"the addresses {', '.join(sorted(hosts))} differ; expected the same one "
+            "for all protocols"
+        )
+    if hosts:
+        [given.host] = hosts
+
+
+def server_arguments(given: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of `blsnb.Server` that options of tritonserver set.
+
+    Raises
+    ------
+    CommandError
+        A value has another format; in Triton's words where there are some.
+    """
+    strict = given.disable_auto_complete_config or bool(given.strict_model_config)
+    return {
+        "strict_model_config": strict,
+        "exit_on_error": given.exit_on_error is not False and not given.keep_going,
+        "model_config_name": given.model_config_name,
+        "repository_poll_s": given.repository_poll_secs,
+        "exit_timeout_s": given.exit_timeout_secs,
+        "rate_limit": given.rate_limit,
+        "rate_limit_resources": _resources(given.rate_limit_resource) or None,
+        "cache_bytes": _cache_bytes(given),
+        "metrics_config": dict(_metrics(given.metrics_config)) or None,
+        **_trace_level(given),
+    }
+
+
+def _resources(texts: list[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, *numbers = text.split(":")
+        if not numbers or not all(number.isdecimal() for number in numbers):
+            raise CommandError(
+                f"--rate-limit-resource option format is '<resource_name>:<count>:"
+                f"<device>' or '<resource_name>:<count>'. Got {text}"
+            )
+        count, *device = map(int, numbers)
+        if device:
+            found.setdefault(name, {})[device[0]] = count
+        else:
+            found[name] = count
+    return found
+
+
+def _cache_bytes(given: argparse.Namespace) -> int:
+    size = given.response_cache_byte_size
+    for text in given.cache_config:
+        name, comma, setting = text.partition(",")
+        key, _, value = setting.partition("=")
+        if not comma:
+            raise CommandError(
+                "No cache specified. --cache-config option format is <cache name>,"
+                f"<setting>=<value>. Got {text}"
+            )
+        if (name, key) != ("local", "size") or not value.isdecimal():
+            raise CommandError(
+                f"--cache-config={text} is not supported; expected local,size=BYTES"
+            )
+        size = int(value)
+    return int(size)
+
+
+def _metrics(texts: list[str]) -> Iterator[tuple[str, bool | str]]:
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise CommandError(
+                f"--metrics-config option format is <setting>=<value>. Got {text}"
+            )
+        yield name, _BOOLEANS.get(value.lower(), value)
+
+
+def _trace_level(given: argparse.Namespace) -> dict[str, str]:
+    levels = list(given.trace_level)
+    for text in given.trace_config:
+        name, _, value = text.partition("=")
+        if name == "level":
+            levels.append(value.upper())
+    for level in levels:
+        if level not in _LEVELS:
+            raise CommandError(f"invalid value for trace level option: {level.lower()}")
+    return {"trace_level": _LEVELS[levels[-1]]} if levels else {}

@@ -1,0 +1,120 @@
+"""Addresses that end points bind, and how many connections they accept."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import os
+import resource
+import socket
+import stat
+from pathlib import Path
+
+_FILES_SHARE = 4
+"""The inverse share of the process's file descriptors that connections may use."""
+_MAX_CONNECTIONS = 4096
+_UNIX = "unix:"
+_MAX_SOCKET_PATH = 107
+"""Maximum length of a Unix socket's path on Linux, in bytes."""
+
+
+def address_of(host: str, port: int) -> str:
+    """Return host and port as a client takes them: ``"127.0.0.1:8000"``.
+
+    The host of a Unix socket, ``"unix:PATH"``, is a whole address.
+    """
+    if is_unix(host):
+        return host
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address is always this machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_unix(host: str) -> bool:
+    """Whether an address is that of a Unix socket, ``"unix:PATH"``."""
+    return host.startswith(_UNIX)
+
+
+def socket_path(host: str) -> Path:
+    """Return the path of a Unix socket's address."""
+    return Path(host.removeprefix(_UNIX))
+
+
+def unix_host(folder: str | os.PathLike[str], name: str) -> str:
+    """Return the address of a Unix socket in a folder that only this user can enter.
+
+    A missing folder is made.
+
+    Raises
+    ------
+    OSError
+        Other users can enter the folder, or the path of the socket is too long.
+    """
+    path = Path(folder).absolute()
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = path.stat()
+    if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
+        raise PermissionError(
+            f"folder '{path}' has mode {stat.S_IMODE(found.st_mode):04o} and owner "
+            f"{found.st_uid}; expected mode 0700 and owner {os.geteuid()}, so that "
+            "other users cannot reach the Unix sockets in it"
+        )
+    found_path = path / f"{name}.sock"
+    if len(os.fsencode(found_path)) > _MAX_SOCKET_PATH:
+        raise OSError(
+            f"the path of Unix socket '{found_path}' is longer than {_MAX_SOCKET_PATH} "
+            "bytes; choose a folder with a shorter path"
+        )
+    return f"{_UNIX}{found_path}"
+
+
+def remove_stale_socket(path: Path) -> None:
+    """Remove the socket of a server that was killed.
+
+    Raises
+    ------
+    OSError
+        A running server listens on it.
+    """
+    if not path.is_socket():
+        return
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink(missing_ok=True)
+            return
+    raise OSError(errno.EADDRINUSE, f"Unix socket '{path}' is in use")
+
+
+def listening_socket(host: str, port: int, backlog: int) -> socket.socket:
+    """Return a socket that listens on an address."""
+    if not is_unix(host):
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=backlog)
+    path = socket_path(host)
+    remove_stale_socket(path)
+    listening = socket.socket(socket.AF_UNIX)
+    try:
+        listening.bind(str(path))
+        listening.listen(backlog)
+    except BaseException:
+        listening.close()
+        raise
+    return listening
+
+
+def max_connections() -> int:
+    """Return the maximum number of connections of a port."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files <= 0:
+        return _MAX_CONNECTIONS
+    return min(files // _FILES_SHARE, _MAX_CONNECTIONS)

@@ -1,0 +1,85 @@
+"""The server's log on stderr, in Triton's line format."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import time
+
+from blsnb.serving.core.log_settings import LogSettings
+
+_SWITCHES = {"E": "log_error", "W": "log_warning", "I": "log_info"}
+
+
+class TritonFormatter(logging.Formatter):
+    """Formats ``W1120 06:35:12.123456 4242 model.py:12] "message"`` as Triton does.
+
+    Parameters
+    ----------
+    iso
+        Whether lines begin ``2026-11-20T06:35:12Z W 4242``, as in format ``ISO8601``.
+
+    References
+    ----------
+    common: src/logging.cc, LogMessage::LogPreamble
+    """
+
+    def __init__(self, *, iso: bool = False) -> None:
+        super().__init__()
+        self._iso = iso
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record; the message is escaped as in JSON."""
+        place = getattr(record, "triton_place", f"{record.filename}:{record.lineno}")
+        message = record.getMessage()
+        if record.exc_info:
+            message += f"\n{self.formatException(record.exc_info)}"
+        text = json.dumps(message, ensure_ascii=False)
+        return f"{self._start(record)} {os.getpid()} {place}] {text}"
+
+    def _start(self, record: logging.LogRecord) -> str:
+        level = level_of(record)
+        if self._iso:
+            clock = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
+            return f"{clock} {level}"
+        clock = time.strftime("%m%d %H:%M:%S", time.localtime(record.created))
+        return f"{level}{clock}.{int(record.created % 1 * 1e6):06d}"
+
+
+def level_of(record: logging.LogRecord) -> str:
+    """Return the letter of a record's level: E, W or I."""
+    if record.levelno >= logging.ERROR:
+        return "E"
+    return "W" if record.levelno >= logging.WARNING else "I"
+
+
+class ServerLog(logging.Handler):
+    """Writes what the server and its models log to stderr.
+
+    Parameters
+    ----------
+    settings
+        Decides which lines are written, and their format; clients may change it.
+    """
+
+    def __init__(self, settings: LogSettings) -> None:
+        super().__init__(logging.INFO)
+        self.settings = settings
+        self._formatters = {
+            name: TritonFormatter(iso=name == "ISO8601")
+            for name in ("default", "ISO8601")
+        }
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line, unless its level is switched off."""
+        values = self.settings.get()
+        if not values[_SWITCHES[level_of(record)]]:
+            return
+        try:
+            line = self._formatters[str(values["log_format"])].format(record)
+            sys.stderr.write(f"{line}\n")
+            sys.stderr.flush()
+        except Exception:
+            self.handleError(record)

@@ -1,0 +1,120 @@
+"""``blsnb serve`` logs on stderr as tritonserver does."""
+
+from __future__ import annotations
+
+import re
+import signal
+from pathlib import Path
+
+import pytest
+from cells import CONFIG
+
+from .test_serve import X, address_of, ask, serving
+
+FREE = ["--http", "0", "--grpc", "0", "--metrics", "0"]
+LINE = re.compile(r'([EWI])\d{4} \d\d:\d\d:\d\d\.\d{6} \d+ ([\w.]+):\d+\] "(.*)"')
+ISO = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ ([EWI]) \d+ ([\w.]+):\d+\] "(.*)"')
+MODEL = """\
+import sys
+
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def initialize(self, args):
+        pb_utils.Logger.log_info(f"argv {sys.argv}")
+
+    def execute(self, requests):
+        logger = pb_utils.Logger
+        logger.log_verbose("v")
+        logger.log_info("i\\nj")
+        logger.log_warn("w")
+        logger.log_error("e")
+        x = pb_utils.get_input_tensor_by_name(requests[0], "X").as_numpy()
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", x)])]
+
+    def finalize(self):
+        raise ValueError("at the end")
+"""
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    """Return a repository of one model that logs."""
+    (tmp_path / "models" / "talks" / "1").mkdir(parents=True)
+    (tmp_path / "models" / "talks" / "1" / "model.py").write_text(MODEL)
+    (tmp_path / "models" / "talks" / "config.pbtxt").write_text(CONFIG)
+    return tmp_path / "models"
+
+
+def logged(models: Path, *options: str, settings: object = None) -> list[str]:
+    """Return what is logged while one request is served."""
+    with serving(models, *FREE, *options) as (process, lines):
+        http = address_of("HTTP", lines)
+        if settings is not None:
+            ask(http, "/v2/logging", settings)
+        ask(http, "/v2/models/talks/infer", X)
+        process.send_signal(signal.SIGTERM)
+        _, stderr = process.communicate(timeout=30)
+    assert 0 == process.returncode
+    return stderr.splitlines()
+
+
+def parsed(lines: list[str], pattern: re.Pattern[str] = LINE) -> list[tuple[str, ...]]:
+    """Return level, file and text of each line; fail on another format."""
+    found = [pattern.fullmatch(line) for line in lines]
+    assert None not in found, lines
+    return [match.groups() for match in found if match is not None]
+
+
+def test_the_server_and_its_models_log_in_triton_s_format(models: Path) -> None:
+    """What is served, every level of the Logger, and a failure of finalize."""
+    found = parsed(logged(models))
+
+    assert ("I", "model.py", "argv ['']") == found[0]
+    assert [
+        re.sub(r"\d+$", "PORT", text) for _, file, text in found if file == "serve.py"
+    ] == [
+        "Started HTTPService at 127.0.0.1:PORT",
+        "Started GRPCInferenceService at 127.0.0.1:PORT",
+        "Started Metrics Service at http://127.0.0.1:PORT/metrics".replace(
+            "PORT/metrics", re.findall(r":(\d+)/metrics", str(found))[0] + "/metrics"
+        ),
+    ]
+    models_lines = [row for row in found[1:] if row[1] == "model.py"]
+    assert [
+        ("I", "model.py", r"i\nj"),
+        ("W", "model.py", "w"),
+        ("E", "model.py", "e"),
+    ] == models_lines[:3]
+    assert any("ValueError: at the end" in text for _, _, text in found)
+
+
+@pytest.mark.parametrize(
+    ("options", "levels"),
+    [
+        (["--log-info=false"], "WE"),
+        (["--log-info=0", "--log-warning=off"], "E"),
+        (["--log-info=false", "--log-error=false"], "W"),
+    ],
+)
+def test_a_level_can_be_switched_off(
+    models: Path, options: list[str], levels: str
+) -> None:
+    """From the start on."""
+    assert levels == "".join(level for level, *_ in parsed(logged(models, *options)))
+
+
+def test_the_log_settings_of_clients_have_effect(models: Path) -> None:
+    """Switches, the verbose level and the format."""
+    settings = {"log_verbose_level": 1, "log_warning": False, "log_format": "ISO8601"}
+    lines = logged(models, settings=settings)
+    found = parsed([line for line in lines if ISO.fullmatch(line)], ISO)
+    texts = [text for _, file, text in found if file == "model.py"]
+
+    assert ["v", r"i\nj", "e"] == texts[:3]
+
+
+def test_verbose_lines_are_logged_with_log_verbose(models: Path) -> None:
+    """As info, like on Triton."""
+    assert ("I", "model.py", "v") in parsed(logged(models, "--log-verbose=1"))
