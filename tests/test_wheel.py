@@ -37,7 +37,7 @@ with blsnb.Server() as server:
     server.define("double", MODEL, config=CONFIG)
     run = server.infer("double", {"X": [1, 2, 3]})
 page = document.html(run.trace)
-packed = re.search(r'load[(]"([^"]+)"[)]', page)[1]
+packed = re.search(r'const own = "([^"]+)"', page)[1]
 print(json.dumps({
     "home": blsnb.__file__,
     "answer": run["Y"].tolist(),
@@ -98,7 +98,7 @@ def test_a_model_answers(result):
 
 def test_a_document_brings_the_view(result):
     """The view's JavaScript is in the wheel, and in the documents that it writes."""
-    view = ROOT / "blsnb" / "views" / "static" / "view.js"
+    view = ROOT / "blsnb" / "views" / "static" / "view.min.js"
 
     assert view.read_text(encoding="utf-8") == result["view"]
 

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 from blsnb.magics import card
 from blsnb.magics.commands import bench, stats, verify
-from blsnb.magics.frontend import bundle
+from blsnb.magics.frontend import bundle, note_run
 from blsnb.options import options
 
 if TYPE_CHECKING:
     from blsnb.comparison import Comparison
+    from blsnb.magics.runs.show import RunDisplay
     from blsnb.parity.parity import Parity
     from blsnb.run import Run
 
 
-def register(shell: Any, shown: Callable[[Run], bool]) -> Callable[[], None]:
+def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
     """Register displays with IPython; return a function that removes them.
 
     Types are registered by name, so that their modules are imported only when a value
@@ -24,21 +25,29 @@ def register(shell: Any, shown: Callable[[Run], bool]) -> Callable[[], None]:
 
     Parameters
     ----------
-    shown
-        Notes a displayed run; returns whether the cell has shown it before, in which
-        case one line is enough.
+    runs
+        The places of the runs that the cell shows itself.
     """
     formatter = shell.display_formatter.mimebundle_formatter
+    in_place = shell.display_formatter.ipython_display_formatter
+
+    def run_in_place(run: Run) -> None:
+        """Display nothing for a run that has a place; other runs as a bundle."""
+        is_silent = _is_value(shell) and runs.is_silent(run.trace)
+        if not (is_silent or runs.has_place(run.trace)):
+            raise NotImplementedError
 
     def run_bundle(run: Run, **_: Any) -> dict[str, Any]:
-        return {"text/plain": repr(run)} if shown(run) else bundle(run.trace)
+        note_run(run)
+        return bundle(run.trace)
 
     def comparison_bundle(comparison: Comparison, **_: Any) -> dict[str, Any]:
         from blsnb.views.documents import document
 
         # Its two runs need not be shown again below it.
         for run in (comparison.this, comparison.baseline):
-            shown(cast("Run", run))
+            note_run(cast("Run", run))
+            runs.hide(run.trace)
         return document.mimebundle(
             comparison.trace, embed_previews=options.embed_previews
         )
@@ -61,10 +70,19 @@ def register(shell: Any, shown: Callable[[Run], bool]) -> Callable[[], None]:
         for name, printer in printers.items()
     }
 
+    in_place.for_type_by_name("blsnb.run", "Run", run_in_place)
+
     def unregister() -> None:
+        in_place.pop("blsnb.run.Run", None)
         for name, earlier in before.items():
             formatter.pop(name, None)
             if earlier is not None:
                 formatter.for_type_by_name(*name.rsplit(".", 1), earlier)
 
     return unregister
+
+
+def _is_value(shell: Any) -> bool:
+    """Return whether the value of a cell is being displayed."""
+    hook = shell.displayhook
+    return bool(hook.is_active or getattr(hook, "msg", None))

@@ -11,12 +11,13 @@ from typing import Any
 
 import IPython.display
 
-from blsnb.magics import card, cell_transforms, completion, display, frontend, show
+from blsnb.magics import card, cell_transforms, completion, display, frontend
 from blsnb.magics import default_server as default
 from blsnb.magics.cell_book import CellBook
 from blsnb.magics.commands.subcommands import TritonMagics
 from blsnb.magics.define import DefineMagics
 from blsnb.magics.errors import breakpoints, report
+from blsnb.magics.runs import show
 from blsnb.options import options
 from blsnb.parts.server_parts import parts_of
 from blsnb.serving.server_log import TritonFormatter
@@ -48,7 +49,7 @@ def load_ipython_extension(shell: Any) -> None:
         undo.callback(cell_transforms.register(shell))
         undo.callback(completion.register(shell))
         undo.callback(frontend.connect(shell))
-        undo.callback(display.register(shell, runs.shown))
+        undo.callback(display.register(shell, runs))
         undo.callback(report.register(reports))
         undo.callback(show.register(shell, runs))
         undo.callback(

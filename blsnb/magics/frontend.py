@@ -51,17 +51,24 @@ def bundle(trace: Trace, **how: Any) -> dict[str, Any]:
     return shown
 
 
-def collapsed(trace: Trace) -> dict[str, Any]:
+def collapsed(trace: Trace, **how: Any) -> dict[str, Any]:
     """Return the document of a finished run, folded to its title."""
     from blsnb.printable import printable
     from blsnb.views.summary import facts, heading
 
-    shown = bundle(trace)
+    shown = bundle(trace, **how)
     title = printable(", ".join([heading(trace), *facts(trace)]))
     shown["text/html"] = (
         f"<details><summary>{escape(title)}</summary>{shown['text/html']}</details>"
     )
     return shown
+
+
+def trace_now(record: RunRecord) -> Trace:
+    """Return the trace of a run so far."""
+    from blsnb.run import take_trace
+
+    return take_trace(record)
 
 
 class ProgressBar:
@@ -180,6 +187,11 @@ def connect(shell: Any) -> Callable[[], None]:
 
 def note(source: RunRecord | Trace) -> None:
     """Note a run that is displayed, by what keeps its calls."""
+    # Deferred: loading the extension must not import the engine.
+    from blsnb.trace.recorder import RunRecord
+
+    if isinstance(source, RunRecord):
+        source.is_displayed = True
     if _runs is None:
         return
     try:

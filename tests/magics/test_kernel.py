@@ -24,6 +24,90 @@ SLOW_LOOP = OUTER.replace(
     "            answer = inner.exec()\n",
 )
 
+TALKING = """%%triton_model talking --input X:FP32[1] --output Y:FP32[1]
+import time
+import triton_python_backend_utils as pb_utils
+
+class TritonPythonModel:
+    def execute(self, requests):
+        x = requests[0].inputs()[0].as_numpy()
+        for number in range(3):
+            print("line", number)
+            time.sleep(float(x[0]) / 3)
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", x)])]
+"""
+ASKING = """import blsnb
+print("before")
+run = blsnb.infer("talking", {{"X": [{seconds}]}})
+print("after")
+run"""
+
+
+@pytest.fixture(scope="module")
+def talks():
+    """The outputs of one cell at 1 ms, at 5 s, without display, and cleared."""
+    cleared = (
+        "from IPython.display import clear_output\n"
+        + ASKING.format(seconds=0.001).removesuffix("run")
+        + "clear_output(wait=True)\n"
+        + ASKING.format(seconds=0.001)
+    )
+    sources = [
+        "%load_ext blsnb",
+        TALKING,
+        ASKING.format(seconds=0.001),
+        ASKING.format(seconds=5),
+        cleared,
+        "blsnb.options.show = False",
+        ASKING.format(seconds=0.001),
+    ]
+    book = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(source) for source in sources]
+    )
+    nbclient.NotebookClient(book, timeout=180).execute()
+    return [joined(cell.outputs) for cell in book.cells[2:]]
+
+
+def joined(outputs):
+    """Return outputs with adjacent texts as one, as a page shows them."""
+    found = []
+    for output in outputs:
+        if found and output.get("text") and found[-1].get("text"):
+            found[-1].text += output.text
+        else:
+            found.append(output)
+    return found
+
+
+def kinds(outputs):
+    return [each.get("text") or sorted(each["data"]) for each in outputs]
+
+
+def test_the_same_cell_has_the_same_outputs_however_long_it_takes(talks):
+    """The view stands where the run starts; its text stays in one piece."""
+    short, long, *_ = talks
+
+    assert ["before\n", None, "line 0\nline 1\nline 2\nafter\n"] == [
+        each.get("text") for each in short
+    ]
+    assert kinds(short) == kinds(long)
+    for _, shown, _ in (short, long):
+        assert 'const own = "H4sI' in shown.data["text/html"]
+        assert shown.data["text/plain"].startswith("talking: ")
+
+
+def test_a_cleared_output_has_the_view_of_the_next_run_only(talks):
+    """It carries the code that the cleared one carried."""
+    *_, cleared, _, _ = talks
+    [shown] = [each for each in cleared if "data" in each]
+
+    assert 'const own = "H4sI' in shown.data["text/html"]
+
+
+def test_without_display_there_is_text_only(talks):
+    """Neither an empty output nor the name of the run."""
+    assert ["before\nline 0\nline 1\nline 2\nafter\n"] == kinds(talks[-1])
+
 
 @pytest.fixture(scope="module")
 def cells():

@@ -7,7 +7,8 @@ import pytest
 from asserting import every
 from views.samples import invoice_run, running_run
 
-from blsnb.magics import live_runs as live
+from blsnb.magics.runs import live_runs as live
+from blsnb.views.documents import document
 from blsnb.views.live.running_page import NOTE
 
 SECOND_NS = 1_000_000_000
@@ -20,12 +21,13 @@ class Output:
     def __init__(self):
         self.shown = []
 
-    def display(self, shown, **_):
-        self.shown.append(shown)
-        return self
+    carries_code = True
 
-    def update(self, shown, **_):
+    def update(self, record, shown, **_):
         self.shown.append(shown)
+
+    def fill(self, record, **how):
+        self.update(record, document.mimebundle(live.trace_now(record), **how))
 
     @property
     def are_running(self):
@@ -33,10 +35,8 @@ class Output:
 
 
 @pytest.fixture
-def output(monkeypatch):
-    output = Output()
-    monkeypatch.setattr(live, "display", output.display)
-    return output
+def output():
+    return Output()
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def trace(monkeypatch):
 
 @pytest.fixture
 def view(output, clock, trace):
-    view = live.LiveView(trace)
+    view = live.LiveView(trace, output)
     yield view
     view.close()
 
@@ -105,11 +105,11 @@ def test_a_document_that_is_being_made_comes_before_the_finished_one(
     making, go = threading.Event(), threading.Event()
     update = output.update
 
-    def slowly(shown, **_):
+    def slowly(record, shown, **_):
         if not making.is_set():
             making.set()
             go.wait(60)
-        update(shown)
+        update(record, shown)
 
     output.update = slowly
     keeps = threading.Thread(target=looks, args=(view, clock, 2))
@@ -131,7 +131,7 @@ def test_where_a_page_knows_only_what_is_displayed_it_is_the_widget(
 ):
     """VS Code makes no model of a widget without a view."""
     monkeypatch.setenv("VSCODE_PID", "1")
-    view = live.LiveView(trace)
+    view = live.LiveView(trace, output)
     looks(view, clock, 1, 2, 3)
     [shown] = output.shown
 

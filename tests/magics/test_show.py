@@ -1,18 +1,18 @@
 """Specification of how runs show themselves."""
 
+import json
 import threading
 import time
 from types import SimpleNamespace
 
 import pytest
 from asserting import every, some
-from views.samples import invoice_run
 
 from blsnb.magics import default_server as default
-from blsnb.magics import show
-from blsnb.magics.live_runs import ActiveRun
-from blsnb.magics.show import CellRuns, RunDisplay
-from blsnb.run import ImportedRun
+from blsnb.magics.runs import places, show
+from blsnb.magics.runs.live_runs import ActiveRun
+from blsnb.magics.runs.places import CellPlaces
+from blsnb.magics.runs.show import RunDisplay
 from blsnb.trace.recorder import RunRecord
 
 from .models import DOUBLE, OUTER, infer
@@ -47,13 +47,12 @@ def test_a_run_that_is_the_cells_value_is_shown_once(double):
 
 
 def test_a_run_that_was_displayed_is_not_shown_again(double):
-    """Also where its name follows on the last line: then that is a line of text."""
+    """Also where its name follows on the last line."""
     ran = double.run(
         f"{infer('double')}\nfrom IPython.display import display\ndisplay(run)\nrun"
     )
 
-    assert 1 == len(documents(ran))
-    assert repr(ran.value) == ran.texts[-1]
+    assert 1 == len(documents(ran)) == len(ran.outputs)
 
 
 def test_a_run_of_an_earlier_cell_is_shown_again_when_asked_for(double):
@@ -112,29 +111,63 @@ def test_three_runs_are_shown_open(double):
     )
 
 
-def test_more_than_three_runs_start_collapsed(double):
+def test_from_the_fourth_on_runs_start_collapsed(double):
     """To their title; a click unfolds them."""
-    ran = double.run(LOOP.format(4))
+    ran = double.run(LOOP.format(5))
 
     titles = [
         o["text/html"].startswith("<details><summary>double") for o in ran.outputs
     ]
-    assert [True] * 4 == titles
+    assert [False] * 3 + [True] * 2 == titles
 
 
 def test_beyond_twelve_a_line_says_how_many_more(double):
-    """The last twelve are shown: a loop that fails ends with the failure."""
-    ran = double.run(LOOP.format(15))
+    """The last run is shown in any case: a loop that fails ends with the failure."""
+    ran = double.run(LOOP.format(14) + "\nblsnb.infer('double', {'X': [[1.0]]})")
 
-    assert "… 3 earlier runs of this cell are not shown" == ran.texts[0]
+    assert "… 3 runs before the last are not shown" == ran.texts[-1]
     assert 12 == len(documents(ran))
+    assert "1 failed" in documents(ran)[-1]["text/plain"]
+
+
+def test_the_first_run_of_a_cell_carries_the_code_of_all(double):
+    """Twelve small runs of one cell take at most 300 KB, one at most 75 KB."""
+    outputs = documents(double.run(LOOP.format(12)))
+    sizes = [len(output["text/html"]) for output in outputs]
+
+    assert [True] + [False] * 11 == [
+        'const own = "H4sI' in output["text/html"] for output in outputs
+    ]
+    assert sizes[0] <= 75_000
+    assert sum(sizes) <= 300_000
+
+
+def test_where_the_first_run_is_shown_elsewhere_the_next_one_carries_the_code(double):
+    """A comparison shows its runs itself."""
+    double.run(f"{infer('double')}\nbefore = run")
+    ran = double.run(
+        f"{LOOP.format(1)}\n{infer('double')}\n{infer('double')}".replace(
+            "    blsnb.infer", "    first = blsnb.infer"
+        )
+        + "\nfirst.compare(before)"
+    )
+    outputs = documents(ran)
+
+    assert [True, False, True] == [
+        'const own = "H4sI' in output["text/html"] for output in outputs
+    ]
 
 
 def test_nothing_is_shown_when_switched_off(double, settings):
-    """blsnb.options.show = False silences all, but not a value."""
+    """blsnb.options.show = False silences all but the value of a later cell."""
     settings.show = False
     assert [] == double.run(infer("double")).outputs
+    assert [] == double.run(f"{infer('double')}\nrun").outputs
     assert 1 == len(documents(double.run("run")))
+    shown = double.run(
+        f"{infer('double')}\nfrom IPython.display import display\ndisplay(run)"
+    )
+    assert 1 == len(documents(shown))
 
 
 @pytest.mark.parametrize("wanted", [True, False])
@@ -142,7 +175,7 @@ def test_previews_can_be_left_out(double, settings, monkeypatch, wanted):
     """blsnb.options.embed_previews = False leaves statistics only."""
     asked = []
 
-    def document(trace, *, embed_previews):
+    def document(trace, *, embed_previews, carries_code):
         asked.append(embed_previews)
         return {"text/plain": "a document"}
 
@@ -211,12 +244,29 @@ def record(name="1", start=1, ended=False):
     return made
 
 
+class Outputs:
+    """The outputs of a cell in their order, as they are now."""
+
+    def __init__(self):
+        self.shown = []
+
+    def display(self, shown, **_):
+        number = len(self.shown)
+        self.shown.append(shown)
+
+        def update(shown, **_):
+            self.shown[number] = shown
+
+        return SimpleNamespace(update=update)
+
+
 class FakeView:
     """A live view that records its calls."""
 
     made: list["FakeView"] = []
 
-    def __init__(self, record):
+    def __init__(self, record, place):
+        self.record, self.place = record, place
         self.calls = []
         FakeView.made.append(self)
 
@@ -228,6 +278,7 @@ class FakeView:
 
     def finish(self):
         self.calls.append("finish")
+        self.place.fill(self.record)
 
     def close(self):
         self.calls.append("close")
@@ -237,14 +288,12 @@ class FakeView:
 def runs(monkeypatch):
     """A display in a running cell, with a clock and views of our own."""
     FakeView.made = []
-    monkeypatch.setattr("blsnb.magics.live_runs.LiveView", FakeView)
-    monkeypatch.setattr(
-        show,
-        "trace_now",
-        lambda run: SimpleNamespace(
-            run_id=run.id, start_ns=run.calls[0].request_start_ns
-        ),
-    )
+    monkeypatch.setattr("blsnb.magics.runs.live_runs.LiveView", FakeView)
+    monkeypatch.setattr(places, "trace_now", lambda run: run.id)
+    outputs = Outputs()
+    monkeypatch.setattr(places, "display", outputs.display)
+    for make in ("bundle", "collapsed"):
+        monkeypatch.setattr(places, make, lambda run_id, **_: run_id)
     clock = SimpleNamespace(now=0, monotonic_ns=lambda: clock.now)
     monkeypatch.setattr(show, "time", clock)
     display = RunDisplay(live=True)
@@ -252,6 +301,7 @@ def runs(monkeypatch):
     monkeypatch.setattr(display._refresher, "wake", lambda: None)
     display.begin_cell()
     display.clock = clock
+    display.outputs = outputs
     return display
 
 
@@ -281,28 +331,27 @@ def test_events_that_come_while_the_widget_is_made_make_no_second_one(
     run = record()
 
     class Slow(FakeView):
-        def __init__(self, record):
+        def __init__(self, record, place):
             runs.observe(run, run.calls[0])
-            super().__init__(record)
+            super().__init__(record, place)
 
-    monkeypatch.setattr("blsnb.magics.live_runs.LiveView", Slow)
+    monkeypatch.setattr("blsnb.magics.runs.live_runs.LiveView", Slow)
     for runs.clock.now in (100, 600_000_000):
         runs.observe(run, run.calls[0])
 
     assert 1 == len(FakeView.made)
 
 
-def test_a_run_that_was_live_is_not_shown_again(runs, monkeypatch):
+def test_a_run_that_was_live_is_not_shown_again(runs):
     """Its document has replaced the widget."""
-    shown = []
-    monkeypatch.setattr(show, "display", lambda *args, **_: shown.append(args))
     run = record()
     runs.clock.now = 600_000_000
     runs.observe(run, run.calls[0])
+    run.ended = True
     runs.observe(run, None)
     runs.end_cell()
 
-    assert [] == shown
+    assert ["1"] == runs.outputs.shown
 
 
 def test_the_last_event_of_a_run_makes_no_widget(runs):
@@ -406,16 +455,15 @@ def test_a_cell_ends_when_the_document_of_its_run_is_there(runs, monkeypatch):
 
 def test_a_run_that_ends_while_its_widget_is_made_is_finished(runs, monkeypatch):
     """And not shown a second time: its document takes the widget's place."""
-    making, go, shown = threading.Event(), threading.Event(), []
+    making, go = threading.Event(), threading.Event()
 
     class Slow(FakeView):
-        def __init__(self, record):
-            super().__init__(record)
+        def __init__(self, record, place):
+            super().__init__(record, place)
             making.set()
             go.wait(60)
 
-    monkeypatch.setattr("blsnb.magics.live_runs.LiveView", Slow)
-    monkeypatch.setattr(show, "display", lambda *args, **_: shown.append(args))
+    monkeypatch.setattr("blsnb.magics.runs.live_runs.LiveView", Slow)
     run = record()
     runs.clock.now = 600_000_000
     makes = threading.Thread(target=runs.observe, args=(run, run.calls[0]))
@@ -431,22 +479,19 @@ def test_a_run_that_ends_while_its_widget_is_made_is_finished(runs, monkeypatch)
     runs.end_cell()
 
     assert [["finish"]] == [view.calls for view in FakeView.made]
-    assert [] == shown
+    assert ["1"] == runs.outputs.shown
 
 
 def test_a_run_that_has_ended_without_a_widget_gets_none():
     """One thread only decides: that which makes it, or that which ends the run."""
-    run = ActiveRun(record(), CellRuns())
+    run = ActiveRun(record(), CellPlaces(True))
 
     assert run.finished_view() is None
     assert not run.claim()
 
 
-def test_a_run_that_ends_a_moment_after_its_cell_is_shown(runs, monkeypatch):
+def test_a_run_that_ends_a_moment_after_its_cell_is_shown(runs):
     """Of a stream that was read to its end, execute may still have to return."""
-    shown = []
-    monkeypatch.setattr(show, "display", lambda *args, **_: shown.append(args))
-    monkeypatch.setattr(show, "bundle", lambda trace: trace.run_id)
     run = record()
     runs.observe(run, run.calls[0])
     cell = threading.Thread(target=runs.end_cell)
@@ -455,7 +500,7 @@ def test_a_run_that_ends_a_moment_after_its_cell_is_shown(runs, monkeypatch):
     runs.observe(run, None)
     cell.join(60)
 
-    assert [("1",)] == shown
+    assert ["1"] == runs.outputs.shown
 
 
 def test_a_cell_does_not_wait_for_a_run_that_goes_on(runs, monkeypatch):
@@ -504,16 +549,59 @@ def test_outside_of_a_cell_nothing_is_collected():
     runs.observe(run, None)
     runs.end_cell()
 
-    assert runs.shown(ImportedRun(invoice_run())) is False
+    assert runs.has_place(SimpleNamespace(run_id="1", start_ns=1)) is False
 
 
-def test_showing_a_run_twice_is_noticed():
-    """The same run is the same identifier and the same start."""
-    cell = CellRuns()
-    first = SimpleNamespace(run_id="1", start_ns=5)
-    other = SimpleNamespace(run_id="1", start_ns=6)
+def test_the_place_of_a_run_is_reserved_when_it_starts(runs):
+    """It is empty until the run goes live or its cell ends."""
+    run = record()
+    runs.observe(run, run.calls[0])
+    [empty] = runs.outputs.shown
+    run.ended = True
+    runs.observe(run, None)
+    runs.end_cell()
 
-    assert [False, True, False] == [cell.shown(t) for t in (first, first, other)]
+    assert len(json.dumps(empty)) <= 200
+    assert {""} == set(empty.values())
+    assert ["1"] == runs.outputs.shown
+
+
+def test_a_run_that_outlives_its_cell_fills_its_place_when_it_ends(runs):
+    """A stream in the background is shown in the cell that started it."""
+    run = record()
+    runs.observe(run, run.calls[0])
+    runs.end_cell()
+    runs.begin_cell()
+    run.ended = True
+    runs.observe(run, None)
+
+    assert ["1"] == runs.outputs.shown
+
+
+def test_after_a_cleared_output_the_next_run_has_the_first_place(runs):
+    """It carries the code; the cleared place is not filled."""
+    cleared, kept = record("1"), record("2")
+    runs.observe(cleared, cleared.calls[0])
+    runs.clear()
+    runs.observe(kept, kept.calls[0])
+    for run in (cleared, kept):
+        run.ended = True
+        runs.observe(run, None)
+    [place] = [runs._cell._places[0]]
+    runs.end_cell()
+
+    assert place.carries_code
+    assert "2" == runs.outputs.shown[1]
+    assert {""} == set(runs.outputs.shown[0].values())
+
+
+def test_the_place_of_a_run_is_found_by_its_id_and_start():
+    """Servers number their runs alike."""
+    cell = CellPlaces(False)
+    place = cell.reserve(record("1", start=5))
+
+    assert place is cell.of(SimpleNamespace(run_id="1", start_ns=5))
+    assert cell.of(SimpleNamespace(run_id="1", start_ns=6)) is None
 
 
 def test_one_call_is_not_shown(double):

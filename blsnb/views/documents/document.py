@@ -39,6 +39,7 @@ def mimebundle(
     notes: Sequence[str] = (),
     selected: int = -1,
     height: int = wire.HEIGHT,
+    carries_code: bool = True,
 ) -> dict[str, str]:
     """Return a run for a notebook: the document, and the same as text."""
     document = html(
@@ -48,6 +49,7 @@ def mimebundle(
         notes=notes,
         selected=selected,
         height=height,
+        carries_code=carries_code,
     )
     return {"text/html": document, "text/plain": tree(run)}
 
@@ -61,6 +63,7 @@ def html(
     selected: int = -1,
     height: int = wire.HEIGHT,
     code: str | None = None,
+    carries_code: bool = True,
 ) -> str:
     """Return a run as one piece of HTML that needs neither kernel nor network.
 
@@ -80,6 +83,9 @@ def html(
         Height in pixels that the view had last, so that the page does not move.
     code
         The view's JavaScript; that of blsnb if None.
+    carries_code
+        Whether the code is embedded; without it another document of the page has to
+        carry it.
     """
     run = page_part(run)
     trace, comparison = sides(run)
@@ -90,7 +96,8 @@ def html(
         differing = [*comparison.changes, *comparison.alignment.new]
         order = list(dict.fromkeys([*differing, *order]))
     header["tensors"] = embed.embed(trace, order, buffer, embed_previews)
-    return hosted(wire.page_id(run), still(run, state), header, buffer, code)
+    picture = still(run, state)
+    return hosted(wire.page_id(run), picture, header, buffer, code, carries_code)
 
 
 def page(

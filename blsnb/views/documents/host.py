@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import gzip
+import hashlib
 import json
 from html import escape
 from pathlib import Path
@@ -12,7 +13,8 @@ from pathlib import Path
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.documents.wire import Header
 
-CODE = Path(__file__).parent.parent / "static" / "view.js"
+CODE = Path(__file__).parent.parent / "static" / "view.min.js"
+"""The view's JavaScript; ``view.js`` beside it is the same, to be read."""
 
 HOST = """(({ previousElementSibling: before, parentElement: all }) =>
     before?.matches(".blsnb-run") ? before : all.querySelector(".blsnb-run")
@@ -32,8 +34,13 @@ try {{
 # The host is claimed before anything is awaited: a page may show a run twice, and each
 # script has one host. Where the page's policy allows only inline scripts, the code
 # becomes one. Any failure leaves the picture.
-_SCRIPT = """
+#
+# Documents of a page share its code by key. One that carries none waits for another
+# that does, wherever that one stands and whenever it arrives.
+_SCRIPT = r"""
 const id = %(id)s;
+const key = "%(key)s";
+const own = "%(code)s";
 const host = [...document.querySelectorAll(".blsnb-run")]
   .find((each) => each.dataset.run === id && !each.blsnbClaimed);
 const unpack = async (text) => {
@@ -64,18 +71,52 @@ const standing = (code) => new Promise((done, failed) => {
   };
   document.addEventListener("securitypolicyviolation",
     (event) => event.blockedURI === "inline" && failed(event.violatedDirective));
+  // Minified code has another name for what it exports.
+  const [, name] = /([\w$]+) as mount\b/.exec(code) ?? ["", "mount"];
   script.type = "module";
-  script.textContent = `${code}\nglobalThis["${key}"](mount);`;
+  script.textContent = `${code}\nglobalThis["${key}"](${name});`;
   document.head.append(script);
   script.remove();
 });
+const codes = (globalThis[Symbol.for("blsnb.code")] ??= new Map());
+const offer = () => {
+  const loading = load(own);
+  codes.set(key, loading);
+  loading.catch(() => codes.delete(key));
+  dispatchEvent(new Event("blsnb-code"));
+  return loading;
+};
+const arriving = () => new Promise((done) => {
+  const missing = setTimeout(() => {
+    const note = document.createElement("p");
+    note.textContent = "%(missing)s";
+    host.append(note);
+  }, %(patience)d);
+  const look = () => {
+    if (!codes.has(key)) return;
+    clearTimeout(missing);
+    removeEventListener("blsnb-code", look);
+    done(codes.get(key));
+  };
+  addEventListener("blsnb-code", look);
+});
+const found = async () => {
+  for (;;) {
+    const mine = own && !codes.has(key) ? offer() : undefined;
+    try {
+      return await (mine ?? codes.get(key) ?? arriving());
+    } catch (error) {
+      if (mine) throw error;
+    }
+  }
+};
 if (host) host.blsnbClaimed = true;
 %(first)s
 if (host && !host.blsnbLive) {
   try {
     const live = globalThis[Symbol.for("blsnb")]?.get(id);
     const [code, header, buffer] = await Promise.all([
-      live ?? load("%(code)s"),
+      live ?? found(),
       unpack("%(header)s").then((header) => header.json()),
       unpack("%(buffer)s").then((buffer) => buffer.arrayBuffer()),
     ]);
@@ -85,6 +126,12 @@ if (host && !host.blsnbLive) {
   }
 }
 """
+_MISSING = (
+    "This view needs the first run of its cell, which is not in this page: "
+    "run the cell again."
+)
+_PATIENCE_MS = 2000
+"""Time after which a document without code says so."""
 
 
 def hosted(
@@ -93,6 +140,7 @@ def hosted(
     header: Header,
     buffer: Buffer,
     code: str | None = None,
+    carries_code: bool = True,
     at_once: str = AT_ONCE,
     first: str = "",
 ) -> str:
@@ -106,16 +154,23 @@ def hosted(
         HTML for readers without scripts.
     code
         The view's JavaScript; that of blsnb if None.
+    carries_code
+        Whether the code is embedded. Without it the picture becomes the view where
+        another document of the page carries the same code.
     at_once
         A script that runs before the page is painted.
     first
         Statements before the view is decoded.
     """
+    key, packed = _packed_code(CODE.read_text("utf-8") if code is None else code)
     script = _SCRIPT % {
         "first": first,
         # HTML recognises nothing in a script but its closing tag.
         "id": json.dumps(run).replace("<", "\\u003c"),
-        "code": _packed_code(CODE.read_text("utf-8") if code is None else code),
+        "key": key,
+        "code": packed if carries_code else "",
+        "missing": _MISSING,
+        "patience": _PATIENCE_MS,
         "header": _packed(json.dumps(header, separators=(",", ":")).encode()),
         "buffer": _packed(bytes(buffer)),
     }
@@ -133,5 +188,7 @@ def _packed(data: bytes) -> str:
 
 
 @functools.lru_cache(maxsize=4)
-def _packed_code(code: str) -> str:
-    return _packed(code.encode())
+def _packed_code(code: str) -> tuple[str, str]:
+    """Return the key of JavaScript among those of a page, and the packed code."""
+    data = code.encode()
+    return hashlib.sha256(data).hexdigest()[:16], _packed(data)

@@ -42,20 +42,25 @@ _AT_ONCE = """{
 _FIRST = "if (host) await new Promise((ready) => setTimeout(ready, %(patience)d));"
 
 
-def mimebundle(trace: Trace, *, height: int = wire.LIVE_HEIGHT) -> dict[str, str]:
+def mimebundle(
+    trace: Trace, *, height: int = wire.LIVE_HEIGHT, carries_code: bool = True
+) -> dict[str, str]:
     """Return a running run for a notebook, as HTML and as text.
 
     Parameters
     ----------
     height
         Height in pixels that the live view has.
+    carries_code
+        Whether the view's code is embedded.
     """
     trace = page_excerpt(trace)
     remarked = replace(trace, remarks=(*trace.remarks, NOTE))
-    return {"text/html": _html(trace, height), "text/plain": tree(remarked)}
+    page = _html(trace, height, carries_code)
+    return {"text/html": page, "text/plain": tree(remarked)}
 
 
-def _html(trace: Trace, height: int) -> str:
+def _html(trace: Trace, height: int, carries_code: bool) -> str:
     notes = [*folded_note(trace), NOTE]
     header, buffer = wire.assemble(trace, notes=notes, height=height)
     header["run"]["saved"] = True
@@ -66,6 +71,7 @@ def _html(trace: Trace, height: int) -> str:
         f"<div>{document.still(trace)}{said}</div>",
         header,
         buffer,
+        carries_code=carries_code,
         at_once=_AT_ONCE % {"host": host.HOST, "patience": _PATIENCE_MS},
         first=_FIRST % {"patience": _PATIENCE_MS},
     )

@@ -86,12 +86,14 @@ class TraceView(anywidget.AnyWidget):
         """Return the part of the trace that a page can hold."""
         return page_excerpt(self._whole())
 
-    def document(self) -> dict[str, str]:
+    def document(self, carries_code: bool = True) -> dict[str, str]:
         """Return the run at this moment, as an output that needs no kernel.
 
         In a page that has this widget the live view takes its place.
         """
-        return running_page.mimebundle(self._trace(), height=self.height)
+        return running_page.mimebundle(
+            self._trace(), height=self.height, carries_code=carries_code
+        )
 
     def _compared(self, trace: Trace) -> AnyTrace:
         """Return a trace beside the baseline, if there is one."""

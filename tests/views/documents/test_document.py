@@ -41,8 +41,8 @@ class Elements(HTMLParser):
 
 
 def packed(page):
-    strings = re.findall(r'(?:load|unpack)\("([^"]*)"\)', page)
-    return [gzip.decompress(base64.b64decode(each)) for each in strings]
+    strings = re.findall(r'(?:own = |unpack\()"([^"]*)"', page)
+    return [each and gzip.decompress(base64.b64decode(each)) for each in strings]
 
 
 @pytest.fixture(scope="module")
@@ -163,6 +163,25 @@ def test_a_saved_page_is_a_whole_page_with_a_title():
     assert ("meta", scheme) in elements.found
     assert ["html", "head", "meta", "meta", "title", "body"] == elements.tags()[:6]
     assert 2 == elements.tags().count("script")
+
+
+def test_a_document_without_code_has_only_its_own_data():
+    """Another document of the page carries the code, under the same key."""
+    whole = document.html(invoice_run())
+    alone = document.html(invoice_run(), carries_code=False)
+    keys = [re.findall(r'const key = "(\w+)"', page) for page in (whole, alone)]
+
+    assert keys[0] == keys[1]
+    assert 'const own = "";' in alone
+    assert packed(whole)[1:] == packed(alone)[1:]
+
+
+def test_a_small_run_is_a_small_document():
+    """75 KB with the code, and a few without."""
+    small = samples.instant_run()
+
+    assert len(document.html(small)) <= 75_000
+    assert len(document.html(small, carries_code=False)) <= 12_000
 
 
 def test_ten_thousand_calls_stay_under_half_a_megabyte():

@@ -1,4 +1,4 @@
-"""Display of runs: at the end of their cell, or live if they take long."""
+"""Display of runs: in the place reserved at their start, live if they take long."""
 
 from __future__ import annotations
 
@@ -7,24 +7,17 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from IPython.display import display
-
 from blsnb.engine.threads.snapshot import ThreadSnapshot
 from blsnb.magics import default_server as default
-from blsnb.magics.frontend import bundle, collapsed, note, note_run
-from blsnb.magics.live_runs import ActiveRun, LiveView, Refresher, trace_now
+from blsnb.magics.runs.live_runs import ActiveRun, LiveView, Refresher
+from blsnb.magics.runs.places import CellPlaces
 from blsnb.options import options
 
 if TYPE_CHECKING:
-    from blsnb.run import Run
     from blsnb.trace.events import Call
     from blsnb.trace.recorder import RunRecord
     from blsnb.trace.spans import Trace
 
-_MAX_SHOWN = 12
-"""Maximum number of runs shown at the end of a cell."""
-_MAX_UNFOLDED = 3
-"""Maximum number of runs shown unfolded."""
 _MAX_LIVE = 3
 """Maximum number of runs shown live at once."""
 _MAX_OPEN_WIDGETS = 8
@@ -33,38 +26,6 @@ _LIVE_AFTER_NS = 500_000_000
 """Duration from which a run is shown live."""
 _END_TIMEOUT_NS = 250_000_000
 """Maximum wait at the end of a cell for runs that are about to end."""
-
-
-class CellRuns:
-    """The runs of one cell that are shown at its end; displays nothing itself."""
-
-    def __init__(self) -> None:
-        self._ended: deque[RunRecord] = deque(maxlen=_MAX_SHOWN)
-        self._count = 0
-        self._shown: set[tuple[str, int]] = set()
-
-    def ended(self, record: RunRecord) -> None:
-        """Note a run that ended and has not been shown."""
-        self._ended.append(record)
-        self._count += 1
-
-    def shown(self, trace: Trace) -> bool:
-        """Note a run that is being displayed; return whether it was shown before."""
-        key = trace.run_id, trace.start_ns
-        is_repeated = key in self._shown
-        self._shown.add(key)
-        for record in self._ended:
-            record.is_displayed = record.is_displayed or record.id == trace.run_id
-        return is_repeated
-
-    def unshown(self) -> tuple[list[RunRecord], int]:
-        """Return the runs to show, oldest first, and the number of earlier ones."""
-        unshown = [run for run in self._ended if run.calls and self._is_unshown(run)]
-        return unshown, self._count - len(self._ended)
-
-    def _is_unshown(self, record: RunRecord) -> bool:
-        trace = trace_now(record)
-        return (trace.run_id, trace.start_ns) not in self._shown
 
 
 class RunDisplay:
@@ -82,7 +43,7 @@ class RunDisplay:
         self._live = live
         self._cell_name = cell_name
         self._name = ""
-        self._cell: CellRuns | None = None
+        self._cell: CellPlaces | None = None
         self._threads_before: ThreadSnapshot | None = None
         """Threads alive before the cell began."""
         self._foreign: set[str] = set()
@@ -94,24 +55,20 @@ class RunDisplay:
     def begin_cell(self, *_: Any) -> None:
         """Collect runs from now on: a cell begins."""
         self._threads_before = ThreadSnapshot()
-        self._cell = CellRuns()
+        self._cell = CellPlaces(self._live)
         self._name = ""
 
     def end_cell(self, *_: Any) -> None:
         """Show the runs of the cell that have not been shown."""
         self._wait_for_ends()
         cell, self._cell = self._cell, None
-        if cell is None:
-            return
-        records, left_out = cell.unshown()
-        if left_out:
-            text = f"… {left_out:,} earlier runs of this cell are not shown"
-            display({"text/plain": text}, raw=True)
-        show = bundle if len(records) <= _MAX_UNFOLDED else collapsed
-        for record in records:
-            note(record)
-            record.is_displayed = True
-            display(show(trace_now(record)), raw=True)
+        if cell is not None:
+            cell.fill()
+
+    def clear(self) -> None:
+        """Forget the places of the cell, whose output has been cleared."""
+        if self._cell is not None:
+            self._cell.clear()
 
     def _wait_for_ends(self) -> None:
         """Wait for runs whose last response the cell has read.
@@ -123,10 +80,19 @@ class RunDisplay:
             if run.cell is self._cell:
                 run.wait((until_ns - time.monotonic_ns()) / 1e9)
 
-    def shown(self, run: Run) -> bool:
-        """Note a run displayed as a value; return whether it was shown before."""
-        note_run(run)
-        return self._cell is not None and self._cell.shown(run.trace)
+    def has_place(self, trace: Trace) -> bool:
+        """Return whether a run is shown in a place of the current cell."""
+        return self._cell is not None and self._cell.of(trace) is not None
+
+    def is_silent(self, trace: Trace) -> bool:
+        """Return whether a run of the current cell is not to be shown."""
+        return self._cell is not None and self._cell.is_silent(trace)
+
+    def hide(self, trace: Trace) -> None:
+        """Leave the place of a run empty that is shown elsewhere in the cell."""
+        place = None if self._cell is None else self._cell.of(trace)
+        if place is not None:
+            place.empty()
 
     def observe(self, record: RunRecord, call: Call | None) -> None:
         """Receive an event of the recorder, on any thread."""
@@ -158,19 +124,16 @@ class RunDisplay:
 
     def _ended(self, record: RunRecord) -> None:
         run = self._active.get(record.id)
-        view = None if run is None else run.finished_view()
-        cell = self._cell
+        if run is None:
+            return
+        view = run.finished_view()
         if view is not None:
-            note(record)
             self._keep_open(view)
-            record.is_displayed = True
-            if cell is not None:
-                cell.shown(trace_now(record))
-        elif cell is not None and options.show:
-            cell.ended(record)
-        if run is not None:
-            run.end()
-            self._active.pop(record.id, None)
+        elif run.place is not None and run.cell is not self._cell:
+            # It outlived its cell, whose end left its place empty.
+            run.place.fill(record)
+        run.end()
+        self._active.pop(record.id, None)
 
     def _keep_open(self, view: LiveView) -> None:
         """Keep a widget that its document fetches slices from; close the oldest."""
@@ -184,7 +147,7 @@ class RunDisplay:
         while self._open_views:
             self._open_views.popleft().close()
 
-    def _update(self, record: RunRecord, call: Call, cell: CellRuns) -> None:
+    def _update(self, record: RunRecord, call: Call, cell: CellPlaces) -> None:
         if record.ended:
             # A model's own thread may go on after the response was sent.
             return
@@ -214,9 +177,14 @@ class RunDisplay:
                 self._make_view(run)
         return bool(self._active)
 
-    def _begun(self, record: RunRecord, cell: CellRuns) -> ActiveRun | None:
+    def _begun(self, record: RunRecord, cell: CellPlaces) -> ActiveRun | None:
         """Note a run that has begun; return None if it has ended meanwhile."""
-        run = self._active.setdefault(record.id, ActiveRun(record, cell))
+        place = None
+        if options.show:
+            place = cell.reserve(record)
+        else:
+            cell.silence(record)
+        run = self._active.setdefault(record.id, ActiveRun(record, cell, place))
         if not record.ended:
             if self._live:
                 self._refresher.wake()
@@ -228,7 +196,7 @@ class RunDisplay:
     def _is_long(self, run: ActiveRun) -> bool:
         calls = run.record.calls
         start = calls[0].request_start_ns if calls else 0
-        if not (start and self._live and options.show):
+        if not (start and self._live and run.place):
             return False
         if sum(each.is_live for each in self._active.values()) >= _MAX_LIVE:
             return False
@@ -251,11 +219,27 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
     events.register("pre_run_cell", runs.begin_cell)
     events.register("post_run_cell", runs.end_cell)
     stop = default.observe(runs.observe)
+    stop_clear = _observe_clear(shell.display_pub, runs.clear)
 
     def unregister() -> None:
         stop()
+        stop_clear()
         runs.close()
         events.unregister("pre_run_cell", runs.begin_cell)
         events.unregister("post_run_cell", runs.end_cell)
 
     return unregister
+
+
+def _observe_clear(publisher: Any, clear: Callable[[], None]) -> Callable[[], None]:
+    """Call a function when a kernel's output is cleared; return how to stop."""
+    if not hasattr(publisher, "register_hook"):
+        return lambda: None
+
+    def hook(message: Any) -> Any:
+        if message["header"]["msg_type"] == "clear_output":
+            clear()
+        return message
+
+    publisher.register_hook(hook)
+    return lambda: publisher.unregister_hook(hook)

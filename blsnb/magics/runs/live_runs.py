@@ -7,14 +7,13 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from IPython.display import display
-
 from blsnb.engine.threads.waiter import Waiter
 from blsnb.engine.threads.watcher import Watcher
 from blsnb.errors import OutOfResourcesError
-from blsnb.magics.frontend import bundle, has_no_models
+from blsnb.magics.frontend import has_no_models, trace_now
 
 if TYPE_CHECKING:
+    from blsnb.magics.runs.places import Place
     from blsnb.trace.recorder import RunRecord
     from blsnb.trace.spans import Trace
 
@@ -26,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 class LiveView:
-    """Shows a run in the current cell until it ends.
+    """Shows a run in its place until it ends.
 
     The cell's output is a document of the run so far, updated from time to time so
     that a notebook saved meanwhile contains it; in a page the widget replaces it.
@@ -35,14 +34,17 @@ class LiveView:
     ----------
     record
         Record of the run.
+    place
+        Its output.
     """
 
-    def __init__(self, record: RunRecord) -> None:
+    def __init__(self, record: RunRecord, place: Place) -> None:
         # Deferred: loading the extension must not import the widget library.
         from blsnb.views.live.clocks import KeepClock
         from blsnb.views.live.trace_view import TraceView
 
         self._record = record
+        self._place = place
         self._keep_clock = KeepClock()
         self._updated = Waiter()
         self._updated.wake()
@@ -51,11 +53,14 @@ class LiveView:
         self._has_document = not has_no_models()
         if self._has_document:
             self._keep_clock.kept(time.monotonic_ns(), 0)
-            document = self._view.document()
-            self._handle = display(document, raw=True, display_id=True)
+            self._show_document()
         else:
-            self._handle = display(self._view, display_id=True)
+            place.update(record, self._view)
         self.tick()
+
+    def _show_document(self) -> None:
+        document = self._view.document(carries_code=self._place.carries_code)
+        self._place.update(self._record, document, raw=True)
 
     def _trace(self) -> Trace:
         return trace_now(self._record)
@@ -79,7 +84,7 @@ class LiveView:
         try:
             # Read after the waiter is set: `finish` waits for it.
             if not self._ended:
-                self._handle.update(self._view.document(), raw=True)
+                self._show_document()
                 self._keep_clock.kept(now_ns, now_ns, time.monotonic_ns() - now_ns)
         finally:
             self._updated.wake()
@@ -89,10 +94,8 @@ class LiveView:
         self._ended = True
         self._updated.wait(_MAKE_TIMEOUT_S)
         self._view.finish(time.monotonic_ns())
-        document = bundle(
-            self._trace(), selected=self._view.selected, height=self._view.height
-        )
-        self._handle.update(document, raw=True)
+        view = self._view
+        self._place.fill(self._record, selected=view.selected, height=view.height)
 
     def close(self) -> None:
         """Close the widget; its document then has embedded previews only."""
@@ -108,11 +111,16 @@ class ActiveRun:
         Record of the run.
     cell
         The cell in which it began.
+    place
+        Its output; None if it is not shown.
     """
 
-    def __init__(self, record: RunRecord, cell: Any) -> None:
+    def __init__(
+        self, record: RunRecord, cell: Any, place: Place | None = None
+    ) -> None:
         self.record = record
         self.cell = cell
+        self.place = place
         self.view: LiveView | None = None
         self.is_live = False
         """Whether a thread makes its widget, or has made it."""
@@ -132,7 +140,8 @@ class ActiveRun:
         """Make the widget, after `claim`."""
         self.is_live = True
         try:
-            self.view = LiveView(self.record)
+            if self.place is not None:
+                self.view = LiveView(self.record, self.place)
         finally:
             self._made.wake()
 
@@ -212,10 +221,3 @@ class Refresher:
         if watcher is not None:
             watcher.close(timeout_s)
             self._token.append("start")
-
-
-def trace_now(record: RunRecord) -> Trace:
-    """Return the trace of a run so far."""
-    from blsnb.run import take_trace
-
-    return take_trace(record)

@@ -1,0 +1,1 @@
+"""Display of runs in the cells that started them."""

@@ -1,0 +1,163 @@
+"""Places of a cell's runs: outputs reserved when a run starts, and filled later."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.getipython import get_ipython
+from IPython.display import DisplayHandle, display
+
+from blsnb.magics.frontend import bundle, collapsed, note, trace_now
+
+if TYPE_CHECKING:
+    from blsnb.trace.recorder import RunRecord
+    from blsnb.trace.spans import Trace
+
+MAX_PLACES = 12
+"""Maximum number of runs shown of a cell; the last place is that of the newest run."""
+_MAX_UNFOLDED = 3
+"""Maximum number of runs shown unfolded; the others are folded to their title."""
+_EMPTY = {"text/html": "", "text/plain": ""}
+
+
+class Place:
+    """The output of a run; empty until it is filled.
+
+    Parameters
+    ----------
+    number
+        Number of places before it in the cell.
+    record
+        Record of the run.
+    is_reserved
+        Whether the output exists from now on; else when it is filled.
+    """
+
+    def __init__(self, number: int, record: RunRecord, is_reserved: bool) -> None:
+        self.record: RunRecord | None = record
+        self.carries_code = number == 0
+        """Whether its document has the code for the others of the cell."""
+        self._is_folded = number >= _MAX_UNFOLDED
+        self._filled: tuple[RunRecord, bool] | None = None
+        self._handle: DisplayHandle | None = None
+        if is_reserved:
+            self._handle = display(_EMPTY, raw=True, display_id=True)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it has the document of its run."""
+        return self._filled == (self.record, self.carries_code)
+
+    def has(self, trace: Trace) -> bool:
+        """Return whether it is the place of a trace's run."""
+        calls = self.record.calls[:1] if self.record else []
+        is_same = bool(calls) and calls[0].request_start_ns == trace.start_ns
+        return is_same and self.record is not None and self.record.id == trace.run_id
+
+    def fill(self, record: RunRecord, **how: Any) -> None:
+        """Show the document of a run that has ended.
+
+        Parameters
+        ----------
+        record
+            Record of the run; that of an earlier run is ignored.
+        how
+            Options of the document.
+        """
+        carries_code = self.carries_code
+        if self.record is not record or not record.calls:
+            return
+        note(record)
+        make = collapsed if self._is_folded else bundle
+        document = make(trace_now(record), carries_code=carries_code, **how)
+        self.update(record, document, raw=True)
+        self._filled = record, carries_code
+
+    def update(self, record: RunRecord, shown: Any, **how: Any) -> None:
+        """Show a widget, or a document of the run so far."""
+        if self.record is not record:
+            return
+        if self._handle is None:
+            display(shown, **how)
+        else:
+            self._handle.update(shown, **how)
+
+    def empty(self) -> None:
+        """Show nothing, now and later."""
+        if self._filled and self._handle is not None:
+            self._handle.update(_EMPTY, raw=True)
+        self.record = None
+
+
+class CellPlaces:
+    """The places of the runs of one cell, in the order in which the runs start.
+
+    Parameters
+    ----------
+    are_reserved
+        Whether outputs can be updated, so that places are reserved.
+    """
+
+    def __init__(self, are_reserved: bool) -> None:
+        self._are_reserved = are_reserved
+        self._publisher = _publisher()
+        self._numbers = itertools.count()
+        self._places: dict[int, Place] = {}
+        self._begun_ns = time.monotonic_ns()
+        self._silent: set[str] = set()
+        self.left_out = 0
+        """Number of runs that have no place."""
+
+    def reserve(self, record: RunRecord) -> Place | None:
+        """Return the place of a run that starts; None if its output is captured."""
+        if _publisher() is not self._publisher:
+            return None
+        number = next(self._numbers)
+        last = self._places.get(MAX_PLACES - 1)
+        if number < MAX_PLACES or last is None:
+            place = Place(number, record, self._are_reserved)
+            self._places[number] = place
+            return place
+        self.left_out += 1
+        last.record = record
+        return last
+
+    def silence(self, record: RunRecord) -> None:
+        """Note a run that starts while nothing is to be shown."""
+        self._silent.add(record.id)
+
+    def is_silent(self, trace: Trace) -> bool:
+        """Return whether a run started in this cell while nothing was to be shown."""
+        return trace.run_id in self._silent and trace.start_ns >= self._begun_ns
+
+    def clear(self) -> None:
+        """Forget the places, whose outputs have been cleared."""
+        places, self._places = self._places, {}
+        self._numbers = itertools.count()
+        self.left_out = 0
+        for place in places.values():
+            place.record = None
+
+    def of(self, trace: Trace) -> Place | None:
+        """Return the place of a trace's run."""
+        return next((each for each in self._places.values() if each.has(trace)), None)
+
+    def fill(self) -> None:
+        """Show the runs that have ended and are not shown; the first has the code."""
+        found = [self._places[number] for number in sorted(self._places)]
+        shown = [place for place in found if place.record and place.record.calls]
+        for place in shown:
+            place.carries_code = place is shown[0]
+            record = place.record
+            if record and record.ended and not place.is_complete:
+                place.fill(record)
+        if self.left_out:
+            text = f"… {self.left_out:,} runs before the last are not shown"
+            display({"text/plain": text}, raw=True)
+
+
+def _publisher() -> Any:
+    shell = get_ipython()
+    return None if shell is None else shell.display_pub
