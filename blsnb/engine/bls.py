@@ -256,7 +256,7 @@ class InstanceBackend:
         execution = self.current_execution()
         if execution is not None:
             if execution.thread_id == get_ident():
-                execution.root.check()
+                execution.root.check_after_grace()
             keep_line(execution.call, level, text)
         if level != "PRINT":
             filename, line = log_position(1)

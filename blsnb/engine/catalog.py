@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from blsnb.arguments import did_you_mean
 from blsnb.engine.metrics.batching import ModelBatching
+from blsnb.engine.request.inflight import Execution
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
@@ -34,6 +36,8 @@ class Catalog:
         self._newest: dict[str, Served] = {}
         """The version for requests that name none, by model."""
         self._states: dict[str, dict[int, VersionState]] = {}
+        self._ever_served: weakref.WeakSet[Served] = weakref.WeakSet()
+        """Versions that serve, and withdrawn ones that still run."""
 
     def names(self) -> list[str]:
         """Return the names of the models that serve."""
@@ -55,10 +59,10 @@ class Catalog:
             for version in list(versions.values())
         ]
 
-    def leave_behind(self, root: RootRequest) -> None:
-        """Replace the instances that are still busy with an ended request."""
-        for version in self.all_versions():
-            version.leave_behind(root)
+    def leave_behind(self, root: RootRequest) -> list[Execution]:
+        """Replace the instances that are busy with an ended request; return these."""
+        versions = list(self._ever_served)
+        return [each for version in versions for each in version.leave_behind(root)]
 
     def states(self, name: str) -> dict[int, VersionState]:
         """Return the state of each version of a model."""
@@ -67,6 +71,7 @@ class Catalog:
     def put(self, name: str, versions: dict[int, Served]) -> list[Served]:
         """Let versions serve; return those that they replace."""
         old = self._served.get(name, {})
+        self._ever_served.update(versions.values())
         self._served[name] = versions
         self._newest[name] = versions[max(versions)]
         gone = dict.fromkeys(old, VersionState(_UNAVAILABLE, "unloaded"))

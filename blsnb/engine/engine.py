@@ -8,6 +8,8 @@ from blsnb.engine.catalog import Catalog
 from blsnb.engine.instance.placement import Placements
 from blsnb.engine.metrics import server_metrics as own_metrics
 from blsnb.engine.metrics.registry import MetricRegistry
+from blsnb.engine.request.abandoned import AbandonedExecutions
+from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.open_requests import Folders, OpenRequests
 from blsnb.engine.response_cache import ResponseCache
 from blsnb.engine.routing import Router
@@ -56,8 +58,9 @@ class Engine:
         self.schedulers = Schedulers(
             self._alarm, self.workers, settings.hang_notice_s, settings.rate_limits
         )
+        self.abandoned = AbandonedExecutions(recorder.changed)
         self.open_requests = OpenRequests(
-            recorder, settings.hang_notice_s, folders, catalog.leave_behind
+            recorder, settings.hang_notice_s, folders, self._abandon
         )
         self.router = Router(
             catalog,
@@ -66,6 +69,11 @@ class Engine:
             has("bls_error_codes", release),
             self.open_requests.end,
         )
+
+    def _abandon(self, root: RootRequest) -> None:
+        """Replace the instances that are busy with an ended request."""
+        for execution in self.catalog.leave_behind(root):
+            self.abandoned.add(execution, root)
 
     def serve(self, name: str, versions: Mapping[int, Served]) -> None:
         """Let these versions of a model serve; retire its others."""
@@ -103,5 +111,6 @@ class Engine:
 
     def close(self) -> None:
         """Stop every thread; no model serves any more."""
+        self.abandoned.close()
         self._alarm.close()
         self.workers.shutdown(cancel_futures=True)

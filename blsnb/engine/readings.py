@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from blsnb.engine.catalog import Catalog, VersionState
+from blsnb.engine.request.abandoned import AbandonedExecutions
 from blsnb.engine.served import Served
+
+Running = Mapping[tuple[str, int], list[str]]
+"""What still runs after its request has ended, by model and version."""
 
 
 class VersionReading(NamedTuple):
@@ -58,9 +62,13 @@ class Reading(NamedTuple):
     versions: tuple[VersionReading, ...]
 
 
-def read(catalog: Catalog, in_flight: int, now_ns: int) -> Reading:
+def read(
+    catalog: Catalog, abandoned: AbandonedExecutions, in_flight: int, now_ns: int
+) -> Reading:
     """Read all counters; from then on single requests are remembered."""
-    return Reading(now_ns, in_flight, tuple(_versions(catalog)))
+    running = abandoned.running()
+    versions = (_with(each, running) for each in _versions(catalog, running))
+    return Reading(now_ns, in_flight, tuple(versions))
 
 
 def unwatch(catalog: Catalog) -> None:
@@ -69,11 +77,21 @@ def unwatch(catalog: Catalog) -> None:
         version.statistics.unwatch()
 
 
-def _versions(catalog: Catalog) -> Iterator[VersionReading]:
+def _with(version: VersionReading, running: Running) -> VersionReading:
+    """Return a reading whose reason names what still runs after Ctrl-C."""
+    texts = running.get((version.name, version.version), [])
+    reason = "; ".join(filter(None, [*texts, version.reason]))
+    return version._replace(reason=reason)
+
+
+def _versions(catalog: Catalog, running: Running) -> Iterator[VersionReading]:
     for name in catalog.known_names():
         serving = catalog.versions(name)
         for number, state in sorted(catalog.states(name).items()):
             yield _version(name, number, state, serving.get(number))
+    for name, number in running:
+        if number not in catalog.states(name):
+            yield VersionReading(name, number, "REMOVED")
 
 
 def _version(

@@ -7,7 +7,7 @@ import time
 
 from blsnb.engine.instance.placement import Placement
 from blsnb.engine.metrics.statistics import ModelStatistics
-from blsnb.engine.request.inflight import Inflight
+from blsnb.engine.request.inflight import Execution, Inflight
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.streaming import StreamInflight
 from blsnb.engine.request.validation import RequestValidator
@@ -64,11 +64,6 @@ class Served(abc.ABC):
     def unready(self) -> str:
         """Return why the model is not ready; empty if it is."""
         return ""
-
-    @property
-    def still_running(self) -> list[str]:
-        """A line for each instance that Ctrl-C could not end."""
-        return []
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -156,8 +151,9 @@ class Served(abc.ABC):
     def ended(self, inflight: Inflight) -> None:
         """Count a completed request."""
 
-    def leave_behind(self, root: RootRequest) -> None:  # noqa: B027 - not for all
-        """Replace the instances that are busy with an ended request."""
+    def leave_behind(self, root: RootRequest) -> list[Execution]:
+        """Replace the instances that are busy with an ended request; return these."""
+        return []
 
     @abc.abstractmethod
     def retire(self) -> None:

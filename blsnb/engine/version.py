@@ -13,7 +13,7 @@ from blsnb.engine.instance.placement import Placement
 from blsnb.engine.instance.pool import InstancePool
 from blsnb.engine.instance.results import OutputNotes, failed
 from blsnb.engine.request import hang_report as hang
-from blsnb.engine.request.inflight import Inflight
+from blsnb.engine.request.inflight import Execution, Inflight
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.request.streaming import StreamInflight
 from blsnb.engine.response_cache import ResponseCache
@@ -92,11 +92,6 @@ class ServedVersion(Served):
         """Return why an instance is not ready; empty if all are."""
         reasons = (instance.unready() for instance in self.pool.instances)
         return next((reason for reason in reasons if reason), "")
-
-    @property
-    def still_running(self) -> list[str]:
-        """A line for each instance that Ctrl-C could not end."""
-        return self.pool.still_running()
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -261,9 +256,9 @@ class ServedVersion(Served):
         """Whether an instance is not finalized yet."""
         return any(instance.ready for instance in self.pool.present)
 
-    def leave_behind(self, root: RootRequest) -> None:
-        """Replace the instances that are busy with an ended request."""
-        self.pool.leave_behind(root)
+    def leave_behind(self, root: RootRequest) -> list[Execution]:
+        """Replace the instances that are busy with an ended request; return these."""
+        return self.pool.leave_behind(root)
 
     def retire(self) -> None:
         """Finalize each instance when it is free."""

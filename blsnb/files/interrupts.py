@@ -40,6 +40,21 @@ def uninterrupted(work: Callable[[], T]) -> T:
             previous(signal.SIGINT, sys._getframe())
 
 
+def without_interrupts(work: Callable[[], T]) -> T:
+    """Run short work at the end of a cell, during which Ctrl-C has no effect."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    previous = signal.getsignal(signal.SIGINT)
+    if previous is None:
+        # Not Python's handler: it could not be restored.
+        return work()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return work()
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
 def _note(number: int, frame: types.FrameType | None) -> None:
     _noted.append(number)
     if frame is not None and frame.f_code.co_filename == shutil.__file__:

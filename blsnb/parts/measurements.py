@@ -54,7 +54,8 @@ class Measurements:
         """Return the server's counters as they are now."""
         engine = self._engine
         in_flight = len(engine.open_requests.in_flight())
-        return readings.read(engine.catalog, in_flight, time.monotonic_ns())
+        now_ns = time.monotonic_ns()
+        return readings.read(engine.catalog, engine.abandoned, in_flight, now_ns)
 
     def monitor(self) -> Monitor:
         """Return the monitor of the server; a new one once it was closed."""

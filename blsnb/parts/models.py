@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -206,7 +207,7 @@ class Models:
         check_text(name=name)
         serving = self._engine.catalog.versions(name).values()
         found = dict.fromkeys(each for served in serving for each in served.findings)
-        running = [each for served in serving for each in served.still_running]
+        running = self._engine.abandoned.running(name).values()
         status = status_of(
             name,
             self._engine.catalog.states(name),
@@ -218,7 +219,7 @@ class Models:
             self._origin(name),
             tuple(self._trouble(name)),
         )
-        return replace(status, running=tuple(running))
+        return replace(status, running=tuple(itertools.chain(*running)))
 
     def _origin(self, name: str) -> str:
         """Return where a serving model came from."""

@@ -9,7 +9,7 @@ from blsnb.engine.engine import Engine
 from blsnb.engine.request.client_request import ClientRequest, deadline_ns, reachable
 from blsnb.engine.request.failure import note_lost, notes_of
 from blsnb.engine.request.inflight import Caller
-from blsnb.engine.request.lifetime import RootRequest, TooLate, interruptible
+from blsnb.engine.request.lifetime import RootRequest, TooLate
 from blsnb.engine.request.open_requests import Begun, stopping_refusal
 from blsnb.engine.request.reader import TOO_LATE, Reader
 from blsnb.engine.request.streaming import Readable, Single
@@ -125,7 +125,7 @@ class ClientRequests:
         caller = Caller(root, None, None, 0, is_client=True)
         response, advice = None, ""
         try:
-            with interruptible(root, self._open_requests.folders):
+            with self._open_requests.interruptible(root):
                 if self._open_requests.is_stopping:
                     self._refuse(message)
                 if root.deadline_ns:
@@ -207,7 +207,7 @@ class ClientRequests:
         caller = Caller(root, None, None, 0, is_client=True)
         responses: Readable | None = None
         try:
-            with interruptible(root, self._open_requests.folders):
+            with self._open_requests.interruptible(root):
                 if self._open_requests.is_stopping:
                     self._refuse(message)
                 responses = self._router.route_many(message, caller)

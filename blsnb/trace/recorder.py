@@ -78,6 +78,7 @@ class RunRecord:
         "ended",
         "fold_at",
         "gaps",
+        "going_on",
         "held",
         "held_bytes",
         "id",
@@ -129,6 +130,8 @@ class RunRecord:
         self.budget_bytes: int | None = None
         """The limit that may have dropped values."""
         self.ended = False
+        self.going_on = 0
+        """Number of its executions that went on when its request ended."""
         self.taken: tuple[bool, Trace] | None = None
         """The trace of the ended run, once taken, and whether it has notes; discarded
         when calls or values are dropped."""
@@ -296,6 +299,12 @@ class Recorder:
         self._keep_budget()
         loose = [len(each.calls) for each in self.runs if not each.pinned]
         self._calls_before = sum(loose)
+        if self._observers:
+            self._notify(run, None)
+
+    def changed(self, run: RunRecord) -> None:
+        """Note that calls of an ended run have changed; observers see its end again."""
+        run.taken = None
         if self._observers:
             self._notify(run, None)
 

@@ -44,7 +44,9 @@ def server():
 def readings(server):
     """Counters by name."""
     engine = parts_of(server).engine
-    reading = read(engine.catalog, len(engine.open_requests.in_flight()), 7)
+    reading = read(
+        engine.catalog, engine.abandoned, len(engine.open_requests.in_flight()), 7
+    )
     return {each.name: each for each in reading.versions}
 
 

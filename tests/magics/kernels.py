@@ -57,16 +57,41 @@ class Kernel:
         """Send SIGINT, as a notebook's stop button does."""
         self._manager.interrupt_kernel()
 
-    def restart(self) -> None:
-        """Kill the process and start another one, as a notebook's menu does."""
+    @property
+    def pid(self) -> int:
+        """Identifier of the process."""
+        pid: int = self._manager.provisioner.pid
+        return pid
+
+    def restart(self, now: bool = True) -> None:
+        """Start another process, as a notebook's menu does.
+
+        Parameters
+        ----------
+        now
+            Whether the old one is killed; else it may end itself.
+        """
         self._client.stop_channels()
-        self._manager.restart_kernel(now=True)
+        self._manager.restart_kernel(now=now)
         self._connect()
 
     def end(self) -> None:
         """End the process."""
         self._client.stop_channels()
         self._manager.shutdown_kernel(now=True)
+
+
+def seconds_without_cpu(*pids: int) -> float:
+    """Return how long the threads of processes have waited for a processor.
+
+    0 where the kernel of the machine does not count it.
+    """
+    total_ns = 0
+    for pid in pids:
+        for counters in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+            with contextlib.suppress(OSError):
+                total_ns += int(counters.read_text().split()[1])
+    return total_ns / 1e9
 
 
 def _environment(temporary: Path) -> dict[str, str]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 from waiting import until
 
-from .kernels import Kernel
+from .kernels import Kernel, seconds_without_cpu
 from .models import FLOW, infer
 
 pytestmark = [
@@ -38,23 +41,23 @@ SLEEP = "        time.sleep(60)  # here\n"
 AWAIT = """        import asyncio
         await asyncio.sleep(60)  # here
 """
-SWALLOW = """        while True:
+SWALLOW = """        while True:  # here
             try:
-                time.sleep(60)
-            except BaseException:
-                pass
+                time.sleep(60)  # here
+            except BaseException:  # here
+                pass  # here
 """
-SWALLOW_BUSY = """        while True:
+SWALLOW_BUSY = """        while True:  # here
             try:
-                for _ in range(1000):
-                    pass
-            except BaseException:
-                pass
+                for _ in range(1000):  # here
+                    pass  # here
+            except BaseException:  # here
+                pass  # here
 """
 SWALLOW_AWAIT = """        import asyncio
         while True:
             try:
-                await asyncio.sleep(60)
+                await asyncio.sleep(60)  # here
             except BaseException:
                 pass
 """
@@ -62,7 +65,9 @@ FINALLY = """        try:
             time.sleep(60)
         finally:
             time.sleep(0.2)
-            print("cleaned up", flush=True)
+            print("cleaning")
+            pb_utils.Logger.log_info("cleaning")
+            print("cleaned", "up", flush=True)
 """
 IMPORT = f"""{HEAD}threading.Timer(0.1, print, ("{MARK}",), {{"flush": True}}).start()
 while True:  # here
@@ -73,6 +78,48 @@ INITIALIZE = f"""{HEAD}class TritonPythonModel:
         threading.Timer(0.1, print, ("{MARK}",), {{"flush": True}}).start()
         while True:  # here
             pass  # here
+"""
+
+
+NATIVE = """        import held_lock
+        held_lock.lock.acquire()  # here
+"""
+LOCK = """import sys, threading, types
+sys.modules["held_lock"] = held_lock = types.ModuleType("held_lock")
+held_lock.lock = threading.Lock()
+held_lock.lock.acquire()
+"""
+CLEAN = """        try:
+            time.sleep(60)
+        except BaseException:
+            import os, signal
+            start = time.monotonic()
+            try:
+                threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+                time.sleep(60)
+            finally:
+                print("second", time.monotonic() - start < 0.28, flush=True)
+"""
+CHILD = f"""%%triton_model child {FLOW}
+import triton_python_backend_utils as pb_utils
+
+class TritonPythonModel:
+    def execute(self, requests):
+        import threading
+        threading.Timer(0.1, print, ("{MARK}",), {{"flush": True}}).start()
+        while True:  # here
+            pass  # here
+"""
+PARENT = f"""%%triton_model parent {FLOW}
+import triton_python_backend_utils as pb_utils
+
+class TritonPythonModel:
+    def execute(self, requests):
+        asked = pb_utils.InferenceRequest(
+            model_name="child", requested_output_names=["Y"],
+            inputs=requests[0].inputs(),
+        )
+        asked.exec()
 """
 
 
@@ -90,15 +137,37 @@ def errors(outputs: list[Any]) -> list[Any]:
     return [output for output in outputs if output.output_type == "error"]
 
 
-def interrupted(kernel: Kernel, source: str) -> tuple[list[Any], float]:
-    """Run a cell and interrupt its model; return all outputs and the seconds."""
+def interrupted(
+    kernel: Kernel, source: str, presses: int = 1
+) -> tuple[list[Any], float]:
+    """Run a cell and interrupt its model; return all outputs and the seconds.
+
+    The seconds are those in which the machine let the kernel and this process run.
+    """
     running = kernel.start(source)
     before = kernel.outputs(running, lambda found: MARK in str(found))
     assert MARK in str(before)
-    start = time.monotonic()
-    kernel.interrupt()
+    clock = _Clock(kernel.pid, os.getpid())
+    for _ in range(presses):
+        kernel.interrupt()
+        Event().wait(0.03 if presses > 1 else 0)
     after = kernel.outputs(running, lambda found: False)
-    return [*before, *after], time.monotonic() - start
+    return [*before, *after], clock.seconds
+
+
+class _Clock:
+    """The time since its making, without what processes waited for a processor."""
+
+    def __init__(self, *pids: int) -> None:
+        self._pids = pids
+        self._waited_s = seconds_without_cpu(*pids)
+        self._start = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds in which the processes could run."""
+        elapsed = time.monotonic() - self._start
+        return elapsed - max(0.0, seconds_without_cpu(*self._pids) - self._waited_s)
 
 
 def traceback_of(outputs: list[Any]) -> str:
@@ -160,17 +229,14 @@ def test_a_busy_loop_ends_in_its_own_line(kernel, start):
     ids=["sync sleeping", "sync busy", "async busy", "async waiting"],
 )
 def test_a_model_that_swallows_the_interrupt_ends(kernel, source):
-    """The prompt is back within a second, twice, and the kernel goes on."""
+    """The prompt is back within a second, twice, and nothing runs on."""
     assert not errors(kernel.run(source))
-    took = []
     for _ in range(2):
         outputs, seconds = interrupted(kernel, infer("busy"))
-        assert "KeyboardInterrupt" in traceback_of(outputs)
-        took.append(seconds)
-
-    # The faster one: a busy machine may suspend the kernel for seconds.
-    assert min(took) < _PROMPT_S
-    assert not errors(kernel.run("1 + 1"))
+        assert last_place(traceback_of(outputs)) in lines_here(source)
+        assert seconds < _PROMPT_S
+        assert "ran on" not in str(outputs)
+        assert "still running" not in str(outputs)
 
 
 def test_a_cleanup_of_200_ms_completes(kernel):
@@ -211,6 +277,102 @@ def test_what_cannot_be_ended_is_shown_as_long_as_it_runs(kernel):
 
     line = re.findall(r"model\.py:(\d+)", lines_here(source)[0])[0]
     assert f"is still running line {line} of model.py, since " in shown
-    assert "is still running line" in str(kernel.run("%triton unload busy"))
     assert not errors(kernel.run(source))
     assert until(lambda: "still running" not in str(kernel.run("%triton models")))
+
+
+def test_what_runs_on_is_shown_also_after_an_unload(kernel):
+    """Models, monitor, unload and view name the line and the time until it ends."""
+    source = ASYNC + NATIVE
+    assert not errors(kernel.run(LOCK))
+    assert not errors(kernel.run(source))
+    line = re.findall(r"model\.py:(\d+)", lines_here(source)[0])[0]
+    running = f"still running line {line} of model.py, since "
+
+    outputs, _ = interrupted(kernel, infer("busy"))
+
+    (view,) = [each for each in outputs if "blsnb-run" in str(each)]
+    assert running in view.data["text/plain"]
+    monitor = "print(blsnb.server().monitor())"
+    for cell in ("%triton models", monitor, "%triton unload busy"):
+        assert running in str(kernel.run(cell)), cell
+    for cell in ("%triton models", monitor):
+        assert running in str(kernel.run(cell)), cell
+    # The view changes where it stands, while another cell runs.
+    freed = kernel.start("held_lock.lock.release(); import time; time.sleep(30)")
+    shown = kernel.outputs(freed, lambda found: "ran on line" in str(found))
+    kernel.interrupt()
+    kernel.outputs(freed, lambda found: False)
+    assert "interrupted: ran on line 10 of model.py, until " in str(shown)
+    assert "still running" not in str(kernel.run("%triton models"))
+    assert "still running" not in str(kernel.run(monitor))
+
+
+def test_a_second_press_ends_the_cleanup_of_the_first(kernel):
+    """It is raised at once, and not only when the grace has passed."""
+    assert not errors(kernel.run(SYNC + CLEAN))
+
+    outputs, seconds = interrupted(kernel, infer("busy"))
+
+    assert "second True" in str(outputs)
+    assert seconds < _PROMPT_S
+
+
+@pytest.mark.parametrize("source", [SYNC + LOOP, ASYNC + LOOP, SYNC + SWALLOW])
+def test_ten_fast_presses_are_one(kernel, source):
+    """One traceback without a frame of blsnb, and the view."""
+    assert not errors(kernel.run(source))
+
+    outputs, _ = interrupted(kernel, infer("busy"), presses=10)
+
+    text = traceback_of(outputs)
+    assert "blsnb/" not in text
+    assert last_place(text) in lines_here(source)
+    # Jupyter itself prints the name of the exception that hits it later.
+    texts = str([each for each in outputs if each.output_type == "stream"])
+    assert "Error in callback" not in texts
+    assert any("blsnb-run" in str(each) for each in outputs)
+    assert "2" == kernel.run("1 + 1")[0].data["text/plain"]
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["exec", "async_exec"])
+def test_the_traceback_of_nested_models_leads_to_the_child(kernel, is_async):
+    """The parent's line stands above the child's, where that runs on its thread."""
+    parent = PARENT
+    if is_async:
+        parent = PARENT.replace("def execute", "async def execute")
+        parent = parent.replace("asked.exec()", "await asked.async_exec()")
+    assert not errors(kernel.run(CHILD))
+    assert not errors(kernel.run(parent))
+
+    outputs, seconds = interrupted(kernel, infer("parent"))
+
+    places = re.findall(r"line \d+ \(model\.py:\d+\)", traceback_of(outputs))
+    assert "line 10 (model.py:9)" in places
+    if not is_async:
+        assert places.index("line 10 (model.py:9)") < len(places) - 1
+        assert places[-1] in lines_here(CHILD)
+    assert seconds < _PROMPT_S
+    assert until(lambda: "still running" not in str(kernel.run("%triton models")))
+
+
+@pytest.mark.parametrize("now", [True, False], ids=["killed", "asked"])
+def test_a_restart_in_a_call_leaves_no_process_and_no_folder(tmp_path, now):
+    """The folders of a killed kernel go when the next one makes a server."""
+    kernel = Kernel(tmp_path)
+    try:
+        assert not errors(kernel.run("%load_ext blsnb"))
+        assert not errors(kernel.run(ASYNC + SLEEP))
+        running = kernel.start(infer("busy"))
+        kernel.outputs(running, lambda found: MARK in str(found))
+        folders, pid = set(tmp_path.iterdir()), kernel.pid
+        assert folders
+
+        kernel.restart(now=now)
+
+        assert pid != kernel.pid
+        assert until(lambda: not Path(f"/proc/{pid}").exists())
+        assert not errors(kernel.run("%load_ext blsnb\nimport blsnb; blsnb.server()"))
+        assert until(lambda: not folders & set(tmp_path.iterdir()))
+    finally:
+        kernel.end()

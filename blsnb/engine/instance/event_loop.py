@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import sys
 import threading
+import types
 from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar, cast
 
 from blsnb.engine.request.lifetime import RootRequest, Unwind
+from blsnb.engine.threads import coroutines
+from blsnb.engine.threads.coroutines import CancellableAwait
 from blsnb.engine.threads.outcome import CANCEL_S, Abandoned, Outcome, ends_soon
 from blsnb.engine.threads.start import new_loop
 from blsnb.engine.threads.start import start as start_thread
@@ -93,6 +97,7 @@ class EventLoop:
             outcome.done()
 
         tasks: list[asyncio.Task[Any]] = []
+        work = CancellableAwait(cast(Coroutine[Any, Any, T], coroutine), Unwind)
 
         async def guarded() -> T:
             task = asyncio.current_task()
@@ -107,16 +112,21 @@ class EventLoop:
                     return await asyncio.ensure_future(
                         cast(Coroutine[Any, Any, T], coroutine)
                     )
-                return await coroutine
+                result: T = await work
+                return result
             except BaseException as error:
+                if work.left is not None:
+                    root.left_at(work.left)
                 # Twice: the interrupt may be raised again during the first one.
                 with contextlib.suppress(Unwind):
                     root.ended_by(error)
                 root.ended_by(error)
                 raise
             finally:
-                # One that never began must not be called forgotten.
-                coroutine.close()
+                # Twice, as above.
+                with contextlib.suppress(Unwind):
+                    work.close()
+                work.close()
 
         # The caller's context variables go with it. The future is not cancelled
         # itself: that would not say when the coroutine has ended.
@@ -128,9 +138,9 @@ class EventLoop:
         try:
             root.wait(outcome.waiter)
         except BaseException:
-            interrupt = functools.partial(self._interrupt, root, loop, tasks)
+            interrupt = functools.partial(self._interrupt, root, loop, tasks, work)
             if not ends_soon(outcome, interrupt):
-                root.leave_running(self.thread_id)
+                root.leave_running(sys._current_frames().get(self.thread_id))
                 raise Abandoned(outcome) from None
             raise
         return future.result()
@@ -140,13 +150,19 @@ class EventLoop:
         root: RootRequest,
         loop: asyncio.AbstractEventLoop,
         tasks: list[asyncio.Task[Any]],
+        work: CancellableAwait,
         is_repeated: bool,
     ) -> None:
         """Interrupt tasks where they wait, or the code that keeps the loop busy."""
-        for task in tasks:
-            with contextlib.suppress(RuntimeError):
-                # The loop may have ended meanwhile.
-                loop.call_soon_threadsafe(task.cancel)
+
+        def cancel() -> None:
+            work.is_final = work.is_final or is_repeated
+            for task in tasks:
+                task.cancel()
+
+        with contextlib.suppress(RuntimeError):
+            # The loop may have ended meanwhile.
+            loop.call_soon_threadsafe(cancel)
         root.interrupt_thread(self.thread_id, is_repeated)
 
     def start_soon(
@@ -270,6 +286,8 @@ class EventLoop:
             loop.close()
             if self._loop is loop:
                 self._end_pending(tasks)
+            else:
+                _end_stubborn(tasks)
 
     def _end_pending(self, tasks: set[asyncio.Task[Any]]) -> None:
         """Give what a loop has not finished an end: its model has ended the loop."""
@@ -299,6 +317,15 @@ class EventLoop:
             loop.call_soon_threadsafe(lambda: endings.append(loop.create_task(_end())))
         if thread is not threading.current_thread():
             thread.join(JOIN_S)
+
+
+def _end_stubborn(tasks: set[asyncio.Task[Any]]) -> None:
+    """End the tasks of a stopped loop that swallowed their cancellation."""
+    for task in tasks:
+        task._log_destroy_pending = False  # type: ignore[attr-defined]
+        coroutine = task.get_coro()
+        if isinstance(coroutine, types.CoroutineType):
+            coroutines.end(coroutine, Unwind)
 
 
 def _close(*coroutines: Closable) -> None:

@@ -124,6 +124,7 @@ class Executor:
         try:
             self._run_hook(instance, execution, requests)
         except Abandoned as left:
+            execution.hook_thread_id = execution.thread_id
             left.outcome.then(lambda: self._leave(instance, execution))
             raise Unwind from None
         except BaseException:
@@ -256,6 +257,7 @@ class Executor:
                 instance.backend.log("ERROR", hang.not_released(inflight))
 
     def _leave(self, instance: ModelInstance, execution: Execution) -> None:
+        execution.hook_thread_id = 0
         instance.execution = None
         for inflight in execution.inflights:
             inflight.execution = None

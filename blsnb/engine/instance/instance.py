@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-import sys
 import threading
-import time
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +26,7 @@ from blsnb.engine.request.failure import describe, notes_of
 from blsnb.engine.request.inflight import Execution, current_execution
 from blsnb.engine.request.interrupts import boundary, interrupted_once
 from blsnb.engine.request.lifetime import RootRequest, Unwind
+from blsnb.engine.threads import async_exception
 from blsnb.engine.threads.outcome import Abandoned
 from blsnb.errors import OutOfResourcesError
 from blsnb.files.interrupts import uninterrupted
@@ -309,7 +308,7 @@ class ModelInstance:
         execution = self.execution
         if execution is not None:
             # With BLSNB_THREAD=instance not the caller's.
-            execution.thread_id = threading.get_ident()
+            execution.thread_id = execution.hook_thread_id = threading.get_ident()
             if execution.thread_id != self._thread_id and not self._thread_noted:
                 self._note_bound(execution, hook)
             if self._owed_notes:
@@ -319,7 +318,14 @@ class ModelInstance:
         if self.on_device is not None:
             hook = functools.partial(self.on_device.execute, execution, hook)
         try:
-            return self._run_hook(root, hook, requests)
+            try:
+                return self._run_hook(root, hook, requests)
+            finally:
+                if execution is not None:
+                    # From here on no other thread raises an exception in this one.
+                    execution.hook_thread_id = 0
+                    if execution.is_interrupted:
+                        async_exception.clear()
         except Unwind as error:
             root.ended_by(error)
             raise
@@ -442,18 +448,6 @@ class ModelInstance:
         line = f" (line {code.co_firstlineno} of its source)" if code else ""
         return f"execute() of {self.name}{line}"
 
-    def running_place(self, execution: Execution) -> str:
-        """Return which line an abandoned execution runs, and since when."""
-        frame = sys._current_frames().get(execution.thread_id)
-        while frame is not None and frame.f_code.co_filename != self.model_file:
-            frame = frame.f_back
-        line = f" line {frame.f_lineno} of {_file(frame)}" if frame is not None else ""
-        age_ns = time.monotonic_ns() - execution.call.compute_start_ns
-        since = time.strftime("%H:%M:%S", time.localtime(time.time() - age_ns / 1e9))
-        return (
-            f"{self.name} is still running{line}, since {since}: Ctrl-C did not end it"
-        )
-
     def finalize(self) -> None:
         """Call ``finalize``; its failure is only logged, as on Triton."""
         self.ready = False
@@ -476,10 +470,6 @@ class ModelInstance:
         self.model = None
         self.threads.close()
         self.world.close()
-
-
-def _file(frame: types.FrameType) -> str:
-    return Path(frame.f_code.co_filename).name
 
 
 def _attribute(owner: Any, name: str) -> Any:

@@ -77,7 +77,7 @@ class InstanceThreads:
                 root.interrupt_thread(outcome.thread_id, is_repeated)
 
             if not ends_soon(outcome, interrupt):
-                root.leave_running(outcome.thread_id)
+                root.leave_running(sys._current_frames().get(outcome.thread_id))
                 raise Abandoned(outcome) from None
 
     def fan_out(self) -> Workers:

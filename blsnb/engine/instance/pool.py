@@ -12,7 +12,7 @@ from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.instance.slot import AbandonedSlot, PoolSlot, WaitingRequest
 from blsnb.engine.request import deadlock
 from blsnb.engine.request import hang_report as hang
-from blsnb.engine.request.inflight import Inflight
+from blsnb.engine.request.inflight import Execution, Inflight
 from blsnb.engine.request.lifetime import RootRequest
 
 _RELEASE_S = 0.1
@@ -242,14 +242,22 @@ class InstancePool:
             waiting.slot = slot
             waiting.waiter.wake()
 
-    def leave_behind(self, root: RootRequest) -> None:
-        """Free the slots of the instances that are busy with an ended request."""
+    def leave_behind(self, root: RootRequest) -> list[Execution]:
+        """Free the slots of the instances that are busy with an ended request.
+
+        Returns
+        -------
+        list of Execution
+            What goes on.
+        """
+        found = []
         with self._lock:
-            for instance in self.instances:
+            for instance in (*self.instances, *self._leaving):
                 execution = instance.execution
                 if execution is None or not execution.is_left_by(root):
                     continue
-                if instance in self._abandoned:
+                found.append(execution)
+                if instance in self._abandoned or instance in self._leaving:
                     continue
                 slot = self._abandoned[instance] = AbandonedSlot(instance)
                 # Checked after it is recorded: the instance may be released right now.
@@ -259,11 +267,7 @@ class InstancePool:
                     del self._abandoned[instance]
             self._assign()
         self._notify_free()
-
-    def still_running(self) -> list[str]:
-        """Return a line for each instance that Ctrl-C could not end."""
-        left = [(each, each.execution) for each in list(self._abandoned)]
-        return [each.running_place(run) for each, run in left if run is not None]
+        return found
 
     def _is_replaced(self, instance: ModelInstance) -> bool:
         """Whether a released instance is not free: another one has its slot."""

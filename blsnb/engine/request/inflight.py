@@ -26,6 +26,10 @@ class RunningInstance(Protocol):
         """The name that Triton gives the instance."""
 
     @property
+    def model_file(self) -> str:
+        """Path of its model's file."""
+
+    @property
     def execution(self) -> Execution | None:
         """The current ``execute``; None while the instance is free."""
 
@@ -146,7 +150,7 @@ class Inflight:
         """Unwind ``execute`` itself; other threads and tasks of the model go on."""
         execution = self.execution
         if execution is not None and execution.thread_id == threading.get_ident():
-            self.root.check()
+            self.root.check_after_grace()
 
     def finish(self, response: ResponseMessage | None = None) -> None:
         """Set the final flag, and the response if one is given; wake the caller."""
@@ -265,9 +269,11 @@ class Execution:
 
     __slots__ = (
         "blocked_on",
+        "hook_thread_id",
         "inflight",
         "inflights",
         "instance",
+        "is_interrupted",
         "number",
         "root",
         "thread_id",
@@ -289,6 +295,10 @@ class Execution:
         self.root = root or self.inflight.root
         self.thread_id = 0
         """Identifier of its thread, once it runs."""
+        self.hook_thread_id = 0
+        """Identifier of the thread while it is in the model's ``execute``; else 0."""
+        self.is_interrupted = False
+        """Whether an exception was raised in that thread from another one."""
         self.blocked_on: Inflight | None = None
         """The BLS request that the thread of ``execute`` waits for."""
         self.watched: list[tuple[InferenceResponse, str, int]] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 import signal
 import sys
 import threading
@@ -10,6 +11,7 @@ import time
 import types
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Protocol
 
 from blsnb.engine.request.failure import (
     end_at_the_reader,
@@ -18,12 +20,29 @@ from blsnb.engine.request.failure import (
 )
 from blsnb.engine.request.interrupts import InterruptHandler, in_model
 from blsnb.engine.threads import async_exception
+from blsnb.engine.threads.repetition import GRACE_NS
 from blsnb.engine.threads.waiter import Waiter
 from blsnb.errors import RequestInterrupted, WouldHang
 from blsnb.trace.events import CallFlag
 from blsnb.trace.recorder import RunRecord
 
 HangNotice = Callable[[float], None]
+_HOOK_THREAD = operator.attrgetter("hook_thread_id")
+
+
+class Execution(Protocol):
+    """One ``execute``, as far as an interrupt concerns it."""
+
+    @property
+    def blocked_on(self) -> object:
+        """The BLS request that it waits for; None if it does not wait."""
+
+    @property
+    def hook_thread_id(self) -> int:
+        """Identifier of the thread while it is in the model's ``execute``; else 0."""
+
+    is_interrupted: bool
+    """Whether an exception was raised in that thread from another one."""
 
 
 class Unwind(BaseException):
@@ -56,6 +75,8 @@ class RootRequest:
     ) -> None:
         self.record = record
         self.ended: BaseException | None = None
+        self._grace_end_ns = 0
+        """Monotonic time until which an interrupted model may clean up."""
         self._hang_notice_s = hang_notice_s
         self.deadline_ns = deadline_ns
         self._waiters: set[Waiter] = set()
@@ -77,6 +98,7 @@ class RootRequest:
     def end(self, reason: BaseException) -> None:
         """End the request for a reason, which its caller will see; wake all waits."""
         if self.ended is None:
+            self._grace_end_ns = time.monotonic_ns() + GRACE_NS
             self.ended = reason
         for waiter in list(self._waiters):
             waiter.wake()
@@ -112,6 +134,20 @@ class RootRequest:
             kind = self._unwind_until_left(thread_id) if is_repeated else Unwind
             async_exception.raise_in(thread_id, kind)
 
+    def interrupt_execution(self, execution: Execution, is_repeated: bool) -> None:
+        """Unwind an ``execute`` that goes on after the request has ended.
+
+        It is left alone while it waits for a BLS request: the innermost model ends.
+        """
+        thread_id = execution.hook_thread_id
+        frame = sys._current_frames().get(thread_id)
+        if frame is None or execution.blocked_on is not None:
+            return
+        if in_model(frame, self.folders(), is_repeated):
+            execution.is_interrupted = True
+            kind = self._unwind_until_left(thread_id) if is_repeated else Unwind
+            async_exception.raise_if(_HOOK_THREAD, execution, kind)
+
     def _unwind_until_left(self, thread_id: int) -> type[Unwind]:
         """Return an exception that is raised again as long as it is in a model."""
         folders, again = self.folders, async_exception.RAISE
@@ -126,9 +162,8 @@ class RootRequest:
 
         return RepeatedUnwind
 
-    def leave_running(self, thread_id: int) -> None:
-        """End the interrupt's traceback where another thread still runs a model."""
-        frame = sys._current_frames().get(thread_id)
+    def leave_running(self, frame: types.FrameType | None) -> None:
+        """End the interrupt's traceback in a frame that its model has not left."""
         trace: types.TracebackType | None = None
         while frame is not None:
             line = frame.f_lineno or frame.f_code.co_firstlineno
@@ -200,6 +235,15 @@ class RootRequest:
         if self.ended is not None:
             raise Unwind
 
+    def check_after_grace(self) -> None:
+        """Leave model code if the request ended before its cleanup had to be done."""
+        ended = self.ended
+        if ended is None:
+            return
+        is_interrupted = isinstance(ended, RequestInterrupted)
+        if not is_interrupted or time.monotonic_ns() > self._grace_end_ns:
+            raise Unwind
+
     @property
     def cancelled(self) -> bool:
         """Whether the caller no longer wants the answer."""
@@ -265,7 +309,9 @@ def _woken(waiter: Waiter, seconds: float | None, until_ns: int) -> bool:
 
 @contextlib.contextmanager
 def interruptible(
-    root: RootRequest, models: Callable[[], Iterable[Path]]
+    root: RootRequest,
+    models: Callable[[], Iterable[Path]],
+    close: Callable[[RootRequest], None] | None = None,
 ) -> Iterator[None]:
     """Let Ctrl-C end the request, whatever the models make of it.
 
@@ -279,6 +325,8 @@ def interruptible(
     ----------
     models
         Returns the folders of the models' files.
+    close
+        Called with a request that has ended; a further Ctrl-C does not interrupt it.
     """
     previous = signal.getsignal(signal.SIGINT)
     is_main = threading.current_thread() is threading.main_thread()
@@ -295,12 +343,16 @@ def interruptible(
     if is_handled:
         signal.signal(signal.SIGINT, on_interrupt)
     try:
-        yield
-    except Unwind as error:
-        root.unwound(error)
-    except KeyboardInterrupt as error:
-        if not root.ended_by(error):
-            raise
+        try:
+            yield
+        except Unwind as error:
+            root.unwound(error)
+        except KeyboardInterrupt as error:
+            if not root.ended_by(error):
+                raise
+        finally:
+            if close is not None and isinstance(root.ended, RequestInterrupted):
+                close(root)
     finally:
         if is_handled:
             if handler is not None:

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 from pathlib import Path
 
-from blsnb.engine.request.lifetime import RootRequest
+from blsnb.engine.request.lifetime import RootRequest, interruptible
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import ServerClosedError
 from blsnb.pb_utils.message import RequestMessage
@@ -105,11 +105,22 @@ class OpenRequests:
         return RootRequest(self._recorder.begin(), self._hang_notice_s)
 
     def close(self, root: RootRequest) -> None:
-        """End the record of a request; mark its calls that have no end."""
+        """End the record of a request; mark its calls that have no end.
+
+        Closing an ended request again has no effect.
+        """
         if root.ended is not None:
+            if root not in self._open:
+                return
             root.close_calls()
             self._replace_instances(root)
         self.end(root)
+
+    def interruptible(
+        self, root: RootRequest
+    ) -> contextlib.AbstractContextManager[None]:
+        """Let Ctrl-C end the request, and close it then."""
+        return interruptible(root, self.folders, self.close)
 
     def end(self, root: RootRequest) -> None:
         """End the record of a request whose calls have all ended."""

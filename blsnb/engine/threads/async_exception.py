@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Callable
+from typing import TypeVar
 
+T = TypeVar("T")
 RAISE = ctypes.pythonapi.PyThreadState_SetAsyncExc
 RAISE.argtypes = (ctypes.c_ulong, ctypes.py_object)
 RAISE.restype = ctypes.c_int
@@ -17,6 +20,21 @@ _clear = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p)(
 def raise_in(thread_id: int, kind: type[BaseException]) -> None:
     """Raise an exception in a thread, once it runs Python code."""
     RAISE(thread_id, kind)
+
+
+def raise_if(
+    thread_id: Callable[[T], int], owner: T, kind: type[BaseException]
+) -> None:
+    """Raise an exception in the thread that an object names; in none for 0.
+
+    Parameters
+    ----------
+    thread_id
+        Returns the identifier; compiled code, as an `operator.attrgetter` is.
+    """
+    # One call of compiled code: the object does not change meanwhile.
+    for _ in map(RAISE, filter(None, map(thread_id, (owner,))), (kind,)):
+        return
 
 
 def clear() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -74,9 +73,8 @@ def unload(line: Line) -> ModelStatus:
     if name not in parts_of(server).repository.names():
         known = ", ".join(parts_of(server).repository.names()) or "none"
         raise UsageError(f"there is no model {name!r}; there are: {known}")
-    running = server.model(name).running
     server.unload(name)
-    return replace(server.model(name), running=running)
+    return server.model(name)
 
 
 def remove(line: Line) -> None:

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from blsnb.engine.threads.snapshot import ThreadSnapshot
+from blsnb.files.interrupts import without_interrupts
 from blsnb.magics import default_server as default
 from blsnb.magics.runs.live_runs import ActiveRun, LiveView, Refresher
-from blsnb.magics.runs.places import CellPlaces
+from blsnb.magics.runs.places import CellPlaces, Place
 from blsnb.options import options
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class RunDisplay:
         self._foreign: set[str] = set()
         """Runs that no cell started."""
         self._active: dict[str, ActiveRun] = {}
+        self._going_on: dict[str, Place] = {}
+        """Places of the ended runs with executions that go on."""
         self._open_views: deque[LiveView] = deque()
         self._refresher = Refresher(self.refresh)
 
@@ -59,7 +62,13 @@ class RunDisplay:
         self._name = ""
 
     def end_cell(self, *_: Any) -> None:
-        """Show the runs of the cell that have not been shown."""
+        """Show the runs of the cell that have not been shown.
+
+        Nothing is left to interrupt: a further Ctrl-C must not cost the view.
+        """
+        without_interrupts(self._end_cell)
+
+    def _end_cell(self) -> None:
         self._wait_for_ends()
         cell, self._cell = self._cell, None
         if cell is not None:
@@ -125,7 +134,10 @@ class RunDisplay:
     def _ended(self, record: RunRecord) -> None:
         run = self._active.get(record.id)
         if run is None:
+            self._show_end_of_execution(record)
             return
+        if record.going_on and run.place is not None:
+            self._going_on[record.id] = run.place
         view = run.finished_view()
         if view is not None:
             self._keep_open(view)
@@ -134,6 +146,13 @@ class RunDisplay:
             run.place.fill(record)
         run.end()
         self._active.pop(record.id, None)
+
+    def _show_end_of_execution(self, record: RunRecord) -> None:
+        """Show again a run that Ctrl-C ended, when its last execution has ended."""
+        if not record.going_on:
+            place = self._going_on.pop(record.id, None)
+            if place is not None:
+                place.fill(record)
 
     def _keep_open(self, view: LiveView) -> None:
         """Keep a widget that its document fetches slices from; close the oldest."""
