@@ -99,39 +99,16 @@ class EventLoop:
         tasks: list[asyncio.Task[Any]] = []
         work = CancellableAwait(cast(Coroutine[Any, Any, T], coroutine), Unwind)
 
-        async def guarded() -> T:
-            task = asyncio.current_task()
-            assert task is not None
+        def begun(task: asyncio.Task[Any]) -> None:
             tasks.append(task)
             task.add_done_callback(lambda _: outcome.done())
-            try:
-                root.check()
-                if isinstance(coroutine, Generator):
-                    # Until 3.11 asyncio takes it for a coroutine; a task says what
-                    # is wrong with it.
-                    return await asyncio.ensure_future(
-                        cast(Coroutine[Any, Any, T], coroutine)
-                    )
-                result: T = await work
-                return result
-            except BaseException as error:
-                if work.left is not None:
-                    root.left_at(work.left)
-                # Twice: the interrupt may be raised again during the first one.
-                with contextlib.suppress(Unwind):
-                    root.ended_by(error)
-                root.ended_by(error)
-                raise
-            finally:
-                # Twice, as above.
-                with contextlib.suppress(Unwind):
-                    work.close()
-                work.close()
 
         # The caller's context variables go with it. The future is not cancelled
         # itself: that would not say when the coroutine has ended.
         try:
-            future = self._submit(loop, guarded(), lost, coroutine)
+            future = self._submit(
+                loop, _guarded(root, coroutine, work, begun), lost, coroutine
+            )
         except LoopEnded as error:
             loop_ended(error)
             raise Unwind from None
@@ -317,6 +294,45 @@ class EventLoop:
             loop.call_soon_threadsafe(lambda: endings.append(loop.create_task(_end())))
         if thread is not threading.current_thread():
             thread.join(JOIN_S)
+
+
+async def _guarded(
+    root: RootRequest,
+    coroutine: Coroutine[Any, Any, T] | Generator[Any, Any, T],
+    work: CancellableAwait,
+    begun: Callable[[asyncio.Task[Any]], None],
+) -> T:
+    """Await a model's coroutine; note where its request left it.
+
+    Parameters
+    ----------
+    begun
+        Receives the task.
+    """
+    task = asyncio.current_task()
+    assert task is not None
+    begun(task)
+    try:
+        root.check()
+        if isinstance(coroutine, Generator):
+            # Until 3.11 asyncio takes it for a coroutine; a task says what
+            # is wrong with it.
+            return await asyncio.ensure_future(cast(Coroutine[Any, Any, T], coroutine))
+        result: T = await work
+        return result
+    except BaseException as error:
+        if work.left is not None:
+            root.left_at(work.left)
+        # Twice: the interrupt may be raised again during the first one.
+        with contextlib.suppress(Unwind):
+            root.ended_by(error)
+        root.ended_by(error)
+        raise
+    finally:
+        # Twice, as above.
+        with contextlib.suppress(Unwind):
+            work.close()
+        work.close()
 
 
 def _end_stubborn(tasks: set[asyncio.Task[Any]]) -> None:

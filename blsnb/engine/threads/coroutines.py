@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import sys
 import threading
@@ -91,14 +90,16 @@ def end(coroutine: Any, kind: type[BaseException]) -> bool:
     ending = _throughout(coroutine, kind)
     here = threading.get_ident()
     for _ in range(_ATTEMPTS):
+        # No context manager, and no call of Python code: it would be raised there.
         try:
-            with contextlib.suppress(BaseException):
-                # No call of Python code: it would be raised there.
+            try:
                 for _ in map(async_exception.RAISE, (here,), (ending,)):
                     throw()
-        finally:
-            with contextlib.suppress(kind):
-                async_exception.clear()
+            except BaseException:
+                pass
+            async_exception.clear()
+        except kind:
+            pass
         if coroutine.cr_frame is None:
             return True
     return False
