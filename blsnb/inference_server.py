@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from blsnb.errors import ModelLoadError
     from blsnb.model.config import ModelConfig
     from blsnb.model.implied import Implied
+    from blsnb.model_graph.graph import ModelGraph
     from blsnb.parity.cases import Cases
     from blsnb.parity.parity import Parity
     from blsnb.repository.change import FileContent
@@ -544,6 +545,24 @@ class Server:
             apply.
         """
         return self._parts.models.index()
+
+    def graph(self) -> ModelGraph:
+        """Return which model may call which, found without running any.
+
+        Ensembles are read from configurations, BLS calls from the sources of Python
+        models: names in literals, constants, f-strings, parameters of the configuration
+        and arguments of helper functions. Targets that no source tells are marked.
+
+        Returns
+        -------
+        ModelGraph
+            Its ``findings`` are targets that no model has, inputs and outputs that do
+            not fit the called model, circles that need more instances than there are,
+            and models that nobody calls. A notebook displays it as a drawing.
+        """
+        from blsnb.model_graph.server_graph import graph_of
+
+        return graph_of(self._parts)
 
     def config(self, name: str, *, version: int = -1) -> dict[str, Any]:
         """Return the configuration of a ready model, in Triton's JSON form.

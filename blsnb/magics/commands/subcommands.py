@@ -19,6 +19,7 @@ from blsnb.magics import default_server as default
 from blsnb.magics import line
 from blsnb.magics.commands import (
     bench,
+    graph,
     models,
     monitor,
     runtime,
@@ -74,6 +75,7 @@ SUBCOMMANDS = {
     ),
     "stats": Subcommand(stats.USAGE, stats.SUMMARY, stats.stats),
     "monitor": Subcommand("", monitor.SUMMARY),
+    "graph": Subcommand(graph.USAGE, graph.SUMMARY, graph.graph),
     "runtime": Subcommand(runtime.USAGE, runtime.SUMMARY, runtime.runtime),
     "log": Subcommand(
         models.USAGES["log"], "print what models have logged", models.print_log
