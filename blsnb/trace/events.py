@@ -1,4 +1,4 @@
-"""What is recorded of one request: Triton's activities, each with its clock time."""
+"""Calls: the records of single requests, with Triton's activities and their times."""
 
 from __future__ import annotations
 
@@ -31,6 +31,29 @@ class Activity(enum.StrEnum):
     COMPUTE_OUTPUT_START = "COMPUTE_OUTPUT_START"
     COMPUTE_END = "COMPUTE_END"
     REQUEST_END = "REQUEST_END"
+
+
+class TraceLevel(enum.IntEnum):
+    """How much is recorded."""
+
+    OFF = 0
+    TIMESTAMPS = 1
+    TENSORS = 2
+
+
+def parse_level(name: str) -> TraceLevel:
+    """Return the level of a name.
+
+    Raises
+    ------
+    ValueError
+        The name is unknown.
+    """
+    if name.upper() not in TraceLevel.__members__:
+        raise ValueError(
+            f"trace_level must be 'tensors', 'timestamps' or 'off', not {name!r}"
+        )
+    return TraceLevel[name.upper()]
 
 
 class CallFlag(enum.IntFlag):
