@@ -284,6 +284,8 @@ class Server:
             Seconds until the client gives up and gets ``DEADLINE_EXCEEDED``. In the
             model ``is_cancelled()`` then returns True; the model continues on a worker
             thread. None to wait indefinitely.
+        show
+            Whether a notebook shows the run below its cell.
 
         Returns
         -------
