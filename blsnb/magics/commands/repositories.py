@@ -21,7 +21,7 @@ def import_flags() -> Flags:
     flags = Flags("%triton import", IMPORT_SUMMARY)
     add = flags.add_argument
     add("path", metavar="PATH", help="the folder of models")
-    add("names", nargs="*", default=[], metavar="NAME", help="models to load; all if none is given")
+    _add_names(flags, "models to load; all if none is given")
     add(
         "--no-watch",
         action="store_true",
@@ -49,7 +49,7 @@ def export_flags() -> Flags:
     flags = Flags("%triton export", EXPORT_SUMMARY)
     add = flags.add_argument
     add("path", metavar="PATH", help="the folder to write; created if missing")
-    add("names", nargs="*", default=[], metavar="NAME", help="models; all if none is given")
+    _add_names(flags, "models; all if none is given")
     add(
         "--force",
         action="store_true",
@@ -65,3 +65,8 @@ def export_models(line: Line) -> None:
         given.path, given.names or None, force=given.force
     )
     display(card.exported(exported), raw=True)
+
+
+def _add_names(flags: Flags, text: str) -> None:
+    # With a default, argparse does not call them required.
+    flags.add_argument("names", nargs="*", default=[], metavar="NAME", help=text)
