@@ -247,12 +247,16 @@ class ModelInstance:
             self._check_ended()
             return
         if note:
-            self._owe(_NAMES, note)
-            self.findings.append(note)
+            self.warn(_NAMES, note)
         if not has_hook(self.model, "execute"):
             self.findings.append(
                 "TritonPythonModel has no execute(): every request fails, as on Triton."
             )
+
+    def warn(self, subject: str, note: str) -> None:
+        """Add a finding, and a note to the next run; one note per subject."""
+        self._owe(subject, note)
+        self.findings.append(note)
 
     def _owe(self, subject: str, note: str) -> None:
         """Keep a note for the next run; one per subject."""
