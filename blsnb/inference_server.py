@@ -613,12 +613,17 @@ class Server:
         return self._parts.folders.watched
 
     def import_repository(
-        self, path: str | Path, names: Sequence[str] | None = None
+        self,
+        path: str | Path,
+        names: Sequence[str] | None = None,
+        *,
+        watch: bool = False,
     ) -> list[ModelStatus]:
         """Load the models of a repository on disk from where they are.
 
-        The folder is read from now on and never written. A model that does not load is
-        no error: its status says why, and the others are loaded.
+        The folder is read from now on, and written only by `export_repository` with
+        ``in_place=True``. A model that does not load is no error: its status says why,
+        and the others are loaded.
 
         Parameters
         ----------
@@ -626,6 +631,11 @@ class Server:
             The folder of models.
         names
             Names of the models to load; None for all.
+        watch
+            Whether to follow the folder: a file that was saved is in service before the
+            next request, at the latest 100 ms after the one before. Models are loaded
+            and unloaded with their folders. One that does not load is logged, and its
+            former version still serves.
 
         Returns
         -------
@@ -637,7 +647,7 @@ class Server:
         RepositoryError
             The folder is missing, or has no model of such a name.
         """
-        return self._parts.folders.import_(path, names)
+        return self._parts.folders.import_(path, names, watch=watch)
 
     def export_repository(
         self,

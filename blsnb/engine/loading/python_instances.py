@@ -176,7 +176,7 @@ class PythonInstanceMaker:
         if first not in instances:
             first.discard()
         if differences:
-            instances[0].warn(PARAMETER, differences)
+            instances[0].notes.warn(PARAMETER, differences)
         return instances
 
     def _check_environment(self) -> str:
@@ -210,7 +210,7 @@ class PythonInstanceMaker:
         )
         made.append(instance)
         instance.spec = spec
-        instance.noted = self._noted
+        instance.notes.subjects = self._noted
         instance.on_device = on_device(self._engine.placements.runtime, spec)
         instance.load()
         return instance

@@ -51,8 +51,9 @@ def test_help_on_one_with_options_lists_them(notebook, line):
 
 
 def test_no_line_of_the_help_runs_out_of_the_page():
-    """How a subcommand is written has a line of its own."""
-    assert 120 > max(len(line) for line in help_text().splitlines())
+    """A long usage is broken between its options."""
+    assert 110 >= max(len(line) for line in help_text().splitlines())
+    assert "[--allow-origin ORIGIN]\n          [--allow-host NAME]" in help_text()
 
 
 @pytest.mark.parametrize("line", ["%triton nothing", "%triton help nothing"])
@@ -83,11 +84,11 @@ def test_a_subcommand_that_is_nearly_one_is_asked_about(notebook):
         ("stats --jsno", f"%triton stats {USAGE}"),
         ("stats --json --metrics", f"%triton stats {USAGE}"),
         ("log a b", "%triton log [NAME]"),
-        ("import", "%triton import PATH [NAME ...]"),
-        ("import x --all", "%triton import PATH [NAME ...]"),
-        ("export", "%triton export PATH [NAME ...] [--force]"),
-        ("export --force", "%triton export PATH [NAME ...] [--force]"),
-        ("export x --farce", "%triton export PATH [NAME ...] [--force]"),
+        ("import", "%triton import [--help] [--no-watch] PATH [NAME ...]"),
+        ("import x --all", "%triton import [--help] [--no-watch] PATH [NAME ...]"),
+        ("export", "%triton export [--help] [--force] PATH [NAME ...]"),
+        ("export --force", "%triton export [--help] [--force] PATH [NAME ...]"),
+        ("export x --farce", "%triton export [--help] [--force] PATH [NAME ...]"),
         ("infer", "%triton infer NAME INPUT=EXPRESSION ..."),
     ],
 )
