@@ -54,6 +54,11 @@ class ModelNotes:
             self.subjects.add(subject)
             self.owed.append(note)
 
+    def warn(self, subject: str, note: str) -> None:
+        """Keep a note for the next run, and for the model's card."""
+        self.owe(subject, note)
+        self.findings.append(note)
+
     def add_names(self, note: str, executes: bool) -> None:
         """Keep what is wrong with the names of a model's hooks.
 
@@ -65,8 +70,7 @@ class ModelNotes:
             Whether the model has an ``execute``.
         """
         if note:
-            self.owe("names", note)
-            self.findings.append(note)
+            self.warn("names", note)
         if not executes:
             self.findings.append(
                 "TritonPythonModel has no execute(): every request fails, as on Triton."
