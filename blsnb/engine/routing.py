@@ -1,4 +1,4 @@
-"""Router: runs every request on the model that it names, and records it."""
+"""Router: runs each request on its model and records the call."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Served(abc.ABC):
     config
         Normalised and completed.
     info
-        How the trace names it.
+        Its description in the trace.
     cache
         The server's response cache; None if it has none.
     """
@@ -42,9 +42,9 @@ class Served(abc.ABC):
     says_ready = False
     """Whether the model defines ``is_ready``."""
     placement: Placement | None = None
-    """Moves inputs and outputs; None where there is no device."""
+    """Moves inputs and outputs; None without a device."""
     trouble = ""
-    """Why the latest change of its instances failed; empty if it did not."""
+    """Error of the latest change of its instances; empty if it succeeded."""
 
     def __init__(
         self, config: ModelConfig, info: ModelInfo, cache: ResponseCache | None
@@ -55,7 +55,7 @@ class Served(abc.ABC):
         self.validator = RequestValidator(config)
         self.statistics = ModelStatistics(info.name, info.version)
         self.is_cached: bool = config.message.response_cache.enable
-        """Whether it enables the response cache, which the server may lack."""
+        """Whether its configuration enables the response cache."""
         self.cache = cache if self.is_cached else None
 
     def __repr__(self) -> str:
@@ -67,12 +67,12 @@ class Served(abc.ABC):
 
     @property
     def still_running(self) -> list[str]:
-        """A line for each instance that Ctrl-C could not end."""
+        """Return a line for each instance that Ctrl-C could not end."""
         return []
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What its model's code does and its author probably does not want."""
+        """Return warnings about the model's code, such as a misspelled hook."""
         return ()
 
     @property
@@ -82,7 +82,7 @@ class Served(abc.ABC):
 
     @property
     def instance_counts(self) -> tuple[int, int]:
-        """Numbers of busy instances and of all; an ensemble has none."""
+        """Numbers of busy instances and of all instances; 0 for an ensemble."""
         return 0, 0
 
     @property
@@ -112,7 +112,7 @@ class Served(abc.ABC):
     def run_cached(
         self, cache: ResponseCache, inflight: Inflight, certain: bool
     ) -> ResponseMessage:
-        """Answer a request from the cache; else run it, and keep its response."""
+        """Return the cached response, or run the request and cache its response."""
         if not _is_cacheable(inflight.message.inputs):
             return self.run(inflight, certain)
         call = inflight.call
@@ -133,13 +133,13 @@ class Served(abc.ABC):
         response = self.run(inflight, certain)
         if not self.was_rejected(inflight) and _is_cacheable(response.outputs):
             start = _now()
-            # An error is kept as a response without outputs, as on Triton.
+            # An error is cached as a response without outputs, as on Triton.
             if cache.keep(key, Kept(response.outputs, self.statistics)):
                 self.statistics.miss(look_up_ns + _now() - start)
         return response
 
     def was_rejected(self, inflight: Inflight) -> bool:
-        """Whether the response is not the model's, and is not cached."""
+        """Whether the scheduler rejected the request, so that nothing is cached."""
         return False
 
     @abc.abstractmethod
@@ -161,11 +161,11 @@ class Served(abc.ABC):
 
     @abc.abstractmethod
     def retire(self) -> None:
-        """End it after the requests in flight."""
+        """Stop serving after the requests in flight."""
 
 
 def _is_cacheable(refs: tuple[TensorRef, ...]) -> bool:
-    """Whether Triton's cache takes tensors: only from the host.
+    """Whether Triton's cache accepts the tensors: only those in host memory.
 
     References
     ----------

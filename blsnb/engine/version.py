@@ -72,7 +72,7 @@ class ServedVersion(Served):
     def change_instances(
         self, config: ModelConfig, kept: Sequence[int], added: Sequence[ModelInstance]
     ) -> None:
-        """Remove instances and add others; all else stays as it is.
+        """Remove instances and add others; the rest of the version is unchanged.
 
         Parameters
         ----------
@@ -95,12 +95,12 @@ class ServedVersion(Served):
 
     @property
     def still_running(self) -> list[str]:
-        """A line for each instance that Ctrl-C could not end."""
+        """Return a line for each instance that Ctrl-C could not end."""
         return self.pool.still_running()
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What the code of its instances does and its author probably does not want."""
+        """Return warnings about the code of its instances."""
         found = (each for one in self.pool.instances for each in one.findings)
         return tuple(dict.fromkeys(found))
 
@@ -151,7 +151,7 @@ class ServedVersion(Served):
         return response
 
     def stream(self, inflight: StreamInflight, certain: bool) -> None:
-        """Run ``execute`` for a decoupled request; its responses come when they come.
+        """Run ``execute`` for a decoupled request, which sends its responses itself.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class ServedVersion(Served):
         Raises
         ------
         Unwind
-            The request has ended, perhaps since nothing can answer it.
+            The request has ended, possibly because nothing can answer it.
         """
         responses: list[ResponseMessage] = []
         if isinstance(inflight, StreamInflight):
