@@ -21,7 +21,7 @@ from blsnb.engine.request.inflight import (
     current_execution,
 )
 from blsnb.engine.request.lifetime import RootRequest, Unwind
-from blsnb.engine.request.streaming import Readable, Single
+from blsnb.engine.request.streaming import Readable, SingleResponse
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import (
     OUT_OF_RESOURCES,
@@ -143,7 +143,7 @@ class InstanceBackend:
         except OutOfResourcesError as error:
             refused = self._not_started(message, caller, error)
         done = loop.create_future()
-        single = self._responses(Single(refused)) if decoupled else refused
+        single = self._responses(SingleResponse(refused)) if decoupled else refused
         done.set_result(answer(single))
         return done
 
@@ -201,7 +201,7 @@ class InstanceBackend:
                 raise RequestError(UNSUPPORTED)
             return self._router.route_many(message, caller)
         except RequestError as error:
-            return Single(self._refusal(message, error))
+            return SingleResponse(self._refusal(message, error))
 
     def _refusal(self, message: RequestMessage, error: RequestError) -> ResponseMessage:
         keeps_codes = self._router.keeps_codes

@@ -55,10 +55,10 @@ class Catalog:
             for version in list(versions.values())
         ]
 
-    def leave_behind(self, root: RootRequest) -> None:
+    def replace_abandoned(self, root: RootRequest) -> None:
         """Replace the instances that are still busy with an ended request."""
         for version in self.all_versions():
-            version.leave_behind(root)
+            version.replace_abandoned(root)
 
     def states(self, name: str) -> dict[int, VersionState]:
         """Return the state of each version of a model."""

@@ -57,7 +57,7 @@ class Engine:
             self._alarm, self.workers, settings.hang_notice_s, settings.rate_limits
         )
         self.open_requests = OpenRequests(
-            recorder, settings.hang_notice_s, folders, catalog.leave_behind
+            recorder, settings.hang_notice_s, folders, catalog.replace_abandoned
         )
         self.router = Router(
             catalog,

@@ -82,7 +82,7 @@ class ServedEnsemble(Served):
         self._batching = config.max_batch_size > 0
         self._outputs = tuple(spec.name for spec in config.outputs)
 
-    def run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
+    def run(self, inflight: Inflight, blocks_execute: bool) -> ResponseMessage:
         """Run a request until its final response."""
         __tracebackhide__ = True
         answered: list[ResponseMessage] = []
@@ -98,7 +98,7 @@ class ServedEnsemble(Served):
         self.ended(inflight)
         return response
 
-    def stream(self, inflight: StreamInflight, certain: bool) -> None:
+    def stream(self, inflight: StreamInflight, blocks_execute: bool) -> None:
         """Run a decoupled request, which sends its responses itself."""
         inflight.placement = self.placement
 

@@ -13,7 +13,7 @@ from blsnb.tensors.ref import TensorRef
 Outputs = tuple[TensorRef, ...]
 
 
-class Kept(NamedTuple):
+class CachedOutputs(NamedTuple):
     """Cached outputs, and the load of the model that computed them."""
 
     outputs: Outputs
@@ -49,10 +49,10 @@ class ResponseCache:
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
         self._bytes = 0
-        self._kept: OrderedDict[bytes, Kept] = OrderedDict()
+        self._kept: OrderedDict[bytes, CachedOutputs] = OrderedDict()
         self._lock = threading.Lock()
 
-    def find(self, key: bytes) -> Kept | None:
+    def find(self, key: bytes) -> CachedOutputs | None:
         """Return the outputs for a key; None if they are not cached."""
         with self._lock:
             kept = self._kept.get(key)
@@ -60,8 +60,8 @@ class ResponseCache:
                 self._kept.move_to_end(key)
             return kept
 
-    def keep(self, key: bytes, kept: Kept) -> bool:
-        """Store a response, unless it is too large, has an empty output or is stored already.
+    def keep(self, key: bytes, kept: CachedOutputs) -> bool:
+        """Store a response unless it is too large, has an empty output or is known.
 
         Returns
         -------

@@ -11,7 +11,7 @@ from blsnb.engine.request.inflight import Inflight
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.streaming import StreamInflight
 from blsnb.engine.request.validation import RequestValidator
-from blsnb.engine.response_cache import Kept, ResponseCache, cache_key
+from blsnb.engine.response_cache import CachedOutputs, ResponseCache, cache_key
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.tensors.memory import HOST
@@ -91,12 +91,12 @@ class Served(abc.ABC):
         return False
 
     @abc.abstractmethod
-    def run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
+    def run(self, inflight: Inflight, blocks_execute: bool) -> ResponseMessage:
         """Run a request until its final response.
 
         Parameters
         ----------
-        certain
+        blocks_execute
             Whether the caller blocks the thread of an ``execute``.
 
         Raises
@@ -110,11 +110,11 @@ class Served(abc.ABC):
         """
 
     def run_cached(
-        self, cache: ResponseCache, inflight: Inflight, certain: bool
+        self, cache: ResponseCache, inflight: Inflight, blocks_execute: bool
     ) -> ResponseMessage:
         """Return the cached response, or run the request and cache its response."""
         if not _is_cacheable(inflight.message.inputs):
-            return self.run(inflight, certain)
+            return self.run(inflight, blocks_execute)
         call = inflight.call
         call.queue_start_ns = start = _now()
         key = cache_key(self.info.name, self.info.version, inflight.message.inputs)
@@ -130,11 +130,11 @@ class Served(abc.ABC):
             if self.placement is not None:
                 self.placement.outputs(inflight, response)
             return response
-        response = self.run(inflight, certain)
+        response = self.run(inflight, blocks_execute)
         if not self.was_rejected(inflight) and _is_cacheable(response.outputs):
             start = _now()
             # An error is cached as a response without outputs, as on Triton.
-            if cache.keep(key, Kept(response.outputs, self.statistics)):
+            if cache.keep(key, CachedOutputs(response.outputs, self.statistics)):
                 self.statistics.miss(look_up_ns + _now() - start)
         return response
 
@@ -143,12 +143,12 @@ class Served(abc.ABC):
         return False
 
     @abc.abstractmethod
-    def stream(self, inflight: StreamInflight, certain: bool) -> None:
+    def stream(self, inflight: StreamInflight, blocks_execute: bool) -> None:
         """Run a decoupled request, which sends its responses itself.
 
         Parameters
         ----------
-        certain
+        blocks_execute
             Whether the thread of another ``execute`` waits for the first response.
         """
 
@@ -156,7 +156,7 @@ class Served(abc.ABC):
     def ended(self, inflight: Inflight) -> None:
         """Count a completed request."""
 
-    def leave_behind(self, root: RootRequest) -> None:  # noqa: B027 - not for all
+    def replace_abandoned(self, root: RootRequest) -> None:  # noqa: B027 - not for all
         """Replace the instances that are busy with an ended request."""
 
     @abc.abstractmethod

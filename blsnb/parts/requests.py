@@ -12,7 +12,7 @@ from blsnb.engine.request.inflight import Caller
 from blsnb.engine.request.lifetime import RootRequest, TooLate, interruptible
 from blsnb.engine.request.open_requests import Begun, stopping_refusal
 from blsnb.engine.request.reader import TOO_LATE, Reader
-from blsnb.engine.request.streaming import Readable, Single
+from blsnb.engine.request.streaming import Readable, SingleResponse
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import InferenceError, ServerClosedError, TraceError
 from blsnb.parts.lifetime import ServerLifetime
@@ -216,7 +216,7 @@ class ClientRequests:
             self._open_requests.close(root)
             raise
         assert responses is not None
-        if isinstance(responses, Single):
+        if isinstance(responses, SingleResponse):
             self._open_requests.close(root)
         return Reader(self._open_requests, root, responses)
 

@@ -72,11 +72,11 @@ class Executor:
         """Converts shapes; None if no tensor has a ``reshape``."""
         self._zero_copy = config.parameters.get(_ZERO_COPY, "").lower() in _TRUE
 
-    def run(self, inflight: Inflight, certain: bool) -> ModelInstance:
+    def run(self, inflight: Inflight, blocks_execute: bool) -> ModelInstance:
         """Execute a request as soon as an instance is free; see `Scheduler.run`."""
         __tracebackhide__ = True
         try:
-            instance = self._pool.take(inflight, certain)
+            instance = self._pool.take(inflight, blocks_execute)
         except Deadlock as deadlock:
             hang.end_deadlocked(self._pool, inflight, deadlock.lines)
         self.execute(instance, [inflight])
@@ -139,7 +139,7 @@ class Executor:
             for inflight, request in zip(inflights, requests, strict=True):
                 inflight.held = weakref.ref(request)
         instance.execution = None
-        self._pool.give_back(instance)
+        self._pool.release(instance)
 
     def _begin(
         self, instance: ModelInstance, execution: Execution
@@ -208,7 +208,7 @@ class Executor:
             results = instance.execute(execution.root, requests)
         except ExecuteFailed as failure:
             _computed(inflights)
-            execution.note_unasked()
+            execution.note_unchecked_errors()
             text = failed(instance.name, failure.text)
             fail_all(inflights, text, failure.cause, failure.code)
             if self._placement is not None:
@@ -217,7 +217,7 @@ class Executor:
         self._take(results, instance, execution, requests)
         if execution.watched is not None:
             # Now: a model that returns an error has checked it.
-            execution.note_unasked()
+            execution.note_unchecked_errors()
 
     def _take(
         self,
@@ -251,7 +251,7 @@ class Executor:
     def _drop(self, instance: ModelInstance, execution: Execution) -> None:
         """Refuse to reschedule requests: the model is not configured for it."""
         for inflight in execution.inflights:
-            if inflight.again:
+            if inflight.is_rescheduled:
                 inflight.drop(hang.RESCHEDULED)
                 instance.backend.log("ERROR", hang.not_released(inflight))
 
@@ -259,7 +259,7 @@ class Executor:
         instance.execution = None
         for inflight in execution.inflights:
             inflight.execution = None
-        self._pool.give_back(instance)
+        self._pool.release(instance)
 
 
 _TAKE_BOUNDARY = Executor._take.__code__

@@ -199,7 +199,7 @@ class ModelInstance:
     def _initialize(self, args: dict[str, str]) -> None:
         self._thread_id = threading.get_ident()
         self.model = self._class()
-        self._owe_note_of_names(type(self.model))
+        self._queue_note_of_names(type(self.model))
         # Looked up on the object: a constructor may have set it.
         hook = self._found(self.model, "initialize")
         ready_hook = self._found(self.model, "is_ready")
@@ -225,7 +225,7 @@ class ModelInstance:
             self._check_ended()
             there = inspect.getattr_static(owner, name, None) is not None
             if there or not isinstance(error, AttributeError):
-                self._owe(
+                self._queue_note(
                     name,
                     f"{name} of {self.name} is missing to Triton, since looking it up "
                     f"raises {describe(error, _FOUND_BOUNDARY)}",
@@ -239,7 +239,7 @@ class ModelInstance:
         if root is not None:
             root.check()
 
-    def _owe_note_of_names(self, kind: type) -> None:
+    def _queue_note_of_names(self, kind: type) -> None:
         try:
             note = note_of_names(self.name, kind)
         except BaseException:
@@ -247,14 +247,14 @@ class ModelInstance:
             self._check_ended()
             return
         if note:
-            self._owe(_NAMES, note)
+            self._queue_note(_NAMES, note)
             self.findings.append(note)
         if not has_hook(self.model, "execute"):
             self.findings.append(
                 "TritonPythonModel has no execute(): every request fails, as on Triton."
             )
 
-    def _owe(self, subject: str, note: str) -> None:
+    def _queue_note(self, subject: str, note: str) -> None:
         """Keep a note for the next run; one per subject."""
         if subject not in self.noted:
             self.noted.add(subject)
@@ -291,7 +291,7 @@ class ModelInstance:
         hook = self._found(self.model, "execute")
         if hook is None:
             if self.execution is not None:
-                self._note_owed(self.execution)
+                self._note_queued(self.execution)
             raise ExecuteFailed(
                 f"Python model {self.model_file} does not implement `execute` method."
             )
@@ -313,7 +313,7 @@ class ModelInstance:
             if execution.thread_id != self._thread_id and not self._thread_noted:
                 self._note_bound(execution, hook)
             if self._owed_notes:
-                self._note_owed(execution)
+                self._note_queued(execution)
         if root.ended is not None:
             raise Unwind
         if self.on_device is not None:
@@ -334,7 +334,7 @@ class ModelInstance:
                 self._note_thread(execution)
             raise ExecuteFailed(describe(error, _HOOK_BOUNDARY), error) from error
 
-    def _note_owed(self, execution: Execution) -> None:
+    def _note_queued(self, execution: Execution) -> None:
         for note in self._owed_notes:
             execution.inflight.note(note)
         self._owed_notes = []

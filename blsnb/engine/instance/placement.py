@@ -96,7 +96,7 @@ class Placement:
     def _input(self, call: Call, ref: TensorRef) -> TensorRef:
         if self._host_only or ref.dtype is BYTES:
             return self._moved(call, ref, HOST)
-        return self._perhaps(call, ref, "input")
+        return self._maybe_moved(call, ref, "input")
 
     def outputs(self, inflight: Inflight, response: ResponseMessage) -> None:
         """Leave outputs where their caller wants them: where they are, if it is silent.
@@ -108,7 +108,7 @@ class Placement:
             wanted = HOST
         try:
             response.outputs = tuple(
-                self._perhaps(call, ref, "output")
+                self._maybe_moved(call, ref, "output")
                 if wanted is None
                 else self._moved(call, ref, wanted)
                 for ref in response.outputs
@@ -125,12 +125,12 @@ class Placement:
         if response.error is not None:
             self.explain([inflight])
 
-    def _perhaps(self, call: Call, ref: TensorRef, role: str) -> TensorRef:
+    def _maybe_moved(self, call: Call, ref: TensorRef, role: str) -> TensorRef:
         """Return a tensor that may be anywhere, elsewhere if placement is hostile."""
         hostile = self._hostile
         if hostile is None or ref.dtype is BYTES:
             return ref
-        if not hostile.flips(self._model, ref.name, role):
+        if not hostile.moves(self._model, ref.name, role):
             return ref
         target = HOST if ref.device != HOST else device_name(0)
         try:
@@ -158,7 +158,7 @@ class Placement:
             return
         for inflight in inflights:
             for call in (inflight.call, *_made_by(inflight)):
-                for text in _told(call, self._hostile.seed):
+                for text in _copy_notes(call, self._hostile.seed):
                     inflight.note(text)
 
 
@@ -178,7 +178,7 @@ def _made_by(inflight: Inflight) -> list[Call]:
     return [call for call in calls if call.parent is inflight.call]
 
 
-def _told(call: Call, seed: int) -> list[str]:
+def _copy_notes(call: Call, seed: int) -> list[str]:
     moved = [] if call.device is None else call.device.copies
     return [
         f"Hostile placement (seed {seed}) had moved {copy.tensor!r} of call "

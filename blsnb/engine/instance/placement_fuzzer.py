@@ -28,7 +28,7 @@ class HostilePlacement:
     def __repr__(self) -> str:
         return f"<HostilePlacement {self.seed}>"
 
-    def flips(self, model: str, tensor: str, role: str) -> bool:
+    def moves(self, model: str, tensor: str, role: str) -> bool:
         """Whether a tensor is moved.
 
         Parameters

@@ -134,7 +134,7 @@ class WarmUp:
         self._version.execute_on(instance, inflights)
         responses = []
         for inflight in inflights:
-            if inflight.again:
+            if inflight.is_rescheduled:
                 # Warm-up requests cannot be rescheduled.
                 inflight.drop(hang.RESCHEDULED)
                 instance.backend.log("ERROR", hang.not_released(inflight))

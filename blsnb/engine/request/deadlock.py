@@ -34,7 +34,7 @@ def _is_stuck(request: Inflight, visited: set[int]) -> bool:
         return all(_is_stuck(step, visited) for step in list(request.steps.active))
     pool = request.waiting_for
     if pool is not None:
-        holders = pool.held_up_by()
+        holders = pool.resource_holders()
         if holders and all(_is_blocked(i.execution, {*visited}) for i in holders):
             return True
         return all(_is_blocked(i.execution, visited) for i in pool.instances)
@@ -89,4 +89,4 @@ def lacks_resources(pool: InstanceQueue) -> Sequence[RunningInstance]:
     """Return the executions that hold resources which free instances need."""
     if all(instance.execution is not None for instance in pool.instances):
         return []
-    return pool.held_up_by()
+    return pool.resource_holders()

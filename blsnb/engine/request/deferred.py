@@ -21,8 +21,8 @@ def start_on_worker(
 ) -> None:
     """Run a request on a worker thread.
 
-    Only client requests get a share of the threads per model: a BLS request or a step of
-    an ensemble must not wait for other clients.
+    Only client requests get a share of the threads per model: a BLS request or a step
+    of an ensemble must not wait for other clients.
 
     Raises
     ------
@@ -62,10 +62,10 @@ class DeferredResponse:
         self._waiter.wake()
 
     def unwind(self) -> None:
-        """Note that the client request has ended, which has already woken the client."""
+        """Note the end of the client request, which woke the client."""
         self._unwound = True
         if self._left:
-            self._root.lose()
+            self._root.end_abandoned()
 
     def get(self, number: int, until_ns: int = 0) -> ResponseMessage | None:
         """Return the response, which is number 0, waiting for it.
@@ -99,4 +99,4 @@ class DeferredResponse:
         self._left = True
         self._waiter.wake()
         if self._unwound:
-            self._root.lose()
+            self._root.end_abandoned()

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Protocol
 
 from blsnb.engine.request.lifetime import RootRequest
-from blsnb.engine.request.ordered_delivery import Turn
+from blsnb.engine.request.ordered_delivery import DeliveryTurn
 from blsnb.engine.threads.waiter import Waiter
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.request import RELEASE_ALL, RESCHEDULE, InferenceRequest
@@ -37,7 +37,7 @@ class InstanceQueue(Protocol):
     def instances(self) -> Sequence[RunningInstance]:
         """All instances that serve the version."""
 
-    def held_up_by(self) -> Sequence[RunningInstance]:
+    def resource_holders(self) -> Sequence[RunningInstance]:
         """Return the holders of the rate-limit resources that the instances lack."""
 
 
@@ -118,11 +118,11 @@ class Inflight:
         self.waiter: Waiter | None = None
         self.steps: StepLog | None = None
         """The running steps, if this is a request to an ensemble."""
-        self.turn: Turn | None = None
+        self.turn: DeliveryTurn | None = None
         """Its place in the order of responses, if the model preserves that."""
 
     @property
-    def again(self) -> bool:
+    def is_rescheduled(self) -> bool:
         """Whether the model rescheduled the request."""
         return bool(self.release_flags & RESCHEDULE)
 
@@ -182,8 +182,8 @@ class Inflight:
     def is_cancelled(self) -> bool:
         """Whether the caller has cancelled the request.
 
-        As on Triton, a client cancels only its own request, not the BLS requests that it
-        causes.
+        As on Triton, a client cancels only its own request, not the BLS requests that
+        it causes.
         """
         if self.call.compute_start_ns:
             # The scheduler checks it before the call starts.
@@ -306,7 +306,7 @@ class Execution:
         self.root.end(root.ended)
         return True
 
-    def note_unasked(self) -> None:
+    def note_unchecked_errors(self) -> None:
         """Note the errors that the model never checked."""
         for response, model_name, line in self.watched or ():
             if is_unasked(response):

@@ -89,10 +89,10 @@ class RootRequest:
         ended = self.ended
         if ended is None:
             return False
-        self.left_at(error.__traceback__)
+        self.note_interrupted_at(error.__traceback__)
         return True
 
-    def left_at(self, trace: types.TracebackType | None) -> None:
+    def note_interrupted_at(self, trace: types.TracebackType | None) -> None:
         """Note where Ctrl-C left model code; only the first traceback counts."""
         ended = self.ended
         if isinstance(ended, RequestInterrupted) and ended.__traceback__ is None:
@@ -134,7 +134,7 @@ class RootRequest:
             line = frame.f_lineno or frame.f_code.co_firstlineno
             trace = types.TracebackType(trace, frame, max(frame.f_lasti, 0), line)
             frame = frame.f_back
-        self.left_at(trace)
+        self.note_interrupted_at(trace)
 
     def cancel(self) -> None:
         """Note that the caller no longer wants the answer; nothing is interrupted.
@@ -155,7 +155,7 @@ class RootRequest:
                 call.flags |= CallFlag.CANCELLED | CallFlag.ERROR
                 call.error = call.error or str(self.ended) or "interrupted"
 
-    def lose(self) -> None:
+    def end_abandoned(self) -> None:
         """End the record of a request without a client.
 
         Takes no lock: the collector may call it anywhere.

@@ -48,7 +48,7 @@ class Left(Exception):
     """The reader of the responses has left."""
 
 
-class Single:
+class SingleResponse:
     """The only answer: of a model that is not decoupled, or a refusal."""
 
     def __init__(self, response: ResponseMessage) -> None:
@@ -255,7 +255,7 @@ class StreamInflight(Inflight):
             self.call.request_end_ns = time.monotonic_ns()
             self.root.record.hold(self.call)
         if self.call.parent is None:
-            self.root.lose()
+            self.root.end_abandoned()
 
     def get(self, number: int, until_ns: int = 0) -> ResponseMessage | None:
         """Return a response, waiting for it; None if the stream ends before it.

@@ -134,7 +134,7 @@ def test_a_seed_finds_the_same_again(hostile):
 def test_chance_is_the_same_in_every_process():
     """So that a seed in a report is worth something."""
     hostile = HostilePlacement(7)
-    found = [hostile.flips("m", "X", "input") for _ in range(8)]
+    found = [hostile.moves("m", "X", "input") for _ in range(8)]
 
     assert [False, False, False, False, True, False, False, False] == found
 
