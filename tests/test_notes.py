@@ -47,14 +47,14 @@ def test_a_failed_call_whose_output_is_missed(noted):
     with pytest.raises(InferenceError, match="has no attribute 'as_numpy'") as failed:
         noted(f"return [reply({output}.as_numpy())]", callee=FAILING)
 
-    assert "nobody asked its response has_error()" in failed.value.run.notes[0]
+    assert "has_error() of its response was never called" in failed.value.run.notes[0]
 
 
 def test_a_failed_response_of_an_iterator_that_nobody_looked_at(noted):
     """As one that comes alone."""
     lines = f"list({TRACED}.exec(decoupled=True))\nreturn [reply(x_of(request))]"
 
-    assert "nobody asked" in noted(lines, callee=FAILING).notes[0]
+    assert "was never called" in noted(lines, callee=FAILING).notes[0]
 
 
 @pytest.mark.parametrize(

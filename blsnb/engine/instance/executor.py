@@ -34,7 +34,7 @@ from blsnb.pb_utils.request import (
 _now = time.monotonic_ns
 _execution_numbers = itertools.count(1)
 number_execution = functools.partial(next, _execution_numbers)
-"""Returns the number of an execution to come."""
+"""Returns the number of the next execution."""
 _ZERO_COPY = "BLSNB_ZERO_COPY"
 _TRUE = ("1", "true", "yes", "on")
 
@@ -42,8 +42,8 @@ _TRUE = ("1", "true", "yes", "on")
 class Executor:
     """Runs the instances of one model version.
 
-    It is also the scheduler of models without a batcher: each request is executed
-    alone, first come, first served.
+    It is also the scheduler of models without a batcher, which execute each request
+    alone, in order of arrival.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Executor:
         return self._pool.waiting_count
 
     def resized(self) -> None:
-        """Do nothing: the pool hands new instances over itself."""
+        """Do nothing: the pool assigns new instances itself."""
 
     def retire(self) -> None:
         """Finalize the instances, each when it is free."""
@@ -101,13 +101,13 @@ class Executor:
         root: RootRequest | None = None,
         number: int = 0,
     ) -> None:
-        """Run ``execute`` for a batch, answer it, and release the instance.
+        """Run ``execute`` for a batch, and release the instance.
 
         Parameters
         ----------
         root
-            The life of this execution, if it serves several client requests; else
-            that of the only one.
+            Lifetime of this execution if it serves several client requests; else that
+            of the only one.
         number
             Of the execution; a new one if 0.
 
@@ -216,7 +216,7 @@ class Executor:
             return
         self._take(results, instance, execution, requests)
         if execution.watched is not None:
-            # Now: a model that returns an error has checked it.
+            # Only now: a model that returns an error has checked it.
             execution.note_unchecked_errors()
 
     def _take(
@@ -240,7 +240,7 @@ class Executor:
         try:
             take_results(results, inflights, instance.name)
         except BaseException as error:
-            # A list or an object of the model's own classes.
+            # The value may be of the model's own classes.
             if isinstance(error, Unwind) or execution.root.ended_by(error):
                 raise Unwind from error
             text = failed(instance.name, describe(error, _TAKE_BOUNDARY))

@@ -1,4 +1,4 @@
-"""Hooks of a model class: misspelled ones, and the model's own readiness."""
+"""Hooks of a model class: notes on misspelled names, and ``is_ready``."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _ALIKE = 0.78
 
 
 def note_of_names(instance: str, kind: type) -> str:
-    """Return a note on methods with nearly the name of a hook; empty if there is none.
+    """Return a note on methods that look like misspelled hooks; empty without any.
 
-    Triton looks hooks up by name only: a model with an ``initialise`` loads.
+    Triton looks hooks up by name, so that a model with an ``initialise`` loads.
     """
     missing = [hook for hook in HOOKS if not hasattr(kind, hook)]
     methods = [name for name in dir(kind) if not name.startswith("_")]
@@ -33,11 +33,11 @@ def note_of_names(instance: str, kind: type) -> str:
     ]
     if not meant:
         return ""
-    return f"Nobody calls {' or '.join(meant)} of {instance}: Triton has no such hook."
+    return f"Triton never calls {' or '.join(meant)} of {instance}: it is not a hook."
 
 
 def has_hook(model: object, name: str) -> bool:
-    """Whether a model has a hook, as far as that is known without calling its code."""
+    """Whether a model has a hook, as far as known without running its code."""
     dynamic = any("__getattr__" in vars(kind) for kind in type(model).__mro__)
     return dynamic or inspect.getattr_static(model, name, None) is not None
 
@@ -48,8 +48,8 @@ _PATIENCE_S = 5.0
 def unready(name: str, hook: Callable[[], Any], threads: InstanceThreads) -> str:
     """Call a model's ``is_ready``; return why it is not ready, or an empty string.
 
-    It runs beside ``execute``, on another thread; a coroutine on the instance's
-    event loop.
+    It runs on another thread than ``execute``; a coroutine runs on the instance's event
+    loop.
 
     References
     ----------

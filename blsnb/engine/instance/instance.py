@@ -39,7 +39,7 @@ from blsnb.pb_utils.request import InferenceRequest
 
 
 class HookFailed(Exception):
-    """A hook of a model failed before it served; the text is Triton's."""
+    """A hook failed before the model served; the text is Triton's."""
 
     def __init__(self, text: str, cause: BaseException | None = None) -> None:
         super().__init__(text)
@@ -49,14 +49,14 @@ class HookFailed(Exception):
 
 @boundary
 def _call(work: Callable[[], Any]) -> Any:
-    """Call model code; error texts show no frame from here outwards."""
+    """Call model code; error texts omit this frame and its callers."""
     __tracebackhide__ = True
     return work()
 
 
 @interrupted_once
 def _finalize(hook: Callable[[], Any]) -> Any:
-    """Call ``finalize``, which has to release what the model holds."""
+    """Call ``finalize``, in which the model releases its resources."""
     __tracebackhide__ = True
     return hook()
 
@@ -81,11 +81,11 @@ class ModelInstance:
     model_file
         Path of ``model.py``.
     bind
-        Makes the backend of this instance.
+        Creates the backend of this instance.
     release
-        Triton's release to agree with.
+        The followed Triton release.
     own_thread
-        Whether all hooks run on one thread of the instance's own.
+        Whether all hooks run on one thread that belongs to the instance.
     load_root
         The load that creates it, which Ctrl-C ends.
     """
@@ -117,16 +117,16 @@ class ModelInstance:
         self.world = World(name, model_file, self._printed, compiled)
         self.module: types.ModuleType | None = None
         self._class: Any = None
-        """The model's ``TritonPythonModel``; not necessarily a class."""
+        """The model file's ``TritonPythonModel``; not necessarily a class."""
         self._thread_id = 0
         """Identifier of the thread that ran ``initialize``."""
         self._thread_noted = False
         self.noted: set[str] = set()
-        """Subjects of the notes that an instance of the model already has."""
+        """Subjects of the notes that were made for an instance of the model."""
         self._owed_notes: list[str] = []
         """Notes on the model for the next run."""
         self.findings: list[str] = []
-        """What the model's code does and its author probably does not want."""
+        """Warnings about the model's code, such as a misspelled hook."""
         self._state_before: SharedState | None = snapshot()
         self.model: Any = None
         self.ready_hook: Callable[[], Any] | None = None
@@ -216,7 +216,8 @@ class ModelInstance:
     def _found(self, owner: Any, name: str) -> Any:
         """Return an attribute of the model, or None for none.
 
-        As for Triton's `PyObject_HasAttr`, it is missing whatever the look-up raises.
+        As with `PyObject_HasAttr` on Triton, any exception of the look-up means
+        missing.
         """
         __tracebackhide__ = True
         try:
@@ -233,7 +234,7 @@ class ModelInstance:
             return None
 
     def _check_ended(self) -> None:
-        """Unwind if the load or request has ended: Ctrl-C is no error of the model."""
+        """Unwind if the load or request has ended: Ctrl-C is not a model's error."""
         execution = self.execution
         root = self._load_root if execution is None else execution.root
         if root is not None:
@@ -255,13 +256,13 @@ class ModelInstance:
             )
 
     def _queue_note(self, subject: str, note: str) -> None:
-        """Keep a note for the next run; one per subject."""
+        """Keep a note for the next run, at most one per subject."""
         if subject not in self.noted:
             self.noted.add(subject)
             self._owed_notes.append(note)
 
     def _hook(self, work: Callable[[], Any]) -> Any:
-        """Call another hook than ``execute``; every exception is its failure."""
+        """Call a hook other than ``execute``; any exception becomes HookFailed."""
         __tracebackhide__ = True
         try:
             return self.threads.call(self._load_root, lambda: self._guard(work))
@@ -308,7 +309,7 @@ class ModelInstance:
         __tracebackhide__ = True
         execution = self.execution
         if execution is not None:
-            # With BLSNB_THREAD=instance not the caller's.
+            # With BLSNB_THREAD=instance it is not the caller's thread.
             execution.thread_id = threading.get_ident()
             if execution.thread_id != self._thread_id and not self._thread_noted:
                 self._note_bound(execution, hook)
@@ -340,10 +341,10 @@ class ModelInstance:
         self._owed_notes = []
 
     def _note_bound(self, execution: Execution, hook: Callable[..., Any]) -> None:
-        """Note what works on the thread of ``initialize`` only, once per model."""
+        """Note, once per model, objects that work on one thread only."""
         self._thread_noted = True
         if _THREAD in self.noted or inspect.iscoroutinefunction(hook):
-            # On Triton, too, a coroutine runs on the thread of its event loop.
+            # A coroutine runs on the thread of its event loop on Triton, too.
             return
         found = bound_to_thread(self.model, self.module)
         if found:
@@ -354,7 +355,7 @@ class ModelInstance:
             )
 
     def _note_thread(self, execution: Execution) -> None:
-        """Note, beside an error about threads, that the hooks had different ones."""
+        """Add to an error about threads that the hooks ran on different ones."""
         if execution.thread_id in (self._thread_id, self.threads.loop.thread_id):
             return
         if not any(_ONE_THREAD in note for note in execution.call.notes or ()):
@@ -411,7 +412,7 @@ class ModelInstance:
             root.end(error)
 
     def _lost(self, execution: Execution, error: BaseException) -> None:
-        """Log an exception as Triton does, and note it."""
+        """Log and note an exception that no client receives."""
         if execution.root.ended is not None:
             return
         text = describe(error, _HOOK_BOUNDARY)
@@ -425,7 +426,7 @@ class ModelInstance:
         self.backend.log("ERROR", text)
 
     def unready(self) -> str:
-        """Return why the model's ``is_ready`` says no; empty if it is ready."""
+        """Return why the model's ``is_ready`` fails; empty if it is ready."""
         if self.ready_hook is None:
             return ""
         return unready(self.name, self.ready_hook, self.threads)
@@ -433,7 +434,7 @@ class ModelInstance:
     @property
     def execute_place(self) -> str:
         """The location of ``execute``, for messages."""
-        # Statically: properties are model code.
+        # Static look-up, because properties are model code.
         hook = inspect.getattr_static(self.model, "execute", None)
         hook = hook.__func__ if isinstance(hook, types.MethodType) else hook
         while isinstance(hook, types.FunctionType) and "__wrapped__" in vars(hook):
@@ -443,7 +444,7 @@ class ModelInstance:
         return f"execute() of {self.name}{line}"
 
     def running_place(self, execution: Execution) -> str:
-        """Return which line an abandoned execution runs, and since when."""
+        """Return a sentence with the running line of an abandoned execution."""
         frame = sys._current_frames().get(execution.thread_id)
         while frame is not None and frame.f_code.co_filename != self.model_file:
             frame = frame.f_back
@@ -468,7 +469,8 @@ class ModelInstance:
 
     def discard(self) -> None:
         """Close the instance without ``finalize``, if it never served."""
-        # Whole: a second Ctrl-C would leave modules of the model in `sys.modules`.
+        # Uninterrupted: a second Ctrl-C would leave the model's modules in
+        # `sys.modules`.
         uninterrupted(self._discard)
 
     def _discard(self) -> None:

@@ -1,4 +1,4 @@
-"""The threads of one instance: its event loop, its own thread, its fan-out."""
+"""The threads of one instance: event loop, hook thread and fan-out pool."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from blsnb.engine.threads.workers import Workers
 
 T = TypeVar("T")
 _FAN_OUT = 32
-"""Maximum number of BLS requests of one instance at once.
-
-As Triton's option thread-pool-size, and asyncio's default pool on many cores."""
+"""Maximum number of concurrent BLS requests of one instance.
+It equals Triton's default thread-pool-size, and asyncio's pool on many cores."""
 
 
 class InstanceThreads:
@@ -30,7 +29,7 @@ class InstanceThreads:
     name
         Triton's name of the instance, and of its threads.
     own_thread
-        Whether all hooks run on one thread of the instance's own.
+        Whether all hooks run on one thread that belongs to the instance.
     """
 
     def __init__(self, name: str, own_thread: bool) -> None:
@@ -42,12 +41,12 @@ class InstanceThreads:
         """Whether hooks run on the caller's thread."""
 
     def call(self, root: RootRequest | None, work: Callable[[], T]) -> T:
-        """Run a hook: on the caller's thread, or on the instance's own.
+        """Run a hook on the caller's thread, or on the instance's own.
 
         Raises
         ------
         Abandoned
-            The request ended, and the work may still run.
+            The request ended, and the hook may still run.
         OutOfResourcesError
             The instance's own thread cannot start.
         """
@@ -87,7 +86,7 @@ class InstanceThreads:
         return self._fan_out
 
     def close(self) -> None:
-        """Stop the threads; one that cannot be stopped goes on as a daemon."""
+        """Stop the threads; one that cannot be stopped continues as a daemon."""
         self.loop.stop()
         for workers in (self._fan_out, self._own):
             if workers is not None:
@@ -102,15 +101,15 @@ _ABOUT_THREADS = re.compile(
 
 
 def is_about_threads(error: BaseException) -> bool:
-    """Whether an exception's text blames the thread on which the code ran."""
-    # Its own str() would be model code.
+    """Whether the text of an exception is about threads or event loops."""
+    # str() of another class would run model code.
     arguments = vars(BaseException)["args"].__get__(error)
     texts = [each for each in arguments if type(each) is str]
     return any(_ABOUT_THREADS.search(text) for text in texts)
 
 
 def bound_to_thread(model: object, module: object) -> str:
-    """Return what of a model works only on the thread that created it.
+    """Return the objects of a model that work only on the thread that created them.
 
     Attributes of the object and globals of its module are examined: sqlite3
     connections, thread-locals and event loops. Empty if there are none.
@@ -136,7 +135,7 @@ def _bound_kind(value: Any) -> str:
         return "threading.local"
     if issubclass(kind, asyncio.AbstractEventLoop):
         return "an event loop"
-    # Only a model that imported it has a connection.
+    # Without the import there are no connections.
     sqlite3 = sys.modules.get("sqlite3")
     if sqlite3 is not None and issubclass(kind, sqlite3.Connection):
         return "sqlite3.Connection" if _refuses_thread(sqlite3, value) else ""
@@ -144,7 +143,7 @@ def _bound_kind(value: Any) -> str:
 
 
 def _refuses_thread(sqlite3: Any, connection: Any) -> bool:
-    """Whether a connection refuses this thread; one made for all threads does not."""
+    """Whether a connection cannot be used on this thread."""
     try:
         sqlite3.Connection.cursor(connection).close()
     except sqlite3.ProgrammingError as error:

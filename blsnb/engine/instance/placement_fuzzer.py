@@ -1,4 +1,4 @@
-"""HostilePlacement: moves tensors as Triton might, so that luck is found out."""
+"""HostilePlacement: moves tensors at random, to find models that rely on placement."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections import defaultdict
 
 
 class HostilePlacement:
-    """Decides by chance, always the same for a seed, which tensors are moved.
+    """Decides pseudo-randomly, and reproducibly for a seed, which tensors are moved.
 
-    The n-th tensor of a name that a model gets, or answers with, is decided by itself:
-    what other models do meanwhile changes nothing.
+    The decision depends on the model, the tensor's name and role, and its running
+    number only, not on what other models do.
 
     Parameters
     ----------
     seed
-        Of the chance.
+        Seed of the decisions.
     """
 
     def __init__(self, seed: int) -> None:
@@ -38,17 +38,17 @@ class HostilePlacement:
         """
         number = next(self._numbers[model, tensor, role])
         words = f"{self.seed}/{model}/{tensor}/{role}/{number}"
-        # A text gives the same chance in every process.
+        # A string seed gives the same number in every process.
         return random.Random(words).random() < 0.5
 
 
 def parse_hostile(seed: object) -> HostilePlacement | None:
-    """Return the hostile placement of a setting; None for none.
+    """Return the hostile placement for a seed; None if the seed is None.
 
     Raises
     ------
     ValueError
-        It is no number.
+        The seed is not an integer.
     """
     if seed is None or seed is False:
         return None

@@ -34,13 +34,13 @@ class Retired(Exception):
 class InstancePool:
     """The instances of one model version.
 
-    Taking a free instance needs no lock; only a wait does, and the check whether it
-    would ever end.
+    Taking a free instance needs no lock; waiting for one does, and so does the check
+    for a deadlock.
 
     Parameters
     ----------
     instances
-        All of them, free.
+        All instances; they are free.
     lock
         One for all models, since waits cross models.
     renew
@@ -64,7 +64,7 @@ class InstancePool:
         self.guard: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
         """Held while free instances are removed, and by schedulers that claim them."""
         self.on_free: Callable[[], None] | None = None
-        """Called when an instance is free, where a scheduler has the queue."""
+        """Called when an instance is free, if a scheduler has the queue."""
         self.resource_holders: Callable[[], list[ModelInstance]] = list
         """Returns the holders of the rate-limit resources that the instances lack."""
         self._free: deque[PoolSlot] = deque(instances)
@@ -234,7 +234,7 @@ class InstancePool:
     def _assign(self) -> None:
         while self._queue:
             try:
-                # A request that saw no queue may take it first.
+                # A request that found the queue empty may take it first.
                 slot = self._free.popleft()
             except IndexError:
                 return
@@ -311,7 +311,7 @@ class InstancePool:
             fresh = self._renew(old)
         except BaseException:
             with self._lock:
-                # The old one may serve again, unless it was released and finalized.
+                # The old instance serves again, unless it was released and finalized.
                 slot.filled = old not in self._abandoned
                 if old in self.instances:
                     self._free.append(slot)
@@ -324,7 +324,7 @@ class InstancePool:
             if old in self.instances:
                 self.instances[self.instances.index(old)] = fresh
             else:
-                # Removed while a new one was made: that one serves once.
+                # Removed while a new instance was created: that one serves once.
                 self._leaving.add(fresh)
                 self._has_leaving = True
         return fresh

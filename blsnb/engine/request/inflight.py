@@ -311,8 +311,8 @@ class Execution:
         for response, model_name, line in self.watched or ():
             if is_unasked(response):
                 self.inflight.note(
-                    f"{call_in(model_name, line)} failed, and nobody asked its "
-                    "response has_error(): a failed BLS call does not raise."
+                    f"{call_in(model_name, line)} failed, but has_error() of "
+                    "its response was never called: a failed BLS call does not raise."
                 )
 
     @property

@@ -86,7 +86,7 @@ def test_the_note_names_the_tensor_and_the_seed(hostile):
 
     moved = "placement (seed 7) had moved 'X' of call 0, m, from cpu to gpu:0"
     assert moved in note
-    assert "ask is_cpu()" in note
+    assert "check is_cpu()" in note
 
 
 def test_an_answer_of_a_call_is_moved_too(hostile):

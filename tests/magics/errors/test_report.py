@@ -273,7 +273,7 @@ def test_a_class_without_execute_says_its_name(notebook):
     assert (
         "Triton calls execute(self, requests) of the class by this name" in ran.report
     )
-    assert "Nobody calls 'excute' (execute?)" in ran.error.run.notes[0]
+    assert "Triton never calls 'excute' (execute?)" in ran.error.run.notes[0]
 
 
 def test_an_error_that_is_raised_gets_a_note(notebook):
