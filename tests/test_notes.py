@@ -38,7 +38,7 @@ def test_a_failed_call_that_nobody_looked_at(noted):
 
     (note,) = run.notes
     line = run.trace.spans[1].line
-    assert note.startswith(f"The call of callee in line {line} failed, and nobody")
+    assert note.startswith(f"The call of callee in line {line} failed, but has_error()")
 
 
 def test_a_failed_call_whose_output_is_missed(noted):

@@ -299,7 +299,9 @@ def test_an_unknown_call_is_an_error_with_the_calls_that_exist(call, run):
 @pytest.mark.parametrize("call", [1.0, True, np.bool_(True), b"inner"])
 def test_a_call_is_an_id_a_name_or_a_span(call, run):
     """Another type is an error."""
-    with pytest.raises(TypeError, match=r"by its id, .* by its model's name, or by"):
+    with pytest.raises(
+        TypeError, match=r"expected its id, .* its model's name, or its"
+    ):
         run.replay(call)
 
 
@@ -341,7 +343,7 @@ def test_a_call_of_another_run_is_an_error(run, server):
     """Calls are numbered in each run."""
     other = server.infer("outer", X)
 
-    with pytest.raises(TraceError, match="is of another run"):
+    with pytest.raises(TraceError, match="belongs to another run"):
         run.replay(other.trace.spans[1])
 
 

@@ -39,7 +39,7 @@ def test_a_failure_stands_below_what_still_serves():
     """Both facts, in both forms."""
     shown = card.bundle(status(), "the new one did not load")
 
-    expected = "⚠ the new one did not load: the previous version goes on serving"
+    expected = "⚠ the new one did not load: the previous version still serves"
     assert expected == shown["text/plain"].splitlines()[1]
     assert expected in shown["text/html"]
 

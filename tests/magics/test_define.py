@@ -261,7 +261,7 @@ def test_a_failed_reload_shows_both_facts(notebook):
 
     [card] = ran.texts
     assert "double version 1 READY" in card
-    assert "the new one did not load: the previous version goes on serving" in card
+    assert "the new one did not load: the previous version still serves" in card
     assert isinstance(ran.error, ModelLoadError)
 
 

@@ -46,7 +46,7 @@ def test_one_that_does_not_load_is_shown_with_the_reason(model):
 
     assert [2.0] == ran.value["Y"].tolist()
     assert "its changed files do not load: Internal: ZeroDivisionError" in ran.texts[0]
-    assert "the previous version goes on serving" in ran.texts[0]
+    assert "the previous version still serves" in ran.texts[0]
     assert 1 == len(notebook.run("%triton infer double X=[1.0]").outputs)
 
 

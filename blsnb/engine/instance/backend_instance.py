@@ -137,7 +137,7 @@ class _Leaf:
     def _send(
         self, request: InferenceRequest, responses: Iterable[ResponseMessage]
     ) -> None:
-        """Send each response at once; the final flag follows, or comes with an error."""
+        """Send each response at once; send the final flag last, or with an error."""
         sender = request.get_response_sender()
         waiting = iter(responses)
         try:

@@ -88,7 +88,7 @@ class InputOrder:
         self._known: dict[tuple[tuple[str, ...], int], tuple[int, ...]] = {}
 
     def of(self, inputs: Inputs, extra: Inputs = ()) -> Inputs:
-        """Return the client's inputs and those of the scheduler, which take precedence."""
+        """Return the inputs; the scheduler's take precedence over the client's."""
         if extra:
             names = {ref.name for ref in extra}
             inputs = tuple([ref for ref in inputs if ref.name not in names])

@@ -69,7 +69,7 @@ class RootRequest:
         """Wakes the thread that waits for the completion."""
 
     def arrive(self) -> None:
-        """Note that the request is queued, so that later requests cannot overtake it."""
+        """Note that the request is queued; later requests cannot overtake it."""
         call, self.on_arrival = self.on_arrival, None
         if call is not None:
             call()

@@ -68,7 +68,7 @@ def test_what_cannot_be_compared_is_an_error(double):
     ran = double.run("%triton verify double X=[1.0] --target grpc://127.0.0.1:9")
 
     assert isinstance(ran.error, TritonServerError)
-    assert "grpc://127.0.0.1:9 does not answer" in str(ran.error)
+    assert "grpc://127.0.0.1:9 does not respond" in str(ran.error)
 
 
 def test_help_is_printed(double):
