@@ -47,7 +47,7 @@ SUBCOMMANDS = {
     ),
     "verify": Subcommand(
         "REPOSITORY NAME [INPUT=EXPRESSION ...] [OPTION ...]",
-        "make the same requests on a real Triton server, and compare the answers",
+        "send the same requests to a real Triton server, and compare the responses",
     ),
 }
 

@@ -18,9 +18,9 @@ class TraceComparison:
 
     alignment: Alignment
     changes: Mapping[int, CallChange]
-    """By position; unchanged calls, as far as known, are left out."""
+    """Changes by position, without calls that are unchanged as far as known."""
     unknown: Mapping[str, tuple[int, ...]]
-    """Positions of calls that both have but not compared in full, by reason."""
+    """Positions of shared calls that were not compared in full, by reason."""
 
     @cached_property
     def page_part(self) -> TraceComparison:
@@ -46,7 +46,7 @@ AnyTrace = Trace | TraceComparison
 
 
 def sides(run: AnyTrace) -> tuple[Trace, TraceComparison | None]:
-    """Return the trace that is looked at, and its comparison if it has a baseline."""
+    """Return the viewed trace, and its comparison if it has a baseline."""
     return (run, None) if isinstance(run, Trace) else (run.this, run)
 
 

@@ -34,12 +34,12 @@ _RUN_RESPONSES = 5000
 """Maximum number of kept responses of ended calls of a run; later calls keep few."""
 _FEW_RESPONSES = 8
 _STREAM_SHARE = 2
-"""Divisor: one open call's responses have this part of the budget, and less if more
-calls are open at once. Those of ended calls count among the values of the calls."""
+"""Divisor: responses of one open call may use this part of the budget, divided by the
+number of open calls. Responses of ended calls count as values of their calls."""
 
 
 class TraceLevel(enum.IntEnum):
-    """How much is recorded."""
+    """Levels of recording."""
 
     OFF = 0
     TIMESTAMPS = 1
@@ -60,13 +60,14 @@ def parse_level(name: str) -> TraceLevel:
     """
     if name.upper() not in TraceLevel.__members__:
         raise ValueError(
-            f"trace_level must be 'tensors', 'timestamps' or 'off', not {name!r}"
+            f"trace_level={name!r} is not valid; expected 'tensors', 'timestamps' or "
+            "'off'"
         )
     return TraceLevel[name.upper()]
 
 
 class RunRecord:
-    """The calls of one client request, and of all that it caused."""
+    """The calls of one client request, with all calls that it caused."""
 
     __slots__ = (
         "__weakref__",
@@ -93,9 +94,9 @@ class RunRecord:
     )
 
     of_client: bool
-    """Whether a network client sent it: its response is shown nowhere else."""
+    """Whether a network client sent it, so that only this record has its response."""
     is_hidden: bool
-    """Whether its caller does not want it displayed."""
+    """Whether the caller turned its display off."""
     is_displayed: bool
     """Whether a notebook has displayed it; such runs are kept longer."""
     cell: str
@@ -115,7 +116,7 @@ class RunRecord:
         self.gaps: Gaps | None = None
         """Positions of the folded calls; None if no call is folded."""
         self.fold_at = sys.maxsize
-        """Number of calls from which on some are folded."""
+        """Number of calls at which folding begins."""
         self.held: deque[Call] = deque()
         """The calls that have values, in the order in which they ended."""
         self.held_bytes = 0
@@ -150,12 +151,12 @@ Observer = Callable[[RunRecord, Call | None], None]
 
 
 class Recorder:
-    """Records runs. An observer that raises is removed, and the run goes on.
+    """Records runs. An observer that raises an exception is removed.
 
     Parameters
     ----------
     level
-        What is recorded.
+        Level of recording.
     budget_bytes
         Bytes of tensor values kept alive by all runs that are not pinned.
     keep_runs
@@ -179,8 +180,8 @@ class Recorder:
         self._runs: dict[str, RunRecord] = {}
         self._calls_before = 0
         """Number of calls of all runs when the last one ended."""
-        # The thread that takes the token may fold: popping from a list is atomic, and
-        # no other thread waits.
+        # The thread that takes the token folds. Popping from a list is atomic, and
+        # other threads do not wait.
         self._token = ["fold"]
         self._numbers = itertools.count(1)
         self._observers: tuple[Observer, ...] = ()
@@ -220,7 +221,7 @@ class Recorder:
         if len(self._runs) <= self.keep_runs:
             return
         loose = [run for run in self.runs if not run.pinned]
-        # Displayed runs outlive others, but never fill more than half of the room.
+        # Displayed runs are kept longer, but fill at most half of the room.
         room = self.keep_runs // 2
         shown = {run.id for run in [r for r in loose if r.is_displayed][-room:]}
         others = [run for run in loose if not room or run.id not in shown]
@@ -250,7 +251,7 @@ class Recorder:
             run.calls.remove(call)
 
     def log_responses(self, run: RunRecord, call: Call) -> None:
-        """Let a call have any number of responses."""
+        """Give a call a log of responses."""
         most_bytes = None
         run.open_streams += 1
         level = self._level_of(run)
@@ -326,7 +327,7 @@ class Recorder:
 
     def _fold(self, current: RunRecord) -> None:
         """Fold calls, the oldest runs' first, until some of the room is free."""
-        # Other threads open calls meanwhile and leave their folding to this one.
+        # Other threads that open calls leave the folding to this thread.
         while len(current.calls) > current.fold_at:
             try:
                 token = self._token.pop()
@@ -344,7 +345,7 @@ class Recorder:
         current.fold_at = len(current.calls)
         self._fold_all(loose)
         count = sum(len(run.calls) for run in loose)
-        # What cannot be folded must not be looked at again with every call.
+        # Calls that cannot be folded must not be examined again with every call.
         current.fold_at += max(self.keep_calls - count, self.keep_calls // _FREED, 1)
 
     def _fold_all(self, runs: list[RunRecord]) -> None:

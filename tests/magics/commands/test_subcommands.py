@@ -111,7 +111,9 @@ def test_models_are_a_table(double):
 
 def test_without_models_the_next_step_is_named(notebook):
     """An empty table would say nothing."""
-    assert "a %%triton_model cell makes one" in notebook.run("%triton models").stdout
+    assert (
+        "define one in a %%triton_model cell" in notebook.run("%triton models").stdout
+    )
 
 
 def test_the_completed_configuration_is_printed(double):
