@@ -25,7 +25,7 @@ from blsnb.trace.recorder import RunRecord
 
 
 class Answer(NamedTuple):
-    """The response to a client request, which may be its refusal."""
+    """The response to a client request, or its refusal."""
 
     response: ResponseMessage
     advice: str = ""
@@ -59,9 +59,9 @@ class ClientRequests:
         Parameters
         ----------
         begun
-            Receives the life of the request, so that another thread can cancel it.
+            Receives the request's lifetime, so that another thread can cancel it.
         record
-            Record of the run; a new one, which the server keeps, if None.
+            Record of the run; None creates one that the server keeps.
 
         Raises
         ------
@@ -81,7 +81,7 @@ class ClientRequests:
         try:
             answer = self._answer(message, root)
         except InferenceError as error:
-            # It would hang: the run shows what happened until then.
+            # The run of a request that would hang shows what happened before.
             error.run = self._failed_run(message, root, error.message)
             raise
         response = answer.response
@@ -100,19 +100,19 @@ class ClientRequests:
         begun: Begun | None = None,
         deadline_ns: int = 0,
     ) -> Answer:
-        """Run a network client's request on this thread; return also a refusal.
+        """Run a network client's request on this thread; a refusal is returned, too.
 
         Parameters
         ----------
         begun
-            Receives the life of the request, so that another thread can cancel it.
+            Receives the request's lifetime, so that another thread can cancel it.
         deadline_ns
             Monotonic time at which the client leaves; 0 for no deadline.
 
         Raises
         ------
         WouldHang
-            Triton would never answer.
+            Triton would never respond.
         """
         self._check_open()
         root = self._open_requests.open(deadline_ns, None, begun)
@@ -143,7 +143,8 @@ class ClientRequests:
             root.raise_ended()
         assert response is not None
         if response.error is not None and not (response.final or advice):
-            # Sent before the final flag, an error never reaches Triton's client.
+            # An error that was sent before the final flag never reaches Triton's
+            # client.
             note_lost(root.record.calls[:1], response.error)
             response = ResponseMessage()
         return Answer(response, advice)
@@ -194,7 +195,7 @@ class ClientRequests:
         RequestError
             The request was refused.
         WouldHang
-            Triton would never answer.
+            Triton would never respond.
         """
         self._check_open()
         root = self._open_requests.open(deadline_ns, None, begun)
@@ -221,7 +222,7 @@ class ClientRequests:
         return Reader(self._open_requests, root, responses)
 
     def _check_open(self) -> None:
-        """Refuse a request to a closed server; one that is stopping answers it."""
+        """Refuse a request to a closed server; a stopping server responds to it."""
         requests = self._open_requests
         if self._lifetime.closed and (requests.is_closed or not requests.is_stopping):
             raise ServerClosedError
@@ -248,12 +249,12 @@ class ClientRequests:
     def replay(
         self, message: RequestMessage, client_timeout_s: float | None = None
     ) -> Run:
-        """Run a recorded request on the current model; return also a failed run.
+        """Run a recorded request on the current model; a failed run is returned, too.
 
         Raises
         ------
         TraceError
-            Its inputs were not recorded.
+            The inputs of the call were not recorded.
         """
         self._check_open()
         decoupled = self._check_recorded(message)
@@ -293,7 +294,7 @@ class ClientRequests:
         Parameters
         ----------
         record
-            Record of the run; a new one, which the server keeps, if None.
+            Record of the run; None creates one that the server keeps.
 
         Raises
         ------

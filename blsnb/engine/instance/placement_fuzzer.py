@@ -54,7 +54,7 @@ def parse_hostile(seed: object) -> HostilePlacement | None:
         return None
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise ValueError(
-            "hostile_placement is the seed of its chance, such as 7; None for none; "
-            f"not {seed!r}"
+            f"hostile_placement={seed!r} is not valid; expected a seed, such as 7, or "
+            "None"
         )
     return HostilePlacement(seed)

@@ -181,7 +181,7 @@ def test_without_a_device_one_is_simulated(server):
 def test_a_seed_is_a_number(seed):
     """Any other value is refused, also False."""
     assert parse_hostile(None) is parse_hostile(False) is None
-    with pytest.raises(ValueError, match="is the seed of its chance"):
+    with pytest.raises(ValueError, match="is not valid; expected a seed"):
         parse_hostile(seed)
 
 
