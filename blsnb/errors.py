@@ -117,7 +117,7 @@ class ModelLoadError(BlsnbError):
     message
         Text of Triton's load call, unchanged.
     code
-        Triton's name of the code.
+        Name of Triton's error code.
     reason
         The cause, which Triton may show in its log only.
     advice
@@ -166,7 +166,7 @@ class ModelConfigError(BlsnbError):
     stage
         Step of Triton that fails: ``"poll"``, ``"create"`` or ``"dependency"``.
     code
-        Triton's name of the code.
+        Name of Triton's error code.
     advice
         How to fix it.
     """
@@ -203,7 +203,7 @@ class BackendError(BlsnbError):
     text
         Text of Triton's backend.
     code
-        Triton's name of the code.
+        Name of Triton's error code.
     advice
         How to fix it; not part of the text.
     """

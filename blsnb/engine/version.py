@@ -101,7 +101,7 @@ class ServedVersion(Served):
     @property
     def findings(self) -> tuple[str, ...]:
         """Return warnings about the code of its instances."""
-        found = (each for one in self.pool.instances for each in one.findings)
+        found = (each for one in self.pool.instances for each in one.notes.findings)
         return tuple(dict.fromkeys(found))
 
     @property

@@ -20,7 +20,8 @@ from blsnb.repository.repository import ModelRepository, models_in
 from blsnb.repository.status import ModelStatus
 from blsnb.run import Run, take_trace
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.recorder import Recorder, RunRecord
+from blsnb.trace.recorder import Recorder
+from blsnb.trace.run_record import RunRecord
 from blsnb.trace.spans import Span, Trace
 
 if TYPE_CHECKING:

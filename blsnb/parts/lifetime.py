@@ -17,7 +17,7 @@ class ServerLifetime:
     Parameters
     ----------
     exit_timeout_s
-        Seconds that requests in flight have when the server is closed.
+        Maximum seconds for requests in flight to complete when the server is closed.
     """
 
     def __init__(self, exit_timeout_s: float = 30.0) -> None:

@@ -21,7 +21,7 @@ from blsnb.response import Response
 from blsnb.response_stream import Stream
 from blsnb.run import Run
 from blsnb.tensors.memory import HOST
-from blsnb.trace.recorder import RunRecord
+from blsnb.trace.run_record import RunRecord
 
 
 class Answer(NamedTuple):

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from blsnb.engine.engine import Engine
-from blsnb.engine.instance.placement import Placements
-from blsnb.engine.instance.placement_fuzzer import parse_hostile
+from blsnb.engine.instance.placement import Placements, parse_hostile
 from blsnb.engine.loading.changed_files import ChangedFiles
 from blsnb.engine.loading.control import ModelControl
 from blsnb.engine.loading.override_folders import OverrideFolders

@@ -12,7 +12,7 @@ from blsnb.trace.events import Call, ModelInfo
 Pair = tuple[ModelInfo | None, ModelInfo]
 
 _FAILED = 10
-"""A tenth of the calls may be failed ones from the middle."""
+"""Divisor: at most a tenth of the kept calls are failed ones from the middle."""
 
 
 class FoldedCalls(NamedTuple):

@@ -192,7 +192,7 @@ class OutputNotes:
         signature: tuple[object, ...] = requested
         for ref in response.outputs:
             signature += (ref.name, ref.dtype, ref.shape)
-        # To hash it costs more than to compare it.
+        # Hashing it costs more than comparing it.
         right = signature == self._last or signature in self._right
         if right and not response.dropped:
             self._last = signature

@@ -194,7 +194,7 @@ class PythonInstanceMaker:
         )
         made.append(instance)
         instance.spec = spec
-        instance.noted = self._noted
+        instance.notes.subjects = self._noted
         instance.on_device = on_device(self._engine.placements.runtime, spec)
         instance.load()
         return instance

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import re
+import textwrap
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -33,6 +35,8 @@ from blsnb.magics.flags import Flags, HelpShown
 from blsnb.magics.line import Line, named_inputs
 
 _INFER_USAGE = "NAME INPUT=EXPRESSION ..."
+_WIDTH = 110
+"""Maximum length of a line of the help in characters."""
 
 
 class Subcommand(NamedTuple):
@@ -108,7 +112,7 @@ def help_text() -> str:
     """Return the text of ``%triton help``: each subcommand and its summary."""
     rows = []
     for name, subcommand in SUBCOMMANDS.items():
-        rows.append(f"  {_usage(name)}\n      {subcommand.summary}")
+        rows.append(f"{_filled(_usage(name))}\n      {subcommand.summary}")
     listed = "\n".join(rows)
     return (
         f"Look at models, and run them.\n\nusage: %triton SUBCOMMAND ...\n\n{listed}\n"
@@ -121,6 +125,18 @@ def help_of(name: str) -> str:
     if subcommand.flags is not None:
         return subcommand.flags().format_help()
     return f"{_usage(name)}\n  {subcommand.summary}\n"
+
+
+def _filled(usage: str) -> str:
+    """Break a long usage between its options."""
+    whole = re.sub(r"\[[^]]*\]", lambda option: option[0].replace(" ", "\xa0"), usage)
+    return textwrap.fill(
+        whole,
+        _WIDTH,
+        initial_indent="  ",
+        subsequent_indent=" " * 10,
+        break_on_hyphens=False,
+    ).replace("\xa0", " ")
 
 
 def _usage(name: str) -> str:
