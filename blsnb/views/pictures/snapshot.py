@@ -1,4 +1,4 @@
-"""The picture of a run, as SVG: what a reader without scripts sees."""
+"""The picture of a run as SVG, for readers without scripts."""
 
 from __future__ import annotations
 
