@@ -237,7 +237,7 @@ FILES = st.dictionaries(PATHS, st.binary(max_size=20), max_size=3).filter(can_be
 )
 @given(models=st.dictionaries(NAMES, FILES, min_size=1, max_size=3))
 def test_export_and_import_change_nothing(models, tmp_path_factory):
-    """This holds for any names and contents of models."""
+    """Any names and contents of models survive the round trip."""
     folder = tmp_path_factory.mktemp("round")
     with Server() as server:
         for name, files in models.items():

@@ -512,7 +512,7 @@ def test_the_calls_are_a_table_for_pandas(server, monkeypatch):
 
 
 def test_without_pandas_a_sentence_says_what_to_install(server, monkeypatch):
-    """pandas is an optional dependency."""
+    """The package is an optional dependency."""
     monkeypatch.setitem(sys.modules, "pandas", None)
     server.define("m", DOUBLE, config=CONFIG)
 
