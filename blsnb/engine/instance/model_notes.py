@@ -54,6 +54,11 @@ class ModelNotes:
             self.subjects.add(subject)
             self.queued.append(note)
 
+    def warn(self, subject: str, note: str) -> None:
+        """Keep a note for the next run, and for the model's card."""
+        self.queue(subject, note)
+        self.findings.append(note)
+
     def add_names(self, note: str, executes: bool) -> None:
         """Keep a note on misspelled hooks, and a warning if ``execute`` is missing.
 
@@ -65,8 +70,7 @@ class ModelNotes:
             Whether the model has an ``execute``.
         """
         if note:
-            self.queue("names", note)
-            self.findings.append(note)
+            self.warn("names", note)
         if not executes:
             self.findings.append(
                 "TritonPythonModel has no execute(): every request fails, as on Triton."

@@ -32,7 +32,7 @@ def snapshot(run: AnyTrace, state: State | None = None) -> str:
     Parameters
     ----------
     state
-        How far the run is, where that is known better than from its calls.
+        State of the run, if it cannot be derived from its calls.
     """
     trace, comparison = sides(run)
     own = own_times(comparison) if comparison else None
