@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from blsnb.arguments import check_path
 from blsnb.printable import printable
-from blsnb.trace.changes import CallChange
-from blsnb.trace.comparison import TraceComparison, compare
+from blsnb.trace.comparison import CallChange, TraceComparison, compare
 from blsnb.trace.spans import Span, Trace
 
 if TYPE_CHECKING:

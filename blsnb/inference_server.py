@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from blsnb.errors import ModelLoadError
     from blsnb.model.config import ModelConfig
     from blsnb.model.implied import Implied
+    from blsnb.model_graph.graph import ModelGraph
     from blsnb.parity.cases import Cases
     from blsnb.parity.parity import Parity
     from blsnb.repository.change import FileContent
@@ -283,6 +284,8 @@ class Server:
             Seconds until the client gives up and gets ``DEADLINE_EXCEEDED``. In the
             model ``is_cancelled()`` then returns True; the model continues on a worker
             thread. None to wait indefinitely.
+        show
+            Whether a notebook shows the run below its cell.
 
         Returns
         -------
@@ -545,6 +548,24 @@ class Server:
         """
         return self._parts.models.index()
 
+    def graph(self) -> ModelGraph:
+        """Return which model may call which, found without running any.
+
+        Ensembles are read from configurations, BLS calls from the sources of Python
+        models: names in literals, constants, f-strings, parameters of the configuration
+        and arguments of helper functions. Targets that no source tells are marked.
+
+        Returns
+        -------
+        ModelGraph
+            Its ``findings`` are targets that no model has, inputs and outputs that do
+            not fit the called model, circles that need more instances than there are,
+            and models that nobody calls. A notebook displays it as a drawing.
+        """
+        from blsnb.model_graph.server_graph import graph_of
+
+        return graph_of(self._parts)
+
     def config(self, name: str, *, version: int = -1) -> dict[str, Any]:
         """Return the configuration of a ready model, in Triton's JSON form.
 
@@ -613,12 +634,17 @@ class Server:
         return self._parts.folders.watched
 
     def import_repository(
-        self, path: str | Path, names: Sequence[str] | None = None
+        self,
+        path: str | Path,
+        names: Sequence[str] | None = None,
+        *,
+        watch: bool = False,
     ) -> list[ModelStatus]:
         """Load the models of a repository on disk from where they are.
 
-        The folder is read from now on and never written. A model that does not load is
-        no error: its status says why, and the others are loaded.
+        The folder is read from now on, and written only by `export_repository` with
+        ``in_place=True``. A model that does not load is no error: its status says why,
+        and the others are loaded.
 
         Parameters
         ----------
@@ -626,6 +652,11 @@ class Server:
             The folder of models.
         names
             Names of the models to load; None for all.
+        watch
+            Whether to follow the folder: a file that was saved is in service before the
+            next request, at the latest 100 ms after the one before. Models are loaded
+            and unloaded with their folders. One that does not load is logged, and its
+            former version still serves.
 
         Returns
         -------
@@ -637,7 +668,7 @@ class Server:
         RepositoryError
             The folder is missing, or has no model of such a name.
         """
-        return self._parts.folders.import_(path, names)
+        return self._parts.folders.import_(path, names, watch=watch)
 
     def export_repository(
         self,

@@ -21,8 +21,8 @@ from blsnb.response import Response
 from blsnb.trace.capture import trace_of
 from blsnb.trace.dropped import missing_values
 from blsnb.trace.facts import ClockReading
-from blsnb.trace.recorder import RunRecord
 from blsnb.trace.review import reviewed
+from blsnb.trace.run_record import RunRecord
 from blsnb.trace.spans import Span, Trace
 
 if TYPE_CHECKING:

@@ -50,6 +50,7 @@ OPTIONS = {
     "priority",
     "timeout_us",
     "client_timeout_s",
+    "show",
 }
 """The options of a request, which `Server.infer` documents for all its siblings."""
 

@@ -14,7 +14,7 @@ from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import InferenceError
 from blsnb.parts.requests import ClientRequests
-from blsnb.trace.recorder import RunRecord
+from blsnb.trace.run_record import RunRecord
 
 Tick = Callable[[float], None]
 _now = time.monotonic_ns

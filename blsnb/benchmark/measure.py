@@ -15,7 +15,7 @@ from blsnb.engine.request.client_request import ClientRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.parts.models import inference_error
 from blsnb.parts.server_parts import ServerParts
-from blsnb.trace.recorder import parse_level
+from blsnb.trace.events import parse_level
 from blsnb.views.format import counted
 
 Progress = Callable[[float, str], None]

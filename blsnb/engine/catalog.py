@@ -64,6 +64,11 @@ class Catalog:
         """Return the state of each version of a model."""
         return dict(self._states.get(name, {}))
 
+    def is_unloaded(self, name: str) -> bool:
+        """Whether a model has served and was unloaded."""
+        states = self._states.get(name, {}).values()
+        return bool(states) and all(each.reason == "unloaded" for each in states)
+
     def put(self, name: str, versions: dict[int, Served]) -> list[Served]:
         """Let versions serve; return those that they replace."""
         old = self._served.get(name, {})

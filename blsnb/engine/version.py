@@ -101,7 +101,7 @@ class ServedVersion(Served):
     @property
     def findings(self) -> tuple[str, ...]:
         """What the code of its instances does and its author probably does not want."""
-        found = (each for one in self.pool.instances for each in one.findings)
+        found = (each for one in self.pool.instances for each in one.notes.findings)
         return tuple(dict.fromkeys(found))
 
     @property

@@ -142,6 +142,13 @@ def _warnings(status: ModelStatus, failure: str) -> list[str]:
     return lines
 
 
+def notice(text: str) -> dict[str, str]:
+    """Return a sentence on a model as HTML and as text."""
+    style = _BOX.format(colour=_STANDIN_COLOUR)
+    page = f'<div class="blsnb-card" style="{style}">{_escaped(f"⚠ {text}")}</div>'
+    return {"text/html": page, "text/plain": _printable_lines(f"⚠ {text}")}
+
+
 def exported(done: Exported) -> dict[str, str]:
     """Return the card of an export: its folder, its models, its notes."""
     head = f"{len(done.models)} exported to {done.path}: {', '.join(done.models)}"

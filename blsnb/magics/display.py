@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from blsnb.magics import card
-from blsnb.magics.commands import bench, stats, verify
+from blsnb.magics.commands import bench, graph, stats, verify
 from blsnb.magics.frontend import bundle, note_run
 from blsnb.options import options
 
@@ -62,6 +62,7 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
             lambda counts, **_: stats.batching_tables(counts)
         ),
         "blsnb.comparison.Comparison": comparison_bundle,
+        "blsnb.model_graph.graph.ModelGraph": lambda shown, **_: graph.bundle(shown),
         "blsnb.run.Run": run_bundle,
         "blsnb.repository.status.ModelStatus": lambda status, **_: card.bundle(status),
     }

@@ -19,7 +19,7 @@ from blsnb.options import options
 
 if TYPE_CHECKING:
     from blsnb.run import Run
-    from blsnb.trace.recorder import RunRecord
+    from blsnb.trace.run_record import RunRecord
     from blsnb.trace.spans import Trace
     from blsnb.views.live.connection import Connection
 
@@ -188,7 +188,7 @@ def connect(shell: Any) -> Callable[[], None]:
 def note(source: RunRecord | Trace) -> None:
     """Note a run that is displayed, by what keeps its calls."""
     # Deferred: loading the extension must not import the engine.
-    from blsnb.trace.recorder import RunRecord
+    from blsnb.trace.run_record import RunRecord
 
     if isinstance(source, RunRecord):
         source.is_displayed = True

@@ -19,7 +19,7 @@ from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.response import Response
 from blsnb.run import Run
-from blsnb.trace.recorder import TraceLevel
+from blsnb.trace.events import TraceLevel
 
 _now = time.monotonic_ns
 

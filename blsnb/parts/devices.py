@@ -6,8 +6,7 @@ import functools
 import sys
 
 from blsnb.arguments import refuse
-from blsnb.engine.instance.placement import Placements
-from blsnb.engine.instance.placement_fuzzer import HostilePlacement
+from blsnb.engine.instance.placement import HostilePlacement, Placements
 from blsnb.engine.loading.control import ModelControl
 from blsnb.errors import ModelLoadError
 from blsnb.parts.lifetime import ServerLifetime

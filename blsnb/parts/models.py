@@ -193,9 +193,22 @@ class Models:
             self._control.take_down(name)
             self._changed_files.unwatch(name)
             self._repository.remove(name)
+            self.forget(name)
+
+    def forget(self, name: str) -> None:
+        """Unload a model whose folder was removed, and drop what is known of it."""
+        with self._control.alone():
+            self._control.take_down(name)
             self._engine.catalog.forget(name)
             self._control.seconds.pop(name, None)
             self._unloadable.pop(name, None)
+
+    def note_unloadable(self, name: str, error: BaseException | None) -> None:
+        """Note why the newer files of a model did not load, or that they did."""
+        if error is None:
+            self._unloadable.pop(name, None)
+        else:
+            self._unloadable[name] = f"newer files did not load: {_last_line(error)}"
 
     def statuses(self) -> list[ModelStatus]:
         """Return the status of every model of the repository, sorted by name."""
@@ -239,7 +252,7 @@ class Models:
         """Yield why the text that serves is not the newest one."""
         if name in self._unloadable:
             yield self._unloadable[name]
-        if self._control.is_changed(name):
+        elif self._control.is_changed(name):
             yield f"changed on disk since the load: %triton load {name}"
 
     def exists(self, name: str) -> bool:
@@ -294,8 +307,9 @@ def _bytes(content: FileContent) -> bytes:
     return content if isinstance(content, bytes) else content.encode("utf-8")
 
 
-def _last_line(error: ModelLoadError) -> str:
+def _last_line(error: BaseException) -> str:
     """Return the line of a failed load that names the exception."""
-    lines = (error.reason or error.message).strip().splitlines()
+    reason = error.reason or error.message if isinstance(error, ModelLoadError) else ""
+    lines = (reason or str(error)).strip().splitlines()
     named = [line.strip() for line in lines if _EXCEPTION.match(line.strip())]
     return (named or lines or [""])[0].removeprefix("Internal: ")

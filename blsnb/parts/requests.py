@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 from blsnb.engine.engine import Engine
@@ -21,7 +22,7 @@ from blsnb.response import Response
 from blsnb.response_stream import Stream
 from blsnb.run import Run
 from blsnb.tensors.memory import HOST
-from blsnb.trace.recorder import RunRecord
+from blsnb.trace.run_record import RunRecord
 
 
 class Answer(NamedTuple):
@@ -47,6 +48,8 @@ class ClientRequests:
         self._lifetime = lifetime
         self._router = engine.router
         self._open_requests = engine.open_requests
+        self.before_request: Callable[[], None] | None = None
+        """Called before each request while a folder is followed."""
 
     def run(
         self,
@@ -114,7 +117,7 @@ class ClientRequests:
         WouldHang
             Triton would never answer.
         """
-        self._check_open()
+        self._prepare()
         root = self._open_requests.open(deadline_ns, None, begun)
         root.record.of_client = True
         return self._answer(message, root)
@@ -196,7 +199,7 @@ class ClientRequests:
         WouldHang
             Triton would never answer.
         """
-        self._check_open()
+        self._prepare()
         root = self._open_requests.open(deadline_ns, None, begun)
         root.record.of_client = True
         return self._reader(message, root)
@@ -220,11 +223,16 @@ class ClientRequests:
             self._open_requests.close(root)
         return Reader(self._open_requests, root, responses)
 
-    def _check_open(self) -> None:
-        """Refuse a request to a closed server; one that is stopping answers it."""
+    def _prepare(self) -> None:
+        """Refuse a request to a closed server; one that is stopping answers it.
+
+        An open one first loads what was saved in followed folders.
+        """
         requests = self._open_requests
         if self._lifetime.closed and (requests.is_closed or not requests.is_stopping):
             raise ServerClosedError
+        if self.before_request is not None:
+            self.before_request()
 
     def message(self, request: ClientRequest) -> RequestMessage:
         """Return a request as its model sees it, with frozen inputs.
@@ -235,7 +243,7 @@ class ClientRequests:
             An input is of a type that Triton lacks.
         """
         __tracebackhide__ = True
-        self._check_open()
+        self._prepare()
         engine = self._engine
         config = engine.catalog.config(request.model_name, request.fields.version)
         return request.message(config, engine.placements.runtime)
@@ -255,7 +263,7 @@ class ClientRequests:
         TraceError
             Its inputs were not recorded.
         """
-        self._check_open()
+        self._prepare()
         decoupled = self._check_recorded(message)
         message.inputs = reachable(message.inputs, self._engine.placements.runtime)
         root = self._open_requests.open(deadline_ns(client_timeout_s))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,10 +23,17 @@ _SOURCES = (".py", ".pbtxt")
 
 
 class Stamp(NamedTuple):
-    """Time and size of a file, which change with it."""
+    """Time, size and inode of a file, which change with it."""
 
     modified_ns: int
     byte_size: int
+    inode: int = 0
+
+
+def stamp_of(found: os.stat_result) -> Stamp:
+    """Return the stamp of a file or folder; the size of a folder says nothing."""
+    size = 0 if stat.S_ISDIR(found.st_mode) else found.st_size
+    return Stamp(found.st_mtime_ns, size, found.st_ino)
 
 
 Files = Mapping[str, Stamp]
@@ -235,10 +243,10 @@ def _stamps(
     if here in above:
         # A link to a folder above it.
         return
-    yield inner, Stamp(found.st_mtime_ns, 0)
+    yield inner, stamp_of(found)
     for entry in listed:
         try:
-            stat, deeper = entry.stat(), entry.is_dir()
+            stamp, deeper = stamp_of(entry.stat()), entry.is_dir()
         except OSError:
             continue
         if deeper:
@@ -246,7 +254,7 @@ def _stamps(
                 Path(entry.path), f"{inner}{entry.name}/", above | {here}
             )
         else:
-            yield inner + entry.name, Stamp(stat.st_mtime_ns, stat.st_size)
+            yield inner + entry.name, stamp
 
 
 def newest_ns(files: Files) -> int:

@@ -55,6 +55,17 @@ class Endpoints:
 
     `serve` opens them. The request of a client is a run like any other: it is recorded,
     and the monitor shows it.
+
+    Parameters
+    ----------
+    parts
+        The parts of the server.
+    host
+        The address to listen on.
+    access
+        What web pages and other clients may do; None for the defaults.
+    unix_sockets
+        A folder for Unix sockets instead of ports; None for ports.
     """
 
     def __init__(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from blsnb.printable import printable
-from blsnb.trace.changes import CallChange
-from blsnb.trace.comparison import AnyTrace, TraceComparison, sides
+from blsnb.trace.comparison import AnyTrace, CallChange, TraceComparison, sides
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
 from blsnb.views import callgraph

@@ -13,7 +13,7 @@ from blsnb.engine.request.inflight import Execution, Inflight
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.trace.events import Call, ModelInfo
-from blsnb.trace.recorder import RunRecord
+from blsnb.trace.run_record import RunRecord
 
 MODEL = ModelInfo("model", 1, "python", "cpu", "model", "")
 

@@ -13,7 +13,7 @@ from blsnb.magics.runs import places, show
 from blsnb.magics.runs.live_runs import ActiveRun
 from blsnb.magics.runs.places import CellPlaces
 from blsnb.magics.runs.show import RunDisplay
-from blsnb.trace.recorder import RunRecord
+from blsnb.trace.run_record import RunRecord
 
 from .models import DOUBLE, OUTER, infer
 

@@ -60,7 +60,7 @@ class LeafInstance(ModelInstance):
         self._decoupled = decoupled
         self._around = around
         # No code of a user's is bound to the thread of its `initialize`.
-        self._thread_noted = True
+        self.notes.thread_noted = True
 
     def load(self) -> None:
         """Do nothing: there is no source to import."""
@@ -83,7 +83,7 @@ class LeafInstance(ModelInstance):
             raise
 
     def _initialize(self, args: dict[str, str]) -> None:
-        self._thread_id = threading.get_ident()
+        self.notes.thread_id = threading.get_ident()
         self.model = _Leaf(self._make(), self._decoupled, self._around)
 
 

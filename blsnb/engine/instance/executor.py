@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import itertools
+import threading
 import time
 import weakref
+from collections.abc import Callable
 from typing import Any
 
+from blsnb.engine.instance.coroutine_hook import run_coroutine
 from blsnb.engine.instance.inputs import InputOrder, Reshapes
-from blsnb.engine.instance.instance import ExecuteFailed, ModelInstance
+from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.instance.placement import Placement
 from blsnb.engine.instance.pool import Deadlock, InstancePool
 from blsnb.engine.instance.results import (
@@ -21,8 +25,10 @@ from blsnb.engine.instance.results import (
 from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.failure import describe
 from blsnb.engine.request.inflight import Execution, Inflight
+from blsnb.engine.request.interrupts import boundary
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.threads.outcome import Abandoned
+from blsnb.errors import OutOfResourcesError
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.request import (
     RELEASE_ALL,
@@ -30,6 +36,8 @@ from blsnb.pb_utils.request import (
     receive_request,
     release_flags,
 )
+
+Hook = Callable[[list[InferenceRequest]], Any]
 
 _now = time.monotonic_ns
 _execution_numbers = itertools.count(1)
@@ -205,7 +213,7 @@ class Executor:
             _computed(inflights)
             return
         try:
-            results = instance.execute(execution.root, requests)
+            results = _execute(instance, execution, requests)
         except ExecuteFailed as failure:
             _computed(inflights)
             execution.note_unasked()
@@ -269,3 +277,91 @@ def _computed(inflights: list[Inflight]) -> None:
     now = _now()
     for inflight in inflights:
         inflight.call.compute_output_start_ns = now
+
+
+class ExecuteFailed(Exception):
+    """``execute`` raised; the text is Triton's, without its prefix."""
+
+    def __init__(
+        self, text: str, cause: BaseException | None = None, code: str = "INTERNAL"
+    ) -> None:
+        super().__init__(text)
+        self.text = text
+        self.cause = cause
+        self.code = code
+
+
+def _execute(
+    instance: ModelInstance, execution: Execution, requests: list[InferenceRequest]
+) -> Any:
+    """Call ``execute`` and return what it returns; a coroutine is awaited.
+
+    Raises
+    ------
+    ExecuteFailed
+        The model raises, or has no ``execute``.
+    Unwind, Abandoned
+        The request has ended.
+    """
+    __tracebackhide__ = True
+    hook = instance.found(instance.model, "execute")
+    if hook is None:
+        instance.notes.deliver(execution)
+        raise ExecuteFailed(
+            f"Python model {instance.model_file} does not implement `execute` method."
+        )
+    if instance.threads.inline:
+        return _on_thread(instance, execution, hook, requests)
+    return instance.threads.call(
+        execution.root, lambda: _on_thread(instance, execution, hook, requests)
+    )
+
+
+def _on_thread(
+    instance: ModelInstance,
+    execution: Execution,
+    hook: Hook,
+    requests: list[InferenceRequest],
+) -> Any:
+    """Call ``execute`` on this thread; turn what it raises into Triton's text."""
+    __tracebackhide__ = True
+    root, notes = execution.root, instance.notes
+    # With BLSNB_THREAD=instance not the caller's.
+    execution.thread_id = threading.get_ident()
+    if execution.thread_id != notes.thread_id and not notes.thread_noted:
+        notes.note_bound(execution, hook, instance.model, instance.module)
+    if notes.owed:
+        notes.deliver(execution)
+    if root.ended is not None:
+        raise Unwind
+    if instance.on_device is not None:
+        hook = functools.partial(instance.on_device.execute, execution, hook)
+    try:
+        return _call_hook(instance, execution, hook, requests)
+    except Unwind as error:
+        root.ended_by(error)
+        raise
+    except Abandoned:
+        raise
+    except OutOfResourcesError as error:
+        raise ExecuteFailed(error.message, error, error.code) from error
+    except BaseException as error:
+        if root.ended_by(error):
+            raise Unwind from error
+        notes.note_thread(execution, error, instance.threads.loop.thread_id)
+        text = describe(error, _call_hook.__code__)
+        raise ExecuteFailed(text, error) from error
+
+
+@boundary
+def _call_hook(
+    instance: ModelInstance,
+    execution: Execution,
+    hook: Hook,
+    requests: list[InferenceRequest],
+) -> Any:
+    __tracebackhide__ = True
+    result = hook(requests)
+    if type(result) is list or not asyncio.iscoroutine(result):
+        return result
+    return run_coroutine(instance, execution, result)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 import sys
@@ -13,22 +12,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from blsnb.engine.instance.event_loop import LoopEnded
-from blsnb.engine.instance.hooks import has_hook, note_of_names, unready
-from blsnb.engine.instance.instance_threads import (
-    InstanceThreads,
-    bound_to_thread,
-    is_about_threads,
-)
+from blsnb.engine.instance.instance_threads import InstanceThreads, unready
+from blsnb.engine.instance.model_notes import ModelNotes, has_hook, note_of_names
 from blsnb.engine.instance.placement import OnDevice
 from blsnb.engine.instance.shared_state import SharedState, note_of_changes, snapshot
 from blsnb.engine.instance.world import World
-from blsnb.engine.request import hang_report as hang
-from blsnb.engine.request.failure import describe, notes_of
-from blsnb.engine.request.inflight import Execution, current_execution
+from blsnb.engine.request.failure import describe
+from blsnb.engine.request.inflight import Execution
 from blsnb.engine.request.interrupts import boundary, interrupted_once
-from blsnb.engine.request.lifetime import RootRequest, Unwind
-from blsnb.engine.threads.outcome import Abandoned
+from blsnb.engine.request.lifetime import RootRequest
 from blsnb.errors import OutOfResourcesError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.model.config import InstanceSpec
@@ -62,12 +54,6 @@ def _finalize(hook: Callable[[], Any]) -> Any:
 
 
 _BOUNDARY = _call.__code__
-_THREAD = "thread"
-_ONE_THREAD = (
-    "On Triton both run on one; here the parameter BLSNB_THREAD with the value "
-    '"instance" in the model\'s configuration gives them one.'
-)
-_NAMES = "names"
 _CLASS = "TritonPythonModel"
 
 
@@ -118,15 +104,7 @@ class ModelInstance:
         self.module: types.ModuleType | None = None
         self._class: Any = None
         """The model's ``TritonPythonModel``; not necessarily a class."""
-        self._thread_id = 0
-        """Identifier of the thread that ran ``initialize``."""
-        self._thread_noted = False
-        self.noted: set[str] = set()
-        """Subjects of the notes that an instance of the model already has."""
-        self._owed_notes: list[str] = []
-        """Notes on the model for the next run."""
-        self.findings: list[str] = []
-        """What the model's code does and its author probably does not want."""
+        self.notes = ModelNotes(name)
         self._state_before: SharedState | None = snapshot()
         self.model: Any = None
         self.ready_hook: Callable[[], Any] | None = None
@@ -163,7 +141,7 @@ class ModelInstance:
     @property
     def completes_config(self) -> bool:
         """Whether the class has ``auto_complete_config``."""
-        return self._found(self._class, "auto_complete_config") is not None
+        return self.found(self._class, "auto_complete_config") is not None
 
     def auto_complete(self, config: Any) -> Any:
         """Call ``auto_complete_config`` on the class.
@@ -194,27 +172,27 @@ class ModelInstance:
         before, self._state_before = self._state_before, None
         if before is not None:
             finding = note_of_changes(self.name, before, snapshot())
-            self.findings += [finding] if finding else []
+            self.notes.findings += [finding] if finding else []
 
     def _initialize(self, args: dict[str, str]) -> None:
-        self._thread_id = threading.get_ident()
+        self.notes.thread_id = threading.get_ident()
         self.model = self._class()
         self._owe_note_of_names(type(self.model))
         # Looked up on the object: a constructor may have set it.
-        hook = self._found(self.model, "initialize")
-        ready_hook = self._found(self.model, "is_ready")
+        hook = self.found(self.model, "initialize")
+        ready_hook = self.found(self.model, "is_ready")
         if has("is_ready", self._release):
             self.ready_hook = ready_hook
         elif ready_hook is not None:
-            self._owed_notes.append(too_new("is_ready"))
+            self.notes.owed.append(too_new("is_ready"))
         if hook is not None:
             result = hook(args)
             if inspect.iscoroutine(result):
                 # Triton calls it and never awaits it.
                 result.close()
 
-    def _found(self, owner: Any, name: str) -> Any:
-        """Return an attribute of the model, or None for none.
+    def found(self, owner: Any, name: str) -> Any:
+        """Return an attribute of the model; None if it is missing.
 
         As for Triton's `PyObject_HasAttr`, it is missing whatever the look-up raises.
         """
@@ -225,7 +203,7 @@ class ModelInstance:
             self._check_ended()
             there = inspect.getattr_static(owner, name, None) is not None
             if there or not isinstance(error, AttributeError):
-                self._owe(
+                self.notes.owe(
                     name,
                     f"{name} of {self.name} is missing to Triton, since looking it up "
                     f"raises {describe(error, _FOUND_BOUNDARY)}",
@@ -246,19 +224,7 @@ class ModelInstance:
             # A metaclass may refuse any access.
             self._check_ended()
             return
-        if note:
-            self._owe(_NAMES, note)
-            self.findings.append(note)
-        if not has_hook(self.model, "execute"):
-            self.findings.append(
-                "TritonPythonModel has no execute(): every request fails, as on Triton."
-            )
-
-    def _owe(self, subject: str, note: str) -> None:
-        """Keep a note for the next run; one per subject."""
-        if subject not in self.noted:
-            self.noted.add(subject)
-            self._owed_notes.append(note)
+        self.notes.add_names(note, has_hook(self.model, "execute"))
 
     def _hook(self, work: Callable[[], Any]) -> Any:
         """Call another hook than ``execute``; every exception is its failure."""
@@ -276,153 +242,6 @@ class ModelInstance:
             if self._load_root is not None:
                 self._load_root.ended_by(error)
             raise HookFailed(describe(error, _BOUNDARY), error) from error
-
-    def execute(self, root: RootRequest, requests: list[InferenceRequest]) -> Any:
-        """Call ``execute`` and return what it returns; a coroutine is awaited.
-
-        Raises
-        ------
-        ExecuteFailed
-            The model raises.
-        Unwind, Abandoned
-            The request has ended.
-        """
-        __tracebackhide__ = True
-        hook = self._found(self.model, "execute")
-        if hook is None:
-            if self.execution is not None:
-                self._note_owed(self.execution)
-            raise ExecuteFailed(
-                f"Python model {self.model_file} does not implement `execute` method."
-            )
-        if self.threads.inline:
-            return self._execute(root, hook, requests)
-        return self.threads.call(root, lambda: self._execute(root, hook, requests))
-
-    def _execute(
-        self,
-        root: RootRequest,
-        hook: Callable[[list[InferenceRequest]], Any],
-        requests: list[InferenceRequest],
-    ) -> Any:
-        __tracebackhide__ = True
-        execution = self.execution
-        if execution is not None:
-            # With BLSNB_THREAD=instance not the caller's.
-            execution.thread_id = threading.get_ident()
-            if execution.thread_id != self._thread_id and not self._thread_noted:
-                self._note_bound(execution, hook)
-            if self._owed_notes:
-                self._note_owed(execution)
-        if root.ended is not None:
-            raise Unwind
-        if self.on_device is not None:
-            hook = functools.partial(self.on_device.execute, execution, hook)
-        try:
-            return self._run_hook(root, hook, requests)
-        except Unwind as error:
-            root.ended_by(error)
-            raise
-        except Abandoned:
-            raise
-        except OutOfResourcesError as error:
-            raise ExecuteFailed(error.message, error, error.code) from error
-        except BaseException as error:
-            if root.ended_by(error):
-                raise Unwind from error
-            if execution is not None and is_about_threads(error):
-                self._note_thread(execution)
-            raise ExecuteFailed(describe(error, _HOOK_BOUNDARY), error) from error
-
-    def _note_owed(self, execution: Execution) -> None:
-        for note in self._owed_notes:
-            execution.inflight.note(note)
-        self._owed_notes = []
-
-    def _note_bound(self, execution: Execution, hook: Callable[..., Any]) -> None:
-        """Note what works on the thread of ``initialize`` only, once per model."""
-        self._thread_noted = True
-        if _THREAD in self.noted or inspect.iscoroutinefunction(hook):
-            # On Triton, too, a coroutine runs on the thread of its event loop.
-            return
-        found = bound_to_thread(self.model, self.module)
-        if found:
-            self.noted.add(_THREAD)
-            execution.inflight.note(
-                f"{found} of {self.name} is bound to the thread of initialize(), and "
-                f"execute() ran on another one. {_ONE_THREAD}"
-            )
-
-    def _note_thread(self, execution: Execution) -> None:
-        """Note, beside an error about threads, that the hooks had different ones."""
-        if execution.thread_id in (self._thread_id, self.threads.loop.thread_id):
-            return
-        if not any(_ONE_THREAD in note for note in execution.call.notes or ()):
-            execution.inflight.note(
-                f"execute() of {self.name} ran on another thread than its "
-                f"initialize(). {_ONE_THREAD}"
-            )
-
-    @boundary
-    def _run_hook(
-        self,
-        root: RootRequest,
-        hook: Callable[[list[InferenceRequest]], Any],
-        requests: list[InferenceRequest],
-    ) -> Any:
-        __tracebackhide__ = True
-        result = hook(requests)
-        if type(result) is list or not asyncio.iscoroutine(result):
-            return result
-        try:
-            self.threads.loop.start()
-        except OutOfResourcesError:
-            result.close()
-            raise
-        execution = self.execution
-        ended = functools.partial(self._loop_ended, root, execution)
-        if execution is None:
-            return self.threads.loop.run(root, result, ended)
-        execution.thread_id = self.threads.loop.thread_id
-        token = current_execution.set(execution)
-        try:
-            if not execution.inflight.decoupled:
-                return self.threads.loop.run(root, result, ended)
-            # As on Triton, coroutines of any number of requests interleave.
-            lost = functools.partial(self._lost, execution)
-            self.threads.loop.start_soon(result, lost, ended)
-            return None
-        finally:
-            current_execution.reset(token)
-
-    def _loop_ended(
-        self, root: RootRequest, execution: Execution | None, ended: LoopEnded
-    ) -> None:
-        """End the requests of a coroutine whose event loop has ended."""
-        why = "stopped it"
-        if ended.cause is not None:
-            why = f"ended it with {describe(ended.cause, _HOOK_BOUNDARY)}"
-        error = hang.loop_ended(self.execute_place, why)
-        for inflight in [] if execution is None else execution.inflights:
-            if not inflight.final:
-                inflight.root.end(error)
-                inflight.wake()
-        if execution is None or not execution.inflight.decoupled:
-            root.end(error)
-
-    def _lost(self, execution: Execution, error: BaseException) -> None:
-        """Log an exception as Triton does, and note it."""
-        if execution.root.ended is not None:
-            return
-        text = describe(error, _HOOK_BOUNDARY)
-        for inflight in execution.inflights:
-            inflight.note(
-                f"execute() of {self.name} raised, and Triton only logs that for an "
-                f"asynchronous decoupled model: {text}"
-            )
-        for note in notes_of(error):
-            inflight.note(note)
-        self.backend.log("ERROR", text)
 
     def unready(self) -> str:
         """Return why the model's ``is_ready`` says no; empty if it is ready."""
@@ -458,7 +277,7 @@ class ModelInstance:
         """Call ``finalize``; its failure is only logged, as on Triton."""
         self.ready = False
         self.threads.loop.stop()
-        hook = self._found(self.model, "finalize")
+        hook = self.found(self.model, "finalize")
         if hook is not None:
             try:
                 self._hook(functools.partial(_finalize, hook))
@@ -486,17 +305,4 @@ def _attribute(owner: Any, name: str) -> Any:
     return getattr(owner, name)
 
 
-_HOOK_BOUNDARY = ModelInstance._run_hook.__code__
-_FOUND_BOUNDARY = ModelInstance._found.__code__
-
-
-class ExecuteFailed(Exception):
-    """``execute`` raised; the text is Triton's, without its prefix."""
-
-    def __init__(
-        self, text: str, cause: BaseException | None = None, code: str = "INTERNAL"
-    ) -> None:
-        super().__init__(text)
-        self.text = text
-        self.cause = cause
-        self.code = code
+_FOUND_BOUNDARY = ModelInstance.found.__code__

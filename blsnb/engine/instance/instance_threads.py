@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
-import re
-import sys
+import inspect
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from blsnb.engine.instance.event_loop import JOIN_S, EventLoop
+from blsnb.engine.instance.event_loop import JOIN_S, EventLoop, LoopEnded
+from blsnb.engine.request.failure import describe
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.threads.outcome import Abandoned, Outcome, ends_soon
 from blsnb.engine.threads.workers import Workers
+from blsnb.errors import OutOfResourcesError
 
 T = TypeVar("T")
+_PATIENCE_S = 5.0
+"""Seconds that a model's ``is_ready`` may take."""
 _FAN_OUT = 32
 """Maximum number of BLS requests of one instance at once.
 
@@ -94,59 +96,34 @@ class InstanceThreads:
                 workers.shutdown(cancel_futures=True, wait_s=JOIN_S)
 
 
-_ABOUT_THREADS = re.compile(
-    r"\b(in|same|other|another|different|main|current|wrong) thread\b|"
-    r"thread-safe|event loop",
-    re.IGNORECASE,
-)
+def unready(name: str, hook: Callable[[], Any], threads: InstanceThreads) -> str:
+    """Call a model's ``is_ready``; return why it is not ready, or an empty string.
 
+    It runs beside ``execute``, on another thread; a coroutine on the instance's
+    event loop.
 
-def is_about_threads(error: BaseException) -> bool:
-    """Whether an exception's text blames the thread on which the code ran."""
-    # Its own str() would be model code.
-    arguments = vars(BaseException)["args"].__get__(error)
-    texts = [each for each in arguments if type(each) is str]
-    return any(_ABOUT_THREADS.search(text) for text in texts)
-
-
-def bound_to_thread(model: object, module: object) -> str:
-    """Return what of a model works only on the thread that created it.
-
-    Attributes of the object and globals of its module are examined: sqlite3
-    connections, thread-locals and event loops. Empty if there are none.
+    References
+    ----------
+    python_backend: src/pb_stub.cc, user-defined is_ready()
     """
-    for owner, prefix in ((model, "self."), (module, "")):
-        for name, value in _variables(owner):
-            if kind := _bound_kind(value):
-                return f"{prefix}{name} ({kind})"
+    outcome = Outcome()
+    try:
+        threads.fan_out().submit(outcome.settle, lambda: _ask(hook, threads))
+    except OutOfResourcesError as error:
+        return error.message
+    if not outcome.waiter.wait(_PATIENCE_S) or isinstance(outcome.error, LoopEnded):
+        return "Timed out waiting for user-defined is_ready() response"
+    if outcome.error is not None:
+        return describe(outcome.error, _ask.__code__)
+    if not isinstance(outcome.result, bool):
+        return "is_ready() must return a boolean value"
+    if not outcome.result:
+        return f"Model '{name}' is not ready (user-defined check failed)."
     return ""
 
 
-def _variables(owner: object) -> list[tuple[str, Any]]:
-    try:
-        found = object.__getattribute__(owner, "__dict__")
-    except AttributeError:
-        return []
-    return list(found.items()) if type(found) is dict else []
-
-
-def _bound_kind(value: Any) -> str:
-    kind = type(value)
-    if issubclass(kind, threading.local):
-        return "threading.local"
-    if issubclass(kind, asyncio.AbstractEventLoop):
-        return "an event loop"
-    # Only a model that imported it has a connection.
-    sqlite3 = sys.modules.get("sqlite3")
-    if sqlite3 is not None and issubclass(kind, sqlite3.Connection):
-        return "sqlite3.Connection" if _refuses_thread(sqlite3, value) else ""
-    return ""
-
-
-def _refuses_thread(sqlite3: Any, connection: Any) -> bool:
-    """Whether a connection refuses this thread; one made for all threads does not."""
-    try:
-        sqlite3.Connection.cursor(connection).close()
-    except sqlite3.ProgrammingError as error:
-        return is_about_threads(error)
-    return False
+def _ask(hook: Callable[[], Any], threads: InstanceThreads) -> Any:
+    answer = hook()
+    if inspect.iscoroutine(answer):
+        return threads.loop.run_for(answer, _PATIENCE_S)
+    return answer

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import itertools
+import random
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 
-from blsnb.engine.instance.placement_fuzzer import HostilePlacement
 from blsnb.engine.request.inflight import Execution, Inflight
 from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.model.rules.validate import forces_cpu
@@ -24,6 +26,54 @@ from blsnb.trace.facts import Copy
 
 _now = time.monotonic_ns
 Refs = tuple[TensorRef, ...]
+
+
+class HostilePlacement:
+    """Moves tensors at random as Triton might, to expose models that rely on luck.
+
+    The n-th tensor of each name is decided on its own, so a seed gives the same result
+    whatever other models do meanwhile.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self._numbers: dict[tuple[str, str, str], itertools.count[int]] = defaultdict(
+            itertools.count
+        )
+
+    def __repr__(self) -> str:
+        return f"<HostilePlacement {self.seed}>"
+
+    def flips(self, model: str, tensor: str, role: str) -> bool:
+        """Whether a tensor is moved.
+
+        Parameters
+        ----------
+        role
+            ``"input"`` or ``"output"``.
+        """
+        number = next(self._numbers[model, tensor, role])
+        words = f"{self.seed}/{model}/{tensor}/{role}/{number}"
+        # A text gives the same chance in every process.
+        return random.Random(words).random() < 0.5
+
+
+def parse_hostile(seed: object) -> HostilePlacement | None:
+    """Return the hostile placement of a setting; None if it is off.
+
+    Raises
+    ------
+    ValueError
+        The seed is not an integer.
+    """
+    if seed is None or seed is False:
+        return None
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise ValueError(
+            "hostile_placement is the seed of its chance, such as 7; None for none; "
+            f"not {seed!r}"
+        )
+    return HostilePlacement(seed)
 
 
 class Placements:

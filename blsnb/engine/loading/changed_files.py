@@ -10,6 +10,7 @@ from blsnb.engine.model_log import LogWriter
 from blsnb.engine.threads.watcher import Watcher
 from blsnb.errors import BlsnbError, ModelLoadError
 from blsnb.repository.directory import Files, sources
+from blsnb.repository.following import SaveDetector
 from blsnb.repository.repository import ModelRepository
 
 _WATCH_PAUSE_S = 0.25
@@ -148,42 +149,3 @@ class ChangedFiles:
         """Stop looking."""
         for watcher in self._watchers:
             watcher.close(timeout_s)
-
-
-class SaveDetector:
-    """Detects when the files of a watched model were saved and are complete.
-
-    An editor may write a file in steps, and several files one after another: a model
-    is due when its files have changed and two looks in a row find them the same.
-
-    Parameters
-    ----------
-    loaded
-        The files from which the model was loaded.
-    """
-
-    def __init__(self, loaded: Files) -> None:
-        self._loaded = dict(loaded)
-        self._last: Files | None = None
-
-    def is_due(self, files: Files) -> bool:
-        """Whether to load the model, given its files now."""
-        if files == self._loaded:
-            self._last = None
-            return False
-        is_still = files == self._last
-        self._last = files
-        return is_still
-
-    def note_load(self, before: Files, after: Files) -> None:
-        """Note that a load was tried, whether it succeeded or not.
-
-        Parameters
-        ----------
-        before, after
-            The files before and after the load. Files that the model itself wrote
-            meanwhile are no reason for another load; a source that was saved is.
-        """
-        written = {p: after[p] for p in after.keys() - sources(after).keys()}
-        self._loaded = {**written, **sources(before)}
-        self._last = None

@@ -274,6 +274,11 @@ class ModelControl:
         """
         return self._runner.lock.hold("")
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a model is being loaded or unloaded."""
+        return self._runner.lock.is_busy
+
     def is_loading(self, name: str) -> bool:
         """Whether the caller is part of a load of this model."""
         return self._runner.lock.is_held_for(name)

@@ -21,7 +21,7 @@ from blsnb.engine.threads import async_exception
 from blsnb.engine.threads.waiter import Waiter
 from blsnb.errors import RequestInterrupted, WouldHang
 from blsnb.trace.events import CallFlag
-from blsnb.trace.recorder import RunRecord
+from blsnb.trace.run_record import RunRecord
 
 HangNotice = Callable[[float], None]
 

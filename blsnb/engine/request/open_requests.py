@@ -12,7 +12,8 @@ from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import ServerClosedError
 from blsnb.pb_utils.message import RequestMessage
-from blsnb.trace.recorder import Recorder, RunRecord
+from blsnb.trace.recorder import Recorder
+from blsnb.trace.run_record import RunRecord
 
 Begun = Callable[[RootRequest], None]
 """Receives the life of a request when it begins, so that others can cancel it."""

@@ -25,7 +25,7 @@ from blsnb.engine.threads.waiter import Waiter
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
 from blsnb.pb_utils.message import ResponseMessage
-from blsnb.trace.recorder import RunRecord
+from blsnb.trace.run_record import RunRecord
 
 _now = time.monotonic_ns
 

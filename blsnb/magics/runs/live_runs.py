@@ -14,7 +14,7 @@ from blsnb.magics.frontend import has_no_models, trace_now
 
 if TYPE_CHECKING:
     from blsnb.magics.runs.places import Place
-    from blsnb.trace.recorder import RunRecord
+    from blsnb.trace.run_record import RunRecord
     from blsnb.trace.spans import Trace
 
 _MAKE_TIMEOUT_S = 5.0

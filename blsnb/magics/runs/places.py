@@ -12,7 +12,7 @@ from IPython.display import DisplayHandle, display
 from blsnb.magics.frontend import bundle, collapsed, note, trace_now
 
 if TYPE_CHECKING:
-    from blsnb.trace.recorder import RunRecord
+    from blsnb.trace.run_record import RunRecord
     from blsnb.trace.spans import Trace
 
 MAX_PLACES = 12

@@ -15,7 +15,7 @@ from blsnb.options import options
 
 if TYPE_CHECKING:
     from blsnb.trace.events import Call
-    from blsnb.trace.recorder import RunRecord
+    from blsnb.trace.run_record import RunRecord
     from blsnb.trace.spans import Trace
 
 _MAX_LIVE = 3

@@ -104,6 +104,8 @@ class WireResponse:
         Whether it is the last response.
     final_only
         Whether it is a final flag without outputs, which clients receive on demand.
+    followed
+        The error that follows it, of a model that may send one response only.
     """
 
     model_name: str
@@ -115,3 +117,4 @@ class WireResponse:
     code: str = "INTERNAL"
     final: bool = True
     final_only: bool = False
+    followed: str = ""

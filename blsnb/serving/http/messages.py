@@ -45,6 +45,8 @@ class HttpRequest:
         By name, in any case.
     cancellation
         Happens when the client leaves during a stream, or the port closes.
+    declared_length
+        Content-Length of a chunked body, which does not end there; else None.
     """
 
     method: str
@@ -52,6 +54,7 @@ class HttpRequest:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     cancellation: Cancellation = field(default_factory=Cancellation)
+    declared_length: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

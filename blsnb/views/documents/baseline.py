@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from blsnb.trace.changes import CallChange
-from blsnb.trace.comparison import TraceComparison
+from blsnb.trace.comparison import CallChange, TraceComparison
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.format import sendable
 

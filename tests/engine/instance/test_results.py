@@ -15,7 +15,7 @@ from blsnb.pb_utils.request import RESCHEDULE
 from blsnb.pb_utils.response import InferenceResponse
 from blsnb.pb_utils.tensor import Tensor
 from blsnb.trace.events import Call, ModelInfo
-from blsnb.trace.recorder import RunRecord
+from blsnb.trace.run_record import RunRecord
 
 MODEL = ModelInfo("model", 1, "python", "cpu", "model", "")
 PREFIX = "Failed to process the request(s) for model 'model_0', message: "

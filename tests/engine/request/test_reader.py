@@ -22,8 +22,8 @@ from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.response import Response
 from blsnb.run import Run
 from blsnb.trace.events import Call, CallFlag, ModelInfo
-from blsnb.trace.recorder import RunRecord
 from blsnb.trace.responses import ResponseLog
+from blsnb.trace.run_record import RunRecord
 
 DECOUPLED = f"model_transaction_policy {{ decoupled: true }}\n{CONFIG}"
 X = {"X": [1.0, 2.0]}

@@ -7,7 +7,7 @@ from cells import CONFIG
 from cells import DOUBLE as HOST_DOUBLE
 from devices import RUNTIMES, library
 
-from blsnb.engine.instance.placement_fuzzer import HostilePlacement, parse_hostile
+from blsnb.engine.instance.placement import HostilePlacement, parse_hostile
 from blsnb.errors import InferenceError
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
