@@ -52,19 +52,20 @@ def check(query: Message) -> str:
         The version or the type is unknown, or no run is named.
     """
     if query.get("v") != VERSION:
-        text = (
-            f"v={query.get('v')!r} is not valid; expected {VERSION}: run the cell again"
-        )
+        text = f"v={query.get('v')!r} is not valid; expected {VERSION}: rerun the cell"
         raise QueryError("version", text, versions=[VERSION])
     if query["type"] not in ("tensors", "slice"):
         text = f"type={query['type']!r} is not valid; expected 'tensors' or 'slice'"
         raise QueryError("unsupported", text)
     run = query.get("run")
     if not isinstance(run, str):
-        raise QueryError(
-            "invalid", f"run={run!r} is not valid; expected the page id of a run"
-        )
+        raise _invalid("run", run, "the page id of a run")
     return run
+
+
+def _invalid(key: str, value: object, expected: str) -> QueryError:
+    text = f"{key}={value!r} is not valid; expected {expected}"
+    return QueryError("invalid", text)
 
 
 def gone() -> QueryError:
@@ -106,9 +107,7 @@ def answer(trace: Trace, query: Message, buffer: Buffer) -> Message:
 def _span(trace: Trace, query: Message) -> Span:
     call = query.get("call")
     if type(call) is not int:
-        raise QueryError(
-            "invalid", f"call={call!r} is not valid; expected the id of a call"
-        )
+        raise _invalid("call", call, "the id of a call")
     row = trace.row_of(call)
     if row >= 0:
         return trace.spans[row]
@@ -127,9 +126,7 @@ def _found(trace: Trace, span: Span, query: Message, buffer: Buffer) -> Message:
         raise QueryError("dropped", missing_values(trace, [f"{ref.name!r}"]))
     mode = query.get("mode")
     if mode not in ("grid", "image"):
-        raise QueryError(
-            "invalid", f"mode={mode!r} is not valid; expected 'grid' or 'image'"
-        )
+        raise _invalid("mode", mode, "'grid' or 'image'")
     draw = preview.grid if mode == "grid" else preview.image
     try:
         return {"preview": placed(draw(ref, _index(query)), buffer)}
@@ -140,15 +137,12 @@ def _found(trace: Trace, span: Span, query: Message, buffer: Buffer) -> Message:
 def _number(query: Message, key: str, size: int) -> int:
     value = query.get(key)
     if type(value) is not int or not 0 <= value < size:
-        text = f"{key}={value!r} is not valid; expected a number from 0 to {size - 1}"
-        raise QueryError("invalid", text)
+        raise _invalid(key, value, f"a number from 0 to {size - 1}")
     return value
 
 
 def _index(query: Message) -> list[int]:
     index = query.get("index")
     if not isinstance(index, list) or any(type(at) is not int for at in index):
-        raise QueryError(
-            "invalid", f"index={index!r} is not valid; expected a list of numbers"
-        )
+        raise _invalid("index", index, "a list of numbers")
     return index
