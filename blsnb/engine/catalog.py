@@ -34,7 +34,7 @@ class Catalog:
     def __init__(self) -> None:
         self._served: dict[str, dict[int, Served]] = {}
         self._newest: dict[str, Served] = {}
-        """The version for requests that name none, by model."""
+        """The default version, by model."""
         self._states: dict[str, dict[int, VersionState]] = {}
         self._ever_served: weakref.WeakSet[Served] = weakref.WeakSet()
         """Versions that serve, and withdrawn ones that still run."""
@@ -44,7 +44,7 @@ class Catalog:
         return sorted(self._served)
 
     def known_names(self) -> list[str]:
-        """Return the names of all models that were ever loaded, or failed to."""
+        """Return the names of all models that were loaded or failed to load."""
         return sorted(self._states.copy())
 
     def versions(self, name: str) -> dict[int, Served]:
@@ -59,17 +59,22 @@ class Catalog:
             for version in list(versions.values())
         ]
 
-    def leave_behind(self, root: RootRequest) -> list[Execution]:
+    def replace_abandoned(self, root: RootRequest) -> list[Execution]:
         """Replace the instances that are busy with an ended request; return these."""
-        versions = list(self._ever_served)
-        return [each for version in versions for each in version.leave_behind(root)]
+        left = [each.replace_abandoned(root) for each in list(self._ever_served)]
+        return [execution for executions in left for execution in executions]
 
     def states(self, name: str) -> dict[int, VersionState]:
         """Return the state of each version of a model."""
         return dict(self._states.get(name, {}))
 
+    def is_unloaded(self, name: str) -> bool:
+        """Whether a model has served and was unloaded."""
+        states = self._states.get(name, {}).values()
+        return bool(states) and all(each.reason == "unloaded" for each in states)
+
     def put(self, name: str, versions: dict[int, Served]) -> list[Served]:
-        """Let versions serve; return those that they replace."""
+        """Start serving versions; return those that they replace."""
         old = self._served.get(name, {})
         self._ever_served.update(versions.values())
         self._served[name] = versions
@@ -109,7 +114,7 @@ class Catalog:
         self._states[name] = {**before, **failed, **troubled}
 
     def remove(self, name: str) -> list[Served]:
-        """Stop a model's service and return what served."""
+        """Stop serving a model and return its versions."""
         versions = self._served.pop(name, {})
         self._newest.pop(name, None)
         for number in versions:
@@ -117,7 +122,7 @@ class Catalog:
         return list(versions.values())
 
     def forget(self, name: str) -> None:
-        """Drop the failed load of a model that was removed."""
+        """Forget the failed load of a model that was removed."""
         if name not in self._served:
             self._states.pop(name, None)
 
@@ -248,7 +253,7 @@ class Catalog:
 
 
 def _parse_version(text: str) -> int:
-    """Return the version that a text names; -1 for none, the server's choice."""
+    """Return the version that a text names; -1 if it names none."""
     if not text:
         return -1
     number = re.match(r"\s*[+-]?\d+", text)

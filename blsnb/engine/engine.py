@@ -72,11 +72,11 @@ class Engine:
 
     def _abandon(self, root: RootRequest) -> None:
         """Replace the instances that are busy with an ended request."""
-        for execution in self.catalog.leave_behind(root):
+        for execution in self.catalog.replace_abandoned(root):
             self.abandoned.add(execution, root)
 
     def serve(self, name: str, versions: Mapping[int, Served]) -> None:
-        """Let these versions of a model serve; retire its others."""
+        """Start serving versions of a model; retire its other versions."""
         if self._metrics.summary_latencies:
             for version in versions.values():
                 version.statistics.summarise()
@@ -103,14 +103,14 @@ class Engine:
         Parameters
         ----------
         timeout_s
-            Seconds that requests in flight have, all of them together.
+            Seconds for all requests in flight together.
         """
         self.open_requests.is_stopping = True
         self.open_requests.drain(timeout_s)
         self.open_requests.is_closed = True
 
     def close(self) -> None:
-        """Stop every thread; no model serves any more."""
+        """Stop every thread."""
         self.abandoned.close()
         self._alarm.close()
         self.workers.shutdown(cancel_futures=True)

@@ -15,6 +15,7 @@ import pytest
 
 HERE = Path(__file__).parent
 ROWS = HERE / "rows.json"
+DEVIATIONS = HERE.parents[1] / "docs" / "deviations.md"
 OBSERVABLE = "observable"
 NOT_YET = "not yet: "
 NO_ROW = "in no table"
@@ -152,8 +153,16 @@ def named(marks: Iterable[pytest.Mark]) -> Iterator[str]:
                 yield from [ids] if isinstance(ids, str) else ids
 
 
-def summary(ledger: Ledger) -> Iterator[str]:
-    """Yield the lines of the report at the end of a session."""
+def documented(deviation: Deviation) -> bool:
+    """Return whether the table of deviations contains the reason of a difference."""
+    return deviation.reason in DEVIATIONS.read_text(encoding="utf-8")
+
+
+def summary(ledger: Ledger, *, verbose: bool = False) -> Iterator[str]:
+    """Yield the lines of the report at the end of a session.
+
+    Documented deviations are counted; `verbose` lists them too.
+    """
     status = statuses()
     wanted = {row for row, text in status.items() if text == OBSERVABLE}
     later = [row for row, text in status.items() if text.startswith(NOT_YET)]
@@ -163,17 +172,24 @@ def summary(ledger: Ledger) -> Iterator[str]:
         f"rows of the specification: {len(status)}, of which {len(wanted)} observable "
         f"and {len(later)} not yet covered"
     )
+    known = sum(documented(each) for _, each in _deviations(ledger))
     yield (
         f"this run: {len(wanted & (agreeing | set(deviating)))} covered, "
         f"{len(wanted & ledger.live)} of them beside the real server; "
         f"{len(wanted & agreeing)} agree, {len(wanted & set(deviating))} deviate"
     )
-    for row in deviating:
-        for each in ledger.deviations[row]:
+    yield f"deviations documented in docs/deviations.md: {known} (-v lists them)"
+    for row, each in _deviations(ledger):
+        if verbose or not documented(each):
             yield f"  deviates: {row} ({each.case}): {each.reason}"
             yield f"    Triton: {_short(each.triton)}"
             yield f"    blsnb:  {_short(each.blsnb)}"
     yield from _reasons(status, later)
+
+
+def _deviations(ledger: Ledger) -> Iterator[tuple[str, Deviation]]:
+    for row, many in sorted(ledger.deviations.items()):
+        yield from ((row, each) for each in many)
 
 
 def _reasons(status: Mapping[str, str], later: Iterable[str]) -> Iterator[str]:

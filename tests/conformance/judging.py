@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from .covering import LIVE_SHARE, OBSERVABLE, Ledger, covered, statuses
-
-DEVIATIONS = Path(__file__).parents[2] / "docs" / "deviations.md"
+from .covering import LIVE_SHARE, OBSERVABLE, Ledger, covered, documented, statuses
 
 
 def is_whole(ledger: Ledger) -> bool:
@@ -38,11 +35,14 @@ def verdicts(ledger: Ledger, *, beside_triton: bool) -> Iterator[str]:
     for row in observable:
         if row not in seen:
             yield f"no case of row {row} agreed, or deviated as declared"
-    documented = DEVIATIONS.read_text(encoding="utf-8")
-    reasons = {each.reason for many in ledger.deviations.values() for each in many}
-    for reason in sorted(reasons):
-        if reason not in documented:
-            yield f"docs/deviations.md does not contain the reason {reason!r}"
+    found = {
+        each.reason
+        for many in ledger.deviations.values()
+        for each in many
+        if not documented(each)
+    }
+    for reason in sorted(found):
+        yield f"docs/deviations.md does not contain the reason {reason!r}"
     wanted = [row for row in observable if row not in ledger.later]
     live = [row for row in wanted if row in ledger.live]
     if beside_triton and len(live) < LIVE_SHARE * len(wanted):

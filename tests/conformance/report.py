@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from .reference import recording, required
 
 REPORT = pytest.StashKey[list[str]]()
 """The rows of this session, line by line."""
+FAULTS = pytest.StashKey[list[str]]()
+"""What is wrong with the rows of a whole session."""
 
 
 def pytest_report_header() -> str:
@@ -44,7 +47,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output["conformance"] = json.dumps(ledger.to_plain())
     elif ledger.agreed or ledger.deviations:
         wrong = _verdicts(ledger)
-        config.stash[REPORT] = [*wrong, *summary(ledger)]
+        verbose = config.get_verbosity() > 0
+        config.stash[REPORT] = list(summary(ledger, verbose=verbose))
+        config.stash[FAULTS] = wrong
         if wrong and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -53,7 +58,7 @@ def _verdicts(ledger: Ledger) -> list[str]:
     if recording() or not ledger.whole:
         return []
     found = verdicts(ledger, beside_triton=installed() is not None)
-    return [f"FAILED: {each}" for each in found]
+    return [f"FAILED conformance - {each}" for each in found]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -64,11 +69,19 @@ def pytest_testnodedown(node: Any) -> None:
         stash.setdefault(LEDGER, Ledger()).merge(json.loads(text))
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    """List the rows that agree and those that deviate."""
-    if lines := config.stash.get(REPORT, []):
+) -> Iterator[None]:
+    """Report the rows before pytest's summary of failures, and their faults after it.
+
+    The end of a log, which is all that some viewers show, holds the failures.
+    """
+    lines = config.stash.get(REPORT, [])
+    if lines:
         terminalreporter.section("conformance")
-        for line in lines:
-            terminalreporter.line(line)
+    for line in lines:
+        terminalreporter.line(line)
+    yield
+    for line in config.stash.get(FAULTS, []):
+        terminalreporter.line(line, red=True)

@@ -23,6 +23,9 @@ NO_HTTP = "what is no HTTP only ends the connection"
 LENIENT = "a verb in small letters, and lines that end with `\\n` alone, are no HTTP"
 VERSION = "an answer over HTTP has the version of its request"
 TRAILERS = "headers after the last chunk of a body are passed over"
+BOTH_LENGTHS = (
+    "after a request with both `Content-Length` and a chunked body the connection stays"
+)
 HALF = "who has closed its half of a connection over HTTP is still answered"
 HEAD = "an answer to `HEAD` has a body"
 
@@ -156,6 +159,26 @@ def test_headers_after_the_last_chunk_are_passed_over(
         assert 400 == seen[1]
 
     agree(case, deviates=TRAILERS, ours=check)
+
+
+@pytest.mark.parametrize("length", [len(BODY), len(BODY) + 11, 5, 0])
+def test_chunks_end_a_body_with_a_length(
+    agree: Agree, served: Served, length: int
+) -> None:
+    """The length counts as that of the JSON text; the connection ends."""
+    sent = chunks(BODY).replace(b"Host:", b"Content-Length: %d\r\nHost:" % length, 1)
+
+    def case(target: Target) -> Any:
+        with Line(served(target).have("add")) as line:
+            line.send(sent)
+            return [line.answer(), line.then()]
+
+    def check(known: Any, seen: Any) -> None:
+        assert (known[0][:3], known[0][-1]) == (seen[0][:3], seen[0][-1])
+        assert 200 == known[1][1]
+        assert ["close", "closed"] == [seen[0][3], seen[1]]
+
+    agree(case, deviates=BOTH_LENGTHS, ours=check)
 
 
 @pytest.mark.parametrize(

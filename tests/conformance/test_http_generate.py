@@ -152,3 +152,14 @@ def test_a_stream_of_one(agree: Agree, served: Served) -> None:
     asks = [ask("script", {"CODE": each}, "generate_stream") for each in codes]
 
     agree(lambda target: served(target).have("script").each(asks))
+
+
+@pytest.mark.parametrize("kind", ["generate", "generate_stream"])
+def test_a_failure_follows_the_response_that_was_sent(
+    agree: Agree, served: Served, kind: str
+) -> None:
+    """A stream has both; generate counts two responses."""
+    code = f"{SENDER}sender.send(answer('a'))\nraise ValueError('boom')"
+    asks = [ask("script", {"CODE": code, "id": "q"}, kind)]
+
+    agree(lambda target: served(target).have("script").each(asks))

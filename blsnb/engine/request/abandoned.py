@@ -14,7 +14,7 @@ from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.threads.repetition import Repetition
 from blsnb.engine.threads.watcher import Watcher
 from blsnb.errors import OutOfResourcesError
-from blsnb.trace.recorder import RunRecord
+from blsnb.trace.run_record import RunRecord
 
 _PAUSE_S = 0.02
 """Seconds between two looks at the executions."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import re
+import textwrap
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -19,8 +21,10 @@ from blsnb.magics import default_server as default
 from blsnb.magics import line
 from blsnb.magics.commands import (
     bench,
+    graph,
     models,
     monitor,
+    repositories,
     runtime,
     serve,
     standin,
@@ -33,6 +37,8 @@ from blsnb.magics.flags import Flags, HelpShown
 from blsnb.magics.line import Line, named_inputs
 
 _INFER_USAGE = "NAME INPUT=EXPRESSION ..."
+_WIDTH = 110
+"""Maximum length of a line of the help in characters."""
 
 
 class Subcommand(NamedTuple):
@@ -74,20 +80,23 @@ SUBCOMMANDS = {
     ),
     "stats": Subcommand(stats.USAGE, stats.SUMMARY, stats.stats),
     "monitor": Subcommand("", monitor.SUMMARY),
+    "graph": Subcommand(graph.USAGE, graph.SUMMARY, graph.graph, graph.graph_flags),
     "runtime": Subcommand(runtime.USAGE, runtime.SUMMARY, runtime.runtime),
     "log": Subcommand(
         models.USAGES["log"], "print what models have logged", models.print_log
     ),
     "help": Subcommand("[SUBCOMMAND]", "show this text"),
     "import": Subcommand(
-        models.USAGES["import"],
-        "load the models of a repository on disk",
-        models.import_models,
+        repositories.IMPORT_USAGE,
+        repositories.IMPORT_SUMMARY,
+        repositories.import_models,
+        repositories.import_flags,
     ),
     "export": Subcommand(
-        models.USAGES["export"],
-        "write a model repository for Triton",
-        models.export_models,
+        repositories.EXPORT_USAGE,
+        repositories.EXPORT_SUMMARY,
+        repositories.export_models,
+        repositories.export_flags,
     ),
     "trace": Subcommand(traces.USAGE, traces.SUMMARY, traces.trace, traces.trace_flags),
     "standin": Subcommand(
@@ -108,7 +117,7 @@ def help_text() -> str:
     """Return the text of ``%triton help``: each subcommand and its summary."""
     rows = []
     for name, subcommand in SUBCOMMANDS.items():
-        rows.append(f"  {_usage(name)}\n      {subcommand.summary}")
+        rows.append(f"{_filled(_usage(name))}\n      {subcommand.summary}")
     listed = "\n".join(rows)
     return (
         f"Look at models, and run them.\n\nusage: %triton SUBCOMMAND ...\n\n{listed}\n"
@@ -121,6 +130,18 @@ def help_of(name: str) -> str:
     if subcommand.flags is not None:
         return subcommand.flags().format_help()
     return f"{_usage(name)}\n  {subcommand.summary}\n"
+
+
+def _filled(usage: str) -> str:
+    """Break a long usage between its options."""
+    whole = re.sub(r"\[[^]]*\]", lambda option: option[0].replace(" ", "\xa0"), usage)
+    return textwrap.fill(
+        whole,
+        _WIDTH,
+        initial_indent="  ",
+        subsequent_indent=" " * 10,
+        break_on_hyphens=False,
+    ).replace("\xa0", " ")
 
 
 def _usage(name: str) -> str:

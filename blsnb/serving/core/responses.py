@@ -61,6 +61,7 @@ class Responses:
             code,
             message.final,
             isinstance(message, FinalFlag),
+            message.followed,
         )
 
     def _tensor(self, ref: TensorRef) -> WireTensor:

@@ -1,4 +1,4 @@
-"""Requests and responses of network clients, whatever their protocol."""
+"""Requests and responses of network clients, for both protocols."""
 
 from __future__ import annotations
 
@@ -104,6 +104,8 @@ class WireResponse:
         Whether it is the last response.
     final_only
         Whether it is a final flag without outputs, which clients receive on demand.
+    followed
+        The error that follows it, of a model that may send one response only.
     """
 
     model_name: str
@@ -115,3 +117,4 @@ class WireResponse:
     code: str = "INTERNAL"
     final: bool = True
     final_only: bool = False
+    followed: str = ""

@@ -13,7 +13,7 @@ from blsnb.pb_utils.compiled.json_text import bytes_of
 from blsnb.request_fields import Parameter, received_fields
 from blsnb.serving.core.metadata import parse_version
 from blsnb.serving.core.parameters import repeated_input, until_nul
-from blsnb.serving.core.requests import Requests
+from blsnb.serving.core.requests import Requests, ResponseReader
 from blsnb.serving.core.wire import WireInput, WireRequest, WireResponse
 from blsnb.serving.http import json_values, tensors
 from blsnb.serving.http.json_body import Json, Members, parse
@@ -36,7 +36,7 @@ _NOT_ONE = (
     "model that generates various number of responses"
 )
 _FAILURES = (RequestError, InferenceError, ServerClosedError)
-"""What may end a stream of responses early."""
+"""Exceptions that may end a stream of responses early."""
 _NESTED = "parameters"
 
 
@@ -75,9 +75,17 @@ class HttpGenerate:
         reader = self._requests.open(
             wire, lambda root: request.cancellation.add(root.cancel)
         )
-        # This wakes a thread that waits for the next response, too.
+        # This also wakes a thread that waits for the next response.
         request.cancellation.add(reader.cancel)
-        return iter(reader.read, None)
+        return _all(reader)
+
+
+def _all(reader: ResponseReader) -> Iterator[WireResponse]:
+    """Yield the responses, each before the error that follows it."""
+    while (response := reader.read()) is not None:
+        yield response
+        if response.followed:
+            yield _error(response.followed)
 
 
 def _status(first: WireResponse | None) -> int:
@@ -92,7 +100,7 @@ def _single(
     try:
         found += responses
     except _FAILURES as error:
-        found.append(_failure(error))
+        found.append(_error(_message(error)))
     texts = [_text(each) for each in found if not each.final_only]
     body = texts[0][0] if len(texts) == 1 else error_body(_NOT_ONE)
     return HttpResponse(_status(first), content_type=JSON, chunks=iter([body]))
@@ -115,11 +123,15 @@ def _events(
             if not each.final_only:
                 yield _event(each)
     except _FAILURES as error:
-        yield _event(_failure(error))
+        yield _event(_error(_message(error)))
 
 
-def _failure(error: Exception) -> WireResponse:
-    return WireResponse("", "", error=getattr(error, "message", str(error)))
+def _error(text: str) -> WireResponse:
+    return WireResponse("", "", error=text)
+
+
+def _message(error: Exception) -> str:
+    return getattr(error, "message", str(error))
 
 
 def _event(response: WireResponse) -> bytes:

@@ -58,7 +58,10 @@ class HttpInfer:
         try:
             served = self._served(model, version)
             body, budget = decompressed(request.body, request.headers)
-            length = _header_length(request.headers.get(HEADER_LENGTH), len(body))
+            size = len(body)
+            if budget is None and request.declared_length is not None:
+                size = _atoi(request.declared_length)
+            length = _header_length(request.headers.get(HEADER_LENGTH), size)
             if budget is not None:
                 budget.spend_json(body[:length])
         except UnknownEncodingError as error:
@@ -112,6 +115,11 @@ class HttpInfer:
         if not header_length:
             only = raw_input(served, body)
             return WireRequest(name, RequestFields(version), (only,)), HttpOutputs(True)
+        missing = header_length - len(body)
+        if missing > 0:
+            raise RequestError(
+                f"unexpected size for request JSON, expecting {missing} more bytes"
+            )
         document = parse(memoryview(body)[:header_length])
         request_id = identity(document)
         parameters = parameters_of(document)

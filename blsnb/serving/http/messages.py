@@ -40,11 +40,13 @@ class HttpRequest:
     Parameters
     ----------
     path
-        As sent, without the query; nothing is decoded.
+        The path as sent, without the query; nothing is decoded.
     headers
         By name, in any case.
     cancellation
-        Happens when the client leaves during a stream, or the port closes.
+        Is set when the client leaves during a stream, or the port closes.
+    declared_length
+        Content-Length of a chunked body, which does not end there; else None.
     """
 
     method: str
@@ -52,6 +54,7 @@ class HttpRequest:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     cancellation: Cancellation = field(default_factory=Cancellation)
+    declared_length: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
