@@ -10,7 +10,7 @@ from blsnb.engine.engine import Engine
 from blsnb.engine.request.client_request import ClientRequest, deadline_ns, reachable
 from blsnb.engine.request.failure import note_lost, notes_of
 from blsnb.engine.request.inflight import Caller
-from blsnb.engine.request.lifetime import RootRequest, TooLate
+from blsnb.engine.request.lifetime import RootRequest, TooLate, interruptible
 from blsnb.engine.request.open_requests import Begun, stopping_refusal
 from blsnb.engine.request.reader import TOO_LATE, Reader
 from blsnb.engine.request.streaming import Readable, SingleResponse
@@ -128,7 +128,7 @@ class ClientRequests:
         caller = Caller(root, None, None, 0, is_client=True)
         response, advice = None, ""
         try:
-            with self._open_requests.interruptible(root):
+            with interruptible(root, self._open_requests.close):
                 if self._open_requests.is_stopping:
                     self._refuse(message)
                 if root.deadline_ns:
@@ -211,7 +211,7 @@ class ClientRequests:
         caller = Caller(root, None, None, 0, is_client=True)
         responses: Readable | None = None
         try:
-            with self._open_requests.interruptible(root):
+            with interruptible(root, self._open_requests.close):
                 if self._open_requests.is_stopping:
                     self._refuse(message)
                 responses = self._router.route_many(message, caller)

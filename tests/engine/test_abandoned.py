@@ -58,7 +58,7 @@ def lock():
 
 def test_stubborn_models_on_the_threads_of_async_exec_end(server, ctrl_c):
     """They are interrupted after their caller is back, again and again."""
-    server.define("sleeper", cell(STUBBORN), config=instances(4))
+    server.define("sleeper", cell(STUBBORN), config=instances(2))
     server.define("fan", FAN_OUT, config=CONFIG)
 
     ctrl_c.expect(lambda: server.infer("fan", STOP))

@@ -111,7 +111,7 @@ def load_interruptibly(
     root = open_requests.open_load()
     try:
         # Within this block an interrupt between hooks is only recorded.
-        with interruptible(root, open_requests.folders):
+        with interruptible(root, RootRequest.complete):
             versions = load(root)
             if root.ended is None:
                 serve(versions)

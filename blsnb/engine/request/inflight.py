@@ -293,10 +293,9 @@ class Execution:
         """The first request: the parent of BLS calls without another parent."""
         self.number = number
         self.root = root or self.inflight.root
-        self.thread_id = 0
-        """Identifier of its thread, once it runs."""
-        self.hook_thread_id = 0
-        """Identifier of the thread while it is in the model's ``execute``; else 0."""
+        self.thread_id = self.hook_thread_id = 0
+        """Identifier of its thread, once it runs; the second is 0 again when the
+        thread has left the model's ``execute``."""
         self.is_interrupted = False
         """Whether an exception was raised in that thread from another one."""
         self.blocked_on: Inflight | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import operator
 import signal
 import sys
@@ -27,6 +28,9 @@ from blsnb.trace.events import CallFlag
 from blsnb.trace.run_record import RunRecord
 
 HangNotice = Callable[[float], None]
+_KEPT = (None, signal.SIG_IGN)
+"""Handlers of SIGINT that are kept; None is not Python's and cannot be restored."""
+_log = logging.getLogger(__name__)
 _HOOK_THREAD = operator.attrgetter("hook_thread_id")
 
 
@@ -70,13 +74,14 @@ class RootRequest:
         Monotonic time at which the client leaves; 0 for no deadline.
     """
 
+    _grace_end_ns = 0
+    """Monotonic time until which an interrupted model may clean up."""
+
     def __init__(
         self, record: RunRecord, hang_notice_s: float, deadline_ns: int = 0
     ) -> None:
         self.record = record
         self.ended: BaseException | None = None
-        self._grace_end_ns = 0
-        """Monotonic time until which an interrupted model may clean up."""
         self._hang_notice_s = hang_notice_s
         self.deadline_ns = deadline_ns
         self._waiters: set[Waiter] = set()
@@ -310,9 +315,7 @@ def _woken(waiter: Waiter, seconds: float | None, until_ns: int) -> bool:
 
 @contextlib.contextmanager
 def interruptible(
-    root: RootRequest,
-    models: Callable[[], Iterable[Path]],
-    close: Callable[[RootRequest], None] | None = None,
+    root: RootRequest, close: Callable[[RootRequest], None]
 ) -> Iterator[None]:
     """Let Ctrl-C end the request, even if a model catches the interrupt.
 
@@ -323,39 +326,41 @@ def interruptible(
 
     Parameters
     ----------
-    models
-        Returns the folders of the models' files.
     close
-        Called with a request that has ended; a further Ctrl-C does not interrupt it.
+        Called with an interrupted request; a further Ctrl-C does not interrupt it.
     """
-    previous = signal.getsignal(signal.SIGINT)
-    is_main = threading.current_thread() is threading.main_thread()
-    # None: a handler that was not installed from Python, so it cannot be restored.
-    is_handled = is_main and previous is not None and previous is not signal.SIG_IGN
+    main, previous = threading.main_thread(), signal.getsignal(signal.SIGINT)
+    is_handled = threading.current_thread() is main and previous not in _KEPT
     handler: InterruptHandler | None = None
 
     def on_interrupt(number: int, frame: types.FrameType | None) -> None:
         nonlocal handler
         if handler is None:
-            handler = InterruptHandler(root.end, models, previous)
+            handler = InterruptHandler(root.end, root.folders, previous)
         handler.handle(number, frame)
 
     if is_handled:
         signal.signal(signal.SIGINT, on_interrupt)
     try:
-        try:
-            yield
-        except Unwind as error:
-            root.unwound(error)
-        except KeyboardInterrupt as error:
-            if not root.ended_by(error):
-                raise
-        finally:
-            if close is not None and isinstance(root.ended, RequestInterrupted):
-                close(root)
+        yield
+    except Unwind as error:
+        root.unwound(error)
+    except KeyboardInterrupt as error:
+        if not root.ended_by(error):
+            raise
     finally:
-        if is_handled:
-            if handler is not None:
-                handler.close()
-            if signal.getsignal(signal.SIGINT) is on_interrupt:
-                signal.signal(signal.SIGINT, previous)
+        if handler is not None:
+            _close_interrupted(root, close, handler)
+        if is_handled and signal.getsignal(signal.SIGINT) is on_interrupt:
+            signal.signal(signal.SIGINT, previous)
+
+
+def _close_interrupted(
+    root: RootRequest, close: Callable[[RootRequest], None], handler: InterruptHandler
+) -> None:
+    try:
+        if isinstance(root.ended, RequestInterrupted):
+            close(root)
+    except Exception:
+        _log.exception("an interrupted request could not be closed")
+    handler.close()

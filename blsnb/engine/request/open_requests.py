@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 from pathlib import Path
 
-from blsnb.engine.request.lifetime import RootRequest, interruptible
+from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import ServerClosedError
 from blsnb.pb_utils.message import RequestMessage
@@ -117,12 +117,6 @@ class OpenRequests:
             root.close_calls()
             self._replace_instances(root)
         self.end(root)
-
-    def interruptible(
-        self, root: RootRequest
-    ) -> contextlib.AbstractContextManager[None]:
-        """Let Ctrl-C end the request, and close it then."""
-        return interruptible(root, self.folders, self.close)
 
     def end(self, root: RootRequest) -> None:
         """End the record of a request whose calls have all ended."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blsnb.engine.request.lifetime import RootRequest, TooLate
+from blsnb.engine.request.lifetime import RootRequest, TooLate, interruptible
 from blsnb.engine.request.open_requests import OpenRequests
 from blsnb.engine.request.streaming import Left, Readable
 from blsnb.engine.request.validation import RequestError
@@ -69,7 +69,7 @@ class Reader:
         number, until_ns = self._number, self.root.deadline_ns
         message = None
         try:
-            with self._open_requests.interruptible(self.root):
+            with interruptible(self.root, self._open_requests.close):
                 message = self._responses.get(number, until_ns)
             self.root.raise_ended(has_response=message is not None)
         except BaseException:

@@ -444,7 +444,10 @@ def test_a_second_ctrl_c_leaves_no_module_of_an_instance_behind(server):
         root = RootRequest(RunRecord(""), 60)
         root.end(KeyboardInterrupt())
         fault = LineFault(line, ["engine/instance/world.py"], press_ctrl_c)
-        with contextlib.suppress(KeyboardInterrupt), interruptible(root, tuple):
+        with (
+            contextlib.suppress(KeyboardInterrupt),
+            interruptible(root, RootRequest.complete),
+        ):
             fault.during(instance.discard)
         return bool(fault.where), [name for name in sys.modules if package in name]
 

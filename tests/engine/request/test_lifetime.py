@@ -25,7 +25,9 @@ def folders() -> list[Path]:
 @pytest.fixture
 def root() -> RootRequest:
     """A request that nobody has ended."""
-    return RootRequest(RunRecord("1"), 60)
+    root = RootRequest(RunRecord("1"), 60)
+    root.folders = folders
+    return root
 
 
 def test_a_living_request_goes_on(root):
@@ -112,7 +114,7 @@ def test_the_deadline_cancels_and_does_not_interrupt():
 def test_an_interrupt_in_the_users_code_is_raised(root):
     """Outside the engine it is a plain KeyboardInterrupt, and ends the request."""
     left_at = 0
-    with interruptible(root, folders):
+    with interruptible(root, RootRequest.complete):
         signal.raise_signal(signal.SIGINT)
         left_at += 1
 
@@ -123,7 +125,7 @@ def test_an_interrupt_in_the_users_code_is_raised(root):
 
 def test_another_interrupt_than_ctrl_c_passes(root):
     """A model may raise it by itself: the request has not ended."""
-    with pytest.raises(KeyboardInterrupt), interruptible(root, folders):
+    with pytest.raises(KeyboardInterrupt), interruptible(root, RootRequest.complete):
         raise KeyboardInterrupt
 
     assert root.ended is None
@@ -148,7 +150,7 @@ def test_ctrl_c_is_raised_whatever_came_before(root):
 
 def test_an_interrupt_in_the_engine_is_noted(root, ctrl_c):
     """A wait of the engine is woken; nothing is torn in the middle."""
-    with interruptible(root, folders):
+    with interruptible(root, RootRequest.complete):
         stage.events["asleep"].set()
         ctrl_c.press()
         with pytest.raises(Unwind):
@@ -163,7 +165,7 @@ def test_another_thread_installs_no_handler(root):
     inside: list[object] = []
 
     def work() -> None:
-        with interruptible(root, folders):
+        with interruptible(root, RootRequest.complete):
             inside.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=work)
@@ -177,7 +179,7 @@ def test_a_handler_that_was_put_in_meanwhile_stays(root):
     """A debugger installs its own while a model runs."""
     before = signal.getsignal(signal.SIGINT)
     try:
-        with interruptible(root, folders):
+        with interruptible(root, RootRequest.complete):
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
         assert signal.SIG_IGN is signal.getsignal(signal.SIGINT)
