@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
-from blsnb.engine.request.client_request import client_request
+from blsnb.parts.requests import client_request
 from blsnb.parts.server_parts import open_parts
 from blsnb.parts.settings import ServerSettings
 from blsnb.request_fields import RequestOptions, takes_request_options

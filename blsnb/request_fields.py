@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
+import time
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias, TypedDict, TypeVar
 
@@ -234,3 +236,53 @@ def _check(given: RequestOptions) -> None:
     for name, item in (given["parameters"] or {}).items():
         wanted = "a bool, a number or a string"
         expect(f"parameters[{name!r}]", item, bool | int | float | str, wanted)
+
+
+def check_request(model_name: object, inputs: object, options: RequestOptions) -> None:
+    """Check the arguments of a request that are not among its fields.
+
+    Raises
+    ------
+    InputError
+        An argument has another type.
+    """
+    __tracebackhide__ = True
+    expect("model_name", model_name, str, "a string")
+    expect("inputs", inputs, Mapping, "a dict of names and values")
+    assert isinstance(inputs, Mapping)
+    for name in inputs:
+        if not isinstance(name, str):
+            refuse("inputs", inputs, "a dict whose keys are strings", InputError)
+    if not options:
+        return
+    outputs = options.get("outputs")
+    if isinstance(outputs, str):
+        raise InputError(
+            f"outputs must be a list of names, not the string {outputs!r}; "
+            f"write outputs=[{outputs!r}]"
+        )
+    expect("outputs", outputs, Collection | None, "a list of names")
+    check_timeout(options.get("client_timeout_s"))
+
+
+def deadline_ns(client_timeout_s: float | None) -> int:
+    """Return when a client leaves that begins to wait now; 0 for no deadline.
+
+    Raises
+    ------
+    InputError
+        The timeout is not a number.
+    """
+    __tracebackhide__ = True
+    if client_timeout_s is None or client_timeout_s == math.inf:
+        return 0
+    check_timeout(client_timeout_s)
+    return time.monotonic_ns() + round(client_timeout_s * 1e9)
+
+
+def check_timeout(seconds: float | None) -> None:
+    """Refuse a ``client_timeout_s`` that is not a number of seconds."""
+    __tracebackhide__ = True
+    expect("client_timeout_s", seconds, int | float | None, "seconds")
+    if seconds is not None and math.isnan(seconds):
+        refuse("client_timeout_s", seconds, "seconds", InputError)

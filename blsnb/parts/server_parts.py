@@ -22,6 +22,7 @@ from blsnb.parts.folders import Folders
 from blsnb.parts.lifetime import ServerLifetime
 from blsnb.parts.measurements import Measurements
 from blsnb.parts.models import Models
+from blsnb.parts.readers import Readers
 from blsnb.parts.requests import ClientRequests
 from blsnb.parts.settings import ServerSettings
 from blsnb.parts.stand_ins import ModelStandIns
@@ -41,6 +42,7 @@ class ServerParts:
     log: ModelLog
     models: Models
     folders: Folders
+    readers: Readers
     requests: ClientRequests
     async_requests: AsyncRequests
     measurements: Measurements
@@ -116,7 +118,8 @@ def _make(given: ServerSettings) -> ServerParts:
     changed_files = ChangedFiles(control, repository, log.write)
     lifetime = ServerLifetime(given.exit_timeout_s)
     models = Models(engine, control, repository, changed_files, lifetime)
-    requests = ClientRequests(engine, lifetime)
+    readers = Readers(engine, lifetime)
+    requests = ClientRequests(engine, readers)
     parts = ServerParts(
         engine=engine,
         recorder=recorder,
@@ -128,6 +131,7 @@ def _make(given: ServerSettings) -> ServerParts:
         folders=Folders(
             models, engine, control, repository, changed_files, recorder, lifetime
         ),
+        readers=readers,
         requests=requests,
         async_requests=AsyncRequests(requests),
         measurements=Measurements(engine, lifetime),

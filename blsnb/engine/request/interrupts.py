@@ -20,8 +20,9 @@ Folders = Callable[[], Iterable[Path]]
 _ENGINE = Path(__file__).resolve().parent.parent
 _CRITICAL = (f"{_ENGINE}{os.sep}", f"{_ENGINE.with_name('trace')}{os.sep}")
 """Where an interrupt could leave a list half changed."""
-_REQUESTS = str(_ENGINE.with_name("parts") / "requests.py")
-"""Likewise: opens and closes client requests."""
+_PARTS = _ENGINE.with_name("parts")
+_REQUESTS = (str(_PARTS / "requests.py"), str(_PARTS / "readers.py"))
+"""Likewise: they open and close client requests."""
 _LOADING = f"{_ENGINE / 'loading'}{os.sep}"
 """Likewise, for instances that nothing holds yet."""
 _BACKENDS = f"{_ENGINE.with_name('backends')}{os.sep}"
@@ -140,4 +141,4 @@ def _runs_once_only(frame: types.FrameType | None) -> bool:
 def _is_critical(filename: str) -> bool:
     if filename == _WORLD:
         return False
-    return filename == _REQUESTS or filename.startswith(_CRITICAL)
+    return filename in _REQUESTS or filename.startswith(_CRITICAL)

@@ -9,6 +9,7 @@ import threading
 import time
 import types
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from blsnb.engine.request.failure import (
@@ -24,6 +25,8 @@ from blsnb.trace.events import CallFlag
 from blsnb.trace.run_record import RunRecord
 
 HangNotice = Callable[[float], None]
+TOO_LATE = ("Deadline Exceeded", "DEADLINE_EXCEEDED")
+"""Text and code of gRPC for a client whose deadline has passed."""
 
 
 class Unwind(BaseException):
@@ -38,35 +41,27 @@ class TooLate(Exception):
     """The client's deadline passed while it waited."""
 
 
+@dataclass(eq=False, repr=False)
 class RootRequest:
-    """The life of a client request: whether it has ended, and which threads wait.
+    """The life of a client request: whether it has ended, and which threads wait."""
 
-    Parameters
-    ----------
-    record
-        Where the trace of the run is kept.
-    hang_notice_s
-        Seconds after which a wait is reported, and goes on.
-    deadline_ns
-        Monotonic time at which the client leaves; 0 for no deadline.
-    """
-
-    def __init__(
-        self, record: RunRecord, hang_notice_s: float, deadline_ns: int = 0
-    ) -> None:
-        self.record = record
-        self.ended: BaseException | None = None
-        self._hang_notice_s = hang_notice_s
-        self.deadline_ns = deadline_ns
-        self._waiters: set[Waiter] = set()
-        self._cancelled = False
-        self.folders: Callable[[], Iterable[Path]] = tuple
-        """Returns the folders of the models' files."""
-        self.on_arrival: Callable[[], None] | None = None
-        """Called once, when the request is in the queue of its first model."""
-        self._is_complete = False
-        self._completion: Waiter | None = None
-        """Wakes the thread that waits for the completion."""
+    record: RunRecord
+    """Record of the run."""
+    hang_notice_s: float
+    """Seconds after which a wait is reported, and goes on."""
+    deadline_ns: int = 0
+    """Monotonic time at which the client leaves; 0 for no deadline."""
+    folders: Callable[[], Iterable[Path]] = tuple
+    """Returns the folders of the models' files."""
+    ended: BaseException | None = None
+    """Why the request has ended; None while it has not."""
+    on_arrival: Callable[[], None] | None = None
+    """Called once, when the request is in the queue of its first model."""
+    _waiters: set[Waiter] = field(default_factory=set)
+    _cancelled: bool = False
+    _is_complete: bool = False
+    _completion: Waiter | None = None
+    """Wakes the thread that waits for the completion."""
 
     def arrive(self) -> None:
         """Note that the request is in a queue: no later one overtakes it there."""
@@ -230,9 +225,9 @@ class RootRequest:
         self._waiters.add(waiter)
         try:
             self.check()
-            if not _woken(waiter, self._hang_notice_s, until_ns):
+            if not _woken(waiter, self.hang_notice_s, until_ns):
                 if notice is not None:
-                    notice(self._hang_notice_s)
+                    notice(self.hang_notice_s)
                 _woken(waiter, None, until_ns)
         finally:
             self._waiters.discard(waiter)

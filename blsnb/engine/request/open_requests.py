@@ -83,8 +83,7 @@ class OpenRequests:
             The server was closed.
         """
         record = record or self._recorder.begin()
-        root = RootRequest(record, self._hang_notice_s, deadline_ns)
-        root.folders = self.folders
+        root = RootRequest(record, self._hang_notice_s, deadline_ns, self.folders)
         self._open.add(root)
         if self.is_closed:
             # After it was added: `drain` may not have seen the request.
@@ -96,8 +95,7 @@ class OpenRequests:
 
     def open_load(self) -> RootRequest:
         """Begin a load that is part of no request."""
-        root = RootRequest(RunRecord(""), self._hang_notice_s)
-        root.folders = self.folders
+        root = RootRequest(RunRecord(""), self._hang_notice_s, folders=self.folders)
         self._open.add(root)
         return root
 

@@ -69,7 +69,7 @@ class Requests:
         """Start a request; a model that is not decoupled runs on this thread."""
         responses = self._responses(request)
         with _request_errors():
-            reader = self._parts.requests.read(message_of(request), begun)
+            reader = self._parts.readers.read(message_of(request), begun)
         return ResponseReader(reader, responses)
 
     def _responses(self, request: WireRequest) -> Responses:
