@@ -261,28 +261,8 @@ class Server:
             Values by input name. An array keeps its datatype; lists, numbers and
             strings are converted to the configured one. With ``max_batch_size`` above 0
             the first axis is the batch: shape ``[batch, *dims]``, otherwise ``dims``.
-        outputs
-            Names of the requested outputs; None for all.
-        version
-            Version of the model; None lets the server choose, usually the newest one.
-        parameters
-            Custom parameters of the request: a bool, int, float or str by name.
-        request_id
-            Id of the request, which the model and the trace see.
-        correlation_id
-            Id of the sequence that the request belongs to; 0 or ``""`` for none.
-        sequence_start, sequence_end
-            Whether the request is the first, or the last, of its sequence.
-        priority
-            Priority level for the model's scheduler; 0 for the default, 1 is the
-            highest.
-        timeout_us
-            Maximum time in the scheduler's queue, in microseconds; 0 for the model's
-            default.
-        client_timeout_s
-            Seconds until the client gives up and gets ``DEADLINE_EXCEEDED``. In the
-            model ``is_cancelled()`` then returns True; the model continues on a worker
-            thread. None to wait indefinitely.
+        **options
+            Options of the request: see `RequestOptions`.
 
         Returns
         -------
@@ -316,22 +296,15 @@ class Server:
 
         Parameters
         ----------
-        model_name, inputs, options
+        model_name, inputs
             As `infer` takes them.
-
-        Returns
-        -------
-        Run
-            As of `infer`.
+        **options
+            Options of the request.
 
         Raises
         ------
-        InferenceError
-            The request failed.
-        WouldHang
-            Triton would never answer.
-        InputError
-            An argument or an input has a wrong type.
+        InferenceError, WouldHang, InputError
+            As of `infer`.
         """
         request = client_request(model_name, inputs, options, "async_infer")
         return await self._parts.async_requests.run(request)
@@ -349,8 +322,10 @@ class Server:
 
         Parameters
         ----------
-        model_name, inputs, options
+        model_name, inputs
             As `infer` takes them.
+        **options
+            Options of the request.
 
         Returns
         -------
@@ -360,12 +335,8 @@ class Server:
 
         Raises
         ------
-        InferenceError
-            The request was rejected.
-        WouldHang
-            Triton would never answer.
-        InputError
-            An argument or an input has a wrong type.
+        InferenceError, WouldHang, InputError
+            As of `infer`.
         """
         __tracebackhide__ = True
         request = client_request(model_name, inputs, options, "stream")
@@ -384,21 +355,15 @@ class Server:
 
         Parameters
         ----------
-        model_name, inputs, options
+        model_name, inputs
             As `infer` takes them.
-
-        Returns
-        -------
-        AsyncIterator of Response
+        **options
+            Options of the request.
 
         Raises
         ------
-        InferenceError
-            The request was rejected.
-        WouldHang
-            Triton would never answer.
-        InputError
-            An argument or an input has a wrong type.
+        InferenceError, WouldHang, InputError
+            As of `infer`.
         """
         request = client_request(model_name, inputs, options, "async_stream")
         return self._parts.async_requests.stream(request)
@@ -428,11 +393,6 @@ class Server:
             Version whose folder receives the source and the files.
         files
             Text, bytes or a `pathlib.Path` by path relative to the version's folder.
-
-        Returns
-        -------
-        ModelStatus
-            State, versions, inputs and outputs.
 
         Raises
         ------
@@ -468,11 +428,6 @@ class Server:
         files
             Replace the whole folder and require ``config``: text, bytes or a
             `pathlib.Path` by ``"file:"`` and a path, such as ``"file:1/model.py"``.
-
-        Returns
-        -------
-        ModelStatus
-            State, versions, inputs and outputs.
 
         Raises
         ------
@@ -550,10 +505,8 @@ class Server:
 
         Parameters
         ----------
-        name
-            Name of the model.
-        version
-            Version of the model; -1 lets the server choose.
+        name, version
+            The model; version -1 lets the server choose.
 
         Raises
         ------
@@ -567,10 +520,8 @@ class Server:
 
         Parameters
         ----------
-        name
-            Name of the model.
-        version
-            Version of the model; -1 lets the server choose.
+        name, version
+            The model; version -1 lets the server choose.
 
         Raises
         ------
@@ -739,11 +690,6 @@ class Server:
             Ask the model of this name on a Triton server, such as
             ``"grpc://localhost:8001"``.
 
-        Returns
-        -------
-        ModelStatus
-            State, versions, inputs and outputs.
-
         Raises
         ------
         ModelLoadError
@@ -855,10 +801,8 @@ class Server:
 
         Parameters
         ----------
-        name
-            Name of the model.
-        version
-            Version of the model; -1 lets the server choose.
+        name, version
+            The model; version -1 lets the server choose.
 
         Returns
         -------
@@ -911,7 +855,7 @@ class Server:
 
         Parameters
         ----------
-        model_name, inputs, options
+        model_name, inputs
             As `infer` takes them; the same for every request.
         concurrency
             The levels: numbers of clients, from 1 to 1024.
@@ -926,6 +870,8 @@ class Server:
             of the server. The runs are not kept.
         progress
             Called with the completed share, from 0 to 1, and the level in words.
+        **options
+            Options of every request.
 
         Returns
         -------
@@ -978,9 +924,8 @@ class Server:
 
         Parameters
         ----------
-        model_name, inputs, options
-            As `infer` takes them; options are those of all requests. ``inputs`` may be
-            None if there are ``cases``.
+        model_name, inputs
+            As `infer` takes them; ``inputs`` may be None if there are ``cases``.
         target
             ``"local"`` starts a real server with an export of the models and stops it
             afterwards: a ``tritonserver`` on PATH, or that of an installed
@@ -999,6 +944,8 @@ class Server:
             package index into an environment of their own.
         progress
             Called with the completed share, from 0 to 1, and the next step in words.
+        **options
+            Options of all requests.
 
         Returns
         -------

@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-import time
+import re
+import textwrap
 import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
 from numbers import Integral
@@ -124,7 +125,35 @@ def received_fields(
 
 
 class RequestOptions(TypedDict, total=False):
-    """What ``infer`` and its siblings take besides the model's name and inputs."""
+    """Options of a request: of ``infer``, its siblings, ``bench`` and ``compare``.
+
+    Parameters
+    ----------
+    outputs
+        Names of the requested outputs; None for all.
+    version
+        Version of the model; None lets the server choose, usually the newest one.
+    parameters
+        Custom parameters of the request: a bool, int, float or str by name.
+    request_id
+        Id of the request, which the model and the trace see.
+    correlation_id
+        Id of the sequence that the request belongs to; 0 or ``""`` for none.
+    sequence_start, sequence_end
+        Whether the request is the first, or the last, of its sequence.
+    priority
+        Priority level for the model's scheduler; 0 for the default, 1 is the
+        highest.
+    timeout_us
+        Maximum time in the scheduler's queue, in microseconds; 0 for the model's
+        default.
+    client_timeout_s
+        Seconds until the client gives up and gets ``DEADLINE_EXCEEDED``. In the
+        model ``is_cancelled()`` then returns True; the model continues on a worker
+        thread. None to wait indefinitely.
+    show
+        Whether a notebook displays the run.
+    """
 
     outputs: Sequence[str] | None
     version: int | None
@@ -155,10 +184,11 @@ _DEFAULTS = RequestOptions(
 
 
 def takes_request_options(function: F) -> F:
-    """Show the request's options in the signature of a function that takes them.
+    """Show the request's options in the signature and docstring of a function.
 
     Type checkers know them from ``**options: Unpack[RequestOptions]``; help,
-    completion and `inspect.signature` from here.
+    completion and `inspect.signature` from here. The docstring's entry ``**options``
+    is replaced by those of `RequestOptions`.
     """
     shown = inspect.signature(function)
     types = typing.get_type_hints(RequestOptions)
@@ -175,7 +205,18 @@ def takes_request_options(function: F) -> F:
     function.__signature__ = shown.replace(  # type: ignore[attr-defined]
         parameters=[*own, *options]
     )
+    if function.__doc__:
+        function.__doc__ = _ENTRY.sub(_documented, function.__doc__)
     return function
+
+
+_ENTRY = re.compile(r"^( *)\*\*options\n.+\n", re.M)
+
+
+def _documented(entry: re.Match[str]) -> str:
+    """Return the entries of the request's options, indented as ``**options`` is."""
+    text = inspect.cleandoc(RequestOptions.__doc__ or "").partition("----\n")[2]
+    return textwrap.indent(f"{text}\n", entry[1])
 
 
 def fields_of(options: RequestOptions, method: str = "infer") -> RequestFields:
@@ -263,21 +304,6 @@ def check_request(model_name: object, inputs: object, options: RequestOptions) -
         )
     expect("outputs", outputs, Collection | None, "a list of names")
     check_timeout(options.get("client_timeout_s"))
-
-
-def deadline_ns(client_timeout_s: float | None) -> int:
-    """Return when a client leaves that begins to wait now; 0 for no deadline.
-
-    Raises
-    ------
-    InputError
-        The timeout is not a number.
-    """
-    __tracebackhide__ = True
-    if client_timeout_s is None or client_timeout_s == math.inf:
-        return 0
-    check_timeout(client_timeout_s)
-    return time.monotonic_ns() + round(client_timeout_s * 1e9)
 
 
 def check_timeout(seconds: float | None) -> None:

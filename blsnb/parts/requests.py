@@ -12,7 +12,7 @@ import numpy as np
 from blsnb.engine.engine import Engine
 from blsnb.engine.request.failure import note_lost, notes_of
 from blsnb.engine.request.inflight import Caller
-from blsnb.engine.request.lifetime import RootRequest, interruptible
+from blsnb.engine.request.lifetime import RootRequest, deadline_ns, interruptible
 from blsnb.engine.request.open_requests import Begun
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import InferenceError
@@ -24,7 +24,6 @@ from blsnb.request_fields import (
     RequestFields,
     RequestOptions,
     check_request,
-    deadline_ns,
     fields_of,
 )
 from blsnb.response import Response

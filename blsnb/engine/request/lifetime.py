@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import signal
 import sys
 import threading
@@ -21,6 +22,7 @@ from blsnb.engine.request.interrupts import InterruptHandler, in_model
 from blsnb.engine.threads import async_exception
 from blsnb.engine.threads.waiter import Waiter
 from blsnb.errors import RequestInterrupted, WouldHang
+from blsnb.request_fields import check_timeout
 from blsnb.trace.events import CallFlag
 from blsnb.trace.run_record import RunRecord
 
@@ -232,6 +234,21 @@ class RootRequest:
         finally:
             self._waiters.discard(waiter)
         self.check()
+
+
+def deadline_ns(client_timeout_s: float | None) -> int:
+    """Return when a client leaves that begins to wait now; 0 for no deadline.
+
+    Raises
+    ------
+    InputError
+        The timeout is not a number.
+    """
+    __tracebackhide__ = True
+    if client_timeout_s is None or client_timeout_s == math.inf:
+        return 0
+    check_timeout(client_timeout_s)
+    return time.monotonic_ns() + round(client_timeout_s * 1e9)
 
 
 def check_time(until_ns: int) -> None:
