@@ -96,7 +96,10 @@ def test_every_parameter_of_a_public_class_is_documented(kind):
 
 def hidden(kind: type) -> set[str]:
     """Return parameters of classes that users receive and do not make."""
-    names = {"Run": {"record"}, "Endpoints": {"parts", "host"}}
+    names = {
+        "Run": {"record"},
+        "Endpoints": {"parts", "host", "access", "unix_sockets"},
+    }
     return names.get(kind.__name__, set())
 
 

@@ -57,11 +57,11 @@ def test_a_model_runs_without_a_notebook(server):
     assert [2.0] == run["Y"].tolist()
 
 
-@pytest.mark.parametrize("name", ["infer", "async_infer", "stream"])
+@pytest.mark.parametrize("name", ["infer", "async_infer", "stream", "bench"])
 def test_the_default_servers_functions_take_what_a_servers_take(name):
     """Help and completion show each option, in both."""
     of_server = list(inspect.signature(getattr(Server, name)).parameters.values())[1:]
-    of_default = list(inspect.signature(getattr(default, name)).parameters.values())
+    of_default = list(inspect.signature(getattr(blsnb, name)).parameters.values())
 
     assert of_server == of_default
 
