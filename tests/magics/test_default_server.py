@@ -132,12 +132,12 @@ def test_an_observer_follows_the_server():
     stop = default.observe(lambda run, call: seen.append(call))
     for _ in range(2):
         default.server().define("double", SOURCE, config=CONFIG)
-        default.infer("double", {"X": [1.0]})
+        blsnb.infer("double", {"X": [1.0]})
         default.close_default()
     counted = len(seen)
     stop()
     default.server().define("double", SOURCE, config=CONFIG)
-    default.infer("double", {"X": [1.0]})
+    blsnb.infer("double", {"X": [1.0]})
     default.close_default()
 
     # A call begins, ends, and the run ends: twice.
