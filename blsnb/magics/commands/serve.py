@@ -20,13 +20,15 @@ from blsnb.serving.access import (
     restrict,
     token_restrictions,
 )
+from blsnb.serving.core.serving_options import ServingOptions
 
 if TYPE_CHECKING:
     from blsnb.serving.endpoints import Endpoints
 
 USAGE = (
     "[--http PORT] [--grpc PORT] [--metrics PORT] [--host ADDRESS] [--allow-origin "
-    "ORIGIN] [--allow-host NAME] [--allow-load-files] [--stop]"
+    "ORIGIN] [--allow-host NAME] [--allow-load-files] [--http-max-input-size BYTES] "
+    "[--stop]"
 )
 SUMMARY = "serve the models to Triton clients, over HTTP and gRPC"
 _OFF = "off"
@@ -90,6 +92,13 @@ def add_access(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="listen on Unix sockets http.sock, grpc.sock and metrics.sock in a folder "
         "that only you can enter, instead of on ports",
+    )
+    add(
+        "--http-max-input-size",
+        type=int,
+        metavar="BYTES",
+        help="maximum size of an input in JSON, of a raw body and of a JSON text over "
+        "HTTP, as tritonserver's option (67108864 from release 25.05 on)",
     )
     _add_restrictions(parser)
 
@@ -202,6 +211,7 @@ def _opened(given: argparse.Namespace) -> tuple[Endpoints, str]:
 
     try:
         access, token = access_of(given)
+        options = ServingOptions(http_max_input_size=given.http_max_input_size)
         endpoints = serve(
             default.server(),
             http=given.http,
@@ -210,6 +220,7 @@ def _opened(given: argparse.Namespace) -> tuple[Endpoints, str]:
             host=given.host,
             access=access,
             unix_sockets=given.unix_sockets,
+            options=options,
         )
     except OSError as error:
         raise UsageError(f"%triton serve: {error.strerror or error}") from error
