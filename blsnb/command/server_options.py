@@ -114,10 +114,16 @@ def add_server_options(parser: Parser) -> None:
     add("--id", default=SERVER_NAME, metavar="NAME")
     for name in ("http", "grpc"):
         add(f"--{name}-header-forward-pattern", default="", metavar="REGEX")
-    for name in _TRACE_OPTIONS:
-        add(f"--{name}", help=argparse.SUPPRESS)
     for name, form in _FORMS:
         add(f"--{name}", action="append", default=[], metavar=form)
+    _add_hidden(parser)
+
+
+def _add_hidden(parser: Parser) -> None:
+    """Add the options that the help leaves out: deprecated or without effect."""
+    add = parser.add_argument
+    for name in _TRACE_OPTIONS:
+        add(f"--{name}", help=argparse.SUPPRESS)
     for name in (*_WITHOUT_EFFECT, *_REFUSED):
         add(f"--{name}", action="append", help=argparse.SUPPRESS)
     for name in _REFUSED_IF_TRUE:

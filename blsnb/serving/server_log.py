@@ -80,7 +80,10 @@ class ServerLog(logging.Handler):
         self.settings = settings
         self._file: TextIO | None = None
         if path:
-            self._file = Path(path).open("a", encoding="utf-8", errors=_ERRORS)
+            # Closed with the handler.
+            self._file = Path(path).open(  # noqa: SIM115
+                "a", encoding="utf-8", errors=_ERRORS
+            )
         self._formatters = {
             name: TritonFormatter(iso=name == "ISO8601")
             for name in ("default", "ISO8601")

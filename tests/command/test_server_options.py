@@ -185,74 +185,33 @@ def test_trace_settings_without_effect_have_one_line() -> None:
     )
 
 
-IMPLEMENTED = frozenset(
-    """
-    exit-timeout-secs help id log-error log-file log-format log-info log-verbose
-    log-warning
-    disable-auto-complete-config exit-on-error load-model model-config-name
-    model-control-mode model-repository model-store repository-poll-secs
-    strict-readiness
-    allow-http http-address http-header-forward-pattern http-port http-restricted-api
-    http-max-input-size
-    allow-grpc grpc-address grpc-header-forward-pattern grpc-port
-    grpc-restricted-protocol
-    allow-metrics metrics-address metrics-config metrics-port
-    trace-config trace-count trace-file trace-level trace-log-frequency trace-rate
-    cache-config rate-limit rate-limit-resource
-    response-cache-byte-size strict-model-config
-    """.split()
-)
-"""Options that do here what they do there; for those of traces, see their line."""
-WITHOUT_EFFECT = frozenset(
-    """
-    enable-peer-access model-load-retry-count model-load-thread-count
-    http-thread-count reuse-http-port reuse-grpc-port
-    grpc-http2-max-ping-strikes grpc-http2-max-pings-without-data
-    grpc-http2-min-recv-ping-interval-without-data grpc-infer-allocation-pool-size
-    grpc-infer-response-compression-level grpc-keepalive-permit-without-calls
-    grpc-keepalive-time grpc-keepalive-timeout grpc-max-connection-age
-    grpc-max-connection-age-grace grpc-max-response-pool-size
-    allow-cpu-metrics allow-gpu-metrics metrics-interval-ms
-    backend-config backend-directory cache-directory repoagent-directory
-    buffer-manager-thread-count cuda-memory-pool-byte-size cuda-virtual-address-size
-    host-policy min-supported-compute-capability pinned-memory-pool-byte-size
-    sagemaker-port sagemaker-thread-count
-    vertex-ai-default-model vertex-ai-port vertex-ai-thread-count
-    """.split()
-)
-"""Options that are accepted with a line."""
-REFUSED = frozenset(
-    """
-    grpc-root-cert grpc-server-cert grpc-server-key grpc-use-ssl grpc-use-ssl-mutual
-    allow-sagemaker allow-vertex-ai model-load-gpu-limit model-namespacing
-    sagemaker-safe-port-range
-    """.split()
-)
-"""Options that protect the server, or that models or clients rely on."""
-NEWER = frozenset(("http-max-input-size", "grpc-max-response-pool-size"))
-"""Options that tritonserver has got since 24.10."""
-OWN = frozenset(
-    """
-    http grpc metrics host keep-going triton-release read-limit-bytes
-    allow-origin allow-host allow-load-files unix-sockets access-token
-    """.split()
-)
-"""Options that tritonserver lacks."""
+ROWS = Path(__file__).with_name("tritonserver_options.txt")
+TABLE = {
+    name: words
+    for line in ROWS.read_text().splitlines()
+    if not line.startswith("#")
+    for name, *words in [line.split()]
+}
+"""What is done with each option."""
+
+
+def listed(word: str) -> list[str]:
+    """Return the options with a word in the table."""
+    return [name for name, words in TABLE.items() if word in words]
+
+
 BOOLEAN = ("grpc-use-ssl", "grpc-use-ssl-mutual", "allow-sagemaker", "allow-vertex-ai")
 
 
 def test_every_option_of_tritonserver_is_known() -> None:
-    """Each is in one of three tables, and the parser has no others."""
+    """The parser has those of the table, and no others."""
     words = [
         word.removeprefix("--")
         for action in flags()._actions
         for word in action.option_strings
         if word.startswith("--")
     ]
-    tables = [IMPLEMENTED, WITHOUT_EFFECT, REFUSED, OWN]
-
-    assert sum(map(len, tables)) == len(frozenset().union(*tables))
-    assert frozenset().union(*tables) == frozenset(words)
+    assert sorted(TABLE) == sorted(words)
 
 
 def test_the_real_program_has_no_further_option() -> None:
@@ -267,23 +226,23 @@ def test_the_real_program_has_no_further_option() -> None:
         text=True,
         timeout=60,
     )
-    listed = re.findall(r"^ +--([a-z0-9-]+)", told.stdout + told.stderr, re.M)
+    found = re.findall(r"^ +--([a-z0-9-]+)", told.stdout + told.stderr, re.M)
 
-    known = IMPLEMENTED | WITHOUT_EFFECT | REFUSED
-    assert sorted(known - NEWER) == sorted(set(listed))
+    later = {*listed("own"), *listed("newer")}
+    assert sorted(TABLE.keys() - later) == sorted(set(found))
 
 
-@pytest.mark.parametrize("name", sorted(WITHOUT_EFFECT))
-def test_an_option_of_the_second_table_has_a_line(name: str) -> None:
-    """One for each."""
+@pytest.mark.parametrize("name", listed("line"))
+def test_an_accepted_option_has_a_line(name: str) -> None:
+    """Where it has no effect."""
     assert [f"--{name} has no effect here"] == check_server_options(
         given(f"--{name}=1")
     )
 
 
-@pytest.mark.parametrize("name", sorted(REFUSED))
-def test_an_option_of_the_third_table_is_refused(name: str) -> None:
-    """With its reason."""
+@pytest.mark.parametrize("name", listed("refused"))
+def test_a_refused_option_has_a_reason(name: str) -> None:
+    """It protects, or models or clients rely on it."""
     value = "true" if name in (*BOOLEAN, "model-namespacing") else "x"
 
     with pytest.raises(CommandError, match=f"^--{name} is not supported: "):

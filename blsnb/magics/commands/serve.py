@@ -93,13 +93,6 @@ def add_access(parser: argparse.ArgumentParser) -> None:
         help="listen on Unix sockets http.sock, grpc.sock and metrics.sock in a folder "
         "that only you can enter, instead of on ports",
     )
-    add(
-        "--http-max-input-size",
-        type=int,
-        metavar="BYTES",
-        help="maximum size of an input in JSON, of a raw body and of a JSON text over "
-        "HTTP, as tritonserver's option (67108864 from release 25.05 on)",
-    )
     _add_restrictions(parser)
 
 
@@ -121,6 +114,13 @@ def _add_restrictions(parser: argparse.ArgumentParser) -> None:
             help="require a header for groups of APIs, as tritonserver does"
             + (f"; the key follows {GRPC_PREFIX}" if "grpc" in name else ""),
         )
+    add(
+        "--http-max-input-size",
+        type=int,
+        metavar="BYTES",
+        help="maximum size of an input in JSON, of a raw body and of a JSON text over "
+        "HTTP, as tritonserver's option (67108864 from release 25.05 on)",
+    )
 
 
 def _restriction(option: str) -> Callable[[str], tuple[str, str, str]]:
