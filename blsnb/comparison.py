@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from blsnb.arguments import check_path
 from blsnb.printable import printable
-from blsnb.trace.changes import CallChange
-from blsnb.trace.comparison import TraceComparison, compare
+from blsnb.trace.comparison import CallChange, TraceComparison, compare
 from blsnb.trace.spans import Span, Trace
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ class Traced(Protocol):
 class Comparison:
     """A run beside an earlier one, such as one before an edit.
 
-    A notebook displays it; ``print(comparison)`` describes it in words.
+    A notebook displays it; ``print(comparison)`` prints it as text.
 
     Parameters
     ----------
@@ -78,7 +77,7 @@ class Comparison:
     def not_compared(self) -> dict[str, list[Span]]:
         """Calls that could not be compared completely, by reason.
 
-        Values may not be recorded or no longer kept, or a call may be running.
+        Values may be unrecorded or dropped, or a call may still be running.
         """
         spans = self._traces.this.spans
         return {

@@ -46,7 +46,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        """Raise the message, and where to read more."""
+        """Raise the message with a reference to the help."""
         raise CommandError(f"{message} (see {self.prog} --help)")
 
 

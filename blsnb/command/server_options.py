@@ -29,7 +29,7 @@ _WITHOUT_EFFECT = (
     *("min-supported-compute-capability", "buffer-manager-thread-count"),
     "host-policy",
 )
-"""Options whose values change nothing that a client or a model could rely on."""
+"""Options on whose values no client and no model can rely."""
 _REFUSED = {
     "grpc-server-cert": "its gRPC has no TLS",
     "grpc-server-key": "its gRPC has no TLS",

@@ -19,7 +19,7 @@ from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.response import Response
 from blsnb.run import Run
-from blsnb.trace.recorder import TraceLevel
+from blsnb.trace.events import TraceLevel
 
 _now = time.monotonic_ns
 
@@ -62,7 +62,7 @@ class BlsnbClient:
             return False
 
     def send(self, request: ClientRequest) -> ClientOutcome:
-        """Run a request with all values recorded, outside of the server's history."""
+        """Run a request with all values recorded, without keeping the run."""
         run = self._stream if self.is_decoupled(request) else self._infer
         return run(request)
 

@@ -23,7 +23,8 @@ from blsnb.parts.devices import check_runtime
 from blsnb.release import parse_release
 from blsnb.repository.repository import Roots
 from blsnb.runtimes.runtime import Runtime
-from blsnb.trace.recorder import Recorder, parse_level
+from blsnb.trace.events import parse_level
+from blsnb.trace.recorder import Recorder
 
 _MODELS = 'the name of a model, a list of names, or "*"'
 _RELEASE = 'a string such as "24.10"'

@@ -3,58 +3,30 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass, field
 from typing import Any
 
 from blsnb.request_fields import PLAIN, Parameters, RequestFields
 from blsnb.tensors.ref import TensorRef
 
 
+@dataclass(slots=True, eq=False)
 class RequestMessage:
-    """A request to a model.
+    """A request to a model."""
 
-    Parameters
-    ----------
-    model_name
-        The model.
-    inputs
-        Frozen tensors, in the order given.
-    requested_outputs
-        Names in the order given; empty for all outputs.
-    fields
-        What the request says besides.
-    trace
-        What ``InferenceTrace`` holds: the engine's own mark of the caller.
-    memory
-        Where the outputs are wanted, such as ``"cpu"``; None for where they are.
-    """
-
-    __slots__ = (
-        "fields",
-        "inputs",
-        "memory",
-        "model_name",
-        "raw",
-        "requested_outputs",
-        "trace",
-    )
-
-    def __init__(
-        self,
-        model_name: str,
-        inputs: tuple[TensorRef, ...],
-        requested_outputs: tuple[str, ...] = (),
-        fields: RequestFields = PLAIN,
-        trace: Any = None,
-        memory: str | None = None,
-    ) -> None:
-        self.model_name = model_name
-        self.inputs = inputs
-        self.requested_outputs = requested_outputs
-        self.fields = fields
-        self.raw = False
-        """Whether the inputs' bytes are a network client's, and not checked yet."""
-        self.trace = trace
-        self.memory = memory
+    model_name: str
+    inputs: tuple[TensorRef, ...]
+    """Frozen tensors, in the order given."""
+    requested_outputs: tuple[str, ...] = ()
+    """Names in the order given; empty for all outputs."""
+    fields: RequestFields = PLAIN
+    """The other fields of the request."""
+    trace: Any = None
+    """Content of ``InferenceTrace``: the engine's own mark of the caller."""
+    memory: str | None = None
+    """Device for the outputs, such as ``"cpu"``; None to leave them where they are."""
+    raw: bool = False
+    """Whether the inputs' bytes are a network client's, and not checked yet."""
 
     def forwarded(
         self, inputs: tuple[TensorRef, ...], requested: tuple[str, ...]
@@ -73,48 +45,21 @@ class RequestMessage:
         return message
 
 
+@dataclass(slots=True, eq=False)
 class ResponseMessage:
-    """A response of a model.
+    """A response of a model."""
 
-    Parameters
-    ----------
-    outputs
-        Frozen tensors, in the order the model gave them.
-    error
-        The error's text, or None.
-    code
-        Triton's name of the error's code.
-    cause
-        The exception behind the error, for debuggers and tracebacks only.
-    """
-
-    __slots__ = (
-        "cause",
-        "code",
-        "dropped",
-        "error",
-        "final",
-        "followed",
-        "outputs",
-        "parameters",
-    )
-
-    def __init__(
-        self,
-        outputs: tuple[TensorRef, ...] = (),
-        error: str | None = None,
-        code: str = "INTERNAL",
-        parameters: Parameters | None = None,
-        cause: BaseException | None = None,
-    ) -> None:
-        self.outputs = outputs
-        self.error = error
-        self.code = code
-        self.parameters: Parameters = parameters or {}
-        self.cause = cause
-        self.final = True
-        """Whether it carries the final flag."""
-        self.followed = ""
-        """The error that follows it, of a model that may send one response only."""
-        self.dropped: tuple[str, ...] = ()
-        """Names of outputs that were not requested, and are not sent."""
+    outputs: tuple[TensorRef, ...] = ()
+    """Frozen tensors, in the order the model gave them."""
+    error: str | None = None
+    code: str = "INTERNAL"
+    """Triton's name of the error's code."""
+    parameters: Parameters = field(default_factory=dict)
+    cause: BaseException | None = None
+    """The exception behind the error, for debuggers and tracebacks only."""
+    final: bool = True
+    """Whether it carries the final flag."""
+    followed: str = ""
+    """The error that follows it, of a model that may send one response only."""
+    dropped: tuple[str, ...] = ()
+    """Names of outputs that were not requested, and are not sent."""

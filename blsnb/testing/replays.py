@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from blsnb.tensors.tolerance import Tolerance
-from blsnb.trace.changes import CallChange, change_of
-from blsnb.trace.comparison import TraceComparison
+from blsnb.trace.comparison import CallChange, TraceComparison, change_of
 from blsnb.trace.dropped import find_call, missing_values
 from blsnb.trace.spans import Span
 from blsnb.views.format import counted

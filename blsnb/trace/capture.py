@@ -112,6 +112,6 @@ def _flags(call: Call) -> CallFlag:
     flags = CallFlag(call.flags)
     if not call.request_end_ns:
         flags |= CallFlag.RUNNING
-    if hasattr(call, "asked_cancelled"):
+    if call.asked_cancelled:
         flags |= CallFlag.ASKED_CANCELLED
     return flags

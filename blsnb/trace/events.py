@@ -1,12 +1,13 @@
-"""What is recorded of one request: Triton's activities, each with its clock time."""
+"""Calls: the records of single requests, with Triton's activities and their times."""
 
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from blsnb.printable import printable
-from blsnb.request_fields import PLAIN
+from blsnb.request_fields import PLAIN, RequestFields
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.facts import DeviceWork
 from blsnb.trace.responses import ResponseLog
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Activity(enum.StrEnum):
-    """Points in a request's life, named and placed as Triton's trace names them.
+    """Points in a request's life, with the names of Triton's trace.
 
     References
     ----------
@@ -30,6 +31,30 @@ class Activity(enum.StrEnum):
     COMPUTE_OUTPUT_START = "COMPUTE_OUTPUT_START"
     COMPUTE_END = "COMPUTE_END"
     REQUEST_END = "REQUEST_END"
+
+
+class TraceLevel(enum.IntEnum):
+    """How much is recorded."""
+
+    OFF = 0
+    TIMESTAMPS = 1
+    TENSORS = 2
+
+
+def parse_level(name: str) -> TraceLevel:
+    """Return the level of a name.
+
+    Raises
+    ------
+    ValueError
+        The name is unknown.
+    """
+    if name.upper() not in TraceLevel.__members__:
+        raise ValueError(
+            f"trace_level={name!r} is not valid; expected 'tensors', 'timestamps' or "
+            "'off'"
+        )
+    return TraceLevel[name.upper()]
 
 
 class CallFlag(enum.IntFlag):
@@ -61,121 +86,89 @@ class Origin(NamedTuple):
     cell: str
     """Such as ``"In[12]"``."""
     offset: int
-    """Lines of the cell above the first of the source."""
+    """Number of lines of the cell above the source."""
 
 
 class ModelInfo(NamedTuple):
-    """Which model a call ran on, as far as a view must know."""
+    """The model of a call, as views need it."""
 
     name: str
     version: int
     backend: str
     device: str
-    """``"cpu"`` or ``"gpu:0"``; ``"stand-in"`` for what has none."""
+    """``"cpu"`` or ``"gpu:0"``; ``"stand-in"`` for a stand-in."""
     kind: str
-    """``"model"``; ``"stand-in"`` for what answers in the place of one; or ``"span"``
-    for a span that a user opened."""
+    """``"model"``, ``"stand-in"``, or ``"span"`` for a span opened by model code."""
     source: str
     """The text of its ``model.py``; empty for ensembles."""
     origin: Origin | None = None
-    """None for a model that came from no cell."""
+    """The cell of its source; None if it was not defined in a cell."""
     unbatched: int = 0
-    """The ``max_batch_size`` of a model that takes batches and has no batcher."""
+    """``max_batch_size`` of a model that supports batches but has no batcher; else
+    0."""
 
     @property
     def is_ensemble(self) -> bool:
-        """Whether it is an ensemble: its steps compute, not the model itself."""
+        """Whether it is an ensemble, which does not compute itself."""
         return self.backend == "ensemble"
 
     def place(self, line: int) -> str:
-        """Return where a line of its source is, such as ``In[12] line 5``."""
+        """Return the location of a source line, such as ``In[12] line 5``."""
         if self.origin is None:
             return f"model.py:{line}"
         return f"{self.origin.cell} line {line + self.origin.offset}"
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Call:
     """The record of one request: filled in as it happens, read-only afterwards.
 
-    A record, not seven event objects: the same facts at a seventh of the cost.
+    One record costs a seventh of separate event objects.
     Times are nanoseconds of the monotonic clock; 0 means that the request did
     not reach that activity.
     """
 
-    asked_cancelled: bool
-    """Set if the model called ``is_cancelled()``; no flag, as its thread sets it."""
-
-    __slots__ = (
-        "asked_cancelled",
-        "batch",
-        "batching",
-        "compute_end_ns",
-        "compute_input_end_ns",
-        "compute_output_start_ns",
-        "compute_start_ns",
-        "device",
-        "ended",
-        "error",
-        "error_code",
-        "execution",
-        "flags",
-        "id",
-        "inputs",
-        "instance",
-        "line",
-        "logs",
-        "model",
-        "notes",
-        "outputs",
-        "parent",
-        "queue_start_ns",
-        "request_end_ns",
-        "request_fields",
-        "request_start_ns",
-        "requested_outputs",
-        "response_parameters",
-        "responses",
-    )
-
-    def __init__(self, model: ModelInfo, parent: Call | None, id: int) -> None:
-        self.model = model
-        self.parent = parent
-        self.id = id
-        """Number of the call in its run, in order of start; never reassigned."""
-        self.instance = ""
-        self.request_fields = PLAIN
-        self.requested_outputs: tuple[str, ...] = ()
-        """Names of the requested outputs; empty for all of them."""
-        self.response_parameters: ParameterPairs = ()
-        """Of the response; those of a decoupled call are in ``responses``."""
-        self.flags = 0
-        self.line = 0
-        """Line of the caller's source that made the call; 0 if not known."""
-        self.execution = 0
-        """Number of the ``execute`` that ran it; calls of a batch share it."""
-        self.batch = 0
-        """How many requests its ``execute`` was for; 0 if it came to none."""
-        self.batching: list[Batching] | None = None
-        """Of a batching model: why it was executed with whom, and not with others."""
-        self.request_start_ns = 0
-        self.queue_start_ns = 0
-        self.compute_start_ns = 0
-        self.compute_input_end_ns = 0
-        self.compute_output_start_ns = 0
-        self.compute_end_ns = 0
-        self.request_end_ns = 0
-        self.ended = False
-        """Whether all of it is recorded: nobody will add to it."""
-        self.inputs: tuple[TensorRef, ...] = ()
-        self.outputs: tuple[TensorRef, ...] = ()
-        self.responses: ResponseLog | None = None
-        """Of a decoupled call only; a single answer is in ``outputs``."""
-        self.error = ""
-        self.error_code = ""
-        self.device: DeviceWork | None = None
-        """Copies to and from a device, and what was computed there."""
-        self.logs: list[LogLine] | None = None
-        self.notes: list[str] | None = None
+    model: ModelInfo
+    parent: Call | None
+    id: int
+    """Number of the call in its run, in order of start; never reassigned."""
+    instance: str = ""
+    request_fields: RequestFields = PLAIN
+    requested_outputs: tuple[str, ...] = ()
+    """Names of the requested outputs; empty for all of them."""
+    response_parameters: ParameterPairs = ()
+    """Outputs of the response; those of a decoupled call are in ``responses``."""
+    flags: int = 0
+    """`CallFlag` bits."""
+    asked_cancelled: bool = False
+    """Whether the model called ``is_cancelled()``; no flag, as its thread sets it."""
+    line: int = 0
+    """Line of the caller's source with the call; 0 if unknown."""
+    execution: int = 0
+    """Number of the ``execute`` that ran it; calls of a batch share it."""
+    batch: int = 0
+    """Number of requests of its ``execute``; 0 if it did not reach one."""
+    batching: list[Batching] | None = None
+    """For a batching model: why it was part of executions, or was not."""
+    request_start_ns: int = 0
+    queue_start_ns: int = 0
+    compute_start_ns: int = 0
+    compute_input_end_ns: int = 0
+    compute_output_start_ns: int = 0
+    compute_end_ns: int = 0
+    request_end_ns: int = 0
+    ended: bool = False
+    """Whether the record is complete."""
+    inputs: tuple[TensorRef, ...] = ()
+    outputs: tuple[TensorRef, ...] = ()
+    responses: ResponseLog | None = None
+    """Responses of a decoupled call; a single response is in ``outputs``."""
+    error: str = ""
+    error_code: str = ""
+    device: DeviceWork | None = None
+    """Copies to and from a device, and computing on it."""
+    logs: list[LogLine] | None = None
+    notes: list[str] | None = None
 
     def __repr__(self) -> str:
         return f"<Call {self.id} {printable(self.model.name)}>"

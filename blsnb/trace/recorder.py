@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import enum
 import itertools
 import logging
-import sys
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.events import Call, ModelInfo
-from blsnb.trace.folding import FoldedCounts, fold
-from blsnb.trace.gaps import Gaps
+from blsnb.trace.events import Call, ModelInfo, TraceLevel
 from blsnb.trace.responses import ResponseLog
-
-if TYPE_CHECKING:
-    from blsnb.trace.spans import Trace
+from blsnb.trace.run_record import RunRecord, held_bytes
 
 _log = logging.getLogger("blsnb.trace")
 
@@ -30,132 +23,25 @@ _MOST_FORGOTTEN = 1000
 """Maximum number of ids kept of dropped runs."""
 KEEP_RESPONSES = 1000
 """Maximum number of responses of one call that are kept."""
-_RUN_RESPONSES = 5000
-"""Maximum number of kept responses of ended calls of a run; later calls keep few."""
-_FEW_RESPONSES = 8
 _STREAM_SHARE = 2
-"""Divisor: one open call's responses have this part of the budget, and less if more
-calls are open at once. Those of ended calls count among the values of the calls."""
-
-
-class TraceLevel(enum.IntEnum):
-    """How much is recorded."""
-
-    OFF = 0
-    TIMESTAMPS = 1
-    TENSORS = 2
+"""Divisor: responses of one open call may use this part of the budget, divided by the
+number of open calls. Responses of ended calls count as values of their calls."""
 
 
 _TENSORS = TraceLevel.TENSORS
 """Looked up once: on the class it takes 0.1 µs."""
 
 
-def parse_level(name: str) -> TraceLevel:
-    """Return the level of a name.
-
-    Raises
-    ------
-    ValueError
-        The name is unknown.
-    """
-    if name.upper() not in TraceLevel.__members__:
-        raise ValueError(
-            f"trace_level must be 'tensors', 'timestamps' or 'off', not {name!r}"
-        )
-    return TraceLevel[name.upper()]
-
-
-class RunRecord:
-    """The calls of one client request, and of all that it caused."""
-
-    __slots__ = (
-        "__weakref__",
-        "_folded",
-        "budget_bytes",
-        "call_ids",
-        "calls",
-        "cell",
-        "ended",
-        "fold_at",
-        "gaps",
-        "held",
-        "held_bytes",
-        "id",
-        "is_displayed",
-        "is_hidden",
-        "keep_calls",
-        "level",
-        "of_client",
-        "open_streams",
-        "pinned",
-        "response_count",
-        "taken",
-    )
-
-    of_client: bool
-    """Whether a network client sent it: its response is shown nowhere else."""
-    is_hidden: bool
-    """Whether its caller does not want it displayed."""
-    is_displayed: bool
-    """Whether a notebook has displayed it; such runs are kept longer."""
-    cell: str
-    """The cell that started it, such as ``"In[3]"``."""
-
-    def __init__(self, run_id: str, level: TraceLevel | None = None) -> None:
-        self.id = run_id
-        self.level = level
-        """Level of a run that is not kept, and not reported to observers; else None."""
-        self.of_client = self.is_hidden = self.is_displayed = False
-        self.cell = ""
-        self.call_ids = itertools.count()
-        """Source of the ids of its calls."""
-        self.calls: list[Call] = []
-        """The calls kept one by one, in the order in which they started."""
-        self._folded: FoldedCounts | None = None
-        self.gaps: Gaps | None = None
-        """Positions of the folded calls; None if no call is folded."""
-        self.fold_at = sys.maxsize
-        """Number of calls from which on some are folded."""
-        self.held: deque[Call] = deque()
-        """The calls that have values, in the order in which they ended."""
-        self.held_bytes = 0
-        self.pinned = False
-        self.open_streams = 0
-        """Number of calls that may still have responses."""
-        self.response_count = 0
-        """Number of responses of ended calls that are kept one by one."""
-        self.keep_calls: tuple[int, int] | None = None
-        """The limit that may have dropped calls, and the highest id at that time."""
-        self.budget_bytes: int | None = None
-        """The limit that may have dropped values."""
-        self.ended = False
-        self.taken: tuple[bool, Trace] | None = None
-        """The trace of the ended run, once taken, and whether it has notes; discarded
-        when calls or values are dropped."""
-
-    @property
-    def folded(self) -> FoldedCounts:
-        """The counts of the calls that are not kept one by one."""
-        if self._folded is None:
-            self._folded = FoldedCounts()
-        return self._folded
-
-    def hold(self, call: Call) -> None:
-        """Count the values of an ended call; takes no lock."""
-        self.held_bytes += _held(call)
-        self.held.append(call)
-
-
 Observer = Callable[[RunRecord, Call | None], None]
 
 
 class Recorder:
-    """Records runs. An observer that raises is removed, and the run goes on.
+    """Records runs. An observer that raises an exception is removed.
 
     Parameters
     ----------
     level
-        What is recorded.
+        Level of recording.
     budget_bytes
         Bytes of tensor values kept alive by all runs that are not pinned.
     keep_runs
@@ -179,8 +65,8 @@ class Recorder:
         self._runs: dict[str, RunRecord] = {}
         self._calls_before = 0
         """Number of calls of all runs when the last one ended."""
-        # The thread that takes the token may fold: popping from a list is atomic, and
-        # no other thread waits.
+        # The thread that takes the token folds. Popping from a list is atomic, and
+        # other threads do not wait.
         self._token = ["fold"]
         self._numbers = itertools.count(1)
         self._observers: tuple[Observer, ...] = ()
@@ -220,7 +106,7 @@ class Recorder:
         if len(self._runs) <= self.keep_runs:
             return
         loose = [run for run in self.runs if not run.pinned]
-        # Displayed runs outlive others, but never fill more than half of the room.
+        # Displayed runs are kept longer, but fill at most half of the room.
         room = self.keep_runs // 2
         shown = {run.id for run in [r for r in loose if r.is_displayed][-room:]}
         others = [run for run in loose if not room or run.id not in shown]
@@ -250,7 +136,7 @@ class Recorder:
             run.calls.remove(call)
 
     def log_responses(self, run: RunRecord, call: Call) -> None:
-        """Let a call have any number of responses."""
+        """Give a call a log of responses."""
         most_bytes = None
         run.open_streams += 1
         level = self._level_of(run)
@@ -269,7 +155,7 @@ class Recorder:
         """End the record of a call; its tensors are kept at level TENSORS."""
         call.ended = True
         if call.responses is not None:
-            _count_responses(run, call.responses)
+            run.count_responses(call.responses)
         level = self.level if run.level is None else run.level
         if level is _TENSORS:
             call.inputs = inputs
@@ -288,7 +174,7 @@ class Recorder:
         """End the record of a run and keep the budget."""
         run.ended = True
         # Several threads may have added to the sum at once: count again.
-        run.held_bytes = sum(map(_held, list(run.held)))
+        run.held_bytes = sum([held_bytes(call) for call in list(run.held)])
         for call in run.calls:
             call.ended = True
         # Runs in flight are kept beyond the limit until they end.
@@ -313,11 +199,7 @@ class Recorder:
         if run.pinned:
             return
         while run.held_bytes > limit and run.held:
-            call = run.held.popleft()
-            run.held_bytes -= _held(call)
-            _drop_values(call)
-            run.budget_bytes = self.budget_bytes
-            run.taken = None
+            run.drop_oldest_values(self.budget_bytes)
 
     @property
     def _least_calls(self) -> int:
@@ -326,7 +208,7 @@ class Recorder:
 
     def _fold(self, current: RunRecord) -> None:
         """Fold calls, the oldest runs' first, until some of the room is free."""
-        # Other threads open calls meanwhile and leave their folding to this one.
+        # Other threads that open calls leave the folding to this thread.
         while len(current.calls) > current.fold_at:
             try:
                 token = self._token.pop()
@@ -344,7 +226,7 @@ class Recorder:
         current.fold_at = len(current.calls)
         self._fold_all(loose)
         count = sum(len(run.calls) for run in loose)
-        # What cannot be folded must not be looked at again with every call.
+        # Calls that cannot be folded must not be examined again with every call.
         current.fold_at += max(self.keep_calls - count, self.keep_calls // _FREED, 1)
 
     def _fold_all(self, runs: list[RunRecord]) -> None:
@@ -353,7 +235,7 @@ class Recorder:
         left = max(0, left - sum(min(len(run.calls), least) for run in runs))
         for run in reversed(runs):
             if len(run.calls) > least + left:
-                _fold(run, least + left, self.keep_calls)
+                run.fold(least + left, self.keep_calls)
             left = max(0, left - max(0, len(run.calls) - least))
 
     def observe(self, observer: Observer) -> Callable[[], None]:
@@ -380,45 +262,3 @@ class Recorder:
             except Exception:
                 _log.exception("an observer of the trace failed and was removed")
                 self._observers = tuple(o for o in self._observers if o is not observer)
-
-
-def _fold(run: RunRecord, room: int, keep_calls: int) -> None:
-    before = list(run.calls)
-    # Set first, so that a reader that misses a call finds the reason.
-    run.keep_calls = keep_calls, max(call.id for call in before)
-    leaving = fold(run.calls, room)
-    run.fold_at = len(before) - len(leaving)
-    gone = set(leaving)
-    run.folded.add(leaving)
-    run.gaps = run.gaps or Gaps()
-    run.gaps.open(before, gone)
-    for _ in range(len(run.held)):
-        call = run.held.popleft()
-        if call in gone:
-            run.held_bytes -= _held(call)
-        else:
-            run.held.append(call)
-    run.taken = None
-
-
-def _count_responses(run: RunRecord, responses: ResponseLog) -> None:
-    run.open_streams -= 1
-    if run.response_count > _RUN_RESPONSES:
-        responses.shrink(_FEW_RESPONSES)
-    run.response_count += len(responses)
-    run.held_bytes += responses.held_bytes
-
-
-def _held(call: Call) -> int:
-    held = 0 if call.responses is None else call.responses.held_bytes
-    for ref in call.inputs + call.outputs:
-        if not ref.evicted:
-            held += ref.byte_size
-    return held
-
-
-def _drop_values(call: Call) -> None:
-    call.inputs = tuple(ref.without_data() for ref in call.inputs)
-    call.outputs = tuple(ref.without_data() for ref in call.outputs)
-    if call.responses is not None:
-        call.responses.drop_values()

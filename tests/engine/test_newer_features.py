@@ -9,7 +9,7 @@ import stage
 from cells import CONFIG, DOUBLE, FINAL, cell, instances
 
 from blsnb import Server
-from blsnb.engine.instance import hooks
+from blsnb.engine.instance import instance_threads
 from blsnb.errors import InferenceError, ModelLoadError
 
 X = {"X": [1.0]}
@@ -164,7 +164,7 @@ def test_a_model_has_a_word_on_its_readiness(server, line, expected, asynchronou
 
 def test_a_model_that_does_not_say_is_not_ready(server, monkeypatch):
     """Triton waits five seconds for its word."""
-    monkeypatch.setattr(hooks, "_PATIENCE_S", 0.01)
+    monkeypatch.setattr(instance_threads, "_PATIENCE_S", 0.01)
     define(server, says("stage.sleep()"), ASKED)
     server.infer("m", X)
 

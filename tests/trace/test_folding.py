@@ -14,7 +14,8 @@ from blsnb.tensors.ref import freeze
 from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, ModelInfo
 from blsnb.trace.folding import FoldedCounts, fold
-from blsnb.trace.recorder import Recorder, RunRecord
+from blsnb.trace.recorder import Recorder
+from blsnb.trace.run_record import RunRecord
 
 MODELS = [ModelInfo(name, 1, "python", "cpu", "model", "") for name in "abc"]
 OUTER, INNER, _ = MODELS

@@ -11,8 +11,9 @@ import pytest
 
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef, freeze
-from blsnb.trace.events import Call, ModelInfo
-from blsnb.trace.recorder import Recorder, RunRecord, TraceLevel
+from blsnb.trace.events import Call, ModelInfo, TraceLevel
+from blsnb.trace.recorder import Recorder
+from blsnb.trace.run_record import RunRecord
 
 MODEL = ModelInfo("model", 1, "python", "cpu", "model", "")
 

@@ -8,8 +8,8 @@ import pytest
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef, freeze
 from blsnb.trace.capture import trace_of
-from blsnb.trace.events import ModelInfo
-from blsnb.trace.recorder import KEEP_RESPONSES, Recorder, TraceLevel
+from blsnb.trace.events import ModelInfo, TraceLevel
+from blsnb.trace.recorder import KEEP_RESPONSES, Recorder
 from blsnb.trace.responses import Ends, ResponseLog
 from blsnb.trace.spans import Trace
 

@@ -12,8 +12,7 @@ from asserting import every, some
 
 from blsnb.trace import excerpt as shortening
 from blsnb.trace.alignment import COUNTED
-from blsnb.trace.changes import UNRECORDED
-from blsnb.trace.comparison import compare
+from blsnb.trace.comparison import UNRECORDED, compare
 from blsnb.trace.dropped import PIN
 from blsnb.trace.excerpt import page_excerpt, part_of, shortened
 from blsnb.trace.spans import Trace

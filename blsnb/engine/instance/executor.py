@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import itertools
+import threading
 import time
 import weakref
+from collections.abc import Callable
 from typing import Any
 
+from blsnb.engine.instance.coroutine_hook import run_coroutine
 from blsnb.engine.instance.inputs import InputOrder, Reshapes
-from blsnb.engine.instance.instance import ExecuteFailed, ModelInstance
+from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.instance.placement import Placement
 from blsnb.engine.instance.pool import Deadlock, InstancePool
 from blsnb.engine.instance.results import (
@@ -21,8 +25,10 @@ from blsnb.engine.instance.results import (
 from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.failure import describe
 from blsnb.engine.request.inflight import Execution, Inflight
+from blsnb.engine.request.interrupts import boundary
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.threads.outcome import Abandoned
+from blsnb.errors import OutOfResourcesError
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.request import (
     RELEASE_ALL,
@@ -31,10 +37,12 @@ from blsnb.pb_utils.request import (
     release_flags,
 )
 
+Hook = Callable[[list[InferenceRequest]], Any]
+
 _now = time.monotonic_ns
 _execution_numbers = itertools.count(1)
 number_execution = functools.partial(next, _execution_numbers)
-"""Returns the number of an execution to come."""
+"""Returns the number of the next execution."""
 _ZERO_COPY = "BLSNB_ZERO_COPY"
 _TRUE = ("1", "true", "yes", "on")
 
@@ -42,8 +50,8 @@ _TRUE = ("1", "true", "yes", "on")
 class Executor:
     """Runs the instances of one model version.
 
-    It is also the scheduler of models without a batcher: each request is executed
-    alone, first come, first served.
+    It is also the scheduler of models without a batcher, which execute each request
+    alone, in order of arrival.
 
     Parameters
     ----------
@@ -72,11 +80,11 @@ class Executor:
         """Converts shapes; None if no tensor has a ``reshape``."""
         self._zero_copy = config.parameters.get(_ZERO_COPY, "").lower() in _TRUE
 
-    def run(self, inflight: Inflight, certain: bool) -> ModelInstance:
+    def run(self, inflight: Inflight, blocks_execute: bool) -> ModelInstance:
         """Execute a request as soon as an instance is free; see `Scheduler.run`."""
         __tracebackhide__ = True
         try:
-            instance = self._pool.take(inflight, certain)
+            instance = self._pool.take(inflight, blocks_execute)
         except Deadlock as deadlock:
             hang.end_deadlocked(self._pool, inflight, deadlock.lines)
         self.execute(instance, [inflight])
@@ -88,7 +96,7 @@ class Executor:
         return self._pool.waiting_count
 
     def resized(self) -> None:
-        """Do nothing: the pool hands new instances over itself."""
+        """Do nothing: the pool assigns new instances itself."""
 
     def retire(self) -> None:
         """Finalize the instances, each when it is free."""
@@ -101,13 +109,13 @@ class Executor:
         root: RootRequest | None = None,
         number: int = 0,
     ) -> None:
-        """Run ``execute`` for a batch, answer it, and release the instance.
+        """Run ``execute`` for a batch, and release the instance.
 
         Parameters
         ----------
         root
-            The life of this execution, if it serves several client requests; else
-            that of the only one.
+            Lifetime of this execution if it serves several client requests; else that
+            of the only one.
         number
             Of the execution; a new one if 0.
 
@@ -139,7 +147,7 @@ class Executor:
             for inflight, request in zip(inflights, requests, strict=True):
                 inflight.held = weakref.ref(request)
         instance.execution = None
-        self._pool.give_back(instance)
+        self._pool.release(instance)
 
     def _begin(
         self, instance: ModelInstance, execution: Execution
@@ -205,10 +213,10 @@ class Executor:
             _computed(inflights)
             return
         try:
-            results = instance.execute(execution.root, requests)
+            results = _execute(instance, execution, requests)
         except ExecuteFailed as failure:
             _computed(inflights)
-            execution.note_unasked()
+            execution.note_unchecked_errors()
             text = failed(instance.name, failure.text)
             fail_all(inflights, text, failure.cause, failure.code)
             if self._placement is not None:
@@ -216,8 +224,8 @@ class Executor:
             return
         self._take(results, instance, execution, requests)
         if execution.watched is not None:
-            # Now: a model that returns an error has checked it.
-            execution.note_unasked()
+            # Only now: a model that returns an error has checked it.
+            execution.note_unchecked_errors()
 
     def _take(
         self,
@@ -226,7 +234,7 @@ class Executor:
         execution: Execution,
         requests: list[InferenceRequest],
     ) -> None:
-        """Answer requests with what ``execute`` returned."""
+        """Send the responses that ``execute`` returned."""
         inflights = execution.inflights
         if execution.root.ended is not None:
             _computed(inflights)
@@ -240,7 +248,7 @@ class Executor:
         try:
             take_results(results, inflights, instance.name)
         except BaseException as error:
-            # A list or an object of the model's own classes.
+            # The value may be of the model's own classes.
             if isinstance(error, Unwind) or execution.root.ended_by(error):
                 raise Unwind from error
             text = failed(instance.name, describe(error, _TAKE_BOUNDARY))
@@ -251,7 +259,7 @@ class Executor:
     def _drop(self, instance: ModelInstance, execution: Execution) -> None:
         """Refuse to reschedule requests: the model is not configured for it."""
         for inflight in execution.inflights:
-            if inflight.again:
+            if inflight.is_rescheduled:
                 inflight.drop(hang.RESCHEDULED)
                 instance.backend.log("ERROR", hang.not_released(inflight))
 
@@ -259,7 +267,7 @@ class Executor:
         instance.execution = None
         for inflight in execution.inflights:
             inflight.execution = None
-        self._pool.give_back(instance)
+        self._pool.release(instance)
 
 
 _TAKE_BOUNDARY = Executor._take.__code__
@@ -269,3 +277,91 @@ def _computed(inflights: list[Inflight]) -> None:
     now = _now()
     for inflight in inflights:
         inflight.call.compute_output_start_ns = now
+
+
+class ExecuteFailed(Exception):
+    """``execute`` raised; the text is Triton's, without its prefix."""
+
+    def __init__(
+        self, text: str, cause: BaseException | None = None, code: str = "INTERNAL"
+    ) -> None:
+        super().__init__(text)
+        self.text = text
+        self.cause = cause
+        self.code = code
+
+
+def _execute(
+    instance: ModelInstance, execution: Execution, requests: list[InferenceRequest]
+) -> Any:
+    """Call ``execute`` and return what it returns; a coroutine is awaited.
+
+    Raises
+    ------
+    ExecuteFailed
+        The model raises, or has no ``execute``.
+    Unwind, Abandoned
+        The request has ended.
+    """
+    __tracebackhide__ = True
+    hook = instance.found(instance.model, "execute")
+    if hook is None:
+        instance.notes.deliver(execution)
+        raise ExecuteFailed(
+            f"Python model {instance.model_file} does not implement `execute` method."
+        )
+    if instance.threads.inline:
+        return _on_thread(instance, execution, hook, requests)
+    return instance.threads.call(
+        execution.root, lambda: _on_thread(instance, execution, hook, requests)
+    )
+
+
+def _on_thread(
+    instance: ModelInstance,
+    execution: Execution,
+    hook: Hook,
+    requests: list[InferenceRequest],
+) -> Any:
+    """Call ``execute`` on this thread; turn what it raises into Triton's text."""
+    __tracebackhide__ = True
+    root, notes = execution.root, instance.notes
+    # With BLSNB_THREAD=instance it is not the caller's thread.
+    execution.thread_id = threading.get_ident()
+    if execution.thread_id != notes.thread_id and not notes.thread_noted:
+        notes.note_bound(execution, hook, instance.model, instance.module)
+    if notes.queued:
+        notes.deliver(execution)
+    if root.ended is not None:
+        raise Unwind
+    if instance.on_device is not None:
+        hook = functools.partial(instance.on_device.execute, execution, hook)
+    try:
+        return _call_hook(instance, execution, hook, requests)
+    except Unwind as error:
+        root.ended_by(error)
+        raise
+    except Abandoned:
+        raise
+    except OutOfResourcesError as error:
+        raise ExecuteFailed(error.message, error, error.code) from error
+    except BaseException as error:
+        if root.ended_by(error):
+            raise Unwind from error
+        notes.note_thread(execution, error, instance.threads.loop.thread_id)
+        text = describe(error, _call_hook.__code__)
+        raise ExecuteFailed(text, error) from error
+
+
+@boundary
+def _call_hook(
+    instance: ModelInstance,
+    execution: Execution,
+    hook: Hook,
+    requests: list[InferenceRequest],
+) -> Any:
+    __tracebackhide__ = True
+    result = hook(requests)
+    if type(result) is list or not asyncio.iscoroutine(result):
+        return result
+    return run_coroutine(instance, execution, result)

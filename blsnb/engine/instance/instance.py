@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 import sys
@@ -13,22 +12,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from blsnb.engine.instance.event_loop import LoopEnded
-from blsnb.engine.instance.hooks import has_hook, note_of_names, unready
-from blsnb.engine.instance.instance_threads import (
-    InstanceThreads,
-    bound_to_thread,
-    is_about_threads,
-)
+from blsnb.engine.instance.instance_threads import InstanceThreads, unready
+from blsnb.engine.instance.model_notes import ModelNotes, has_hook, note_of_names
 from blsnb.engine.instance.placement import OnDevice
 from blsnb.engine.instance.shared_state import SharedState, note_of_changes, snapshot
 from blsnb.engine.instance.world import World
-from blsnb.engine.request import hang_report as hang
-from blsnb.engine.request.failure import describe, notes_of
-from blsnb.engine.request.inflight import Execution, current_execution
+from blsnb.engine.request.failure import describe
+from blsnb.engine.request.inflight import Execution
 from blsnb.engine.request.interrupts import boundary, interrupted_once
-from blsnb.engine.request.lifetime import RootRequest, Unwind
-from blsnb.engine.threads.outcome import Abandoned
+from blsnb.engine.request.lifetime import RootRequest
 from blsnb.errors import OutOfResourcesError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.model.config import InstanceSpec
@@ -39,7 +31,7 @@ from blsnb.pb_utils.request import InferenceRequest
 
 
 class HookFailed(Exception):
-    """A hook of a model failed before it served; the text is Triton's."""
+    """A hook failed before the model served; the text is Triton's."""
 
     def __init__(self, text: str, cause: BaseException | None = None) -> None:
         super().__init__(text)
@@ -49,25 +41,19 @@ class HookFailed(Exception):
 
 @boundary
 def _call(work: Callable[[], Any]) -> Any:
-    """Call model code; error texts show no frame from here outwards."""
+    """Call model code; error texts omit this frame and its callers."""
     __tracebackhide__ = True
     return work()
 
 
 @interrupted_once
 def _finalize(hook: Callable[[], Any]) -> Any:
-    """Call ``finalize``, which has to release what the model holds."""
+    """Call ``finalize``, in which the model releases its resources."""
     __tracebackhide__ = True
     return hook()
 
 
 _BOUNDARY = _call.__code__
-_THREAD = "thread"
-_ONE_THREAD = (
-    "On Triton both run on one; here the parameter BLSNB_THREAD with the value "
-    '"instance" in the model\'s configuration gives them one.'
-)
-_NAMES = "names"
 _CLASS = "TritonPythonModel"
 
 
@@ -81,11 +67,11 @@ class ModelInstance:
     model_file
         Path of ``model.py``.
     bind
-        Makes the backend of this instance.
+        Creates the backend of this instance.
     release
-        Triton's release to agree with.
+        The followed Triton release.
     own_thread
-        Whether all hooks run on one thread of the instance's own.
+        Whether all hooks run on one thread that belongs to the instance.
     load_root
         The load that creates it, which Ctrl-C ends.
     """
@@ -117,16 +103,8 @@ class ModelInstance:
         self.world = World(name, model_file, self._printed, compiled)
         self.module: types.ModuleType | None = None
         self._class: Any = None
-        """The model's ``TritonPythonModel``; not necessarily a class."""
-        self._thread_id = 0
-        """Identifier of the thread that ran ``initialize``."""
-        self._thread_noted = False
-        self.noted: set[str] = set()
-        """Subjects of the notes that an instance of the model already has."""
-        self._owed_notes: list[str] = []
-        """Notes on the model for the next run."""
-        self.findings: list[str] = []
-        """What the model's code does and its author probably does not want."""
+        """The model file's ``TritonPythonModel``; not necessarily a class."""
+        self.notes = ModelNotes(name)
         self._state_before: SharedState | None = snapshot()
         self.model: Any = None
         self.ready_hook: Callable[[], Any] | None = None
@@ -163,7 +141,7 @@ class ModelInstance:
     @property
     def completes_config(self) -> bool:
         """Whether the class has ``auto_complete_config``."""
-        return self._found(self._class, "auto_complete_config") is not None
+        return self.found(self._class, "auto_complete_config") is not None
 
     def auto_complete(self, config: Any) -> Any:
         """Call ``auto_complete_config`` on the class.
@@ -194,29 +172,30 @@ class ModelInstance:
         before, self._state_before = self._state_before, None
         if before is not None:
             finding = note_of_changes(self.name, before, snapshot())
-            self.findings += [finding] if finding else []
+            self.notes.findings += [finding] if finding else []
 
     def _initialize(self, args: dict[str, str]) -> None:
-        self._thread_id = threading.get_ident()
+        self.notes.thread_id = threading.get_ident()
         self.model = self._class()
-        self._owe_note_of_names(type(self.model))
+        self._queue_note_of_names(type(self.model))
         # Looked up on the object: a constructor may have set it.
-        hook = self._found(self.model, "initialize")
-        ready_hook = self._found(self.model, "is_ready")
+        hook = self.found(self.model, "initialize")
+        ready_hook = self.found(self.model, "is_ready")
         if has("is_ready", self._release):
             self.ready_hook = ready_hook
         elif ready_hook is not None:
-            self._owed_notes.append(too_new("is_ready"))
+            self.notes.queued.append(too_new("is_ready"))
         if hook is not None:
             result = hook(args)
             if inspect.iscoroutine(result):
                 # Triton calls it and never awaits it.
                 result.close()
 
-    def _found(self, owner: Any, name: str) -> Any:
-        """Return an attribute of the model, or None for none.
+    def found(self, owner: Any, name: str) -> Any:
+        """Return an attribute of the model; None if it is missing.
 
-        As for Triton's `PyObject_HasAttr`, it is missing whatever the look-up raises.
+        As with `PyObject_HasAttr` on Triton, any exception of the look-up means
+        missing.
         """
         __tracebackhide__ = True
         try:
@@ -225,7 +204,7 @@ class ModelInstance:
             self._check_ended()
             there = inspect.getattr_static(owner, name, None) is not None
             if there or not isinstance(error, AttributeError):
-                self._owe(
+                self.notes.queue(
                     name,
                     f"{name} of {self.name} is missing to Triton, since looking it up "
                     f"raises {describe(error, _FOUND_BOUNDARY)}",
@@ -233,35 +212,23 @@ class ModelInstance:
             return None
 
     def _check_ended(self) -> None:
-        """Unwind if the load or request has ended: Ctrl-C is no error of the model."""
+        """Unwind if the load or request has ended: Ctrl-C is not a model's error."""
         execution = self.execution
         root = self._load_root if execution is None else execution.root
         if root is not None:
             root.check()
 
-    def _owe_note_of_names(self, kind: type) -> None:
+    def _queue_note_of_names(self, kind: type) -> None:
         try:
             note = note_of_names(self.name, kind)
         except BaseException:
             # A metaclass may refuse any access.
             self._check_ended()
             return
-        if note:
-            self._owe(_NAMES, note)
-            self.findings.append(note)
-        if not has_hook(self.model, "execute"):
-            self.findings.append(
-                "TritonPythonModel has no execute(): every request fails, as on Triton."
-            )
-
-    def _owe(self, subject: str, note: str) -> None:
-        """Keep a note for the next run; one per subject."""
-        if subject not in self.noted:
-            self.noted.add(subject)
-            self._owed_notes.append(note)
+        self.notes.add_names(note, has_hook(self.model, "execute"))
 
     def _hook(self, work: Callable[[], Any]) -> Any:
-        """Call another hook than ``execute``; every exception is its failure."""
+        """Call a hook other than ``execute``; any exception becomes HookFailed."""
         __tracebackhide__ = True
         try:
             return self.threads.call(self._load_root, lambda: self._guard(work))
@@ -277,155 +244,8 @@ class ModelInstance:
                 self._load_root.ended_by(error)
             raise HookFailed(describe(error, _BOUNDARY), error) from error
 
-    def execute(self, root: RootRequest, requests: list[InferenceRequest]) -> Any:
-        """Call ``execute`` and return what it returns; a coroutine is awaited.
-
-        Raises
-        ------
-        ExecuteFailed
-            The model raises.
-        Unwind, Abandoned
-            The request has ended.
-        """
-        __tracebackhide__ = True
-        hook = self._found(self.model, "execute")
-        if hook is None:
-            if self.execution is not None:
-                self._note_owed(self.execution)
-            raise ExecuteFailed(
-                f"Python model {self.model_file} does not implement `execute` method."
-            )
-        if self.threads.inline:
-            return self._execute(root, hook, requests)
-        return self.threads.call(root, lambda: self._execute(root, hook, requests))
-
-    def _execute(
-        self,
-        root: RootRequest,
-        hook: Callable[[list[InferenceRequest]], Any],
-        requests: list[InferenceRequest],
-    ) -> Any:
-        __tracebackhide__ = True
-        execution = self.execution
-        if execution is not None:
-            # With BLSNB_THREAD=instance not the caller's.
-            execution.thread_id = threading.get_ident()
-            if execution.thread_id != self._thread_id and not self._thread_noted:
-                self._note_bound(execution, hook)
-            if self._owed_notes:
-                self._note_owed(execution)
-        if root.ended is not None:
-            raise Unwind
-        if self.on_device is not None:
-            hook = functools.partial(self.on_device.execute, execution, hook)
-        try:
-            return self._run_hook(root, hook, requests)
-        except Unwind as error:
-            root.ended_by(error)
-            raise
-        except Abandoned:
-            raise
-        except OutOfResourcesError as error:
-            raise ExecuteFailed(error.message, error, error.code) from error
-        except BaseException as error:
-            if root.ended_by(error):
-                raise Unwind from error
-            if execution is not None and is_about_threads(error):
-                self._note_thread(execution)
-            raise ExecuteFailed(describe(error, _HOOK_BOUNDARY), error) from error
-
-    def _note_owed(self, execution: Execution) -> None:
-        for note in self._owed_notes:
-            execution.inflight.note(note)
-        self._owed_notes = []
-
-    def _note_bound(self, execution: Execution, hook: Callable[..., Any]) -> None:
-        """Note what works on the thread of ``initialize`` only, once per model."""
-        self._thread_noted = True
-        if _THREAD in self.noted or inspect.iscoroutinefunction(hook):
-            # On Triton, too, a coroutine runs on the thread of its event loop.
-            return
-        found = bound_to_thread(self.model, self.module)
-        if found:
-            self.noted.add(_THREAD)
-            execution.inflight.note(
-                f"{found} of {self.name} is bound to the thread of initialize(), and "
-                f"execute() ran on another one. {_ONE_THREAD}"
-            )
-
-    def _note_thread(self, execution: Execution) -> None:
-        """Note, beside an error about threads, that the hooks had different ones."""
-        if execution.thread_id in (self._thread_id, self.threads.loop.thread_id):
-            return
-        if not any(_ONE_THREAD in note for note in execution.call.notes or ()):
-            execution.inflight.note(
-                f"execute() of {self.name} ran on another thread than its "
-                f"initialize(). {_ONE_THREAD}"
-            )
-
-    @boundary
-    def _run_hook(
-        self,
-        root: RootRequest,
-        hook: Callable[[list[InferenceRequest]], Any],
-        requests: list[InferenceRequest],
-    ) -> Any:
-        __tracebackhide__ = True
-        result = hook(requests)
-        if type(result) is list or not asyncio.iscoroutine(result):
-            return result
-        try:
-            self.threads.loop.start()
-        except OutOfResourcesError:
-            result.close()
-            raise
-        execution = self.execution
-        ended = functools.partial(self._loop_ended, root, execution)
-        if execution is None:
-            return self.threads.loop.run(root, result, ended)
-        execution.thread_id = self.threads.loop.thread_id
-        token = current_execution.set(execution)
-        try:
-            if not execution.inflight.decoupled:
-                return self.threads.loop.run(root, result, ended)
-            # As on Triton, coroutines of any number of requests interleave.
-            lost = functools.partial(self._lost, execution)
-            self.threads.loop.start_soon(result, lost, ended)
-            return None
-        finally:
-            current_execution.reset(token)
-
-    def _loop_ended(
-        self, root: RootRequest, execution: Execution | None, ended: LoopEnded
-    ) -> None:
-        """End the requests of a coroutine whose event loop has ended."""
-        why = "stopped it"
-        if ended.cause is not None:
-            why = f"ended it with {describe(ended.cause, _HOOK_BOUNDARY)}"
-        error = hang.loop_ended(self.execute_place, why)
-        for inflight in [] if execution is None else execution.inflights:
-            if not inflight.final:
-                inflight.root.end(error)
-                inflight.wake()
-        if execution is None or not execution.inflight.decoupled:
-            root.end(error)
-
-    def _lost(self, execution: Execution, error: BaseException) -> None:
-        """Log an exception as Triton does, and note it."""
-        if execution.root.ended is not None:
-            return
-        text = describe(error, _HOOK_BOUNDARY)
-        for inflight in execution.inflights:
-            inflight.note(
-                f"execute() of {self.name} raised, and Triton only logs that for an "
-                f"asynchronous decoupled model: {text}"
-            )
-        for note in notes_of(error):
-            inflight.note(note)
-        self.backend.log("ERROR", text)
-
     def unready(self) -> str:
-        """Return why the model's ``is_ready`` says no; empty if it is ready."""
+        """Return why the model's ``is_ready`` fails; empty if it is ready."""
         if self.ready_hook is None:
             return ""
         return unready(self.name, self.ready_hook, self.threads)
@@ -433,7 +253,7 @@ class ModelInstance:
     @property
     def execute_place(self) -> str:
         """The location of ``execute``, for messages."""
-        # Statically: properties are model code.
+        # Static look-up, because properties are model code.
         hook = inspect.getattr_static(self.model, "execute", None)
         hook = hook.__func__ if isinstance(hook, types.MethodType) else hook
         while isinstance(hook, types.FunctionType) and "__wrapped__" in vars(hook):
@@ -443,7 +263,7 @@ class ModelInstance:
         return f"execute() of {self.name}{line}"
 
     def running_place(self, execution: Execution) -> str:
-        """Return which line an abandoned execution runs, and since when."""
+        """Return a sentence with the running line of an abandoned execution."""
         frame = sys._current_frames().get(execution.thread_id)
         while frame is not None and frame.f_code.co_filename != self.model_file:
             frame = frame.f_back
@@ -458,7 +278,7 @@ class ModelInstance:
         """Call ``finalize``; its failure is only logged, as on Triton."""
         self.ready = False
         self.threads.loop.stop()
-        hook = self._found(self.model, "finalize")
+        hook = self.found(self.model, "finalize")
         if hook is not None:
             try:
                 self._hook(functools.partial(_finalize, hook))
@@ -468,7 +288,8 @@ class ModelInstance:
 
     def discard(self) -> None:
         """Close the instance without ``finalize``, if it never served."""
-        # Whole: a second Ctrl-C would leave modules of the model in `sys.modules`.
+        # Uninterrupted: a second Ctrl-C would leave the model's modules in
+        # `sys.modules`.
         uninterrupted(self._discard)
 
     def _discard(self) -> None:
@@ -486,17 +307,4 @@ def _attribute(owner: Any, name: str) -> Any:
     return getattr(owner, name)
 
 
-_HOOK_BOUNDARY = ModelInstance._run_hook.__code__
-_FOUND_BOUNDARY = ModelInstance._found.__code__
-
-
-class ExecuteFailed(Exception):
-    """``execute`` raised; the text is Triton's, without its prefix."""
-
-    def __init__(
-        self, text: str, cause: BaseException | None = None, code: str = "INTERNAL"
-    ) -> None:
-        super().__init__(text)
-        self.text = text
-        self.cause = cause
-        self.code = code
+_FOUND_BOUNDARY = ModelInstance.found.__code__

@@ -1,25 +1,26 @@
-"""The threads of one instance: its event loop, its own thread, its fan-out."""
+"""The threads of one instance: event loop, hook thread and fan-out pool."""
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
-import re
-import sys
+import inspect
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from blsnb.engine.instance.event_loop import JOIN_S, EventLoop
+from blsnb.engine.instance.event_loop import JOIN_S, EventLoop, LoopEnded
+from blsnb.engine.request.failure import describe
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.threads.outcome import Abandoned, Outcome, ends_soon
 from blsnb.engine.threads.workers import Workers
+from blsnb.errors import OutOfResourcesError
 
 T = TypeVar("T")
+_PATIENCE_S = 5.0
+"""Seconds that a model's ``is_ready`` may take."""
 _FAN_OUT = 32
-"""Maximum number of BLS requests of one instance at once.
-
-As Triton's option thread-pool-size, and asyncio's default pool on many cores."""
+"""Maximum number of concurrent BLS requests of one instance.
+It equals Triton's default thread-pool-size, and asyncio's pool on many cores."""
 
 
 class InstanceThreads:
@@ -30,7 +31,7 @@ class InstanceThreads:
     name
         Triton's name of the instance, and of its threads.
     own_thread
-        Whether all hooks run on one thread of the instance's own.
+        Whether all hooks run on one thread that belongs to the instance.
     """
 
     def __init__(self, name: str, own_thread: bool) -> None:
@@ -42,12 +43,12 @@ class InstanceThreads:
         """Whether hooks run on the caller's thread."""
 
     def call(self, root: RootRequest | None, work: Callable[[], T]) -> T:
-        """Run a hook: on the caller's thread, or on the instance's own.
+        """Run a hook on the caller's thread, or on the instance's own.
 
         Raises
         ------
         Abandoned
-            The request ended, and the work may still run.
+            The request ended, and the hook may still run.
         OutOfResourcesError
             The instance's own thread cannot start.
         """
@@ -87,66 +88,41 @@ class InstanceThreads:
         return self._fan_out
 
     def close(self) -> None:
-        """Stop the threads; one that cannot be stopped goes on as a daemon."""
+        """Stop the threads; one that cannot be stopped continues as a daemon."""
         self.loop.stop()
         for workers in (self._fan_out, self._own):
             if workers is not None:
                 workers.shutdown(cancel_futures=True, wait_s=JOIN_S)
 
 
-_ABOUT_THREADS = re.compile(
-    r"\b(in|same|other|another|different|main|current|wrong) thread\b|"
-    r"thread-safe|event loop",
-    re.IGNORECASE,
-)
+def unready(name: str, hook: Callable[[], Any], threads: InstanceThreads) -> str:
+    """Call a model's ``is_ready``; return why it is not ready, or an empty string.
 
+    It runs on another thread than ``execute``; a coroutine runs on the instance's event
+    loop.
 
-def is_about_threads(error: BaseException) -> bool:
-    """Whether an exception's text blames the thread on which the code ran."""
-    # Its own str() would be model code.
-    arguments = vars(BaseException)["args"].__get__(error)
-    texts = [each for each in arguments if type(each) is str]
-    return any(_ABOUT_THREADS.search(text) for text in texts)
-
-
-def bound_to_thread(model: object, module: object) -> str:
-    """Return what of a model works only on the thread that created it.
-
-    Attributes of the object and globals of its module are examined: sqlite3
-    connections, thread-locals and event loops. Empty if there are none.
+    References
+    ----------
+    python_backend: src/pb_stub.cc, user-defined is_ready()
     """
-    for owner, prefix in ((model, "self."), (module, "")):
-        for name, value in _variables(owner):
-            if kind := _bound_kind(value):
-                return f"{prefix}{name} ({kind})"
+    outcome = Outcome()
+    try:
+        threads.fan_out().submit(outcome.settle, lambda: _ask(hook, threads))
+    except OutOfResourcesError as error:
+        return error.message
+    if not outcome.waiter.wait(_PATIENCE_S) or isinstance(outcome.error, LoopEnded):
+        return "Timed out waiting for user-defined is_ready() response"
+    if outcome.error is not None:
+        return describe(outcome.error, _ask.__code__)
+    if not isinstance(outcome.result, bool):
+        return "is_ready() must return a boolean value"
+    if not outcome.result:
+        return f"Model '{name}' is not ready (user-defined check failed)."
     return ""
 
 
-def _variables(owner: object) -> list[tuple[str, Any]]:
-    try:
-        found = object.__getattribute__(owner, "__dict__")
-    except AttributeError:
-        return []
-    return list(found.items()) if type(found) is dict else []
-
-
-def _bound_kind(value: Any) -> str:
-    kind = type(value)
-    if issubclass(kind, threading.local):
-        return "threading.local"
-    if issubclass(kind, asyncio.AbstractEventLoop):
-        return "an event loop"
-    # Only a model that imported it has a connection.
-    sqlite3 = sys.modules.get("sqlite3")
-    if sqlite3 is not None and issubclass(kind, sqlite3.Connection):
-        return "sqlite3.Connection" if _refuses_thread(sqlite3, value) else ""
-    return ""
-
-
-def _refuses_thread(sqlite3: Any, connection: Any) -> bool:
-    """Whether a connection refuses this thread; one made for all threads does not."""
-    try:
-        sqlite3.Connection.cursor(connection).close()
-    except sqlite3.ProgrammingError as error:
-        return is_about_threads(error)
-    return False
+def _ask(hook: Callable[[], Any], threads: InstanceThreads) -> Any:
+    answer = hook()
+    if inspect.iscoroutine(answer):
+        return threads.loop.run_for(answer, _PATIENCE_S)
+    return answer

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from blsnb.serving.endpoints import Endpoints
 
 USAGE = (
-    "[--http PORT] [--grpc PORT] [--metrics PORT] [--host ADDRESS] [--allow-origin "
-    "ORIGIN] [--allow-host NAME] [--allow-load-files] [--http-max-input-size BYTES] "
+    "[--http PORT] [--grpc PORT] [--metrics PORT] [--host ADDRESS] [--allow-… …] "
     "[--stop]"
 )
 SUMMARY = "serve the models to Triton clients, over HTTP and gRPC"
@@ -134,7 +133,7 @@ def _restriction(option: str) -> Callable[[str], tuple[str, str, str]]:
 
 
 def access_of(given: argparse.Namespace) -> tuple[Access, str]:
-    """Return what the options allow, and the random token, if there is one.
+    """Return the access that the options allow, and the random token, if any.
 
     Raises
     ------
@@ -158,7 +157,7 @@ def access_of(given: argparse.Namespace) -> tuple[Access, str]:
 
 
 def token_lines(token: str) -> list[str]:
-    """Return what a client must send, if there is a token."""
+    """Return the headers that a client must send; no lines without a token."""
     if not token:
         return []
     return [

@@ -12,7 +12,7 @@ from blsnb.engine.request.validation import RequestError
 from blsnb.pb_utils.compiled.releases import NEWEST, Release, has
 
 _SIZES = 2**64
-"""Triton's sizes wrap around here."""
+"""Triton's sizes wrap around at this number."""
 CUDA_HANDLE_SIZE = 64
 """Bytes of a ``cudaIpcMemHandle_t``."""
 _RESERVED_KEYS = "triton_python_backend_shm_region_"
@@ -80,7 +80,7 @@ class Region(NamedTuple):
 class Window(NamedTuple):
     """A part of a region, for an input or an output of a request.
 
-    It stays usable if the region is unregistered meanwhile.
+    It stays usable after the region is unregistered.
     """
 
     region: Region

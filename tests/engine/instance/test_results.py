@@ -15,7 +15,7 @@ from blsnb.pb_utils.request import RESCHEDULE
 from blsnb.pb_utils.response import InferenceResponse
 from blsnb.pb_utils.tensor import Tensor
 from blsnb.trace.events import Call, ModelInfo
-from blsnb.trace.recorder import RunRecord
+from blsnb.trace.run_record import RunRecord
 
 MODEL = ModelInfo("model", 1, "python", "cpu", "model", "")
 PREFIX = "Failed to process the request(s) for model 'model_0', message: "
@@ -45,7 +45,7 @@ def test_an_answer_settles_a_request_whatever_its_release_flags_say():
     take_results([response("Y")], [inflight], "model_0")
 
     assert inflight.final
-    assert not inflight.again
+    assert not inflight.is_rescheduled
 
 
 def test_each_request_gets_its_response():
@@ -110,7 +110,7 @@ def test_an_answer_to_what_comes_back_fails_the_whole_batch():
         f"request, found type '{kind}'."
     )
     assert [PREFIX + text] * 2 == errors(inflights)
-    assert [False, False] == [i.again for i in inflights]
+    assert [False, False] == [i.is_rescheduled for i in inflights]
 
 
 def test_one_request_of_a_batch_comes_back():
@@ -119,7 +119,9 @@ def test_one_request_of_a_batch_comes_back():
     inflights[1].release_flags = RESCHEDULE
     take_results([response("Y"), None], inflights, "model_0")
 
-    assert [(True, False), (False, True)] == [(i.final, i.again) for i in inflights]
+    assert [(True, False), (False, True)] == [
+        (i.final, i.is_rescheduled) for i in inflights
+    ]
 
 
 def test_an_error_that_is_returned_is_no_failure_of_execute():

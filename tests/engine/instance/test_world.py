@@ -20,7 +20,7 @@ from blsnb.engine.request.lifetime import RootRequest, interruptible
 from blsnb.errors import ModelLoadError
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
-from blsnb.trace.recorder import RunRecord
+from blsnb.trace.run_record import RunRecord
 
 X = {"X": np.array([1, 2], np.float32)}
 FACTOR = "return [reply(x_of(request) * {})]"

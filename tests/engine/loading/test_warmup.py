@@ -143,7 +143,7 @@ def test_a_request_of_a_warm_up_never_comes_back(server, capsys):
         "pb_utils.TRITONSERVER_REQUEST_RELEASE_RESCHEDULE)\nreturn [None]"
     )
     more = "sequence_batching { iterative_sequence: true }"
-    with pytest.raises(WouldHang, match="answer it in one run"):
+    with pytest.raises(WouldHang, match="answer it in one execution"):
         server.define("m", cell(execute), config=warmed(more=more))
 
 

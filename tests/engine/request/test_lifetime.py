@@ -14,7 +14,7 @@ import stage
 from blsnb.engine.request.lifetime import RootRequest, Unwind, interruptible
 from blsnb.engine.threads.waiter import Waiter
 from blsnb.errors import WouldHang
-from blsnb.trace.recorder import RunRecord
+from blsnb.trace.run_record import RunRecord
 
 
 def folders() -> list[Path]:

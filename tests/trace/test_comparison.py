@@ -9,8 +9,7 @@ import pytest
 from views.samples import edited_run, invoice_run, tensor
 
 from blsnb.tensors.difference import Change
-from blsnb.trace.changes import RUNNING, UNRECORDED, change_of
-from blsnb.trace.comparison import compare
+from blsnb.trace.comparison import RUNNING, UNRECORDED, change_of, compare
 from blsnb.trace.dropped import PIN
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace

@@ -1,0 +1,194 @@
+"""Notes on the code of a model: misspelled hooks, and objects bound to a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import inspect
+import re
+import sys
+import threading
+from typing import Any
+
+from blsnb.engine.request.inflight import Execution
+
+_ONE_THREAD = (
+    "On Triton both run on one; here the parameter BLSNB_THREAD with the value "
+    '"instance" in the model\'s configuration gives them one.'
+)
+_ABOUT_THREADS = re.compile(
+    r"\b(in|same|other|another|different|main|current|wrong) thread\b|"
+    r"thread-safe|event loop",
+    re.IGNORECASE,
+)
+HOOKS = ("auto_complete_config", "initialize", "execute", "finalize")
+_ALIKE = 0.78
+"""Minimum similarity of a method's name to a hook that it probably means."""
+
+
+class ModelNotes:
+    """Notes on the code of a model, which its next run receives.
+
+    Parameters
+    ----------
+    instance
+        Triton's name of the instance.
+    """
+
+    def __init__(self, instance: str) -> None:
+        self._instance = instance
+        self.subjects: set[str] = set()
+        """Subjects already noted; all instances of a model share the set."""
+        self.queued: list[str] = []
+        """Notes for the next run."""
+        self.findings: list[str] = []
+        """Probable mistakes in the model's code, for its card."""
+        self.thread_id = 0
+        """Identifier of the thread that ran ``initialize``."""
+        self.thread_noted = False
+        """Whether ``execute`` may run on any thread without another check."""
+
+    def queue(self, subject: str, note: str) -> None:
+        """Keep a note for the next run, at most one per subject."""
+        if subject not in self.subjects:
+            self.subjects.add(subject)
+            self.queued.append(note)
+
+    def warn(self, subject: str, note: str) -> None:
+        """Keep a note for the next run, and for the model's card."""
+        self.queue(subject, note)
+        self.findings.append(note)
+
+    def add_names(self, note: str, executes: bool) -> None:
+        """Keep a note on misspelled hooks, and a warning if ``execute`` is missing.
+
+        Parameters
+        ----------
+        note
+            See `note_of_names`.
+        executes
+            Whether the model has an ``execute``.
+        """
+        if note:
+            self.warn("names", note)
+        if not executes:
+            self.findings.append(
+                "TritonPythonModel has no execute(): every request fails, as on Triton."
+            )
+
+    def deliver(self, execution: Execution) -> None:
+        """Add the queued notes to an execution."""
+        for note in self.queued:
+            execution.inflight.note(note)
+        self.queued = []
+
+    def note_bound(
+        self, execution: Execution, hook: object, model: object, module: object
+    ) -> None:
+        """Note, once per model, objects that work on one thread only."""
+        self.thread_noted = True
+        if "thread" in self.subjects or inspect.iscoroutinefunction(hook):
+            # A coroutine runs on the thread of its event loop on Triton, too.
+            return
+        found = bound_to_thread(model, module)
+        if found:
+            self.subjects.add("thread")
+            execution.inflight.note(
+                f"{found} of {self._instance} is bound to the thread of initialize(), "
+                f"and execute() ran on another one. {_ONE_THREAD}"
+            )
+
+    def note_thread(
+        self, execution: Execution, error: BaseException, loop_thread: int
+    ) -> None:
+        """Add to an error about threads that the hooks ran on different ones.
+
+        Parameters
+        ----------
+        loop_thread
+            Identifier of the thread of the instance's event loop.
+        """
+        if execution.thread_id in (self.thread_id, loop_thread):
+            return
+        noted = any(_ONE_THREAD in note for note in execution.call.notes or ())
+        if is_about_threads(error) and not noted:
+            execution.inflight.note(
+                f"execute() of {self._instance} ran on another thread than its "
+                f"initialize(). {_ONE_THREAD}"
+            )
+
+
+def note_of_names(instance: str, kind: type) -> str:
+    """Return a note on methods that look like misspelled hooks; empty without any.
+
+    Triton looks hooks up by name, so that a model with an ``initialise`` loads.
+    """
+    missing = [hook for hook in HOOKS if not hasattr(kind, hook)]
+    methods = [name for name in dir(kind) if not name.startswith("_")]
+    meant = [
+        f"{close[0]!r} ({hook}?)"
+        for hook in missing
+        if (close := difflib.get_close_matches(hook, methods, 1, _ALIKE))
+        and callable(getattr(kind, close[0]))
+        and close[0] not in HOOKS
+    ]
+    if not meant:
+        return ""
+    return f"Triton never calls {' or '.join(meant)} of {instance}: it is not a hook."
+
+
+def has_hook(model: object, name: str) -> bool:
+    """Whether a model has a hook, as far as known without running its code."""
+    dynamic = any("__getattr__" in vars(kind) for kind in type(model).__mro__)
+    return dynamic or inspect.getattr_static(model, name, None) is not None
+
+
+def is_about_threads(error: BaseException) -> bool:
+    """Whether the text of an exception is about threads or event loops."""
+    # str() of another class would run model code.
+    arguments = vars(BaseException)["args"].__get__(error)
+    texts = [each for each in arguments if type(each) is str]
+    return any(_ABOUT_THREADS.search(text) for text in texts)
+
+
+def bound_to_thread(model: object, module: object) -> str:
+    """Return the objects of a model that work only on the thread that created them.
+
+    Attributes of the object and globals of its module are examined: sqlite3
+    connections, thread-locals and event loops. Empty if there are none.
+    """
+    for owner, prefix in ((model, "self."), (module, "")):
+        for name, value in _variables(owner):
+            if kind := _bound_kind(value):
+                return f"{prefix}{name} ({kind})"
+    return ""
+
+
+def _variables(owner: object) -> list[tuple[str, Any]]:
+    try:
+        found = object.__getattribute__(owner, "__dict__")
+    except AttributeError:
+        return []
+    return list(found.items()) if type(found) is dict else []
+
+
+def _bound_kind(value: Any) -> str:
+    kind = type(value)
+    if issubclass(kind, threading.local):
+        return "threading.local"
+    if issubclass(kind, asyncio.AbstractEventLoop):
+        return "an event loop"
+    # Without the import there are no connections.
+    sqlite3 = sys.modules.get("sqlite3")
+    if sqlite3 is not None and issubclass(kind, sqlite3.Connection):
+        return "sqlite3.Connection" if _refuses_thread(sqlite3, value) else ""
+    return ""
+
+
+def _refuses_thread(sqlite3: Any, connection: Any) -> bool:
+    """Whether a connection cannot be used on this thread."""
+    try:
+        sqlite3.Connection.cursor(connection).close()
+    except sqlite3.ProgrammingError as error:
+        return is_about_threads(error)
+    return False
