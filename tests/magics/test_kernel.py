@@ -92,7 +92,7 @@ def test_the_same_cell_has_the_same_outputs_however_long_it_takes(talks):
     ]
     assert kinds(short) == kinds(long)
     for _, shown, _ in (short, long):
-        assert 'const own = "H4sI' in shown.data["text/html"]
+        assert 'const own = "+,^C' in shown.data["text/html"]
         assert shown.data["text/plain"].startswith("talking: ")
 
 
@@ -101,7 +101,7 @@ def test_a_cleared_output_has_the_view_of_the_next_run_only(talks):
     *_, cleared, _, _ = talks
     [shown] = [each for each in cleared if "data" in each]
 
-    assert 'const own = "H4sI' in shown.data["text/html"]
+    assert 'const own = "+,^C' in shown.data["text/html"]
 
 
 def test_without_display_there_is_text_only(talks):

@@ -136,7 +136,7 @@ def test_the_first_run_of_a_cell_carries_the_code_of_all(double):
     sizes = [len(output["text/html"]) for output in outputs]
 
     assert [True] + [False] * 11 == [
-        'const own = "H4sI' in output["text/html"] for output in outputs
+        'const own = "+,^C' in output["text/html"] for output in outputs
     ]
     assert sizes[0] <= 75_000
     assert sum(sizes) <= 300_000
@@ -154,7 +154,7 @@ def test_where_the_first_run_is_shown_elsewhere_the_next_one_carries_the_code(do
     outputs = documents(ran)
 
     assert [True, False, True] == [
-        'const own = "H4sI' in output["text/html"] for output in outputs
+        'const own = "+,^C' in output["text/html"] for output in outputs
     ]
 
 

@@ -157,14 +157,10 @@ def _model_row(box: Box, batched: Mapping[int, int]) -> str:
 
 def _requests_table(trace: Trace) -> str:
     """Return what requests and responses say; "" if all are plain."""
-    said = [
-        (span, requests.request_words(trace, span), list(requests.response_words(span)))
-        for span in trace.spans
-    ]
-    found = [each for each in said if each[1] or each[2]]
+    found = [span for span in trace.spans if not requests.is_plain(trace, span)]
     if not found:
         return ""
-    rows = "".join(_request_row(trace, *each) for each in found[:_MAX_REQUESTS])
+    rows = "".join(_request_row(trace, span) for span in found[:_MAX_REQUESTS])
     more = len(found) - _MAX_REQUESTS
     left_out = [f"… {counted(more, 'more call')}"] if more > 0 else []
     head = "".join(f"<th>{each}</th>" for each in _REQUESTS_HEAD)
@@ -175,7 +171,9 @@ def _requests_table(trace: Trace) -> str:
     )
 
 
-def _request_row(trace: Trace, span: Span, request: str, responses: list[str]) -> str:
+def _request_row(trace: Trace, span: Span) -> str:
+    request = requests.request_words(trace, span)
+    responses = list(requests.response_words(span))
     shown = responses[:_MAX_RESPONSES]
     more = len(responses) - len(shown)
     shown += [f"… {counted(more, 'more response')}"] if more else []
