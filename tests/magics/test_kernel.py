@@ -58,6 +58,9 @@ def talks():
         ASKING.format(seconds=0.001),
         ASKING.format(seconds=5),
         cleared,
+        "import ipywidgets\ntaken = ipywidgets.Output()\nwith taken:\n    "
+        + ASKING.format(seconds=0.7).replace("\n", "\n    "),
+        "print([each.get('text') or sorted(each['data']) for each in taken.outputs])",
         "blsnb.options.show = False",
         ASKING.format(seconds=0.001),
     ]
@@ -98,10 +101,21 @@ def test_the_same_cell_has_the_same_outputs_however_long_it_takes(talks):
 
 def test_a_cleared_output_has_the_view_of_the_next_run_only(talks):
     """It carries the code that the cleared one carried."""
-    *_, cleared, _, _ = talks
+    *_, cleared, _, _, _, _ = talks
     [shown] = [each for each in cleared if "data" in each]
 
     assert 'const own = "+,^C' in shown.data["text/html"]
+
+
+def test_a_view_in_an_output_widget_is_whole(talks):
+    """It is shown when its run ends, since nothing updates what a widget has taken."""
+    *_, cell, [taken], _, _ = talks
+
+    shown = ["text/html", "text/latex", "text/markdown", "text/plain"]
+    assert [] == kinds(cell)
+    assert repr(["before\nline 0\nline 1\nline 2\n", shown, "after\n"]) == (
+        taken.text.strip()
+    )
 
 
 def test_without_display_there_is_text_only(talks):
@@ -164,7 +178,7 @@ def test_an_error_is_reported_with_the_cells_lines(cells):
 def test_a_long_run_was_live_and_is_a_document(cells):
     """The widget's place is taken by the document when the run ends."""
     [shown] = cells[7].outputs
-    assert {"text/html", "text/plain"} == set(shown.data)
+    assert {"text/html", "text/latex", "text/markdown", "text/plain"} == set(shown.data)
     assert "blsnb-run" in shown.data["text/html"]
 
 

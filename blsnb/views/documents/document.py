@@ -16,6 +16,7 @@ from blsnb.views.callgraph import Box, call_graph
 from blsnb.views.delta import Delta
 from blsnb.views.documents import embed, wire
 from blsnb.views.documents.host import hosted
+from blsnb.views.exported import exported
 from blsnb.views.folded import folded_note, left_out
 from blsnb.views.format import counted, cut, time
 from blsnb.views.pictures.snapshot import snapshot
@@ -41,7 +42,7 @@ def mimebundle(
     height: int = wire.HEIGHT,
     carries_code: bool = True,
 ) -> dict[str, str]:
-    """Return a run for a notebook: the document, and the same as text."""
+    """Return a run for a notebook: the document, and the same as texts."""
     document = html(
         run,
         state=state,
@@ -51,7 +52,7 @@ def mimebundle(
         height=height,
         carries_code=carries_code,
     )
-    return {"text/html": document, "text/plain": tree(run)}
+    return {"text/html": document, **exported(tree(run))}
 
 
 def html(

@@ -151,7 +151,8 @@ def test_a_finished_run_is_html_and_text_and_no_widget():
     bundle = document.mimebundle(invoice_run(), state="cancelled", notes=["a note"])
     header = json.loads(packed(bundle["text/html"])[1])
 
-    assert ["text/html", "text/plain"] == list(bundle)
+    texts = ["text/markdown", "text/latex", "text/plain"]
+    assert ["text/html", *texts] == list(bundle)
     assert "cancelled" == header["run"]["state"]
     assert "a note" == header["notes"]["0"][0]
     assert bundle["text/plain"].startswith("invoice_pipeline · request 7f3a: 76.2 ms")
