@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 from blsnb.engine.engine import Engine
@@ -12,7 +13,7 @@ from blsnb.engine.request.inflight import Caller
 from blsnb.engine.request.lifetime import RootRequest, TooLate, interruptible
 from blsnb.engine.request.open_requests import Begun, stopping_refusal
 from blsnb.engine.request.reader import TOO_LATE, Reader
-from blsnb.engine.request.streaming import Readable, Single
+from blsnb.engine.request.streaming import Readable, SingleResponse
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import InferenceError, ServerClosedError, TraceError
 from blsnb.parts.lifetime import ServerLifetime
@@ -25,7 +26,7 @@ from blsnb.trace.run_record import RunRecord
 
 
 class Answer(NamedTuple):
-    """The response to a client request, which may be its refusal."""
+    """The response to a client request, or its refusal."""
 
     response: ResponseMessage
     advice: str = ""
@@ -47,6 +48,8 @@ class ClientRequests:
         self._lifetime = lifetime
         self._router = engine.router
         self._open_requests = engine.open_requests
+        self.before_request: Callable[[], None] | None = None
+        """Called before each request while a folder is followed."""
 
     def run(
         self,
@@ -59,9 +62,9 @@ class ClientRequests:
         Parameters
         ----------
         begun
-            Receives the life of the request, so that another thread can cancel it.
+            Receives the request's lifetime, so that another thread can cancel it.
         record
-            Record of the run; a new one, which the server keeps, if None.
+            Record of the run; None creates one that the server keeps.
 
         Raises
         ------
@@ -81,7 +84,7 @@ class ClientRequests:
         try:
             answer = self._answer(message, root)
         except InferenceError as error:
-            # It would hang: the run shows what happened until then.
+            # The run of a request that would hang shows what happened before.
             error.run = self._failed_run(message, root, error.message)
             raise
         response = answer.response
@@ -100,21 +103,21 @@ class ClientRequests:
         begun: Begun | None = None,
         deadline_ns: int = 0,
     ) -> Answer:
-        """Run a network client's request on this thread; return also a refusal.
+        """Run a network client's request on this thread; a refusal is returned, too.
 
         Parameters
         ----------
         begun
-            Receives the life of the request, so that another thread can cancel it.
+            Receives the request's lifetime, so that another thread can cancel it.
         deadline_ns
             Monotonic time at which the client leaves; 0 for no deadline.
 
         Raises
         ------
         WouldHang
-            Triton would never answer.
+            Triton would never respond.
         """
-        self._check_open()
+        self._prepare()
         root = self._open_requests.open(deadline_ns, None, begun)
         root.record.of_client = True
         return self._answer(message, root)
@@ -143,7 +146,8 @@ class ClientRequests:
             root.raise_ended()
         assert response is not None
         if response.error is not None and not (response.final or advice):
-            # Sent before the final flag, an error never reaches Triton's client.
+            # An error that was sent before the final flag never reaches Triton's
+            # client.
             note_lost(root.record.calls[:1], response.error)
             response = ResponseMessage()
         return Answer(response, advice)
@@ -194,9 +198,9 @@ class ClientRequests:
         RequestError
             The request was refused.
         WouldHang
-            Triton would never answer.
+            Triton would never respond.
         """
-        self._check_open()
+        self._prepare()
         root = self._open_requests.open(deadline_ns, None, begun)
         root.record.of_client = True
         return self._reader(message, root)
@@ -216,15 +220,20 @@ class ClientRequests:
             self._open_requests.close(root)
             raise
         assert responses is not None
-        if isinstance(responses, Single):
+        if isinstance(responses, SingleResponse):
             self._open_requests.close(root)
         return Reader(self._open_requests, root, responses)
 
-    def _check_open(self) -> None:
-        """Refuse a request to a closed server; one that is stopping answers it."""
+    def _prepare(self) -> None:
+        """Refuse a request to a closed server; one that is stopping answers it.
+
+        An open one first loads what was saved in followed folders.
+        """
         requests = self._open_requests
         if self._lifetime.closed and (requests.is_closed or not requests.is_stopping):
             raise ServerClosedError
+        if self.before_request is not None:
+            self.before_request()
 
     def message(self, request: ClientRequest) -> RequestMessage:
         """Return a request as its model sees it, with frozen inputs.
@@ -235,7 +244,7 @@ class ClientRequests:
             An input is of a type that Triton lacks.
         """
         __tracebackhide__ = True
-        self._check_open()
+        self._prepare()
         engine = self._engine
         config = engine.catalog.config(request.model_name, request.fields.version)
         return request.message(config, engine.placements.runtime)
@@ -248,14 +257,14 @@ class ClientRequests:
     def replay(
         self, message: RequestMessage, client_timeout_s: float | None = None
     ) -> Run:
-        """Run a recorded request on the current model; return also a failed run.
+        """Run a recorded request on the current model; a failed run is returned, too.
 
         Raises
         ------
         TraceError
-            Its inputs were not recorded.
+            The inputs of the call were not recorded.
         """
-        self._check_open()
+        self._prepare()
         decoupled = self._check_recorded(message)
         message.inputs = reachable(message.inputs, self._engine.placements.runtime)
         root = self._open_requests.open(deadline_ns(client_timeout_s))
@@ -293,7 +302,7 @@ class ClientRequests:
         Parameters
         ----------
         record
-            Record of the run; a new one, which the server keeps, if None.
+            Record of the run; None creates one that the server keeps.
 
         Raises
         ------

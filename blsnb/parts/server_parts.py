@@ -19,6 +19,7 @@ from blsnb.engine.model_log import ModelLog
 from blsnb.parts.async_requests import AsyncRequests
 from blsnb.parts.devices import Devices, choose_runtime
 from blsnb.parts.folders import Folders
+from blsnb.parts.following import Following
 from blsnb.parts.lifetime import ServerLifetime
 from blsnb.parts.measurements import Measurements
 from blsnb.parts.models import Models
@@ -41,6 +42,7 @@ class ServerParts:
     log: ModelLog
     models: Models
     folders: Folders
+    following: Following
     requests: ClientRequests
     async_requests: AsyncRequests
     measurements: Measurements
@@ -61,7 +63,7 @@ def parts_of(server: HasParts) -> ServerParts:
     Raises
     ------
     TypeError
-        It is not a server.
+        ``server`` is not a server.
     """
     parts = getattr(server, "_parts", None)
     if not isinstance(parts, ServerParts):
@@ -117,6 +119,7 @@ def _make(given: ServerSettings) -> ServerParts:
     lifetime = ServerLifetime(given.exit_timeout_s)
     models = Models(engine, control, repository, changed_files, lifetime)
     requests = ClientRequests(engine, lifetime)
+    following = Following(models, engine, control, repository, requests, log.write)
     parts = ServerParts(
         engine=engine,
         recorder=recorder,
@@ -126,8 +129,16 @@ def _make(given: ServerSettings) -> ServerParts:
         log=log,
         models=models,
         folders=Folders(
-            models, engine, control, repository, changed_files, recorder, lifetime
+            models,
+            engine,
+            control,
+            repository,
+            changed_files,
+            recorder,
+            lifetime,
+            following,
         ),
+        following=following,
         requests=requests,
         async_requests=AsyncRequests(requests),
         measurements=Measurements(engine, lifetime),

@@ -1,4 +1,4 @@
-"""What requests and responses say besides their tensors, in words."""
+"""Request fields and response parameters as text."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def is_plain(trace: Trace, span: Span) -> bool:
 
 
 def request_words(trace: Trace, span: Span) -> str:
-    """Return the fields of a request as options of ``infer``; "" for a plain one.
+    """Return the fields of a request as options of ``infer``; "" without any.
 
-    The request id that the run's title has is left out.
+    The request id is omitted if it is in the run's title.
     """
     if span.request_fields == PLAIN:
         return ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import sys
-import threading
 import time
 from collections.abc import Container
 from typing import TYPE_CHECKING, Any
@@ -35,7 +34,7 @@ class Place:
     record
         Record of the run.
     is_reserved
-        Whether the output exists from now on; else when it is filled.
+        Whether the output exists immediately; otherwise it appears when filled.
     is_captured
         Whether a widget takes the output, where it cannot be updated.
     """
@@ -50,8 +49,10 @@ class Place:
         self.record: RunRecord | None = record
         self.is_captured = is_captured
         self.carries_code = is_captured or number == 0
-        """Whether its document has the code for the others of the cell."""
-        self._filling = threading.Lock()
+        """Whether its document contains the code for all documents of the cell."""
+        self._attempts = itertools.count(1)
+        self._attempt = 0
+        """Number of the last attempt to fill it."""
         self._is_folded = number >= _MAX_UNFOLDED
         self._filled: tuple[RunRecord, bool] | None = None
         self._handle: DisplayHandle | None = None
@@ -59,7 +60,7 @@ class Place:
             self._handle = display(_EMPTY, raw=True, display_id=True)
 
     def has(self, trace: Trace) -> bool:
-        """Return whether it is the place of a trace's run."""
+        """Whether it is the place of a trace's run."""
         calls = self.record.calls[:1] if self.record else []
         is_same = bool(calls) and calls[0].request_start_ns == trace.start_ns
         return is_same and self.record is not None and self.record.id == trace.run_id
@@ -74,13 +75,15 @@ class Place:
         how
             Options of the document.
         """
-        with self._filling:
-            filled = record, self.carries_code
-            if self.record is not record or self._filled == filled or not record.calls:
-                return
-            note(record)
-            make = collapsed if self._is_folded else bundle
-            document = make(trace_now(record), carries_code=filled[1], **how)
+        filled = record, self.carries_code
+        if self.record is not record or self._filled == filled or not record.calls:
+            return
+        attempt = self._attempt = next(self._attempts)
+        note(record)
+        make = collapsed if self._is_folded else bundle
+        document = make(trace_now(record), carries_code=filled[1], **how)
+        # A later attempt on another thread has the newer document.
+        if attempt == self._attempt:
             self.update(record, document, raw=True)
             self._filled = filled
 
@@ -94,7 +97,7 @@ class Place:
             self._handle.update(shown, **how)
 
     def empty(self) -> None:
-        """Show nothing, now and later."""
+        """Show nothing from now on."""
         if self._filled and self._handle is not None:
             self._handle.update(_EMPTY, raw=True)
         self.record = None
@@ -117,7 +120,7 @@ class CellPlaces:
         self._begun_ns = time.monotonic_ns()
         self._silent: set[str] = set()
         self.left_out = 0
-        """Number of runs that have no place."""
+        """Number of runs without a place."""
 
     def reserve(self, record: RunRecord) -> Place | None:
         """Return the place of a run that starts; None if its output is captured."""
@@ -136,11 +139,11 @@ class CellPlaces:
         return last
 
     def silence(self, record: RunRecord) -> None:
-        """Note a run that starts while nothing is to be shown."""
+        """Note a run that starts while displays are off."""
         self._silent.add(record.id)
 
     def is_silent(self, trace: Trace) -> bool:
-        """Return whether a run started in this cell while nothing was to be shown."""
+        """Whether a run of this cell started while displays were off."""
         return trace.run_id in self._silent and trace.start_ns >= self._begun_ns
 
     def clear(self) -> None:
@@ -169,7 +172,7 @@ class CellPlaces:
                 place.fill(record)
 
     def fill(self) -> None:
-        """Show the runs of a cell that ends; the first one has the code."""
+        """Show the runs of a cell that ends; the first one contains the code."""
         found = [place for _, place in sorted(self._places.items())]
         shown = [place for place in found if place.record and place.record.calls]
         for place in shown:
