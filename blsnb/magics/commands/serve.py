@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from blsnb.serving.endpoints import Endpoints
 
 USAGE = (
-    "[--http PORT] [--grpc PORT] [--metrics PORT] [--host ADDRESS] [--allow-… …] "
-    "[--stop]"
+    "[--http PORT] [--grpc PORT] [--metrics PORT] [--host ADDRESS] [--allow-origin "
+    "ORIGIN] [--allow-host NAME] [--allow-load-files] [--stop]"
 )
 SUMMARY = "serve the models to Triton clients, over HTTP and gRPC"
 _OFF = "off"
