@@ -1,4 +1,4 @@
-"""Server: an in-process Triton server, as a user of Python meets it."""
+"""Server: an in-process Triton server for Python code."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from blsnb.errors import ModelLoadError
     from blsnb.model.config import ModelConfig
     from blsnb.model.implied import Implied
+    from blsnb.model_graph.graph import ModelGraph
     from blsnb.parity.cases import Cases
     from blsnb.parity.parity import Parity
     from blsnb.repository.change import FileContent
@@ -119,7 +120,7 @@ class Server:
         ``summary_quantiles`` names their quantiles, such as ``"0.5:0.05,0.9:0.01"``,
         and ``counter_latencies`` set to False removes the counters of latencies.
     exit_timeout_s
-        Seconds that requests in flight have when the server is closed.
+        Maximum seconds for requests in flight to complete when the server is closed.
 
     Raises
     ------
@@ -275,7 +276,7 @@ class Server:
         InferenceError
             The request failed: Triton's text and code, and the run so far.
         WouldHang
-            Triton would never answer.
+            Triton would never respond.
         InputError
             An argument or an input has a wrong type.
         """
@@ -500,6 +501,24 @@ class Server:
         """
         return self._parts.models.index()
 
+    def graph(self) -> ModelGraph:
+        """Return which model may call which, found without running any.
+
+        Ensembles are read from configurations, BLS calls from the sources of Python
+        models: names in literals, constants, f-strings, parameters of the configuration
+        and arguments of helper functions. Targets that no source tells are marked.
+
+        Returns
+        -------
+        ModelGraph
+            Its ``findings`` are targets that no model has, inputs and outputs that do
+            not fit the called model, circles that need more instances than there are,
+            and models that nobody calls. A notebook displays it as a drawing.
+        """
+        from blsnb.model_graph.server_graph import graph_of
+
+        return graph_of(self._parts)
+
     def config(self, name: str, *, version: int = -1) -> dict[str, Any]:
         """Return the configuration of a ready model, in Triton's JSON form.
 
@@ -564,12 +583,17 @@ class Server:
         return self._parts.folders.watched
 
     def import_repository(
-        self, path: str | Path, names: Sequence[str] | None = None
+        self,
+        path: str | Path,
+        names: Sequence[str] | None = None,
+        *,
+        watch: bool = False,
     ) -> list[ModelStatus]:
         """Load the models of a repository on disk from where they are.
 
-        The folder is read from now on and never written. A model that does not load is
-        no error: its status says why, and the others are loaded.
+        The folder is read from now on, and written only by `export_repository` with
+        ``in_place=True``. A model that does not load is no error: its status says why,
+        and the others are loaded.
 
         Parameters
         ----------
@@ -577,6 +601,11 @@ class Server:
             The folder of models.
         names
             Names of the models to load; None for all.
+        watch
+            Whether to follow the folder: a file that was saved is in service before the
+            next request, at the latest 100 ms after the one before. Models are loaded
+            and unloaded with their folders. One that does not load is logged, and its
+            former version still serves.
 
         Returns
         -------
@@ -588,7 +617,7 @@ class Server:
         RepositoryError
             The folder is missing, or has no model of such a name.
         """
-        return self._parts.folders.import_(path, names)
+        return self._parts.folders.import_(path, names, watch=watch)
 
     def export_repository(
         self,
@@ -663,7 +692,7 @@ class Server:
         call: Callable[[dict[str, Any]], Any] | None = None,
         remote: str | None = None,
     ) -> ModelStatus:
-        """Let a stand-in answer for a model whose backend is not here.
+        """Replace a model, for example one whose backend is unavailable, by a stand-in.
 
         Requests are validated, queued and batched by the model's configuration. Cards
         and graphs mark the model, and an export leaves it out. The stand-in is replaced
@@ -675,19 +704,19 @@ class Server:
         name
             Name of the model.
         zeros
-            Answer with zeros, False and empty strings. Variable axes take the sizes of
-            an input of the same rank.
+            Return zeros, False and empty strings. Variable axes have the sizes of an
+            input of the same rank.
         random
-            Answer with random numbers of this seed; equal requests get equal answers.
+            Return random numbers with this seed; equal requests get equal responses.
         replay
-            Answer as the model did in one or several recorded runs, for requests with
-            byte-identical inputs.
+            Return the model's responses in one or several recorded runs, for requests
+            with byte-identical inputs.
         call
-            Answer with the result of a function: it receives a dict of arrays by input
+            Return the result of a function, which receives a dict of arrays by input
             name and returns one by output name. With batching, arrays have shape
             ``[batch, *dims]``.
         remote
-            Ask the model of this name on a Triton server, such as
+            Send the requests to the model of the same name on a Triton server, such as
             ``"grpc://localhost:8001"``.
 
         Raises
@@ -696,7 +725,7 @@ class Server:
             The configuration is invalid or incomplete; the version that served before
             still does.
         ValueError
-            None or several of the ways to answer were passed.
+            Not exactly one of these arguments was passed.
         """
         return self._parts.stand_ins.load(
             name, zeros=zeros, random=random, replay=replay, call=call, remote=remote
@@ -712,10 +741,10 @@ class Server:
         call: Callable[[dict[str, Any]], Any] | None = None,
         remote: str | None = None,
     ) -> AbstractContextManager[ModelStatus]:
-        """Let a stand-in answer for a model while a ``with`` block runs.
+        """Replace a model by a stand-in during a ``with`` block.
 
-        Afterwards the model of the folder, or an earlier stand-in, serves again;
-        nothing does if nothing did.
+        Afterwards the model of the folder, or an earlier stand-in, serves again, if one
+        served before.
 
         Parameters
         ----------
@@ -732,9 +761,9 @@ class Server:
         Raises
         ------
         ModelLoadError
-            The stand-in cannot answer; or the model does not load afterwards.
+            The stand-in cannot be used, or the model does not load afterwards.
         ValueError
-            None or several of the ways to answer were passed.
+            Not exactly one of these arguments was passed.
         """
         return self._parts.stand_ins.loaded(
             name, zeros=zeros, random=random, replay=replay, call=call, remote=remote
@@ -795,7 +824,7 @@ class Server:
         return self._parts.measurements.statistics(name, version)
 
     def batching(self, name: str, *, version: int = -1) -> ModelBatching:
-        """Return how the requests of a model were batched, and why not together.
+        """Return how the requests of a model were batched, and why some were not.
 
         The counts restart with every load, as those of `statistics` do.
 
@@ -849,9 +878,9 @@ class Server:
     ) -> Bench:
         """Measure a model under load, in a closed loop.
 
-        At each level that many clients send the same request, and again as soon as they
-        are answered; a decoupled model is asked by stream. Ctrl-C ends the measurement
-        and returns the results so far.
+        Each level is a number of clients; each client sends the same request again as
+        soon as it has the response. A decoupled model is called by stream. Ctrl-C ends
+        the measurement and returns the results so far.
 
         Parameters
         ----------
@@ -866,10 +895,11 @@ class Server:
         warm_up_requests
             Number of requests before the first level, which are not measured.
         trace_level
-            How much is recorded of each request, which costs time; None for the level
+            Trace level of the requests, since recording costs time; None for the level
             of the server. The runs are not kept.
         progress
-            Called with the completed share, from 0 to 1, and the level in words.
+            Called with the completed share, from 0 to 1, and a text that names the
+            level.
         **options
             Options of every request.
 
@@ -916,7 +946,7 @@ class Server:
         progress: Progress | None = None,
         **options: Unpack[RequestOptions],
     ) -> Parity:
-        """Make the same requests here and on a real Triton server, and compare.
+        """Compare the responses of this server and a real Triton server.
 
         Values, datatypes, shapes, error codes and texts, the order of responses and
         their parameters are compared; latencies are reported. The models here keep
@@ -943,7 +973,8 @@ class Server:
             Whether to install a real server, and packages that models import, from the
             package index into an environment of their own.
         progress
-            Called with the completed share, from 0 to 1, and the next step in words.
+            Called with the completed share, from 0 to 1, and a text that names the next
+            step.
         **options
             Options of all requests.
 
@@ -957,7 +988,7 @@ class Server:
         InputError
             A request has an invalid form, or an input a wrong type.
         RepositoryError
-            There is no such model, or a stand-in answers in its run.
+            There is no such model, or a stand-in replaces a model that it calls.
         TritonServerError
             There is no real server, it does not become ready or cannot be reached, or
             the model does not load there; the text says why.
@@ -992,18 +1023,17 @@ class Server:
         access: Access | None = None,
         unix_sockets: str | PathLike[str] | None = None,
     ) -> Endpoints:
-        """Put the server behind Triton's HTTP and gRPC interfaces.
+        """Serve Triton's HTTP and gRPC interfaces.
 
-        Clients of Triton reach its models as they reach those of a real server.
+        Triton's clients can use it like a real server.
 
         Parameters
         ----------
         http, grpc, metrics
             The ports; 0 for a free one, None to leave the interface out.
         host
-            The address to listen on. With any address but this machine's own, everybody
-            who reaches it can run the models' code and load other models: a warning
-            says so.
+            The address to listen on. If it is reachable from other machines, their
+            users can run the models' code and load other models, and a warning says so.
         access
             What web pages and other clients may do; None for the defaults of
             `blsnb.serving.access.Access`.

@@ -76,7 +76,7 @@ def _subcommand(before: list[str], fragment: str) -> Iterable[str]:
         case ["import" | "export"]:
             return paths(fragment, folders_only=True)
         case ["import", folder, *_]:
-            return models_in(Path(folder).expanduser())
+            return [*models_in(Path(folder).expanduser()), "--no-watch"]
         case ["stats", *rest]:
             return [*(_names() if not rest else ()), *stats.FORMS]
         case ["export", _, *_]:

@@ -35,7 +35,7 @@ class _Default:
     def __init__(self) -> None:
         self.server: Server | None = None
         self.seen: dict[str, Any] = {}
-        """The options that the server follows, or about which was warned."""
+        """The options in effect, or for which a warning was shown."""
         self.observers: dict[Observer, Callable[[], None]] = {}
 
 

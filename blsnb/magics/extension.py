@@ -9,22 +9,18 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-import IPython.display
-
-from blsnb.magics import card, cell_transforms, completion, display, frontend
-from blsnb.magics import default_server as default
+from blsnb.magics import cell_transforms, completion, display, frontend
 from blsnb.magics.cell_book import CellBook
 from blsnb.magics.commands.subcommands import TritonMagics
 from blsnb.magics.define import DefineMagics
 from blsnb.magics.errors import breakpoints, report
 from blsnb.magics.runs import show
-from blsnb.options import options
-from blsnb.parts.server_parts import parts_of
+from blsnb.magics.saved_files import load_saved
 from blsnb.serving.server_log import TritonFormatter
 
 _loaded: weakref.WeakKeyDictionary[Any, contextlib.ExitStack]
 _loaded = weakref.WeakKeyDictionary()
-"""What undoes the changes to each shell."""
+"""Functions that undo the changes to each shell."""
 _MODEL_LOGGER = "blsnb.model"
 
 
@@ -56,13 +52,13 @@ def load_ipython_extension(shell: Any) -> None:
             breakpoints.register(shell, breakpoints.Breakpoints(cells.place_of))
         )
         undo.callback(_log_to_stderr())
-        shell.events.register("pre_run_cell", load_changed)
-        undo.callback(shell.events.unregister, "pre_run_cell", load_changed)
+        shell.events.register("pre_run_cell", load_saved)
+        undo.callback(shell.events.unregister, "pre_run_cell", load_saved)
         _loaded[shell] = undo.pop_all()
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Remove what was added; the server and its models stay."""
+    """Remove what the extension added; the server and its models stay."""
     undo = _loaded.pop(shell, None)
     if undo is not None:
         undo.close()
@@ -86,23 +82,11 @@ def _register_magics(shell: Any, magics: Any) -> Callable[[], None]:
 
 
 def _restore(table: dict[str, Any], name: str, ours: Any, earlier: Any) -> None:
-    """Restore an earlier magic, unless ours has been replaced since."""
+    """Restore an earlier magic, unless blsnb's has been replaced since."""
     if table.get(name) == ours:
         del table[name]
         if earlier is not None:
             table[name] = earlier
-
-
-def load_changed(*_: Any) -> None:
-    """Reload models whose files in the private folder changed; show their cards."""
-    server = default.started()
-    if server is None or server.closed:
-        return
-    for name, error in parts_of(server).folders.load_changed().items():
-        reason = error.reason.strip() if error is not None else ""
-        failure = f"its changed files do not load: {reason}" if error else ""
-        if options.show or failure:
-            IPython.display.display(card.bundle(server.model(name), failure), raw=True)
 
 
 class _StderrHandler(logging.Handler):

@@ -13,6 +13,7 @@ from blsnb.engine.engine import Engine
 from blsnb.engine.loading.changed_files import ChangedFiles
 from blsnb.engine.loading.control import ModelControl
 from blsnb.errors import ModelLoadError, RepositoryError
+from blsnb.parts.following import Following
 from blsnb.parts.lifetime import ServerLifetime
 from blsnb.parts.models import Models
 from blsnb.repository.directory import CONFIG_FILE, ModelDirectory
@@ -44,6 +45,7 @@ class Folders:
         changed_files: ChangedFiles,
         recorder: Recorder,
         lifetime: ServerLifetime,
+        following: Following,
     ) -> None:
         self._models = models
         self._engine = engine
@@ -52,6 +54,7 @@ class Folders:
         self._changed_files = changed_files
         self._recorder = recorder
         self._lifetime = lifetime
+        self._following = following
 
     def watch(self, name: str) -> None:
         """Reload a model whenever a file of its folder is saved."""
@@ -87,11 +90,16 @@ class Folders:
             return self._changed_files.load_changed(ours)
 
     def import_(
-        self, path: str | Path, names: Sequence[str] | None = None
+        self,
+        path: str | Path,
+        names: Sequence[str] | None = None,
+        *,
+        watch: bool = False,
     ) -> list[ModelStatus]:
         """Load the models of a repository on disk, where they are."""
         check_path(path=path)
         check_names(names=names)
+        check_flags(watch=watch)
         self._lifetime.check_open()
         folder = self._repository.add(path)
         there = sorted(models_in(folder))
@@ -101,10 +109,16 @@ class Folders:
                 f"it has: {', '.join(there) or 'none'}"
             )
         chosen = there if names is None else dict.fromkeys(names)
-        return [self._imported(name, folder) for name in chosen]
+        if not watch:
+            self._following.unfollow(folder)
+            return [self._imported(name, folder) for name in chosen]
+        scan = self._following.scan(folder, names)
+        statuses = [self._imported(name, folder) for name in chosen]
+        self._following.follow(scan)
+        return statuses
 
     def _imported(self, name: str, folder: Path) -> ModelStatus:
-        """Load a model of a folder and return its status, with what went wrong."""
+        """Load a model of a folder; return its status, with the error, if any."""
         directory = self._repository.directory(name)
         if directory is not None and directory.path.parent != folder:
             return replace(self._models.status(name), reason=_HIDDEN)
@@ -139,19 +153,12 @@ class Folders:
         from blsnb.repository.export import Export, exportable
 
         standins = self._control.standins.all()
-        unloaded = [
-            name for name in self._repository.names() if self._is_unloaded(name)
-        ]
-        chosen, left_out = exportable(self._repository, names, standins, unloaded)
+        unloaded = filter(self._engine.catalog.is_unloaded, self._repository.names())
+        chosen, left_out = exportable(self._repository, names, standins, list(unloaded))
         export = Export(path, self._engine.release, force=force)
         # No definition changes a folder while it is copied.
         with self._control.alone():
             return export.write(chosen, left_out)
-
-    def _is_unloaded(self, name: str) -> bool:
-        """Whether a model has served and was unloaded."""
-        states = self._engine.catalog.states(name).values()
-        return bool(states) and all(each.reason == "unloaded" for each in states)
 
     def export_as_served(self, folder: Path) -> Exported:
         """Export all models, each with the files and configuration that serve.
@@ -195,7 +202,7 @@ class Folders:
     def _written_config(self, name: str) -> ModelConfig:
         """Return a model's configuration as its author wrote it.
 
-        Only ``max_batch_size`` is the completed one: shapes depend on it.
+        Only ``max_batch_size`` is completed, because shapes depend on it.
         """
         from blsnb.model.config import ModelConfig
 
@@ -211,8 +218,8 @@ class Folders:
 
 def _override_note(name: str) -> str:
     return (
-        f"{name}: it serves with a configuration or files that were given with its "
-        "load; what its folder holds was exported"
+        f"{name}: it serves with a configuration or files of its load() call, but its "
+        "folder was exported"
     )
 
 

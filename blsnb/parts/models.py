@@ -51,7 +51,7 @@ class Models:
         self._changed_files = changed_files
         self._lifetime = lifetime
         self._unloadable: dict[str, str] = {}
-        """Models whose newer text did not load, each with the cell and the reason."""
+        """Why a newer text of a model did not load, by model, with the cell."""
 
     def __repr__(self) -> str:
         rows = self.index()
@@ -89,7 +89,7 @@ class Models:
             return self.change(name, written)
 
     def change(self, name: str, files: Mapping[str, FileContent | None]) -> ModelStatus:
-        """Write files of a private model and reload it; all of it or nothing.
+        """Write files of a private model and reload it, completely or not at all.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class Models:
     def _newer_text(
         self, files: Mapping[str, FileContent | None], error: ModelLoadError
     ) -> str:
-        """Return which text did not load, and why, in a line."""
+        """Return a line that names the text that did not load, and the reason."""
         texts = [each for each in files.values() if isinstance(each, str)]
         found = (self._control.origins.get(text) for text in texts)
         cell = next((f"{origin.cell} " for origin in found if origin is not None), "")
@@ -129,12 +129,12 @@ class Models:
             before = catalog.versions(name)
 
             def serves() -> bool:
-                # After Ctrl-C, too, the folder holds what serves.
+                # Even after Ctrl-C the folder contains the files that serve.
                 return catalog.versions(name) != before
 
             try:
                 with self._repository.changing(name, files, serves) as directory:
-                    # A file may come before the model that it belongs to.
+                    # A file may be written before its model.
                     if directory.has_model_file() or directory.is_ensemble():
                         self._control.bring_up(name, always=True)
             except BaseException:
@@ -193,9 +193,22 @@ class Models:
             self._control.take_down(name)
             self._changed_files.unwatch(name)
             self._repository.remove(name)
+            self.forget(name)
+
+    def forget(self, name: str) -> None:
+        """Unload a model whose folder was removed, and drop what is known of it."""
+        with self._control.alone():
+            self._control.take_down(name)
             self._engine.catalog.forget(name)
             self._control.seconds.pop(name, None)
             self._unloadable.pop(name, None)
+
+    def note_unloadable(self, name: str, error: BaseException | None) -> None:
+        """Note why the newer files of a model did not load, or that they did."""
+        if error is None:
+            self._unloadable.pop(name, None)
+        else:
+            self._unloadable[name] = f"newer files did not load: {_last_line(error)}"
 
     def statuses(self) -> list[ModelStatus]:
         """Return the status of every model of the repository, sorted by name."""
@@ -221,7 +234,7 @@ class Models:
         return replace(status, running=tuple(running))
 
     def _origin(self, name: str) -> str:
-        """Return where a serving model came from."""
+        """Return the origin of a serving model."""
         directory = self._control.served_from(name)
         if directory is None:
             return ""
@@ -236,10 +249,10 @@ class Models:
         return "define()" if own else str(directory.path)
 
     def _trouble(self, name: str) -> Iterator[str]:
-        """Yield why the text that serves is not the newest one."""
+        """Yield reasons why the serving text is not the newest one."""
         if name in self._unloadable:
             yield self._unloadable[name]
-        if self._control.is_changed(name):
+        elif self._control.is_changed(name):
             yield f"changed on disk since the load: %triton load {name}"
 
     def exists(self, name: str) -> bool:
@@ -294,8 +307,9 @@ def _bytes(content: FileContent) -> bytes:
     return content if isinstance(content, bytes) else content.encode("utf-8")
 
 
-def _last_line(error: ModelLoadError) -> str:
+def _last_line(error: BaseException) -> str:
     """Return the line of a failed load that names the exception."""
-    lines = (error.reason or error.message).strip().splitlines()
+    reason = error.reason or error.message if isinstance(error, ModelLoadError) else ""
+    lines = (reason or str(error)).strip().splitlines()
     named = [line.strip() for line in lines if _EXCEPTION.match(line.strip())]
     return (named or lines or [""])[0].removeprefix("Internal: ")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from blsnb.engine.engine import Engine
 from blsnb.engine.request.inflight import Caller
 from blsnb.engine.request.lifetime import RootRequest, interruptible
 from blsnb.engine.request.open_requests import Begun, stopping_refusal
 from blsnb.engine.request.reader import Reader
-from blsnb.engine.request.streaming import Readable, Single
+from blsnb.engine.request.streaming import Readable, SingleResponse
 from blsnb.errors import ServerClosedError, TraceError
 from blsnb.parts.lifetime import ServerLifetime
 from blsnb.pb_utils.message import RequestMessage
@@ -30,12 +32,19 @@ class Readers:
         self._lifetime = lifetime
         self._router = engine.router
         self._open_requests = engine.open_requests
+        self.before_request: Callable[[], None] | None = None
+        """Called before each request while a folder is followed."""
 
-    def check_open(self) -> None:
-        """Refuse a request to a closed server; one that is stopping answers it."""
+    def prepare(self) -> None:
+        """Refuse a request to a closed server; one that is stopping answers it.
+
+        An open one first loads what was saved in followed folders.
+        """
         requests = self._open_requests
         if self._lifetime.closed and (requests.is_closed or not requests.is_stopping):
             raise ServerClosedError
+        if self.before_request is not None:
+            self.before_request()
 
     def refuse_if_stopping(self, message: RequestMessage) -> None:
         """Refuse a request to a server that is closing.
@@ -68,9 +77,9 @@ class Readers:
         RequestError
             The request was refused.
         WouldHang
-            Triton would never answer.
+            Triton would never respond.
         """
-        self.check_open()
+        self.prepare()
         root = self._open_requests.open(deadline_ns, None, begun)
         root.record.of_client = True
         return self.reader(message, root)
@@ -90,7 +99,7 @@ class Readers:
             self._open_requests.close(root)
             raise
         assert responses is not None
-        if isinstance(responses, Single):
+        if isinstance(responses, SingleResponse):
             self._open_requests.close(root)
         return Reader(self._open_requests, root, responses)
 

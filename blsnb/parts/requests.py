@@ -18,6 +18,7 @@ from blsnb.engine.request.validation import RequestError
 from blsnb.errors import InferenceError
 from blsnb.model.config import ModelConfig
 from blsnb.parts.readers import Readers
+from blsnb.pb_utils.compiled.releases import has
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.request_fields import (
     PLAIN,
@@ -39,7 +40,7 @@ from blsnb.trace.run_record import RunRecord
 
 
 class Answer(NamedTuple):
-    """The response to a client request, which may be its refusal."""
+    """The response to a client request, or its refusal."""
 
     response: ResponseMessage
     advice: str = ""
@@ -47,7 +48,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClientRequest:
-    """What `blsnb.Server.infer` takes, as a value."""
+    """The arguments of `blsnb.Server.infer` as a value."""
 
     model_name: str
     inputs: Mapping[str, Any]
@@ -55,7 +56,7 @@ class ClientRequest:
     outputs: Sequence[str] | None = None
     client_timeout_s: float | None = None
     show: bool = True
-    """Whether a notebook displays its run."""
+    """Whether a notebook displays the run."""
 
     def message(self, config: ModelConfig | None, runtime: Runtime) -> RequestMessage:
         """Return the request with its inputs frozen.
@@ -63,7 +64,7 @@ class ClientRequest:
         Parameters
         ----------
         config
-            Configuration of the model; None if it does not serve.
+            The model's configuration; None if the model does not serve.
         runtime
             Has the devices.
 
@@ -80,7 +81,7 @@ class ClientRequest:
             spec = specs.get(name)
             dtype = None if spec is None else BY_DATATYPE.get(spec.datatype)
             if type(value) is np.ndarray and BY_NUMPY.get(value.dtype, 0) is dtype:
-                # Of the configured type: there is nothing to convert.
+                # The array already has the configured type.
                 refs.append(freeze(name, value, dtype))
                 continue
             rank = 0 if spec is None else len(spec.dims) + batch_axes
@@ -99,7 +100,7 @@ def client_request(
     options: RequestOptions,
     method: str = "infer",
 ) -> ClientRequest:
-    """Return a request of the arguments of ``infer`` and its siblings.
+    """Return the request for the arguments of ``infer``, ``stream`` or ``async_infer``.
 
     Parameters
     ----------
@@ -153,9 +154,9 @@ class ClientRequests:
         Parameters
         ----------
         begun
-            Receives the life of the request, so that another thread can cancel it.
+            Receives the request's lifetime, so that another thread can cancel it.
         record
-            Record of the run; a new one, which the server keeps, if None.
+            Record of the run; None creates one that the server keeps.
 
         Raises
         ------
@@ -175,7 +176,7 @@ class ClientRequests:
         try:
             answer = self._answer(message, root)
         except InferenceError as error:
-            # It would hang: the run shows what happened until then.
+            # The run of a request that would hang shows what happened before.
             error.run = Run(message.model_name, root.record, [], error.message, self)
             raise
         response = answer.response
@@ -194,7 +195,7 @@ class ClientRequests:
         begun: Begun | None = None,
         deadline_ns: int = 0,
     ) -> Answer:
-        """Run a network client's request on this thread; return also a refusal.
+        """Run a network client's request on this thread; a refusal is returned, too.
 
         Parameters
         ----------
@@ -206,9 +207,9 @@ class ClientRequests:
         Raises
         ------
         WouldHang
-            Triton would never answer.
+            Triton would never respond.
         """
-        self._readers.check_open()
+        self._readers.prepare()
         root = self._open_requests.open(deadline_ns, None, begun)
         root.record.of_client = True
         return self._answer(message, root)
@@ -237,7 +238,8 @@ class ClientRequests:
             root.raise_ended()
         assert response is not None
         if response.error is not None and not (response.final or advice):
-            # Sent before the final flag, an error never reaches Triton's client.
+            # An error that was sent before the final flag never reaches Triton's
+            # client.
             note_lost(root.record.calls[:1], response.error)
             response = ResponseMessage()
         return Answer(response, advice)
@@ -251,22 +253,25 @@ class ClientRequests:
             An input is of a type that Triton lacks.
         """
         __tracebackhide__ = True
-        self._readers.check_open()
+        self._readers.prepare()
         engine = self._engine
         config = engine.catalog.config(request.model_name, request.fields.version)
-        return request.message(config, engine.placements.runtime)
+        message = request.message(config, engine.placements.runtime)
+        if request.outputs and not has("unique_outputs", engine.release):
+            message.requested_outputs = tuple(dict.fromkeys(request.outputs))
+        return message
 
     def replay(
         self, message: RequestMessage, client_timeout_s: float | None = None
     ) -> Run:
-        """Run a recorded request on the current model; return also a failed run.
+        """Run a recorded request on the current model; a failed run is returned, too.
 
         Raises
         ------
         TraceError
-            Its inputs were not recorded.
+            The inputs of the call were not recorded.
         """
-        self._readers.check_open()
+        self._readers.prepare()
         decoupled = self._readers.check_recorded(message)
         message.inputs = reachable(message.inputs, self._engine.placements.runtime)
         root = self._open_requests.open(deadline_ns(client_timeout_s))
@@ -288,7 +293,7 @@ class ClientRequests:
         Parameters
         ----------
         record
-            Record of the run; a new one, which the server keeps, if None.
+            Record of the run; None creates one that the server keeps.
 
         Raises
         ------

@@ -19,6 +19,7 @@ from blsnb.engine.model_log import ModelLog
 from blsnb.parts.async_requests import AsyncRequests
 from blsnb.parts.devices import Devices, choose_runtime
 from blsnb.parts.folders import Folders
+from blsnb.parts.following import Following
 from blsnb.parts.lifetime import ServerLifetime
 from blsnb.parts.measurements import Measurements
 from blsnb.parts.models import Models
@@ -43,6 +44,7 @@ class ServerParts:
     models: Models
     folders: Folders
     readers: Readers
+    following: Following
     requests: ClientRequests
     async_requests: AsyncRequests
     measurements: Measurements
@@ -63,7 +65,7 @@ def parts_of(server: HasParts) -> ServerParts:
     Raises
     ------
     TypeError
-        It is not a server.
+        ``server`` is not a server.
     """
     parts = getattr(server, "_parts", None)
     if not isinstance(parts, ServerParts):
@@ -120,6 +122,7 @@ def _make(given: ServerSettings) -> ServerParts:
     models = Models(engine, control, repository, changed_files, lifetime)
     readers = Readers(engine, lifetime)
     requests = ClientRequests(engine, readers)
+    following = Following(models, engine, control, repository, readers, log.write)
     parts = ServerParts(
         engine=engine,
         recorder=recorder,
@@ -129,9 +132,17 @@ def _make(given: ServerSettings) -> ServerParts:
         log=log,
         models=models,
         folders=Folders(
-            models, engine, control, repository, changed_files, recorder, lifetime
+            models,
+            engine,
+            control,
+            repository,
+            changed_files,
+            recorder,
+            lifetime,
+            following,
         ),
         readers=readers,
+        following=following,
         requests=requests,
         async_requests=AsyncRequests(requests),
         measurements=Measurements(engine, lifetime),

@@ -1,10 +1,11 @@
-"""One model's folder, read as Triton reads it."""
+"""ModelDirectory: the folder of one model, read as Triton reads it."""
 
 from __future__ import annotations
 
 import errno
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,10 +23,17 @@ _SOURCES = (".py", ".pbtxt")
 
 
 class Stamp(NamedTuple):
-    """Time and size of a file, which change with it."""
+    """Time, size and inode of a file, which change with it."""
 
     modified_ns: int
     byte_size: int
+    inode: int = 0
+
+
+def stamp_of(found: os.stat_result) -> Stamp:
+    """Return the stamp of a file or folder; the size of a folder says nothing."""
+    size = 0 if stat.S_ISDIR(found.st_mode) else found.st_size
+    return Stamp(found.st_mtime_ns, size, found.st_ino)
 
 
 Files = Mapping[str, Stamp]
@@ -190,7 +198,7 @@ def version_number(name: str) -> int | None:
     if match is None or (name[0] == "0" and len(name) > 1):
         return None
     number = int(match["number"])
-    # Triton crashes on a larger one.
+    # Triton crashes on a larger number.
     return number if number <= _MAX_VERSION else None
 
 
@@ -229,16 +237,16 @@ def _stamps(
         with os.scandir(path) as entries:
             listed = list(entries)
     except OSError:
-        # It was removed meanwhile, or may not be read.
+        # It was removed concurrently, or is not readable.
         return
     here = (found.st_dev, found.st_ino)
     if here in above:
         # A link to a folder above it.
         return
-    yield inner, Stamp(found.st_mtime_ns, 0)
+    yield inner, stamp_of(found)
     for entry in listed:
         try:
-            stat, deeper = entry.stat(), entry.is_dir()
+            stamp, deeper = stamp_of(entry.stat()), entry.is_dir()
         except OSError:
             continue
         if deeper:
@@ -246,7 +254,7 @@ def _stamps(
                 Path(entry.path), f"{inner}{entry.name}/", above | {here}
             )
         else:
-            yield inner + entry.name, Stamp(stat.st_mtime_ns, stat.st_size)
+            yield inner + entry.name, stamp
 
 
 def newest_ns(files: Files) -> int:
@@ -284,12 +292,12 @@ def is_version_changed(
 
 
 def sources(files: Files) -> dict[str, Stamp]:
-    """Return the files that people write: Python files and configurations."""
+    """Return the files that users edit: Python files and configurations."""
     return {path: files[path] for path in files if path.endswith(_SOURCES)}
 
 
 def _unreadable(file: Path, error: OSError) -> ModelConfigError:
-    """Return the error of a configuration that exists and cannot be read."""
+    """Return the error of an existing configuration that cannot be read."""
     return ModelConfigError(
         f"failed to open text file for read {file}: {error.strerror}",
         code="INTERNAL",

@@ -4,19 +4,24 @@ import { connect, disconnect } from "./connections.ts";
 import { VERSION, type WidgetModel } from "./widget.ts";
 
 function initialize({ model }: { model: WidgetModel }): () => void {
-  const received = (): void => connect(model);
-  /** The kernel was restarted or died, unless it answers. */
-  const lost = (): void => {
-    disconnect(model);
+  const received = (message?: { type?: string }): void => {
+    if (message?.type === "welcome") connect(model);
+  };
+  /** A kernel that was restarted meanwhile does not reply. */
+  const hello = (): void => {
     try {
       model.send({ v: VERSION, type: "hello", runs: {} });
     } catch {
-      // Its comm is closed: nothing will answer.
+      // Its comm is closed.
     }
+  };
+  const lost = (): void => {
+    disconnect(model);
+    hello();
   };
   model.on("msg:custom", received);
   model.on("comm_live_update", lost);
-  connect(model);
+  hello();
   return () => {
     model.off("msg:custom", received);
     model.off("comm_live_update", lost);

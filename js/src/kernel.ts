@@ -57,13 +57,18 @@ let lastId = 0;
 /** Widgets whose kernel was restarted or died. */
 const orphans = new WeakSet<WidgetModel>();
 
-/** Call back when a widget loses its kernel; a later message shows that it did not. */
+/** Types of the replies to `hello`; other messages may have been sent before the kernel was restarted. */
+const REPLIES = new Set(["snapshot", "welcome"]);
+
+/** Call back when a widget loses its kernel; a later reply shows that it did not. */
 export function watchKernel(model: WidgetModel, lost: () => void): () => void {
   const gone = (): void => {
     orphans.add(model);
     lost();
   };
-  const received = (): void => void orphans.delete(model);
+  const received = (message?: { type?: string }): void => {
+    if (REPLIES.has(message?.type ?? "")) orphans.delete(model);
+  };
   model.on("comm_live_update", gone);
   model.on("msg:custom", received);
   return () => {

@@ -31,7 +31,7 @@ export class Live {
     this.model = model;
     model.on("msg:custom", this.#receive);
     this.#stop = watchKernel(model, () => this.#lost());
-    model.send({ v: VERSION, type: "hello", have: this.store.seq });
+    this.#hello();
   }
 
   get isRunning(): boolean {
@@ -85,11 +85,20 @@ export class Live {
     }, SILENT_MS);
   }
 
-  /** The kernel was restarted or died. */
+  /** The kernel was restarted or died, unless it replies with a snapshot. */
   #lost(): void {
     this.store.header.run.lost = true;
     clearTimeout(this.#silence);
     this.#notify();
+    try {
+      this.#hello();
+    } catch {
+      // The comm is closed: nothing will reply.
+    }
+  }
+
+  #hello(): void {
+    this.model.send({ v: VERSION, type: "hello", have: this.store.seq });
   }
 
   #notify(): void {

@@ -94,12 +94,14 @@ export class TensorList {
   }
 
   #nothing(): HTMLElement[] {
-    const { saved, state } = this.#session.trace.header.run;
-    const text = saved
-      ? "Not kept: the run was still executing when this was saved."
-      : state === "running"
-        ? "Shown when the run has ended."
-        : `Not embedded in this document. ${WHAT_HELPS}`;
+    const { lost, saved, state } = this.#session.trace.header.run;
+    const text = lost
+      ? "Not kept: the kernel that ran this is gone."
+      : saved
+        ? "Not kept: the run was still executing when this was saved."
+        : state === "running"
+          ? "Shown when the run has ended."
+          : `Not embedded in this document. ${WHAT_HELPS}`;
     return [h("h4", {}, "Tensors"), h("p", { class: "hint" }, text)];
   }
 

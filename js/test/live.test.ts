@@ -129,6 +129,19 @@ test("where the kernel is gone nothing is waited for, and a running run says so"
   await assert.rejects(kernel.tensors("r", 0), /the kernel that ran this is gone/);
 });
 
+test("rows sent before the kernel was restarted do not revive it", async () => {
+  const widget = new FakeModel();
+  const live = new Live(widget);
+  const kernel = new Kernel(() => [widget]);
+  const { header, buffer } = part(0);
+  widget.lose();
+  widget.receive({ type: "rows", seq: 1, header }, buffer);
+
+  assert.deepEqual(widget.sent.map(({ type }) => type), ["hello", "hello"]);
+  await assert.rejects(kernel.tensors("r", 0), /the kernel that ran this is gone/);
+  live.dispose();
+});
+
 test("a kernel that is heard of again was not gone", async () => {
   const widget = new FakeModel();
   const live = new Live(widget);

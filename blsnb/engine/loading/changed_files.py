@@ -10,6 +10,7 @@ from blsnb.engine.model_log import LogWriter
 from blsnb.engine.threads.watcher import Watcher
 from blsnb.errors import BlsnbError, ModelLoadError
 from blsnb.repository.directory import Files, sources
+from blsnb.repository.following import SaveDetector
 from blsnb.repository.repository import ModelRepository
 
 _WATCH_PAUSE_S = 0.25
@@ -18,7 +19,7 @@ _LOG_FILE = "changed_files.py"
 
 
 class ChangedFiles:
-    """Looks at the folders of models, and loads what is new there.
+    """Polls the folders of models, and loads what is new there.
 
     A load that fails is logged; the former versions still serve.
 
@@ -51,7 +52,7 @@ class ChangedFiles:
         detector = SaveDetector(loaded)
         directory = self._repository.directory(name)
         if directory is not None:
-            # Files that the model wrote while it loaded are no saves.
+            # Files that the model wrote during its load do not count as saved.
             detector.note_load(loaded, directory.files())
         with self._lock:
             if not any(watcher.name == _WATCH_THREAD for watcher in self._watchers):
@@ -59,7 +60,7 @@ class ChangedFiles:
             self._watched.setdefault(name, detector)
 
     def unwatch(self, name: str) -> None:
-        """Stop watching a model; one that is not watched is no error."""
+        """Stop watching a model, if it is watched."""
         with self._lock:
             self._watched.pop(name, None)
 
@@ -97,7 +98,7 @@ class ChangedFiles:
             if name not in names:
                 self._control.take_down(name)
         for name in sorted(names):
-            # A name that two folders have gives None: its versions go on serving.
+            # None for a name in two folders, whose versions continue to serve.
             directory = self._repository.directory(name)
             if directory is not None and not self._is_incomplete(name):
                 self._load(name, always=False)
@@ -148,42 +149,3 @@ class ChangedFiles:
         """Stop looking."""
         for watcher in self._watchers:
             watcher.close(timeout_s)
-
-
-class SaveDetector:
-    """Detects when the files of a watched model were saved and are complete.
-
-    An editor may write a file in steps, and several files one after another: a model
-    is due when its files have changed and two looks in a row find them the same.
-
-    Parameters
-    ----------
-    loaded
-        The files from which the model was loaded.
-    """
-
-    def __init__(self, loaded: Files) -> None:
-        self._loaded = dict(loaded)
-        self._last: Files | None = None
-
-    def is_due(self, files: Files) -> bool:
-        """Whether to load the model, given its files now."""
-        if files == self._loaded:
-            self._last = None
-            return False
-        is_still = files == self._last
-        self._last = files
-        return is_still
-
-    def note_load(self, before: Files, after: Files) -> None:
-        """Note that a load was tried, whether it succeeded or not.
-
-        Parameters
-        ----------
-        before, after
-            The files before and after the load. Files that the model itself wrote
-            meanwhile are no reason for another load; a source that was saved is.
-        """
-        written = {p: after[p] for p in after.keys() - sources(after).keys()}
-        self._loaded = {**written, **sources(before)}
-        self._last = None

@@ -92,6 +92,11 @@ class LoadLock:
                 # Last: after an interrupt until here, the second release does it all.
                 self._owner = None
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a load is going on, of this context or another."""
+        return self._owner is not None
+
     def is_held_for(self, name: str) -> bool:
         """Whether the caller is part of a load of this model."""
         own = self._own()

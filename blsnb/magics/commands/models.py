@@ -1,4 +1,4 @@
-"""Subcommands of ``%triton`` on models: list, configuration, load, export, log."""
+"""Subcommands of ``%triton`` on models: list, configuration, load, unload, log."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ USAGES = {
     "load": "NAME [--watch]",
     "unload": "NAME",
     "remove": "NAME",
-    "import": "PATH [NAME ...]",
-    "export": "PATH [NAME ...] [--force]",
     "log": "[NAME]",
 }
 _MAX_LOG_LINES = 200
@@ -39,7 +37,7 @@ def list_models(line: Line) -> None:
     if statuses:
         display(card.table(statuses), raw=True)
     else:
-        print("There are no models yet; a %%triton_model cell makes one.")
+        print("There are no models yet; define one in a %%triton_model cell.")
 
 
 def print_config(line: Line) -> None:
@@ -56,11 +54,12 @@ def print_config(line: Line) -> None:
 
 def load(line: Line) -> ModelStatus:
     """Load a model, and watch its files if ``--watch`` is given."""
-    name, more, options = _path_and_names("load", line, "--watch")
-    if more:
+    names = [word for word in line.words if word != "--watch"]
+    if len(names) != 1 or names[0].startswith("--"):
         raise _usage_error("load")
+    [name] = names
     status = default.server().load(name)
-    if options:
+    if "--watch" in line.words:
         default.server().watch(name)
     return status
 
@@ -88,25 +87,8 @@ def remove(line: Line) -> None:
     print(f"{name} is removed.")
 
 
-def import_models(line: Line) -> None:
-    """Load the models of a repository on disk and show their table."""
-    path, names, _ = _path_and_names("import", line)
-    statuses = default.server().import_repository(path, names)
-    if statuses:
-        display(card.table(statuses), raw=True)
-    else:
-        print(f"There are no models in {path}: each would be a folder in it.")
-
-
-def export_models(line: Line) -> None:
-    """Write a model repository and show what was written."""
-    path, names, options = _path_and_names("export", line, "--force")
-    exported = default.server().export_repository(path, names, force=bool(options))
-    display(card.exported(exported), raw=True)
-
-
 def print_log(line: Line) -> None:
-    """Print what all models, or one, have logged."""
+    """Print the log lines of all models, or of one."""
     names = line.words
     if len(names) > 1:
         raise _usage_error("log")
@@ -129,18 +111,6 @@ def run_of(word: str, namespace: Mapping[str, Any]) -> Run:
     if not isinstance(run, Run):
         raise UsageError(f"{word!r} is not a variable that holds a run")
     return run
-
-
-def _path_and_names(
-    subcommand: str, line: Line, *known: str
-) -> tuple[str, list[str] | None, list[str]]:
-    """Return the first word, the names after it or None for all, and the options."""
-    words = line.words
-    options = [word for word in words if word.startswith("--")]
-    rest = [word for word in words if word not in options]
-    if not rest or not set(options) <= set(known):
-        raise _usage_error(subcommand)
-    return rest[0], rest[1:] or None, options
 
 
 def _usage_error(subcommand: str) -> UsageError:

@@ -21,8 +21,10 @@ from blsnb.magics import default_server as default
 from blsnb.magics import line
 from blsnb.magics.commands import (
     bench,
+    graph,
     models,
     monitor,
+    repositories,
     runtime,
     serve,
     standin,
@@ -78,20 +80,23 @@ SUBCOMMANDS = {
     ),
     "stats": Subcommand(stats.USAGE, stats.SUMMARY, stats.stats),
     "monitor": Subcommand("", monitor.SUMMARY),
+    "graph": Subcommand(graph.USAGE, graph.SUMMARY, graph.graph, graph.graph_flags),
     "runtime": Subcommand(runtime.USAGE, runtime.SUMMARY, runtime.runtime),
     "log": Subcommand(
         models.USAGES["log"], "print what models have logged", models.print_log
     ),
     "help": Subcommand("[SUBCOMMAND]", "show this text"),
     "import": Subcommand(
-        models.USAGES["import"],
-        "load the models of a repository on disk",
-        models.import_models,
+        repositories.IMPORT_USAGE,
+        repositories.IMPORT_SUMMARY,
+        repositories.import_models,
+        repositories.import_flags,
     ),
     "export": Subcommand(
-        models.USAGES["export"],
-        "write a model repository for Triton",
-        models.export_models,
+        repositories.EXPORT_USAGE,
+        repositories.EXPORT_SUMMARY,
+        repositories.export_models,
+        repositories.export_flags,
     ),
     "trace": Subcommand(traces.USAGE, traces.SUMMARY, traces.trace, traces.trace_flags),
     "standin": Subcommand(

@@ -18,17 +18,22 @@ var VERSION = 1;
 
 // src/connection.ts
 function initialize({ model }) {
-  const received = () => connect(model);
-  const lost = () => {
-    disconnect(model);
+  const received = (message) => {
+    if (message?.type === "welcome") connect(model);
+  };
+  const hello = () => {
     try {
       model.send({ v: VERSION, type: "hello", runs: {} });
     } catch {
     }
   };
+  const lost = () => {
+    disconnect(model);
+    hello();
+  };
   model.on("msg:custom", received);
   model.on("comm_live_update", lost);
-  connect(model);
+  hello();
   return () => {
     model.off("msg:custom", received);
     model.off("comm_live_update", lost);

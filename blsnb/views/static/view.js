@@ -2305,12 +2305,15 @@ var GONE = { code: "gone", text: "the kernel that ran this is gone" };
 var PAGE = Math.random().toString(36).slice(2);
 var lastId = 0;
 var orphans = /* @__PURE__ */ new WeakSet();
+var REPLIES = /* @__PURE__ */ new Set(["snapshot", "welcome"]);
 function watchKernel(model, lost) {
   const gone = () => {
     orphans.add(model);
     lost();
   };
-  const received = () => void orphans.delete(model);
+  const received = (message) => {
+    if (REPLIES.has(message?.type ?? "")) orphans.delete(model);
+  };
   model.on("comm_live_update", gone);
   model.on("msg:custom", received);
   return () => {
@@ -2804,8 +2807,8 @@ var TensorList = class {
     return performance.now() > until || !this.#session.trace.has(call, Flag.RUNNING);
   }
   #nothing() {
-    const { saved, state } = this.#session.trace.header.run;
-    const text = saved ? "Not kept: the run was still executing when this was saved." : state === "running" ? "Shown when the run has ended." : `Not embedded in this document. ${WHAT_HELPS}`;
+    const { lost, saved, state } = this.#session.trace.header.run;
+    const text = lost ? "Not kept: the kernel that ran this is gone." : saved ? "Not kept: the run was still executing when this was saved." : state === "running" ? "Shown when the run has ended." : `Not embedded in this document. ${WHAT_HELPS}`;
     return [h("h4", {}, "Tensors"), h("p", { class: "hint" }, text)];
   }
   async #request(element, call, filled2) {
@@ -5788,7 +5791,7 @@ var Live = class {
     this.model = model;
     model.on("msg:custom", this.#receive);
     this.#stop = watchKernel(model, () => this.#lost());
-    model.send({ v: VERSION, type: "hello", have: this.store.seq });
+    this.#hello();
   }
   get isRunning() {
     const { state, lost } = this.store.header.run;
@@ -5835,11 +5838,18 @@ var Live = class {
       this.#notify();
     }, SILENT_MS);
   }
-  /** The kernel was restarted or died. */
+  /** The kernel was restarted or died, unless it replies with a snapshot. */
   #lost() {
     this.store.header.run.lost = true;
     clearTimeout(this.#silence);
     this.#notify();
+    try {
+      this.#hello();
+    } catch {
+    }
+  }
+  #hello() {
+    this.model.send({ v: VERSION, type: "hello", have: this.store.seq });
   }
   #notify() {
     for (const listener of this.#listeners) listener();

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blsnb.engine.loading.changed_files import SaveDetector
 from blsnb.repository.directory import Stamp
+from blsnb.repository.following import SaveDetector
 
 OLD = {"1/model.py": Stamp(1, 10), "1/weights": Stamp(1, 10)}
 NEW = OLD | {"1/model.py": Stamp(2, 10)}

@@ -1,0 +1,47 @@
+"""Load the files that were saved since the last cell, and show what became of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from IPython.display import display
+
+from blsnb.magics import card
+from blsnb.magics import default_server as default
+from blsnb.options import options
+from blsnb.parts.server_parts import parts_of
+
+if TYPE_CHECKING:
+    from blsnb.parts.following import Outcome
+
+
+def load_saved(*_: Any) -> None:
+    """Load models whose files were saved, at the start of a cell; show their cards."""
+    server = default.started()
+    if server is None or server.closed:
+        return
+    parts = parts_of(server)
+    for name, error in parts.folders.load_changed().items():
+        _show_card(name, error.reason.strip() if error is not None else "")
+    show_followed()
+    parts.following.look()
+
+
+def show_followed() -> None:
+    """Show from now on what becomes of the models of followed folders."""
+    parts_of(default.server()).following.report = _show_outcome
+
+
+def _show_outcome(outcome: Outcome) -> None:
+    if outcome.failed or not outcome.text:
+        _show_card(outcome.name, outcome.text)
+    else:
+        display(card.notice(outcome.text), raw=True)
+
+
+def _show_card(name: str, reason: str) -> None:
+    """Show the card of a model that was loaded, or why it was not."""
+    failure = f"its changed files do not load: {reason}" if reason else ""
+    if options.show or failure:
+        status = default.server().model(name)
+        display(card.bundle(status, failure), raw=True)

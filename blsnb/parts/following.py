@@ -1,0 +1,252 @@
+"""Keep the models of followed folders as their files are, before requests run."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from blsnb.engine.engine import Engine
+from blsnb.engine.loading.control import ModelControl
+from blsnb.engine.model_log import LogWriter
+from blsnb.errors import BlsnbError
+from blsnb.files.interrupts import uninterrupted
+from blsnb.parts.models import Models
+from blsnb.parts.readers import Readers
+from blsnb.repository.directory import Files
+from blsnb.repository.folder_scan import FolderScan
+from blsnb.repository.following import Follower, LookClock, followed
+from blsnb.repository.repository import ModelRepository
+
+_PAUSE_S = 0.05
+"""Time between two looks at files that change, in seconds."""
+_MAX_LOOKS = 20
+"""Maximum number of looks at files that change, before requests go on without them."""
+_LOG_FILE = "following.py"
+
+
+class Outcome(NamedTuple):
+    """What was done about a model of a followed folder."""
+
+    name: str
+    text: str
+    """A sentence; empty if the model was loaded."""
+    failed: bool = False
+    """Whether the model did not load; its former version still serves."""
+
+
+Report = Callable[[Outcome], None]
+
+
+@dataclass(slots=True)
+class _Folder:
+    """A followed folder."""
+
+    scan: FolderScan
+    follower: Follower
+    is_gone: bool = False
+
+
+class Following:
+    """Loads the models of followed folders whose files were saved.
+
+    It looks at the start of a cell, and at most every 100 ms when a request begins.
+    While nothing is followed, requests do not meet it.
+
+    Parameters
+    ----------
+    models
+        Describes the models, and keeps what did not load.
+    engine
+        Runs the models.
+    control
+        Loads and unloads them.
+    repository
+        Their folders.
+    readers
+        Calls `look_if_due` before each request once a folder is followed.
+    log
+        Writes the models' log while there is no `report`.
+    """
+
+    def __init__(
+        self,
+        models: Models,
+        engine: Engine,
+        control: ModelControl,
+        repository: ModelRepository,
+        readers: Readers,
+        log: LogWriter,
+    ) -> None:
+        self._models = models
+        self._engine = engine
+        self._control = control
+        self._repository = repository
+        self._readers = readers
+        self._log = log
+        self._folders: dict[Path, _Folder] = {}
+        self._clock = LookClock()
+        self._looking = threading.Lock()
+        self.report: Report | None = None
+        """Receives what was done, on the thread of the cell or request."""
+
+    def scan(self, root: Path, names: Collection[str] | None) -> FolderScan:
+        """Return a scan of a folder, made before its models are loaded.
+
+        Parameters
+        ----------
+        names
+            Names of the models to follow; None for all, new ones included.
+        """
+        known = self._folders.get(root)
+        if known is not None and names is not None:
+            earlier = known.scan.names
+            names = None if earlier is None else {*earlier, *names}
+        made = FolderScan(root, names)
+        made.read()
+        return made
+
+    def follow(self, scan: FolderScan) -> None:
+        """Follow a folder whose models have been loaded after a scan."""
+        before, after = scan.files, scan.read() or {}
+        serving = frozenset(name for name in before if self._control.files(name))
+        follower = Follower(before, serving)
+        for name in before.keys() & after.keys():
+            follower.note_load(name, before[name], after[name], name in serving)
+        self._folders[scan.root] = _Folder(scan, follower)
+        self._readers.before_request = self.look_if_due
+
+    def unfollow(self, root: Path) -> None:
+        """Stop following a folder, if it is followed."""
+        self._folders.pop(root, None)
+        if not self._folders:
+            self._readers.before_request = None
+
+    def is_followed(self, root: Path) -> bool:
+        """Whether a folder is followed."""
+        return root in self._folders
+
+    def look_if_due(self) -> None:
+        """Look at the followed folders, unless that was done a moment ago."""
+        if self._clock.is_due(time.monotonic_ns()):
+            self.look()
+
+    def look(self) -> None:
+        """Load what was saved in the followed folders, and report it.
+
+        A request that a load makes, or that comes from another thread meanwhile, goes
+        on with what serves: it might be what the load waits for.
+        """
+        if not self._folders or self._control.is_busy:
+            return
+        if not self._looking.acquire(blocking=False):
+            return
+        try:
+            for folder in list(self._folders.values()):
+                self._look_at(folder)
+        finally:
+            self._looking.release()
+
+    def _look_at(self, folder: _Folder) -> None:
+        unsettled: tuple[str, ...] = ()
+        for look in range(_MAX_LOOKS):
+            if look:
+                time.sleep(_PAUSE_S)
+            start_ns = time.monotonic_ns()
+            files = folder.scan.read()
+            self._clock.note(start_ns, time.monotonic_ns())
+            if files is None:
+                self._note_gone_folder(folder)
+                return
+            folder.is_gone = False
+            unsettled = self._act(folder, files)
+            if not unsettled:
+                return
+        for name in unsettled:
+            self._say(name, f"{name} is still being written in {folder.scan.root}")
+
+    def _act(self, folder: _Folder, files: dict[str, Files]) -> tuple[str, ...]:
+        """Load and unload; return the models that may still be being written."""
+        root = folder.scan.root
+        look = folder.follower.look(files)
+        for name in look.gone:
+            self._take_down(name, root)
+            folder.follower.note_gone(name)
+        for name in look.unreadable:
+            self._say(name, f"{root / name} cannot be read")
+        for name in look.due:
+            is_serving = self._load(name, root, files[name])
+            after = folder.scan.read() or {}
+            folder.follower.note_load(
+                name, files[name], after.get(name, files[name]), is_serving
+            )
+        return look.unsettled
+
+    def _note_gone_folder(self, folder: _Folder) -> None:
+        if not folder.is_gone:
+            folder.is_gone = True
+            root = folder.scan.root
+            self._say("", f"{root} is gone or cannot be read: its models serve on")
+
+    def _take_down(self, name: str, root: Path) -> None:
+        other = self._repository.directory(name)
+        if other is not None and other.path.parent == self._repository.private_root:
+            self._say(name, f"{name} was removed from {root}; a cell's text serves on")
+        elif other is not None:
+            self._loaded(name)
+        elif self._control.files(name):
+            self._models.forget(name)
+            text = f"{name} was unloaded: its folder was removed from {root}"
+            self._say(name, text)
+
+    def _load(self, name: str, root: Path, files: Files) -> bool:
+        """Load a saved model, and return whether it serves from these files."""
+        directory = self._repository.directory(name)
+        if directory is None:
+            self._say(name, self._repository.why_none(name)[1], failed=True)
+            return False
+        if directory.path.parent != root:
+            text = f"{name} was saved in {root}, but the text of a cell serves"
+            self._say(name, text)
+            return True
+        if followed(self._control.files(name)) == followed(files):
+            # It was loaded by name since.
+            return True
+        if self._engine.catalog.is_unloaded(name):
+            return False
+        return self._loaded(name)
+
+    def _loaded(self, name: str) -> bool:
+        try:
+            uninterrupted(lambda: self._control.bring_up(name, always=True))
+        except (BlsnbError, OSError) as error:
+            self._models.note_unloadable(name, error)
+            self._say(name, _reason(error), failed=True)
+            return False
+        self._models.note_unloadable(name, None)
+        self._say(name, "")
+        return True
+
+    def _say(self, name: str, text: str, *, failed: bool = False) -> None:
+        outcome = Outcome(name, text, failed)
+        if self.report is not None:
+            self.report(outcome)
+        elif failed:
+            text = f"{name} did not load after a change: {text}"
+            self._log(name, "ERROR", text, _LOG_FILE, 0)
+        else:
+            self._log(name, "INFO", text or f"{name} was reloaded", _LOG_FILE, 0)
+
+
+def _reason(error: BaseException) -> str:
+    """Return why a load failed; Triton's text on a syntax error has no path."""
+    reason = (getattr(error, "reason", "") or str(error)).strip()
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, SyntaxError):
+        cause = cause.__cause__ or cause.__context__
+    if cause is None or not cause.filename:
+        return reason
+    return f'{reason}\n  File "{cause.filename}", line {cause.lineno}'
