@@ -98,7 +98,7 @@ def hidden(kind: type) -> set[str]:
     """Return parameters of classes that users never construct."""
     names = {
         "Run": {"record"},
-        "Endpoints": {"parts", "host", "access", "unix_sockets"},
+        "Endpoints": {"parts", "host", "access", "unix_sockets", "options"},
     }
     return names.get(kind.__name__, set())
 
