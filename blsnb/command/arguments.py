@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
             "--triton-release",
             metavar="RELEASE",
             help="release of Triton to follow, such as 24.10 (the newest known); over "
-            "HTTP and gRPC every release answers as 24.10 does",
+            "HTTP and gRPC every release behaves like 24.10",
         )
 
     def add_read_limit(self) -> None:
@@ -47,7 +47,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        """Raise the message, and where to read more."""
+        """Raise the message with a reference to the help."""
         raise CommandError(f"{message} (see {self.prog} --help)")
 
 

@@ -110,7 +110,7 @@ def _add_log(parser: Parser) -> None:
 
 
 def run(words: Sequence[str]) -> int:
-    """Serve until a signal comes."""
+    """Serve until SIGINT or SIGTERM."""
     from blsnb.magics.commands.serve import access_of
 
     given = flags().parse_args(words)

@@ -25,7 +25,7 @@ _WITHOUT_EFFECT = (
     *("host-policy", "log-file", "trace-file", "trace-rate", "trace-count"),
     "trace-log-frequency",
 )
-"""Options whose values change nothing that a client or a model could rely on."""
+"""Options on whose values no client and no model can rely."""
 _REFUSED = {
     "grpc-server-cert": "its gRPC has no TLS",
     "grpc-server-key": "its gRPC has no TLS",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from blsnb.model.config import ModelConfig
     from blsnb.model.implied import Implied, SeenCall, SeenTensor
     from blsnb.repository.export import Exported
-    from blsnb.repository.in_place import ChangedModel
+    from blsnb.repository.imported.in_place import ChangedModel
 
 _HIDDEN = "a model of this name was defined here and hides the one that was imported"
 
@@ -121,7 +121,7 @@ class Folders:
         return statuses
 
     def _imported(self, name: str, folder: Path) -> ModelStatus:
-        """Load a model of a folder and return its status, with what went wrong."""
+        """Load a model of a folder; return its status, with the error, if any."""
         directory = self._repository.directory(name)
         if directory is not None and directory.path.parent != folder:
             return replace(self._models.status(name), reason=_HIDDEN)
@@ -159,7 +159,7 @@ class Folders:
     ) -> Exported:
         """Write what cells changed back into the folders that models come from."""
         from blsnb.repository.export import Exported
-        from blsnb.repository.in_place import write_back
+        from blsnb.repository.imported.in_place import write_back
 
         if path is not None:
             raise ValueError(
@@ -190,7 +190,7 @@ class Folders:
         RepositoryError
             A named model is unknown, or comes from no folder.
         """
-        from blsnb.repository.in_place import ChangedModel
+        from blsnb.repository.imported.in_place import ChangedModel
 
         derivations, notes = self._repository.derivations, []
         for name in names or ():
@@ -284,7 +284,7 @@ class Folders:
     def _written_config(self, name: str) -> ModelConfig:
         """Return a model's configuration as its author wrote it.
 
-        Only ``max_batch_size`` is the completed one: shapes depend on it.
+        Only ``max_batch_size`` is completed, because shapes depend on it.
         """
         from blsnb.model.config import ModelConfig
 
@@ -300,8 +300,8 @@ class Folders:
 
 def _override_note(name: str) -> str:
     return (
-        f"{name}: it serves with a configuration or files that were given with its "
-        "load; what its folder holds was exported"
+        f"{name}: it serves with a configuration or files of its load() call, but its "
+        "folder was exported"
     )
 
 

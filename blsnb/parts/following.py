@@ -18,8 +18,8 @@ from blsnb.files.interrupts import uninterrupted
 from blsnb.parts.models import Models
 from blsnb.parts.requests import ClientRequests
 from blsnb.repository.directory import Files
-from blsnb.repository.folder_scan import FolderScan
-from blsnb.repository.following import Follower, LookClock, followed
+from blsnb.repository.imported.folder_scan import FolderScan
+from blsnb.repository.imported.following import Follower, LookClock, followed
 from blsnb.repository.repository import ModelRepository
 
 _PAUSE_S = 0.05

@@ -17,9 +17,9 @@ from blsnb.errors import RepositoryError
 from blsnb.files.owned import OwnedFolder, sweep
 from blsnb.repository.change import Change, Files
 from blsnb.repository.copying import complete_exports
-from blsnb.repository.derived import Derivations, Derived
 from blsnb.repository.directory import ModelDirectory, folders_in
-from blsnb.repository.in_place import complete_unlocked
+from blsnb.repository.imported.derived import Derivations, Derived
+from blsnb.repository.imported.in_place import complete_unlocked
 
 Roots = str | Path | Sequence[str | Path] | None
 _PRIVATE = "blsnb-models-"
@@ -122,7 +122,7 @@ class ModelRepository:
         return [root for root in self.folders if os.path.isdir(root / name)]
 
     def why_none(self, name: str) -> tuple[str, str]:
-        """Return what Triton logs about a model without folder, and advice."""
+        """Return Triton's log line about a model without a folder, and advice."""
         failed = f"failed to poll model '{name}'"
         roots = self._roots_of(name)
         if self._is_ambiguous(roots):

@@ -44,7 +44,7 @@ class Endpoint(Protocol):
 
     @property
     def address(self) -> str:
-        """Address as a client takes it."""
+        """Address in the form that clients need."""
 
     def close(self, timeout_s: float) -> None:
         """Accept no more requests, and wait up to a timeout for running ones."""
@@ -55,6 +55,17 @@ class Endpoints:
 
     `serve` opens them. The request of a client is a run like any other: it is recorded,
     and the monitor shows it.
+
+    Parameters
+    ----------
+    parts
+        The parts of the server.
+    host
+        The address to listen on.
+    access
+        What web pages and other clients may do; None for the defaults.
+    unix_sockets
+        A folder for Unix sockets instead of ports; None for ports.
     """
 
     def __init__(
@@ -103,7 +114,7 @@ class Endpoints:
 
     @property
     def addresses(self) -> dict[str, str]:
-        """The address of each protocol, by name, as a client takes it."""
+        """The address of each protocol, by name, in the form that clients need."""
         return {name: each.address for name, each in self._listed()}
 
     def _listed(self) -> list[tuple[str, Endpoint]]:
@@ -202,7 +213,7 @@ class Endpoints:
 
 @contextlib.contextmanager
 def without_fork_notices() -> Iterator[None]:
-    """Import gRPC so that it prints no notice whenever a notebook runs ``!ls``.
+    """Import gRPC without the notice that it prints whenever a process forks.
 
     While it serves, gRPC cannot support forked processes anyway. Nothing changes if
     it was imported before, or the environment variable is set.
@@ -270,7 +281,7 @@ def serve(
 ) -> Endpoints:
     """Serve a live server over Triton's HTTP and gRPC protocols.
 
-    Clients of Triton use its models as they use those of a real server.
+    Triton's clients can use it like a real server.
 
     Parameters
     ----------
@@ -279,8 +290,8 @@ def serve(
     http, grpc, metrics
         The ports; 0 for a free one, None to leave a protocol out.
     host
-        The address to listen on. Any but a loopback address lets everybody who can
-        reach it run models, and load others: a warning is given.
+        The address to listen on. If it is reachable from other machines, their users
+        can run the models' code and load other models, and a warning says so.
     access
         What clients may do: web pages, host names, loads with files, restricted APIs.
         None for `Access`'s defaults.

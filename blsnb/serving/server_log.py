@@ -56,7 +56,7 @@ def level_of(record: logging.LogRecord) -> str:
 
 
 class ServerLog(logging.Handler):
-    """Writes what the server and its models log to stderr.
+    """Writes the log lines of the server and its models to stderr.
 
     Parameters
     ----------

@@ -84,8 +84,8 @@ class Columns:
         end = np.clip(self.end_us[made], start, self.end_us[parent])
         order = np.lexsort((start, parent))
         parent, start, end = parent[order], start[order], end[order]
-        # Callers follow each other on one long axis, so that a running maximum
-        # never reaches from one into the next.
+        # All callers are placed on one axis one after the other, so that a running
+        # maximum does not cross from one caller to the next.
         shift = parent * (self.wall_us + 1.0)
         reached = np.maximum.accumulate(end + shift) - shift
         before = np.concatenate(([0.0], reached[:-1]))
@@ -100,7 +100,7 @@ class Columns:
 
 
 _recent: tuple[tuple[weakref.ref[Trace], Columns], ...] = ()
-"""The columns made last: a document needs those of a run and its baseline often."""
+"""Cache of columns: a document reads those of a run and its baseline repeatedly."""
 
 
 def columns_of(trace: Trace, rows: Sequence[int] | None = None) -> Columns:
@@ -112,7 +112,7 @@ def columns_of(trace: Trace, rows: Sequence[int] | None = None) -> Columns:
         if known() is trace:
             return columns
     columns = _made(trace)
-    # Replaced as a whole: another thread may be reading it.
+    # Replaced as a whole, because another thread may be reading it.
     _recent = (weakref.ref(trace), columns), *_recent[:1]
     return columns
 
@@ -149,7 +149,7 @@ def _responses(spans: Sequence[Span], flags: Array) -> Array:
 
 
 def _begin_steps(trace: Trace, spans: Sequence[Span], opened: list[Array]) -> None:
-    """End the queue of an ensemble at its first step: it computes nothing itself."""
+    """End the queue phase of an ensemble, which does not compute, at its first step."""
     _, queue, compute, infer, *_ = opened
     for place in np.flatnonzero((queue > 0) & (compute == 0)).tolist():
         steps = trace.children[spans[place].index]
@@ -158,10 +158,10 @@ def _begin_steps(trace: Trace, spans: Sequence[Span], opened: list[Array]) -> No
 
 
 def _phases(opened: list[Array], ended: Array) -> Array:
-    """Return a phase for each activity that was reached, up to the next one.
+    """Return a phase for each activity that was reached; it ends at the next one.
 
-    So the phases add up to the call's duration, even of a call that failed early or
-    is still running.
+    The phases add up to the call's duration, even if the call failed early or is still
+    running.
     """
     phases = np.full((len(opened), len(ended)), np.nan)
     upto = ended

@@ -1,4 +1,4 @@
-"""What requests and responses say besides their tensors, in words."""
+"""Request fields and response parameters as text."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _MAX_TEXT = 400
 
 
 def request_words(trace: Trace, span: Span) -> str:
-    """Return the fields of a request as options of ``infer``; "" for a plain one.
+    """Return the fields of a request as options of ``infer``; "" without any.
 
-    The request id that the run's title has is left out.
+    The request id is omitted if it is in the run's title.
     """
     if span.request_fields == PLAIN:
         return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from blsnb.magics import default_server as default
-from blsnb.magics.model_cells import cells_of
+from blsnb.magics.imported.model_cells import cells_of
 from blsnb.parts.server_parts import parts_of
 from blsnb.repository.directory import ModelDirectory
 
@@ -58,8 +58,9 @@ def test_running_the_cells_changes_nothing(repository, form):
     file.write_bytes(original)
     notebook.run(f"%triton import {root}")
     before = {each: each.read_bytes() for each in root.rglob("*") if each.is_file()}
-    for cell in cells_of(ModelDirectory(root / "double")):
-        assert notebook.run(cell).error is None
+    cells = cells_of(ModelDirectory(root / "double"))
+    errors = [notebook.run(cell).error for cell in cells]
+    assert [None] * 4 == errors
 
     assert [2.0] == notebook.run(INFER).value["Y"].tolist()
     assert "No cell differs" in notebook.run("%triton diff").stdout

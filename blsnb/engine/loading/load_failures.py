@@ -109,7 +109,7 @@ def _state(number: int, serving: Collection[int]) -> str:
 
 
 def reason_of(error: CreateError) -> str:
-    """Return why a version was not made, in the words of the index."""
+    """Return why a version was not made, as the repository index has it."""
     if isinstance(error, HookFailed):
         return f"Internal: {error.text}"
     return f"{_CODE_TEXTS[error.code]}: {error.message}"

@@ -20,6 +20,11 @@ from blsnb.pb_utils import config as pb_config
 from blsnb.pb_utils.backend import Backend
 from blsnb.pb_utils.compiled.releases import has
 from blsnb.repository.directory import ModelDirectory
+from blsnb.repository.execution_environment import (
+    PARAMETER,
+    EnvironmentPathError,
+    environment_note,
+)
 from blsnb.tensors.memory import HOST
 
 _OWN_THREAD = ("BLSNB_THREAD", "instance")
@@ -37,7 +42,7 @@ class InstanceMaker(Protocol):
 
     @property
     def placement(self) -> Placement | None:
-        """What moves tensors to the model's device; None where there is no device."""
+        """Moves tensors to the model's device; None without a device."""
 
     @property
     def source(self) -> str:
@@ -121,7 +126,7 @@ class PythonInstanceMaker:
 
     @property
     def placement(self) -> Placement | None:
-        """What moves tensors to the model's device; None where there is no device."""
+        """Moves tensors to the model's device; None without a device."""
         return self._engine.placements.of(self.config)
 
     @property
@@ -153,6 +158,7 @@ class PythonInstanceMaker:
         if has("checked_stub_names", engine.release):
             _check_stub_names(self.config)
         validate_instances(self.config, gpu_count=gpu_count)
+        differences = self._check_environment()
         self._check_file()
         first = self._imported(self.config.instance_names()[0], made, root)
         completes = first.completes_config and not engine.strict_model_config
@@ -169,7 +175,17 @@ class PythonInstanceMaker:
             instances.append(instance)
         if first not in instances:
             first.discard()
+        if differences:
+            instances[0].notes.warn(PARAMETER, differences)
         return instances
+
+    def _check_environment(self) -> str:
+        """Check `EXECUTION_ENV_PATH`; return how its packages differ."""
+        value = self.config.parameters.get(PARAMETER, "")
+        try:
+            return environment_note(self._directory.name, value, self._directory.path)
+        except EnvironmentPathError as error:
+            raise HookFailed(str(error), error) from error
 
     def _check_file(self) -> None:
         if not self.model_file.is_file():

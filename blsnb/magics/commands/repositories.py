@@ -10,11 +10,11 @@ from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
-from blsnb.magics.commands import difference
 from blsnb.magics.flags import Flags
+from blsnb.magics.imported import difference
+from blsnb.magics.imported.model_cells import cells_of
+from blsnb.magics.imported.saved_files import show_followed
 from blsnb.magics.line import Line
-from blsnb.magics.model_cells import cells_of
-from blsnb.magics.saved_files import show_followed
 from blsnb.parts.server_parts import parts_of
 
 IMPORT_USAGE = "PATH [NAME ...] [--no-watch]"

@@ -125,7 +125,7 @@ def _restriction(option: str) -> Callable[[str], tuple[str, str, str]]:
 
 
 def access_of(given: argparse.Namespace) -> tuple[Access, str]:
-    """Return what the options allow, and the random token, if there is one.
+    """Return the access that the options allow, and the random token, if any.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def access_of(given: argparse.Namespace) -> tuple[Access, str]:
 
 
 def token_lines(token: str) -> list[str]:
-    """Return what a client must send, if there is a token."""
+    """Return the headers that a client must send; no lines without a token."""
     if not token:
         return []
     return [

@@ -1,4 +1,4 @@
-"""``%triton verify``: the same requests here and on a real Triton server, compared."""
+"""``%triton verify``: compare blsnb with a real Triton server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ USAGE = (
     "NAME INPUT=EXPRESSION ... [--target TARGET] [--cases FILE] [--install] "
     "[--atol N] [--rtol N]"
 )
-SUMMARY = "make the same requests on a real Triton server, and compare the answers"
+SUMMARY = "send the same requests to a real Triton server, and compare the responses"
 NOTES = """\
 Without a target a real server is started with an export of the models, and
 stopped afterwards: a tritonserver on PATH, or that of nvidia-pytriton.
@@ -73,7 +73,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def verify(line: Line) -> Parity:
-    """Compare the model that a line names with a real server."""
+    """Compare the model named in a line with a real server."""
     request = request_line(line, verify_flags(), "%triton verify", USAGE)
     bar = ProgressBar(request.name) if line.live else None
     try:
@@ -106,7 +106,7 @@ def compare(server: Server, request: RequestLine, progress: Progress) -> Parity:
 
 
 def print_progress(share: float, words: str) -> None:
-    """Print a share between 0 and 1, and what is done."""
+    """Print the completed share, between 0 and 1, and the current step."""
     print(f"{share:4.0%} {words}")
 
 

@@ -32,13 +32,13 @@ class Place:
     record
         Record of the run.
     is_reserved
-        Whether the output exists from now on; else when it is filled.
+        Whether the output exists immediately; otherwise it appears when filled.
     """
 
     def __init__(self, number: int, record: RunRecord, is_reserved: bool) -> None:
         self.record: RunRecord | None = record
         self.carries_code = number == 0
-        """Whether its document has the code for the others of the cell."""
+        """Whether its document contains the code for all documents of the cell."""
         self._is_folded = number >= _MAX_UNFOLDED
         self._filled: tuple[RunRecord, bool] | None = None
         self._handle: DisplayHandle | None = None
@@ -51,7 +51,7 @@ class Place:
         return self._filled == (self.record, self.carries_code)
 
     def has(self, trace: Trace) -> bool:
-        """Return whether it is the place of a trace's run."""
+        """Whether it is the place of a trace's run."""
         calls = self.record.calls[:1] if self.record else []
         is_same = bool(calls) and calls[0].request_start_ns == trace.start_ns
         return is_same and self.record is not None and self.record.id == trace.run_id
@@ -85,7 +85,7 @@ class Place:
             self._handle.update(shown, **how)
 
     def empty(self) -> None:
-        """Show nothing, now and later."""
+        """Show nothing from now on."""
         if self._filled and self._handle is not None:
             self._handle.update(_EMPTY, raw=True)
         self.record = None
@@ -108,7 +108,7 @@ class CellPlaces:
         self._begun_ns = time.monotonic_ns()
         self._silent: set[str] = set()
         self.left_out = 0
-        """Number of runs that have no place."""
+        """Number of runs without a place."""
 
     def reserve(self, record: RunRecord) -> Place | None:
         """Return the place of a run that starts; None if its output is captured."""
@@ -125,11 +125,11 @@ class CellPlaces:
         return last
 
     def silence(self, record: RunRecord) -> None:
-        """Note a run that starts while nothing is to be shown."""
+        """Note a run that starts while displays are off."""
         self._silent.add(record.id)
 
     def is_silent(self, trace: Trace) -> bool:
-        """Return whether a run started in this cell while nothing was to be shown."""
+        """Whether a run of this cell started while displays were off."""
         return trace.run_id in self._silent and trace.start_ns >= self._begun_ns
 
     def clear(self) -> None:
@@ -145,7 +145,7 @@ class CellPlaces:
         return next((each for each in self._places.values() if each.has(trace)), None)
 
     def fill(self) -> None:
-        """Show the runs that have ended and are not shown; the first has the code."""
+        """Show the ended runs that are not shown; the first one contains the code."""
         found = [self._places[number] for number in sorted(self._places)]
         shown = [place for place in found if place.record and place.record.calls]
         for place in shown:

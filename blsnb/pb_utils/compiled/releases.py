@@ -20,7 +20,7 @@ class Feature(NamedTuple):
 
 
 FEATURES: dict[str, Feature] = {
-    # Also of those that BLS callers receive.
+    # Includes responses that BLS callers receive.
     "response_parameters": Feature((25, 2), "parameters of an InferenceResponse"),
     "iterator_cancel": Feature((25, 4), "cancel() of a ResponseIterator"),
     # A failed BLS call keeps its code; earlier all codes are INTERNAL.
@@ -34,10 +34,10 @@ FEATURES: dict[str, Feature] = {
     "checked_model_names": Feature((25, 9)),
     "is_ready": Feature((26, 3), "is_ready() of a model"),
 }
-"""Features with their first release; the oldest supported release has none of them.
+"""Features with their first release; the oldest supported release lacks them all.
 
-Fixes of crashes and hangs have no row, since blsnb has neither in any release. Nor has
-25.10's text for truncated BYTES, which blsnb always writes whole.
+Fixes of crashes and hangs are not listed, since blsnb has neither in any release, nor
+is 25.10's text for truncated BYTES, which blsnb always writes completely.
 """
 
 
@@ -51,6 +51,6 @@ def too_new(feature: str) -> str:
     (year, month), name = FEATURES[feature]
     since = f"{year}.{month:02}"
     return (
-        f"Triton has {name} since {since}, and triton_release is older. Do without, "
-        f"or set triton_release to {since} or newer and run the model on that."
+        f"Triton has {name} since {since}, and triton_release is older. Do without it, "
+        f"or set triton_release to {since} or newer and run the model on such a server."
     )

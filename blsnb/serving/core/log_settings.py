@@ -18,8 +18,8 @@ _UNSIGNED = 2**32
 class LogSettings:
     """The values of Triton's logging extension. Thread-safe.
 
-    ``blsnb serve`` writes its log as they say; in a notebook only the verbose level
-    has an effect: from 1 on, VERBOSE lines of models are shown.
+    ``blsnb serve`` writes its log accordingly. In a notebook only the verbose level has
+    an effect: VERBOSE lines of models are shown if it is at least 1.
 
     References
     ----------

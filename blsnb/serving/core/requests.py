@@ -22,7 +22,7 @@ STOPPING = (
     "Server is stopping, scheduler for model has stopped accepting new inference "
     "requests"
 )
-"""Triton's text for a request that arrives too late."""
+"""Triton's text for a request that arrives during shutdown."""
 _INVALID = DType("TYPE_INVALID", "<invalid>", 0, None, 0)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from blsnb.engine.request.validation import RequestError
 
 _SIZES = 2**64
-"""Triton's sizes wrap around here."""
+"""Triton's sizes wrap around at this number."""
 CUDA_HANDLE_SIZE = 64
 """Bytes of a ``cudaIpcMemHandle_t``."""
 
@@ -77,7 +77,7 @@ class Region(NamedTuple):
 class Window(NamedTuple):
     """A part of a region, for an input or an output of a request.
 
-    It stays usable if the region is unregistered meanwhile.
+    It stays usable after the region is unregistered.
     """
 
     region: Region

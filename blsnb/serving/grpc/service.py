@@ -27,7 +27,7 @@ _DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction p
 
 
 class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignore[misc]
-    """Handles every call that tritonclient makes, as Triton does.
+    """Handles the calls of tritonclient as Triton does.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ _PATIENCE_S = 3600.0
 
 
 class HttpPort(HTTPServerConnectionDelegate):
-    """A port whose connections share one thread, so that idle ones cost none.
+    """A port whose connections share one thread, so that idle ones need no thread.
 
     Raises
     ------
@@ -71,7 +71,7 @@ class HttpPort(HTTPServerConnectionDelegate):
 
     @property
     def address(self) -> str:
-        """Host and port, as tritonclient takes them: ``"127.0.0.1:8000"``."""
+        """Host and port in the form that tritonclient needs: ``"127.0.0.1:8000"``."""
         return address_of(self.host, self.port)
 
     def start_request(
@@ -135,7 +135,7 @@ class HttpPort(HTTPServerConnectionDelegate):
         if self._thread.is_alive():
             self._timeout_s = timeout_s
             with contextlib.suppress(RuntimeError):
-                # The loop may end at this moment.
+                # The loop may just have ended.
                 self._loop.call_soon_threadsafe(self._stop.set)
             if threading.current_thread() is not self._thread:
                 self._thread.join(timeout_s + 2 * _CLOSE_S)

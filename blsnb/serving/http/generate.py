@@ -36,7 +36,7 @@ _NOT_ONE = (
     "model that generates various number of responses"
 )
 _FAILURES = (RequestError, InferenceError, ServerClosedError)
-"""What may end a stream of responses early."""
+"""Exceptions that may end a stream of responses early."""
 _NESTED = "parameters"
 
 
@@ -75,7 +75,7 @@ class HttpGenerate:
         reader = self._requests.open(
             wire, lambda root: request.cancellation.add(root.cancel)
         )
-        # This wakes a thread that waits for the next response, too.
+        # This also wakes a thread that waits for the next response.
         request.cancellation.add(reader.cancel)
         return _all(reader)
 

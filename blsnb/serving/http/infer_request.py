@@ -166,7 +166,7 @@ class HttpOutputs:
         shared = window(parameters, memory)
         binary = optional(parameters, "binary_data", as_boolean, False)
         self.requested.append(WireOutput(name, count, shared))
-        # The first form counts of an output that is listed twice.
+        # For an output that is listed twice the first form applies.
         self._is_binary.setdefault(name, shared is None and binary)
 
     def is_binary(self, name: str) -> bool:

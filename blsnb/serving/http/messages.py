@@ -40,11 +40,11 @@ class HttpRequest:
     Parameters
     ----------
     path
-        As sent, without the query; nothing is decoded.
+        The path as sent, without the query; nothing is decoded.
     headers
         By name, in any case.
     cancellation
-        Happens when the client leaves during a stream, or the port closes.
+        Is set when the client leaves during a stream, or the port closes.
     declared_length
         Content-Length of a chunked body, which does not end there; else None.
     """

@@ -46,14 +46,14 @@ class HttpModels:
         return json_response(metadata.server_metadata(self._parts.engine.release))
 
     def health(self, request: HttpRequest, kind: str) -> HttpResponse:
-        """Report by the status alone whether the server is live or ready."""
+        """Report with the status alone whether the server is live or ready."""
         healthy = not self._parts.lifetime.closed
         if kind == "ready":
             healthy = healthy and metadata.server_is_ready(self._parts.engine.catalog)
         return HttpResponse(OK if healthy else BAD_REQUEST, content_type=PLAIN)
 
     def ready(self, request: HttpRequest, model: str, version: str) -> HttpResponse:
-        """Report by the status whether a model is ready."""
+        """Report with the status whether a model is ready."""
         try:
             number = metadata.parse_version(version)
         except RequestError as error:
@@ -157,9 +157,9 @@ def decode_base64(text: str) -> bytes:
     ----------
     libb64: src/cdecode.c, base64_decode_block
     """
-    # A regular expression would make an object for each character that goes.
+    # A regular expression would make an object for each ignored character.
     letters = text.encode("utf-8", "surrogateescape").translate(None, _NOT_BASE64)
     over = len(letters) % _GROUP
-    # A single letter makes no byte.
+    # A single letter does not encode a byte.
     letters = letters[:-1] if over == 1 else letters + b"=" * (-over % _GROUP)
     return base64.b64decode(letters)

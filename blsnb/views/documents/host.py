@@ -1,4 +1,4 @@
-"""A host in the page: a picture, and the script that puts the view in its place."""
+"""The host element of a view: a picture, and the script that replaces it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from blsnb.views.documents.buffer import Buffer
 from blsnb.views.documents.wire import Header
 
 CODE = Path(__file__).parent.parent / "static" / "view.min.js"
-"""The view's JavaScript; ``view.js`` beside it is the same, to be read."""
+"""The view's JavaScript; ``view.js`` is its readable form."""
 
 HOST = """(({ previousElementSibling: before, parentElement: all }) =>
     before?.matches(".blsnb-run") ? before : all.querySelector(".blsnb-run")
   )(document.currentScript)"""
-"""The host of a script; VS Code runs a copy of the script at the end of the output."""
+"""JavaScript expression for a script's host element; VS Code runs a copy of the
+script at the end of the output."""
 
 AT_ONCE = f"""
 try {{
@@ -29,14 +30,14 @@ try {{
   console.info("blsnb shows the picture first:", error);
 }}
 """
-"""Draws the view before the page is painted, where a live view left rows and code."""
+"""Draws the view before the page is painted, if a live view left rows and code."""
 
-# The host is claimed before anything is awaited: a page may show a run twice, and each
-# script has one host. Where the page's policy allows only inline scripts, the code
-# becomes one. Any failure leaves the picture.
+# Claims the host before awaiting anything: a page may show a run twice, and each
+# script has one host. If the page's policy allows only inline scripts, the code becomes
+# one. After any failure the picture remains.
 #
-# Documents of a page share its code by key. One that carries none waits for another
-# that does, wherever that one stands and whenever it arrives.
+# Documents of a page share the code by key. A document without the code waits for one
+# that contains it, regardless of their order.
 _SCRIPT = r"""
 const id = %(id)s;
 const key = "%(key)s";
@@ -131,7 +132,7 @@ _MISSING = (
     "run the cell again."
 )
 _PATIENCE_MS = 2000
-"""Time after which a document without code says so."""
+"""Milliseconds after which a document without code shows a message."""
 
 
 def hosted(
@@ -144,7 +145,7 @@ def hosted(
     at_once: str = AT_ONCE,
     first: str = "",
 ) -> str:
-    """Return a picture, and the script that puts the view in its place.
+    """Return a picture, and the script that replaces it by the view.
 
     Parameters
     ----------
@@ -155,8 +156,8 @@ def hosted(
     code
         The view's JavaScript; that of blsnb if None.
     carries_code
-        Whether the code is embedded. Without it the picture becomes the view where
-        another document of the page carries the same code.
+        Whether the code is embedded. Without it the picture becomes the view if
+        another document of the page contains the same code.
     at_once
         A script that runs before the page is painted.
     first
@@ -165,7 +166,7 @@ def hosted(
     key, packed = _packed_code(CODE.read_text("utf-8") if code is None else code)
     script = _SCRIPT % {
         "first": first,
-        # HTML recognises nothing in a script but its closing tag.
+        # Inside a script HTML only recognises the closing tag.
         "id": json.dumps(run).replace("<", "\\u003c"),
         "key": key,
         "code": packed if carries_code else "",
@@ -183,12 +184,12 @@ def hosted(
 
 
 def _packed(data: bytes) -> str:
-    # Without a time of day: the same run results in the same notebook.
+    # No timestamp, so that the same run results in the same notebook.
     return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
 
 
 @functools.lru_cache(maxsize=4)
 def _packed_code(code: str) -> tuple[str, str]:
-    """Return the key of JavaScript among those of a page, and the packed code."""
+    """Return the key that identifies JavaScript in a page, and the packed code."""
     data = code.encode()
     return hashlib.sha256(data).hexdigest()[:16], _packed(data)

@@ -17,7 +17,7 @@ from blsnb.errors import RepositoryError
 from blsnb.files.owned import locked, remove, sweep, unique
 from blsnb.files.swap import OLD, Swap, put_back
 from blsnb.files.whole import whole_file
-from blsnb.repository.derived import Content, Derived, Edit
+from blsnb.repository.imported.derived import Content, Derived, Edit
 from blsnb.repository.manifest import digest_of
 
 JOURNAL = ".blsnb-in-place.json"

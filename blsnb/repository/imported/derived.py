@@ -14,8 +14,8 @@ from blsnb.errors import RepositoryError
 from blsnb.files.owned import remove
 from blsnb.repository.copying import contents
 from blsnb.repository.directory import Files, ModelDirectory
-from blsnb.repository.following import followed
-from blsnb.repository.texts import restored, unified
+from blsnb.repository.imported.following import followed
+from blsnb.repository.imported.texts import restored, unified
 
 _BASES = ".blsnb-bases"
 MAX_TEXT_BYTES = 1 << 18
@@ -119,7 +119,7 @@ class Derived:
             yield Edit(path, self.base / path, self.private / path, self.folder / path)
 
     def restored_texts(self) -> dict[str, bytes]:
-        """Return the texts that differ from the cells' in line ends, BOM or last end."""
+        """Return the texts of cells with the line ends and BOM of their files."""
         written = {edit.path: edit.written for edit in self._touched()}
         return {p: text for p, text in written.items() if isinstance(text, bytes)}
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from blsnb.repository.directory import CONFIG_FILE, ModelDirectory, version_number
-from blsnb.repository.following import followed
+from blsnb.repository.imported.following import followed
 
 _MAX_CELL_BYTES = 1 << 16
 """Maximum size of a file that becomes a cell."""
