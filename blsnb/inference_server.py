@@ -1,4 +1,4 @@
-"""Server: an in-process Triton server, as a user of Python meets it."""
+"""Server: an in-process Triton server for Python code."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from blsnb.errors import ModelLoadError
     from blsnb.model.config import ModelConfig
     from blsnb.model.implied import Implied
+    from blsnb.model_graph.graph import ModelGraph
     from blsnb.parity.cases import Cases
     from blsnb.parity.parity import Parity
     from blsnb.repository.change import FileContent
@@ -119,7 +120,7 @@ class Server:
         ``summary_quantiles`` names their quantiles, such as ``"0.5:0.05,0.9:0.01"``,
         and ``counter_latencies`` set to False removes the counters of latencies.
     exit_timeout_s
-        Seconds that requests in flight have when the server is closed.
+        Maximum seconds for requests in flight to complete when the server is closed.
 
     Raises
     ------
@@ -283,6 +284,8 @@ class Server:
             Seconds until the client gives up and gets ``DEADLINE_EXCEEDED``. In the
             model ``is_cancelled()`` then returns True; the model continues on a worker
             thread. None to wait indefinitely.
+        show
+            Whether a notebook shows the run below its cell.
 
         Returns
         -------
@@ -295,7 +298,7 @@ class Server:
         InferenceError
             The request failed: Triton's text and code, and the run so far.
         WouldHang
-            Triton would never answer.
+            Triton would never respond.
         InputError
             An argument or an input has a wrong type.
         """
@@ -329,7 +332,7 @@ class Server:
         InferenceError
             The request failed.
         WouldHang
-            Triton would never answer.
+            Triton would never respond.
         InputError
             An argument or an input has a wrong type.
         """
@@ -363,7 +366,7 @@ class Server:
         InferenceError
             The request was rejected.
         WouldHang
-            Triton would never answer.
+            Triton would never respond.
         InputError
             An argument or an input has a wrong type.
         """
@@ -396,7 +399,7 @@ class Server:
         InferenceError
             The request was rejected.
         WouldHang
-            Triton would never answer.
+            Triton would never respond.
         InputError
             An argument or an input has a wrong type.
         """
@@ -544,6 +547,24 @@ class Server:
             apply.
         """
         return self._parts.models.index()
+
+    def graph(self) -> ModelGraph:
+        """Return which model may call which, found without running any.
+
+        Ensembles are read from configurations, BLS calls from the sources of Python
+        models: names in literals, constants, f-strings, parameters of the configuration
+        and arguments of helper functions. Targets that no source tells are marked.
+
+        Returns
+        -------
+        ModelGraph
+            Its ``findings`` are targets that no model has, inputs and outputs that do
+            not fit the called model, circles that need more instances than there are,
+            and models that nobody calls. A notebook displays it as a drawing.
+        """
+        from blsnb.model_graph.server_graph import graph_of
+
+        return graph_of(self._parts)
 
     def config(self, name: str, *, version: int = -1) -> dict[str, Any]:
         """Return the configuration of a ready model, in Triton's JSON form.
@@ -722,7 +743,7 @@ class Server:
         call: Callable[[dict[str, Any]], Any] | None = None,
         remote: str | None = None,
     ) -> ModelStatus:
-        """Let a stand-in answer for a model whose backend is not here.
+        """Replace a model, for example one whose backend is unavailable, by a stand-in.
 
         Requests are validated, queued and batched by the model's configuration. Cards
         and graphs mark the model, and an export leaves it out. The stand-in is replaced
@@ -734,19 +755,19 @@ class Server:
         name
             Name of the model.
         zeros
-            Answer with zeros, False and empty strings. Variable axes take the sizes of
-            an input of the same rank.
+            Return zeros, False and empty strings. Variable axes have the sizes of an
+            input of the same rank.
         random
-            Answer with random numbers of this seed; equal requests get equal answers.
+            Return random numbers with this seed; equal requests get equal responses.
         replay
-            Answer as the model did in one or several recorded runs, for requests with
-            byte-identical inputs.
+            Return the model's responses in one or several recorded runs, for requests
+            with byte-identical inputs.
         call
-            Answer with the result of a function: it receives a dict of arrays by input
+            Return the result of a function, which receives a dict of arrays by input
             name and returns one by output name. With batching, arrays have shape
             ``[batch, *dims]``.
         remote
-            Ask the model of this name on a Triton server, such as
+            Send the requests to the model of the same name on a Triton server, such as
             ``"grpc://localhost:8001"``.
 
         Returns
@@ -760,7 +781,7 @@ class Server:
             The configuration is invalid or incomplete; the version that served before
             still does.
         ValueError
-            None or several of the ways to answer were passed.
+            Not exactly one of these arguments was passed.
         """
         return self._parts.stand_ins.load(
             name, zeros=zeros, random=random, replay=replay, call=call, remote=remote
@@ -776,10 +797,10 @@ class Server:
         call: Callable[[dict[str, Any]], Any] | None = None,
         remote: str | None = None,
     ) -> AbstractContextManager[ModelStatus]:
-        """Let a stand-in answer for a model while a ``with`` block runs.
+        """Replace a model by a stand-in during a ``with`` block.
 
-        Afterwards the model of the folder, or an earlier stand-in, serves again;
-        nothing does if nothing did.
+        Afterwards the model of the folder, or an earlier stand-in, serves again, if one
+        served before.
 
         Parameters
         ----------
@@ -796,9 +817,9 @@ class Server:
         Raises
         ------
         ModelLoadError
-            The stand-in cannot answer; or the model does not load afterwards.
+            The stand-in cannot be used, or the model does not load afterwards.
         ValueError
-            None or several of the ways to answer were passed.
+            Not exactly one of these arguments was passed.
         """
         return self._parts.stand_ins.loaded(
             name, zeros=zeros, random=random, replay=replay, call=call, remote=remote
@@ -859,7 +880,7 @@ class Server:
         return self._parts.measurements.statistics(name, version)
 
     def batching(self, name: str, *, version: int = -1) -> ModelBatching:
-        """Return how the requests of a model were batched, and why not together.
+        """Return how the requests of a model were batched, and why some were not.
 
         The counts restart with every load, as those of `statistics` do.
 
@@ -915,9 +936,9 @@ class Server:
     ) -> Bench:
         """Measure a model under load, in a closed loop.
 
-        At each level that many clients send the same request, and again as soon as they
-        are answered; a decoupled model is asked by stream. Ctrl-C ends the measurement
-        and returns the results so far.
+        Each level is a number of clients; each client sends the same request again as
+        soon as it has the response. A decoupled model is called by stream. Ctrl-C ends
+        the measurement and returns the results so far.
 
         Parameters
         ----------
@@ -932,10 +953,11 @@ class Server:
         warm_up_requests
             Number of requests before the first level, which are not measured.
         trace_level
-            How much is recorded of each request, which costs time; None for the level
+            Trace level of the requests, since recording costs time; None for the level
             of the server. The runs are not kept.
         progress
-            Called with the completed share, from 0 to 1, and the level in words.
+            Called with the completed share, from 0 to 1, and a text that names the
+            level.
 
         Returns
         -------
@@ -980,7 +1002,7 @@ class Server:
         progress: Progress | None = None,
         **options: Unpack[RequestOptions],
     ) -> Parity:
-        """Make the same requests here and on a real Triton server, and compare.
+        """Compare the responses of this server and a real Triton server.
 
         Values, datatypes, shapes, error codes and texts, the order of responses and
         their parameters are compared; latencies are reported. The models here keep
@@ -1008,7 +1030,8 @@ class Server:
             Whether to install a real server, and packages that models import, from the
             package index into an environment of their own.
         progress
-            Called with the completed share, from 0 to 1, and the next step in words.
+            Called with the completed share, from 0 to 1, and a text that names the next
+            step.
 
         Returns
         -------
@@ -1020,7 +1043,7 @@ class Server:
         InputError
             A request has an invalid form, or an input a wrong type.
         RepositoryError
-            There is no such model, or a stand-in answers in its run.
+            There is no such model, or a stand-in replaces a model that it calls.
         TritonServerError
             There is no real server, it does not become ready or cannot be reached, or
             the model does not load there; the text says why.
@@ -1055,18 +1078,17 @@ class Server:
         access: Access | None = None,
         unix_sockets: str | PathLike[str] | None = None,
     ) -> Endpoints:
-        """Put the server behind Triton's HTTP and gRPC interfaces.
+        """Serve Triton's HTTP and gRPC interfaces.
 
-        Clients of Triton reach its models as they reach those of a real server.
+        Triton's clients can use it like a real server.
 
         Parameters
         ----------
         http, grpc, metrics
             The ports; 0 for a free one, None to leave the interface out.
         host
-            The address to listen on. With any address but this machine's own, everybody
-            who reaches it can run the models' code and load other models: a warning
-            says so.
+            The address to listen on. If it is reachable from other machines, their
+            users can run the models' code and load other models, and a warning says so.
         access
             What web pages and other clients may do; None for the defaults of
             `blsnb.serving.access.Access`.

@@ -47,7 +47,7 @@ os.environ["BLSNB_RUNTIME"] = "numpy"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Handle Ctrl-C as in a terminal, also where a script's `&` ignores it."""
+    """Handle Ctrl-C as in a terminal, even if a script's `&` ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(AttackReport())

@@ -45,7 +45,7 @@ def all_tests() -> list[tuple[Path, sources.Function]]:
 
 
 def test_every_test_has_a_docstring():
-    """It is the specification."""
+    """The docstring is the specification."""
     assert [] == [
         f"{path}: {test.name}"
         for path, test in some(all_tests())
@@ -81,7 +81,7 @@ def test_no_test_pauses():
     ],
 )
 def test_an_assertion_over_a_possibly_empty_collection_is_found(line):
-    """In a loop or in `all`."""
+    """Assertions in loops and in `all` are found."""
     assert 1 == len(list(sources.vacuous(parsed(f"def test():\n {line}"))))
 
 
@@ -126,7 +126,7 @@ def test_every_kind_of_pause_is_found(call, is_pause):
 
 
 def test_every_fails_for_an_empty_collection():
-    """Like `some`."""
+    """`every` and `some` fail for an empty collection."""
     assert every([1, True])
     assert not every([1, 0])
     with pytest.raises(AssertionError, match="nothing to check"):

@@ -20,7 +20,7 @@ _COLOURS = {True: "#12866a", False: "#b42318"}
 _STANDIN_COLOUR = "#b54708"
 _WAITING_COLOUR = "#8888"
 _WAITING = "not loaded"
-"""The state of files that are no complete model yet."""
+"""The state of files that do not form a complete model yet."""
 _MAX_TENSORS = 8
 _MAX_STEPS = 12
 # JupyterLab aligns table cells to the right by default.
@@ -33,7 +33,7 @@ def bundle(status: ModelStatus, failure: str = "") -> dict[str, str]:
     Parameters
     ----------
     failure
-        Why the last change failed, while the previous version goes on serving.
+        Why the last change failed; the previous version still serves.
     """
     return {"text/html": _html(status, failure), "text/plain": text(status, failure)}
 
@@ -127,7 +127,7 @@ def milliseconds(seconds: float) -> str:
 def _warnings(status: ModelStatus, failure: str) -> list[str]:
     lines = []
     if failure:
-        lines.append(f"⚠ {failure}: the previous version goes on serving")
+        lines.append(f"⚠ {failure}: the previous version still serves")
     if status.reason:
         lines.append(f"⚠ {status.reason.strip()}")
     lines += status.advice.splitlines()

@@ -170,7 +170,7 @@ class DefineMagics(Magics):
         cell: str,
         quiet: bool = False,
     ) -> None:
-        """Write files and load; show the card, or the former version's on failure."""
+        """Write files and load the model; show its card, or that of the old version."""
         place = self._cells.here(cell)
         path = self._path(name, main)
         models = parts_of(default.server()).models

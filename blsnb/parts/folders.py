@@ -118,7 +118,7 @@ class Folders:
         return statuses
 
     def _imported(self, name: str, folder: Path) -> ModelStatus:
-        """Load a model of a folder and return its status, with what went wrong."""
+        """Load a model of a folder; return its status, with the error, if any."""
         directory = self._repository.directory(name)
         if directory is not None and directory.path.parent != folder:
             return replace(self._models.status(name), reason=_HIDDEN)
@@ -202,7 +202,7 @@ class Folders:
     def _written_config(self, name: str) -> ModelConfig:
         """Return a model's configuration as its author wrote it.
 
-        Only ``max_batch_size`` is the completed one: shapes depend on it.
+        Only ``max_batch_size`` is completed, because shapes depend on it.
         """
         from blsnb.model.config import ModelConfig
 
@@ -218,8 +218,8 @@ class Folders:
 
 def _override_note(name: str) -> str:
     return (
-        f"{name}: it serves with a configuration or files that were given with its "
-        "load; what its folder holds was exported"
+        f"{name}: it serves with a configuration or files of its load() call, but its "
+        "folder was exported"
     )
 
 

@@ -150,7 +150,7 @@ def _is_new(folder: Path, relative: str, content: FileContent | None) -> bool:
 
 
 def _write(path: Path, content: FileContent | None) -> None:
-    # Never write in place: a link leads elsewhere, a file is shared.
+    # Never write in place: the path may be a link or a shared file.
     remove(path)
     if os.path.lexists(path):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
@@ -177,7 +177,7 @@ def inside(folder: Path, relative: str) -> Path:
 def link_tree(folder: Path, copy: Path) -> None:
     """Copy a folder with hard links to its files; symbolic links stay links.
 
-    A file that a model removes meanwhile is left out.
+    A file that a model removes during the copy is left out.
     """
     copy.mkdir()
     for entry in list(os.scandir(folder)):

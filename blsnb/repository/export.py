@@ -43,7 +43,7 @@ class Exported:
     models
         Names of the exported models, sorted.
     notes
-        What to know before the models are served.
+        Differences and limitations on a Triton server.
     """
 
     path: Path
@@ -295,8 +295,8 @@ def _why_standin(how: str | None) -> str:
     if how is None:
         return ""
     return (
-        f"a stand-in answers for it ({how}), so nothing here has shown what it does; "
-        "unload it first"
+        f"a stand-in replaces it ({how}), so the model itself never ran here; unload "
+        "the stand-in first"
     )
 
 

@@ -175,8 +175,8 @@ def _is_version(path: str) -> bool:
 class SaveDetector:
     """Detects when the files of a watched model were saved and are complete.
 
-    An editor may write a file in steps, and several files one after another: a model
-    is due when its files have changed and two looks in a row find them the same.
+    An editor may write a file in steps, and several files one after another. A model is
+    due when its files have changed and two successive polls find the same files.
 
     Parameters
     ----------
@@ -208,8 +208,8 @@ class SaveDetector:
         Parameters
         ----------
         before, after
-            The files before and after the load. Files that the model itself wrote
-            meanwhile are no reason for another load; a source that was saved is.
+            The files before and after the load. Files that the model wrote during the
+            load do not cause another load; a source that was saved does.
         """
         written = {p: after[p] for p in after.keys() - sources(after).keys()}
         self._loaded = {**written, **sources(before)}

@@ -119,7 +119,7 @@ class ModelRepository:
         return [root for root in self.folders if os.path.isdir(root / name)]
 
     def why_none(self, name: str) -> tuple[str, str]:
-        """Return what Triton logs about a model without folder, and advice."""
+        """Return Triton's log line about a model without a folder, and advice."""
         failed = f"failed to poll model '{name}'"
         roots = self._roots_of(name)
         if self._is_ambiguous(roots):

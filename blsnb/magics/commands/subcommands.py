@@ -21,6 +21,7 @@ from blsnb.magics import default_server as default
 from blsnb.magics import line
 from blsnb.magics.commands import (
     bench,
+    graph,
     models,
     monitor,
     repositories,
@@ -79,6 +80,7 @@ SUBCOMMANDS = {
     ),
     "stats": Subcommand(stats.USAGE, stats.SUMMARY, stats.stats),
     "monitor": Subcommand("", monitor.SUMMARY),
+    "graph": Subcommand(graph.USAGE, graph.SUMMARY, graph.graph, graph.graph_flags),
     "runtime": Subcommand(runtime.USAGE, runtime.SUMMARY, runtime.runtime),
     "log": Subcommand(
         models.USAGES["log"], "print what models have logged", models.print_log

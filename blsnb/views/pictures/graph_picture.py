@@ -1,4 +1,4 @@
-"""The call graph, drawn: boxes, edges and their labels."""
+"""The call graph as SVG: boxes, edges and their labels."""
 
 from __future__ import annotations
 
@@ -35,14 +35,23 @@ Own = Mapping[int, Delta | None]
 """Own time of each model beside the baseline's; None for a new model."""
 
 
-def draw(graph: CallGraph, layout: Layout, top: float, own: Own | None = None) -> str:
+def draw(
+    graph: CallGraph,
+    layout: Layout,
+    top: float,
+    own: Own | None = None,
+    words: Mapping[int, str] | None = None,
+) -> str:
     """Return the graph with its upper edge at ``top``.
 
     Parameters
     ----------
     own
         Own time of each model beside the baseline's, in a comparison.
+    words
+        The second line of boxes; the number of calls and the own time of others.
     """
+    words = words or {}
     places = {
         model: Place(place.x, place.y + top, place.top + top, place.bottom + top)
         for model, place in layout.places.items()
@@ -56,7 +65,10 @@ def draw(graph: CallGraph, layout: Layout, top: float, own: Own | None = None) -
         parts.append(_line(path, edge))
         labels.append(_label(edge, *label))
     most = max((box.own_us for box in graph.boxes), default=0.0)
-    parts += [_box(box, places[box.model], most, own) for box in graph.boxes]
+    parts += [
+        _box(box, places[box.model], most, own, words.get(box.model))
+        for box in graph.boxes
+    ]
     return "".join(parts + labels)
 
 
@@ -150,13 +162,15 @@ def _label(edge: Edge, x: float, y: float) -> str:
     )
 
 
-def _box(box: Box, place: Place, most: float, compared: Own | None) -> str:
+def _box(
+    box: Box, place: Place, most: float, compared: Own | None, words: str | None
+) -> str:
     left, top = place.x - BOX_WIDTH / 2, place.y
     right = place.x + BOX_WIDTH / 2 - _PAD
     border = svg.COLOURS["error" if box.failing else "line"]
     times = f"{TIMES}{box.calls:,} " if box.calls > 1 else ""
     name = clip(box.name, 11.5, BOX_WIDTH - 2 * _PAD + 4, bold=True)
-    own = f"{times}{time(box.own_us)}"
+    own = f"{times}{time(box.own_us)}" if words is None else words
     parts = [
         svg.rect(left, top, BOX_WIDTH, BOX_HEIGHT, "card", rx=6, stroke=border),
         svg.text(left + _PAD, top + 15, name, font_weight="600", font_size=11.5),
@@ -167,7 +181,7 @@ def _box(box: Box, place: Place, most: float, compared: Own | None) -> str:
         room = _BAR - width(own, 10) - 4
         parts.append(_about(box, right, top + 28, room))
     else:
-        # The mark of a failure stands on the border: the line has no room for it.
+        # The mark of a failure is on the border, because the line has no room for it.
         mark = svg.warning(right - 4, top + 4) if box.errors else ""
         parts.append(mark + _beside(compared[box.model], right, top + 28))
     parts.append(_share(box, left + _PAD, top + 34, most))

@@ -1,0 +1,158 @@
+"""The BLS calls in a model's sources: targets, tensors and outputs, where decidable."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from dataclasses import dataclass
+
+from blsnb.model_graph.possible import OPEN, Evaluator
+from blsnb.model_graph.scopes import Scope, contexts
+from blsnb.model_graph.sent_tensors import (
+    SentTensor,
+    is_request,
+    list_items,
+    method,
+    request_arguments,
+    sent_tensor,
+)
+from blsnb.model_graph.source import Source
+
+_MAX_CONTEXTS = 50
+"""Maximum number of calls of a helper function that are told apart."""
+_EXECUTES = ("exec", "async_exec")
+
+
+@dataclass(frozen=True, slots=True)
+class BlsCall:
+    """An ``InferenceRequest`` in a source.
+
+    Parameters
+    ----------
+    file, line
+        Where it is, in the folder of the version; that of the call of a helper function
+        that makes it.
+    targets
+        Names of the models that it may call.
+    undecided
+        The expression of the model's name if it may also be another; else empty.
+    is_async, is_stream
+        Whether it is executed with ``async_exec``, and as decoupled.
+    inputs
+        The tensors that it sends; None if the source does not tell.
+    outputs
+        The outputs that it requests; None if the source does not tell.
+    """
+
+    file: str
+    line: int
+    targets: tuple[str, ...]
+    undecided: str = ""
+    is_async: bool = False
+    is_stream: bool = False
+    inputs: tuple[SentTensor, ...] | None = None
+    outputs: tuple[str, ...] | None = None
+
+
+def bls_calls(source: Source, evaluator: Evaluator) -> list[BlsCall]:
+    """Return the BLS calls of a source in order of their lines.
+
+    A call in a helper function is returned once for each call of that function.
+    """
+    found = dict.fromkeys(
+        _bls_call(call, scope, evaluator)
+        for call, function in source.calls
+        if is_request(call, source)
+        for scope in itertools.islice(contexts(Scope(source, function)), _MAX_CONTEXTS)
+    )
+    return sorted(found, key=lambda call: call.line)
+
+
+def _bls_call(call: ast.Call, scope: Scope, evaluator: Evaluator) -> BlsCall:
+    arguments = request_arguments(call, scope, evaluator)
+    name = arguments.get("model_name")
+    target = OPEN if name is None else evaluator.possible(name, scope)
+    undecided = ""
+    if target.is_open or not target.texts:
+        undecided = "**" if name is None else ast.unparse(name)
+    executions = _executions(call, scope)
+    return BlsCall(
+        *_place(call, name, scope),
+        tuple(sorted(target.texts)),
+        undecided,
+        any(method(each) == "async_exec" for each in executions),
+        any(map(_is_decoupled, executions)),
+        _inputs(arguments.get("inputs"), scope, evaluator),
+        _outputs(arguments.get("requested_output_names"), scope, evaluator),
+    )
+
+
+def _place(call: ast.Call, name: ast.expr | None, scope: Scope) -> tuple[str, int]:
+    """Return where a reader finds the target: the call that passes it, or here."""
+    used = {
+        node.id
+        for node in (ast.walk(name) if name is not None else ())
+        if isinstance(node, ast.Name)
+    }
+    if scope.called_at and used & scope.bound.keys():
+        return scope.called_at
+    return scope.source.path, call.lineno
+
+
+def _inputs(
+    node: ast.expr | None, scope: Scope, evaluator: Evaluator
+) -> tuple[SentTensor, ...] | None:
+    items = list_items(node, scope, evaluator)
+    sent = [sent_tensor(each, where, evaluator) for each, where in items]
+    known = tuple(each for each in sent if each is not None)
+    return known if known and len(known) == len(sent) else None
+
+
+def _outputs(
+    node: ast.expr | None, scope: Scope, evaluator: Evaluator
+) -> tuple[str, ...] | None:
+    items = list_items(node, scope, evaluator)
+    names = [evaluator.possible(each, where).only for each, where in items]
+    known = tuple(name for name in names if isinstance(name, str))
+    return known if known and len(known) == len(names) else None
+
+
+def _executions(request: ast.Call, scope: Scope) -> list[ast.Call]:
+    """Return the calls of ``exec`` and ``async_exec`` that may execute a request."""
+    function = scope.function
+    tree = scope.source.tree if function is None else function.node
+    names = _assigned_names(tree, request)
+    executed = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and method(node) in _EXECUTES
+    ]
+    return [each for each in executed if _is_on(each, request, names)] or executed
+
+
+def _is_on(call: ast.Call, request: ast.Call, names: set[str]) -> bool:
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=name)):
+            return name in names
+        case ast.Attribute(value=value):
+            return value is request
+    return False
+
+
+def _is_decoupled(call: ast.Call) -> bool:
+    return any(
+        word.arg == "decoupled"
+        and isinstance(word.value, ast.Constant)
+        and bool(word.value.value)
+        for word in call.keywords
+    )
+
+
+def _assigned_names(tree: ast.AST, call: ast.Call) -> set[str]:
+    return {
+        target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and node.value is call
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }

@@ -1,0 +1,199 @@
+"""The graph of models, from their configurations and sources."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from blsnb.model.config import ModelConfig
+from blsnb.model_graph.bls_calls import BlsCall, bls_calls
+from blsnb.model_graph.findings import (
+    call_findings,
+    circle_findings,
+    ensemble_findings,
+    unused_findings,
+)
+from blsnb.model_graph.graph import Finding, GraphCall, GraphModel, ModelGraph
+from blsnb.model_graph.possible import Evaluator
+from blsnb.model_graph.source import Program, Source
+
+_MAX_FILES = 100
+_MAX_BYTES = 1 << 20
+"""Maximum number and size of the files that are read of each model."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSource:
+    """A model as a repository has it.
+
+    Parameters
+    ----------
+    config
+        Its configuration, complete if it is loaded.
+    folder
+        The folder of the version that would serve; None without one.
+    instance_count
+        Number of instances of each version.
+    origin
+        The cell or the folder that defines it.
+    trouble
+        Why its configuration cannot be read; empty if it can.
+    file
+        Path of its model file below the working folder; empty if it is elsewhere.
+    """
+
+    config: ModelConfig
+    folder: Path | None = None
+    instance_count: int = 1
+    origin: str = ""
+    trouble: str = ""
+    file: str = ""
+
+
+def model_graph(sources: Mapping[str, ModelSource]) -> ModelGraph:
+    """Return the graph of models by name; their sources are parsed, never run."""
+    made = _Builder(sources)
+    for name in sorted(sources):
+        made.add(name)
+    return made.graph()
+
+
+class _Builder:
+    """Collects the calls of each model."""
+
+    def __init__(self, sources: Mapping[str, ModelSource]) -> None:
+        self._sources = sources
+        self._configs = {name: source.config for name, source in sources.items()}
+        self._numbers = {name: number for number, name in enumerate(sorted(sources))}
+        self._models = [_known(name, sources[name]) for name in sorted(sources)]
+        self._calls: dict[tuple[int, int], GraphCall] = {}
+        self._findings: list[Finding] = []
+
+    def add(self, name: str) -> None:
+        """Add the calls of a model."""
+        source = self._sources[name]
+        if source.trouble:
+            self._findings.append(Finding(name, source.trouble))
+        if source.config.is_ensemble:
+            steps = source.config.message.ensemble_scheduling.step
+            for number, step in enumerate(steps, 1):
+                call = BlsCall("", 0, (step.model_name,))
+                self._add_call(name, call, f"step {number}")
+            self._findings += ensemble_findings(source.config, self._configs)
+        elif source.folder is not None:
+            for call in self._calls_of(name, source):
+                self._add_call(name, call, f"{call.file}:{call.line}")
+
+    def _calls_of(self, name: str, source: ModelSource) -> list[BlsCall]:
+        files = SourceFiles(source.folder or Path())
+        evaluator = Evaluator(source.config.parameters)
+        parsed = []
+        for path in files.paths():
+            try:
+                parsed.append(files.source(path))
+            except (SyntaxError, ValueError) as error:
+                text = f"it cannot be parsed: {error}"
+                self._findings.append(Finding(name, text, path))
+        return [call for each in parsed if each for call in bls_calls(each, evaluator)]
+
+    def _add_call(self, name: str, call: BlsCall, place: str) -> None:
+        self._findings += call_findings(name, call, place, self._configs)
+        targets = [(target, "missing") for target in call.targets]
+        if call.undecided:
+            targets.append((call.undecided, "undecided"))
+        for target, kind in targets:
+            number = self._number(name, target, kind)
+            key = self._numbers[name], number
+            known = self._calls.get(key)
+            places = dict.fromkeys((*(known.places if known else ()), place))
+            self._calls[key] = GraphCall(
+                *key,
+                tuple(places),
+                call.is_async or bool(known and known.is_async),
+                call.is_stream or bool(known and known.is_stream),
+            )
+
+    def _number(self, caller: str, target: str, kind: str) -> int:
+        key = f"{caller}\0{target}" if kind == "undecided" else target
+        if key not in self._numbers:
+            self._numbers[key] = len(self._models)
+            self._models.append(GraphModel(target, kind))
+        return self._numbers[key]
+
+    def graph(self) -> ModelGraph:
+        """Return the graph of what was added."""
+        graph = ModelGraph(tuple(self._models), tuple(self._calls.values()))
+        found = [*self._findings, *circle_findings(graph), *unused_findings(graph)]
+        found.sort(key=lambda finding: not finding.is_fault)
+        return ModelGraph(graph.models, graph.calls, tuple(dict.fromkeys(found)))
+
+
+def _known(name: str, source: ModelSource) -> GraphModel:
+    config = source.config
+    kind = "ensemble" if config.is_ensemble else config.backend or "python"
+    return GraphModel(name, kind, source.instance_count, source.origin, source.file)
+
+
+class SourceFiles:
+    """The Python files of a version's folder, parsed when they are needed.
+
+    Parameters
+    ----------
+    folder
+        The folder of the version.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._parsed: dict[str, Source | None] = {}
+        self._program = Program(self._module)
+
+    def paths(self) -> list[str]:
+        """Return the paths of the files, relative to the folder."""
+        return sorted(self._found())[:_MAX_FILES]
+
+    def _found(self) -> Iterable[str]:
+        for folder, folders, names in os.walk(self._folder):
+            folders[:] = [name for name in folders if name != "__pycache__"]
+            for name in names:
+                if name.endswith(".py"):
+                    path = Path(folder, name)
+                    yield path.relative_to(self._folder).as_posix()
+
+    def source(self, path: str) -> Source | None:
+        """Return a file; None if it is missing, or larger than 1 MiB.
+
+        Raises
+        ------
+        SyntaxError, ValueError
+            It is not Python.
+        """
+        if path not in self._parsed:
+            self._parsed[path] = None
+            text = self._text(path)
+            if text is not None:
+                self._parsed[path] = Source(path, text, self._program)
+        return self._parsed[path]
+
+    def _text(self, path: str) -> bytes | None:
+        file = self._folder / path
+        try:
+            if not file.is_file() or file.stat().st_size > _MAX_BYTES:
+                return None
+            return file.read_bytes()
+        except OSError:
+            return None
+
+    def _module(self, name: str) -> Source | None:
+        """Return the source of a module beside the model; None for other modules."""
+        inner = name.strip(".").replace(".", "/")
+        for path in (f"{inner}.py", f"{inner}/__init__.py"):
+            try:
+                found = self.source(path)
+            except (SyntaxError, ValueError):
+                return None
+            if found is not None:
+                return found
+        return None

@@ -1,0 +1,193 @@
+"""What is wrong with the calls of a graph, found without running a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from blsnb.arguments import did_you_mean
+from blsnb.errors import ModelConfigError
+from blsnb.model.config import ModelConfig, TensorSpec
+from blsnb.model.rules.tensor_flow import TensorFlow, dims_agree
+from blsnb.model_graph.bls_calls import BlsCall
+from blsnb.model_graph.graph import Finding, ModelGraph
+from blsnb.model_graph.sent_tensors import SentTensor
+from blsnb.tensors.dtypes import Shape
+
+Configs = Mapping[str, ModelConfig]
+
+
+def call_findings(
+    caller: str, call: BlsCall, place: str, configs: Configs
+) -> Iterator[Finding]:
+    """Yield what is wrong with a call, whichever of its targets it reaches."""
+    for target in call.targets:
+        if target not in configs:
+            advice = did_you_mean(target, list(configs))
+            text = f"calls model '{target}', which the repository does not have. "
+            yield Finding(caller, (text + advice).rstrip(" ."), place)
+    known = [target for target in call.targets if target in configs]
+    if call.undecided or len(call.targets) != 1 or not known:
+        # What fits one target may not fit another; which one is called is open.
+        return
+    [target] = known
+    yield from _output_findings(caller, call, place, target, configs[target])
+    for sent in call.inputs or ():
+        yield from _input_findings(caller, sent, place, target, configs)
+    yield from _missing_inputs(caller, call, place, target, configs[target])
+
+
+def _output_findings(
+    caller: str, call: BlsCall, place: str, target: str, config: ModelConfig
+) -> Iterator[Finding]:
+    declared = [tensor.name for tensor in config.outputs]
+    for name in call.outputs or ():
+        if declared and name not in declared:
+            text = (
+                f"requests output '{name}' of model '{target}', which declares "
+                f"{', '.join(declared)}. {did_you_mean(name, declared)}"
+            )
+            yield Finding(caller, text.rstrip(" ."), place)
+
+
+def _input_findings(
+    caller: str, sent: SentTensor, place: str, target: str, configs: Configs
+) -> Iterator[Finding]:
+    config = configs[target]
+    declared = {tensor.name: tensor for tensor in config.inputs}
+    expected = declared.get(sent.name)
+    if expected is None:
+        if declared:
+            text = (
+                f"sends input '{sent.name}' to model '{target}', which declares "
+                f"{', '.join(declared)}. {did_you_mean(sent.name, list(declared))}"
+            )
+            yield Finding(caller, text.rstrip(" ."), place)
+        return
+    datatype, shape = _known_of(sent, caller, configs)
+    if datatype and expected.datatype and datatype != expected.datatype:
+        text = (
+            f"sends input '{sent.name}' as {datatype} to model '{target}', which "
+            f"expects {expected.datatype}"
+        )
+        yield Finding(caller, text, place)
+    full = _full_shape(expected, config)
+    if shape is not None and not dims_agree(shape, full):
+        text = (
+            f"sends input '{sent.name}' with shape {_text(shape)} to model "
+            f"'{target}', which expects {_text(full)}"
+        )
+        yield Finding(caller, text, place)
+
+
+def _missing_inputs(
+    caller: str, call: BlsCall, place: str, target: str, config: ModelConfig
+) -> Iterator[Finding]:
+    if call.inputs is None:
+        return
+    sent = {tensor.name for tensor in call.inputs}
+    for tensor in config.inputs:
+        if not tensor.optional and tensor.name not in sent:
+            text = f"does not send input '{tensor.name}' to model '{target}'"
+            yield Finding(caller, text, place)
+
+
+def _known_of(
+    sent: SentTensor, caller: str, configs: Configs
+) -> tuple[str, Shape | None]:
+    """Return the datatype and the whole shape of a tensor as far as they are known."""
+    if sent.datatype or sent.shape is not None:
+        return sent.datatype, sent.shape
+    model, name, kind = caller, sent.own_input, "inputs"
+    if sent.output_of is not None:
+        (model, name), kind = sent.output_of, "outputs"
+    config = configs.get(model)
+    for tensor in getattr(config, kind, ()):
+        if tensor.name == name and config is not None:
+            return tensor.datatype, _full_shape(tensor, config)
+    return "", None
+
+
+def _full_shape(tensor: TensorSpec, config: ModelConfig) -> Shape:
+    batch = (-1,) if config.max_batch_size > 0 else ()
+    return batch + tensor.dims
+
+
+def _text(shape: Shape) -> str:
+    return f"[{','.join(map(str, shape))}]"
+
+
+def circle_findings(graph: ModelGraph) -> Iterator[Finding]:
+    """Yield models that call themselves, through others or not, with one instance."""
+    below: dict[int, list[int]] = {}
+    for call in graph.calls:
+        below.setdefault(call.source, []).append(call.target)
+    seen: set[frozenset[int]] = set()
+    for number in range(len(graph.models)):
+        circle = _way_back(number, below)
+        if circle is not None and frozenset(circle) not in seen:
+            seen.add(frozenset(circle))
+            yield from _circle_finding(circle, graph)
+
+
+def _circle_finding(circle: list[int], graph: ModelGraph) -> Iterator[Finding]:
+    models = [graph.models[number] for number in circle]
+    single = [
+        model.name
+        for model in models[:-1]
+        if model.kind != "ensemble" and model.instance_count < 2
+    ]
+    if single:
+        text = (
+            f"calls itself ({' -> '.join(model.name for model in models)}) and has 1 "
+            "instance: the inner request waits for the instance that the outer one "
+            "holds, which hangs. Raise the count of its instance_group above the depth "
+            "of the calls"
+        )
+        yield Finding(single[0], text)
+
+
+def _way_back(start: int, below: Mapping[int, list[int]]) -> list[int] | None:
+    """Return the shortest circle through a model; None without one."""
+    came_from: dict[int, int] = {}
+    pending = [start]
+    for number in pending:
+        for target in below.get(number, ()):
+            if target == start:
+                return [*_path(number, start, came_from), start]
+            if target not in came_from:
+                came_from[target] = number
+                pending.append(target)
+    return None
+
+
+def _path(end: int, start: int, came_from: Mapping[int, int]) -> list[int]:
+    path = [end]
+    while path[-1] != start:
+        path.append(came_from[path[-1]])
+    return path[::-1]
+
+
+def ensemble_findings(config: ModelConfig, configs: Configs) -> Iterator[Finding]:
+    """Yield the first fault in the data flow of an ensemble, in Triton's words."""
+    steps = config.message.ensemble_scheduling.step
+    called = [configs.get(step.model_name) for step in steps]
+    if not all(each and each.inputs and each.outputs for each in called):
+        return
+    try:
+        flow = TensorFlow(config)
+        for step, each in zip(steps, called, strict=True):
+            if each is not None:
+                flow.connect(step, each)
+        flow.is_decoupled()
+    except ModelConfigError as error:
+        yield Finding(config.name, error.message)
+
+
+def unused_findings(graph: ModelGraph) -> Iterator[Finding]:
+    """Yield models that neither call others nor are called, beside ones that do."""
+    if not graph.calls or any(model.kind == "undecided" for model in graph.models):
+        return
+    linked = {n for call in graph.calls for n in (call.source, call.target)}
+    for number, model in enumerate(graph.models):
+        if number not in linked:
+            yield Finding(model.name, "no other model calls it", is_fault=False)

@@ -1,0 +1,148 @@
+"""The graph of a repository's models: which may call which, and what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from blsnb.printable import printable
+
+
+@dataclass(frozen=True, slots=True)
+class GraphModel:
+    """A model, or the target of a call that is no known model.
+
+    Parameters
+    ----------
+    name
+        Its name; for an undecided target the expression in the source.
+    kind
+        ``"python"``, ``"ensemble"``, another backend, ``"missing"`` for a target that
+        no model has, or ``"undecided"`` for a target that the source does not tell.
+    instance_count
+        Number of instances of each version.
+    origin
+        The cell or the folder that defines it.
+    file
+        Path of its model file below the working folder; empty if it is elsewhere.
+    """
+
+    name: str
+    kind: str
+    instance_count: int = 1
+    origin: str = ""
+    file: str = ""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the repository has the model."""
+        return self.kind not in ("missing", "undecided")
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCall:
+    """All calls of one model by another.
+
+    Parameters
+    ----------
+    source, target
+        Indices in ``ModelGraph.models``.
+    places
+        Where the source makes them: ``"model.py:12"``, or ``"step 1"`` of an ensemble.
+    is_async, is_stream
+        Whether one is executed with ``async_exec``, and as decoupled.
+    """
+
+    source: int
+    target: int
+    places: tuple[str, ...]
+    is_async: bool = False
+    is_stream: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What will fail, or deserves a look.
+
+    Parameters
+    ----------
+    model
+        The model whose source or configuration is to be changed.
+    text
+        What is wrong, with the value found and the value expected.
+    place
+        Where: ``"model.py:12"``; empty for the whole model.
+    is_fault
+        Whether a request will fail.
+    """
+
+    model: str
+    text: str
+    place: str = ""
+    is_fault: bool = True
+
+    def __str__(self) -> str:
+        where = f" ({self.place})" if self.place else ""
+        return f"{self.model}{where}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Calls and own times of the last run, by name."""
+
+    calls: Mapping[str, int]
+    own_us: Mapping[str, float]
+    edges: Mapping[tuple[str, str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelGraph:
+    """The models of a repository and their possible calls.
+
+    A notebook displays it as a drawing with the findings below; ``print`` shows the
+    same as text.
+
+    Parameters
+    ----------
+    models
+        The models by name, then the missing and undecided targets.
+    calls
+        The calls, at most one for each pair of models.
+    findings
+        What is wrong, faults first.
+    measured
+        Calls and times of the last run; None without one.
+    """
+
+    models: tuple[GraphModel, ...]
+    calls: tuple[GraphCall, ...]
+    findings: tuple[Finding, ...] = ()
+    measured: Measured | None = field(default=None, repr=False)
+
+    def calls_from(self, name: str) -> list[str]:
+        """Return the names of the models that a model may call, sorted."""
+        return sorted(
+            self.models[call.target].name
+            for call in self.calls
+            if self.models[call.source].name == name
+        )
+
+    def __repr__(self) -> str:
+        known = sum(model.is_known for model in self.models)
+        return (
+            f"<ModelGraph: {known} models, {len(self.calls)} calls, "
+            f"{len(self.findings)} findings>"
+        )
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.models)} models"]
+        for number, model in enumerate(self.models):
+            calls = [call for call in self.calls if call.source == number]
+            lines += [f"{printable(model.name)} -> {self._called(c)}" for c in calls]
+        lines += [f"! {printable(str(finding))}" for finding in self.findings]
+        return "\n".join(lines)
+
+    def _called(self, call: GraphCall) -> str:
+        target = self.models[call.target]
+        kind = "" if target.is_known else f" [{target.kind}]"
+        return f"{printable(target.name)}{kind} ({', '.join(call.places)})"

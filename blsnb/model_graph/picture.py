@@ -1,0 +1,211 @@
+"""The graph of models as a page: a drawing in the style of a run, and the findings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from html import escape
+from urllib.parse import quote
+
+from blsnb.model_graph.graph import Finding, GraphModel, Measured, ModelGraph
+from blsnb.printable import printable
+from blsnb.trace.spans import Trace
+from blsnb.views import callgraph
+from blsnb.views.callgraph import Box, CallGraph, Edge
+from blsnb.views.format import counted
+from blsnb.views.pictures import graph_picture, svg
+from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH, Layout, lay_out
+
+_WIDTH = 960.0
+_MARGIN = 12.0
+_MAX_BOXES = 200
+"""Maximum number of models drawn; the others are listed."""
+_MAX_LISTED = 100
+_NO_PHASES = (0.0, 0.0, 0.0, 0.0)
+
+
+def measured(trace: Trace) -> Measured:
+    """Return the calls and own times of a run."""
+    graph = callgraph.call_graph(trace)
+    names = {
+        box.model: trace.models[box.model].name for box in graph.boxes if box.model >= 0
+    }
+    known = [box for box in graph.boxes if box.model in names]
+    return Measured(
+        {names[box.model]: box.calls for box in known},
+        {names[box.model]: box.own_us for box in known},
+        {
+            (names[edge.source], names[edge.target]): edge.calls
+            for edge in graph.edges
+            if edge.source in names and edge.target in names
+        },
+    )
+
+
+def page(graph: ModelGraph) -> str:
+    """Return the graph as HTML, with calls and times of its run."""
+    boxes = _boxes(graph, _drawn(graph), graph.measured)
+    shown = {box.model for box in boxes}
+    drawn = CallGraph(boxes, _edges(graph, shown, graph.measured))
+    layout = lay_out(drawn, _WIDTH)
+    words = {box.model: _words(graph, box) for box in boxes if not box.calls}
+    inner = _picture(drawn, layout, words) + _links(graph, layout)
+    return (
+        f'<div style="position:relative;width:{_WIDTH:.0f}px;max-width:100%">{inner}'
+        f"</div>{_rest(graph, shown)}{_findings(graph.findings)}"
+    )
+
+
+def _drawn(graph: ModelGraph) -> list[int]:
+    """Return the models to draw: those with calls, or all if none has any."""
+    linked = {n for call in graph.calls for n in (call.source, call.target)}
+    numbers = sorted(linked) or list(range(len(graph.models)))
+    return numbers[:_MAX_BOXES]
+
+
+def _boxes(
+    graph: ModelGraph, numbers: list[int], run: Measured | None
+) -> tuple[Box, ...]:
+    faults = Counter(found.model for found in graph.findings if found.is_fault)
+    order = {number: place for place, number in enumerate(_callers_first(graph))}
+    boxes = []
+    for number in numbers:
+        model = graph.models[number]
+        calls = run.calls.get(model.name, 0) if run else 0
+        own = run.own_us.get(model.name, 0.0) if run else 0.0
+        count = model.instance_count
+        boxes.append(
+            Box(
+                model=number,
+                name=model.name,
+                device=f"{count} instances" if model.is_known and count > 1 else "",
+                calls=calls,
+                errors=_faults(model, faults),
+                own_us=own,
+                phases_us=(0.0, 0.0, own, 0.0) if own else _NO_PHASES,
+                first=order[number],
+                is_ensemble=model.kind == "ensemble",
+            )
+        )
+    return tuple(sorted(boxes, key=lambda box: box.first))
+
+
+def _faults(model: GraphModel, faults: Counter[str]) -> int:
+    """Return the number of faults; a missing model is marked as well."""
+    return faults[model.name] if model.is_known else int(model.kind == "missing")
+
+
+def _callers_first(graph: ModelGraph) -> list[int]:
+    """Return the models so that a model that nobody calls comes first."""
+    called = {call.target for call in graph.calls}
+    return sorted(range(len(graph.models)), key=lambda number: number in called)
+
+
+def _edges(
+    graph: ModelGraph, shown: set[int], run: Measured | None
+) -> tuple[Edge, ...]:
+    edges = []
+    for call in graph.calls:
+        if call.source not in shown or call.target not in shown:
+            continue
+        source, target = graph.models[call.source], graph.models[call.target]
+        calls = run.edges.get((source.name, target.name), 0) if run else 0
+        missing = target.kind == "missing"
+        edges.append(
+            Edge(
+                call.source,
+                call.target,
+                max(1, calls),
+                int(call.is_async),
+                int(call.is_stream),
+                0,
+                max(1, calls) if missing else 0,
+            )
+        )
+    return tuple(edges)
+
+
+_KINDS = {"missing": "no such model", "undecided": "undecided"}
+
+
+def _words(graph: ModelGraph, box: Box) -> str:
+    kind = graph.models[box.model].kind
+    return _KINDS.get(kind, kind)
+
+
+def _picture(drawn: CallGraph, layout: Layout, words: Mapping[int, str]) -> str:
+    height = layout.height + 2 * _MARGIN + (24 if drawn.edges else 0)
+    parts = [
+        svg.tag("defs", graph_picture.MARKERS),
+        svg.rect(0.5, 0.5, _WIDTH - 1, height - 1, "bg2", rx=8, stroke=_LINE),
+        graph_picture.draw(drawn, layout, _MARGIN, words=words),
+        graph_picture.legend(drawn, height - 14),
+    ]
+    return svg.tag(
+        "svg",
+        "".join(parts),
+        xmlns="http://www.w3.org/2000/svg",
+        width="100%",
+        viewBox=f"0 0 {_WIDTH:.0f} {svg.number(height)}",
+        font_family=svg.FONT,
+        font_size=12,
+        fill=svg.COLOURS["fg"],
+        role="img",
+        aria_label=f"Graph of {counted(len(drawn.boxes), 'model')}",
+    )
+
+
+_LINE = svg.COLOURS["line"]
+
+
+def _links(graph: ModelGraph, layout: Layout) -> str:
+    """Return a link over each box, to the model's file."""
+    height = layout.height + 2 * _MARGIN + (24 if graph.calls else 0)
+    parts = []
+    for number, place in layout.places.items():
+        model = graph.models[number]
+        if not model.file:
+            continue
+        style = (
+            f"position:absolute;left:{100 * (place.x - BOX_WIDTH / 2) / _WIDTH:.2f}%;"
+            f"top:{100 * (place.y + _MARGIN) / height:.2f}%;"
+            f"width:{100 * BOX_WIDTH / _WIDTH:.2f}%;"
+            f"height:{100 * BOX_HEIGHT / height:.2f}%"
+        )
+        title = escape(printable(f"open {model.file}"))
+        href = escape(quote(model.file))
+        parts.append(
+            f'<a href="{href}" title="{title}" aria-label="{title}" '
+            f'style="{style}"></a>'
+        )
+    return "".join(parts)
+
+
+def _rest(graph: ModelGraph, shown: set[int]) -> str:
+    """Return the models that are not drawn."""
+    names = [m.name for number, m in enumerate(graph.models) if number not in shown]
+    if not names:
+        return ""
+    listed = ", ".join(map(printable, names[:_MAX_LISTED]))
+    more = f" and {len(names) - _MAX_LISTED:,} more" if len(names) > _MAX_LISTED else ""
+    return (
+        f"<details><summary>{counted(len(names), 'more model')}, not drawn</summary>"
+        f"<code>{escape(listed)}{more}</code></details>"
+    )
+
+
+def _findings(findings: tuple[Finding, ...]) -> str:
+    if not findings:
+        return ""
+    rows = "".join(
+        f"<li>{'⚠ ' if found.is_fault else ''}<b>{escape(printable(found.model))}</b>"
+        f"{_place(found)} {escape(printable(found.text))}</li>"
+        for found in findings[:_MAX_LISTED]
+    )
+    left = len(findings) - _MAX_LISTED
+    more = f"<li>… {left:,} more</li>" if left > 0 else ""
+    return f'<ul style="margin:6px 0;padding-left:20px">{rows}{more}</ul>'
+
+
+def _place(found: Finding) -> str:
+    return f" <code>{escape(printable(found.place))}</code>" if found.place else ""

@@ -1,0 +1,194 @@
+"""The tensors that a BLS call sends, as far as the source tells."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+import numpy as np
+
+from blsnb.model_graph.possible import Evaluator
+from blsnb.model_graph.scopes import Scope
+from blsnb.model_graph.source import Source
+from blsnb.tensors.dtypes import Shape, of_array
+
+_REQUEST = "InferenceRequest"
+_POSITIONS = (
+    *("request_id", "correlation_id", "inputs"),
+    *("requested_output_names", "model_name"),
+)
+_TENSORS = ("Tensor", "get_input_tensor_by_name", "get_output_tensor_by_name")
+_SHAPED = frozenset({"zeros", "ones", "empty"})
+
+
+@dataclass(frozen=True, slots=True)
+class SentTensor:
+    """A tensor that a BLS call sends.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    own_input
+        Name of the caller's own input that has its values; empty for others.
+    output_of
+        Model and output that have its values; None for others.
+    datatype
+        Type in a request, such as ``"FP32"``; empty if it is unknown.
+    shape
+        Its whole shape, with the batch axis; None if it is unknown.
+    """
+
+    name: str
+    own_input: str = ""
+    output_of: tuple[str, str] | None = None
+    datatype: str = ""
+    shape: Shape | None = None
+
+
+def is_request(call: ast.Call, source: Source) -> bool:
+    """Whether a call makes an ``InferenceRequest``."""
+    match call.func:
+        case ast.Attribute(attr=name):
+            return name == _REQUEST
+        case ast.Name(id=name):
+            return source.original_name(name) == _REQUEST
+    return False
+
+
+def request_arguments(
+    call: ast.Call, scope: Scope, evaluator: Evaluator
+) -> dict[str, ast.expr]:
+    """Return the arguments of an ``InferenceRequest`` by name."""
+    found = dict(zip(_POSITIONS, call.args, strict=False))
+    for keyword in call.keywords:
+        if keyword.arg is not None:
+            found[keyword.arg] = keyword.value
+            continue
+        held, _ = evaluator.followed(keyword.value, scope)
+        if isinstance(held, ast.Dict):
+            for key, value in zip(held.keys, held.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    found[key.value] = value
+    return found
+
+
+def list_items(
+    node: ast.expr | None, scope: Scope, evaluator: Evaluator
+) -> list[tuple[ast.expr, Scope]]:
+    """Return the items of a list display; none for another expression."""
+    if node is None:
+        return []
+    held, where = evaluator.followed(node, scope)
+    if not isinstance(held, ast.List | ast.Tuple):
+        return []
+    is_changed = held is not node and _is_changed(node, scope)
+    if is_changed or any(isinstance(each, ast.Starred) for each in held.elts):
+        return []
+    return [(each, where) for each in held.elts]
+
+
+def _is_changed(node: ast.expr, scope: Scope) -> bool:
+    """Whether a list may be changed after it was made: ``tensors.append(...)``."""
+    if not isinstance(node, ast.Name) or scope.function is None:
+        return True
+    if node.id in scope.bound:
+        return _is_changed(*scope.bound[node.id]) and isinstance(
+            scope.bound[node.id][0], ast.Name
+        )
+    return any(
+        isinstance(each, ast.Attribute)
+        and isinstance(each.value, ast.Name)
+        and each.value.id == node.id
+        for each in ast.walk(scope.function.node)
+    )
+
+
+def sent_tensor(
+    node: ast.expr, scope: Scope, evaluator: Evaluator
+) -> SentTensor | None:
+    """Return the tensor that an expression is; None if the source does not tell."""
+    held, where = evaluator.followed(node, scope)
+    if not isinstance(held, ast.Call):
+        return None
+    arguments = [*held.args, *(keyword.value for keyword in held.keywords)]
+    function = method(held)
+    if function not in _TENSORS or len(arguments) < 2:
+        return None
+    named = arguments[0] if function == "Tensor" else arguments[1]
+    name = evaluator.possible(named, where).only
+    if not isinstance(name, str):
+        return None
+    if function == "Tensor":
+        return _array(name, arguments[1], where, evaluator)
+    if function == "get_input_tensor_by_name":
+        return SentTensor(name, own_input=name)
+    model = _responding_model(arguments[0], where, evaluator)
+    return SentTensor(name, output_of=(model, name) if model else None)
+
+
+def _array(name: str, node: ast.expr, scope: Scope, evaluator: Evaluator) -> SentTensor:
+    """Return what is known of the array of a new tensor."""
+    held, where = evaluator.followed(node, scope)
+    if not (isinstance(held, ast.Call) and isinstance(held.func, ast.Attribute)):
+        return SentTensor(name)
+    base, function = held.func.value, held.func.attr
+    if function == "as_numpy":
+        same = sent_tensor(base, where, evaluator)
+        return SentTensor(name, *((same.own_input, same.output_of) if same else ()))
+    if function == "astype" and held.args:
+        shape = _array(name, base, where, evaluator).shape
+        return SentTensor(name, datatype=_datatype(held.args[0]), shape=shape)
+    kinds = [word.value for word in held.keywords if word.arg == "dtype"]
+    datatype = _datatype(kinds[0]) if kinds else ""
+    shape = _shape(held.args[0]) if function in _SHAPED and held.args else None
+    return SentTensor(name, datatype=datatype, shape=shape)
+
+
+def _responding_model(node: ast.expr, scope: Scope, evaluator: Evaluator) -> str:
+    """Return the model that a response comes from; empty if it is unknown."""
+    held, where = evaluator.followed(node, scope)
+    if not isinstance(held, ast.Call) or method(held) not in ("exec", "async_exec"):
+        return ""
+    assert isinstance(held.func, ast.Attribute)
+    made, inner = evaluator.followed(held.func.value, where)
+    if not (isinstance(made, ast.Call) and is_request(made, inner.source)):
+        return ""
+    target = request_arguments(made, inner, evaluator).get("model_name")
+    name = None if target is None else evaluator.possible(target, inner).only
+    return name if isinstance(name, str) else ""
+
+
+def method(call: ast.Call) -> str:
+    """Return the last name of a called function; empty for other expressions."""
+    match call.func:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""
+
+
+def _datatype(node: ast.expr) -> str:
+    """Return the type that ``np.float32``, ``"float32"`` or ``object`` is."""
+    match node:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            pass
+        case ast.Constant(value=str(name)):
+            pass
+        case _:
+            return ""
+    try:
+        row = of_array(np.dtype(name.rstrip("_")))
+    except TypeError:
+        return ""
+    return "" if row is None else row.datatype
+
+
+def _shape(node: ast.expr) -> Shape | None:
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError):
+        return None
+    sizes = (value,) if isinstance(value, int) else value
+    if not isinstance(sizes, tuple | list):
+        return None
+    return tuple(sizes) if all(isinstance(size, int) for size in sizes) else None

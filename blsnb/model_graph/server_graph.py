@@ -1,0 +1,79 @@
+"""The graph of a server's models."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from blsnb.errors import ModelConfigError
+from blsnb.model.config import ModelConfig
+from blsnb.model_graph.build import ModelSource, model_graph
+from blsnb.model_graph.graph import Measured, ModelGraph
+from blsnb.model_graph.picture import measured
+from blsnb.parts.server_parts import ServerParts
+from blsnb.repository.directory import ModelDirectory
+from blsnb.run import take_trace
+
+_MODEL_FILE = "model.py"
+
+
+def graph_of(parts: ServerParts) -> ModelGraph:
+    """Return the graph of all models of a server's repository.
+
+    Loaded models have their completed configuration, others the one of their folder.
+    """
+    names = parts.repository.names()
+    graph = model_graph({name: _source(parts, name) for name in names})
+    return replace(graph, measured=_last_run(parts))
+
+
+def _source(parts: ServerParts, name: str) -> ModelSource:
+    directory = parts.repository.directory(name)
+    if directory is None:
+        return ModelSource(ModelConfig(), trouble=parts.repository.why_none(name)[0])
+    config = parts.engine.catalog.config(name)
+    trouble = ""
+    if config is None:
+        try:
+            config = directory.config()
+        except ModelConfigError as error:
+            config, trouble = ModelConfig(), str(error)
+    status = parts.models.status(name)
+    folder = version_folder(directory, config)
+    return ModelSource(
+        config,
+        folder,
+        status.instance_count or _instance_count(config),
+        status.origin or str(directory.path),
+        trouble,
+        _file(folder, config),
+    )
+
+
+def version_folder(directory: ModelDirectory, config: ModelConfig) -> Path | None:
+    """Return the folder of the newest version that serves; None without one."""
+    versions = directory.chosen_versions(config) or directory.versions
+    return directory.version_dir(versions[-1]) if versions else None
+
+
+def _instance_count(config: ModelConfig) -> int:
+    return sum(max(1, group.count) for group in config.instance_groups) or 1
+
+
+def _file(folder: Path | None, config: ModelConfig) -> str:
+    """Return the path of the model file for a link; empty if it is out of reach."""
+    if folder is None:
+        return ""
+    file = folder / (config.default_model_filename or _MODEL_FILE)
+    inner = os.path.relpath(file, Path.cwd())
+    is_below = not inner.startswith(os.pardir) and file.is_file()
+    return Path(inner).as_posix() if is_below else ""
+
+
+def _last_run(parts: ServerParts) -> Measured | None:
+    """Return calls and times of the newest run that is kept."""
+    for record in reversed(list(parts.recorder.runs)):
+        if record.calls:
+            return measured(take_trace(record))
+    return None

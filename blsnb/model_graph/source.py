@@ -1,0 +1,299 @@
+"""A parsed Python file of a model: its functions, assignments and calls."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import NamedTuple
+
+from blsnb.model_graph.assignments import (
+    FUNCTIONS,
+    assignments,
+    attribute_targets,
+    inner,
+)
+
+Assigned = tuple[ast.expr, "Function | None", bool]
+"""An expression, the function that has it, and whether the name is an element of it."""
+
+
+class Function:
+    """A function of a source.
+
+    Parameters
+    ----------
+    node
+        Its definition.
+    owner
+        The class that has it as a method; None for other functions.
+    outer
+        The function around it; None for others.
+    source
+        The file that has it.
+    """
+
+    def __init__(
+        self,
+        node: ast.FunctionDef | ast.AsyncFunctionDef,
+        owner: ast.ClassDef | None,
+        outer: Function | None,
+        source: Source,
+    ) -> None:
+        self.source = source
+        self.node = node
+        self.owner = owner
+        self.outer = outer
+        arguments = node.args
+        self.parameters = [
+            each.arg
+            for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        ]
+        positional = [*arguments.posonlyargs, *arguments.args]
+        late = positional[len(positional) - len(arguments.defaults) :]
+        pairs = [
+            *zip(late, arguments.defaults, strict=True),
+            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+        ]
+        self.defaults = {each.arg: value for each, value in pairs if value is not None}
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.node.name
+
+    @property
+    def is_method(self) -> bool:
+        """Whether its first parameter is the object or the class."""
+        decorators = {
+            each.id for each in self.node.decorator_list if isinstance(each, ast.Name)
+        }
+        return self.owner is not None and "staticmethod" not in decorators
+
+    @cached_property
+    def _assignments(self) -> dict[str, list[tuple[ast.expr | None, bool]]]:
+        found: dict[str, list[tuple[ast.expr | None, bool]]] = {}
+        for name, value, is_element in assignments(inner(self.node)):
+            found.setdefault(name, []).append((value, is_element))
+        return found
+
+    def assigned(self, name: str) -> list[Assigned] | None:
+        """Return what a local name is assigned; None for a name that is not local."""
+        found = self._assignments.get(name)
+        if found is None:
+            return None
+        return _followable([(value, self, element) for value, element in found])
+
+    def returned(self) -> list[ast.expr]:
+        """Return the expressions of its ``return`` statements."""
+        return [
+            node.value
+            for node in inner(self.node)
+            if isinstance(node, ast.Return) and node.value is not None
+        ]
+
+
+class Source:
+    """A Python file of a model.
+
+    Parameters
+    ----------
+    path
+        The file's path in the folder of the version, such as ``"model.py"``.
+    text
+        Its contents.
+    program
+        All sources of the model; this one adds itself.
+
+    Raises
+    ------
+    SyntaxError, ValueError
+        The text is not Python.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        text: bytes,
+        program: Program,
+    ) -> None:
+        self.path = path
+        self.tree = ast.parse(text, path)
+        self._program = program
+        self.functions: list[Function] = []
+        self.calls: list[tuple[ast.Call, Function | None]] = []
+        """All calls, and the function that makes each."""
+        self._walk(self.tree, None, None)
+        program.add(self)
+
+    def _walk(
+        self, node: ast.AST, owner: ast.ClassDef | None, function: Function | None
+    ) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, FUNCTIONS):
+                made = Function(child, owner, function, self)
+                self.functions.append(made)
+                self._walk(child, None, made)
+            elif isinstance(child, ast.ClassDef):
+                self._walk(child, child, function)
+            else:
+                if isinstance(child, ast.Call):
+                    self.calls.append((child, function))
+                self._walk(child, owner, function)
+
+    @cached_property
+    def _top(self) -> dict[str, list[_Found]]:
+        return _by_name(
+            (name, value, None, is_element)
+            for name, value, is_element in assignments(inner(self.tree))
+        )
+
+    def top_level(self, name: str) -> list[Assigned]:
+        """Return what a name is assigned at the file's top level."""
+        return _followable(self._top.get(name, []))
+
+    @cached_property
+    def _attributes(self) -> dict[str, list[_Found]]:
+        classes = [n for n in ast.walk(self.tree) if isinstance(n, ast.ClassDef)]
+        found = [
+            (name, value, function, False)
+            for function in self.functions
+            for name, value in attribute_targets(function.node)
+        ]
+        return _by_name(
+            itertools.chain(
+                found,
+                (
+                    (name, value, None, is_element)
+                    for node in classes
+                    for name, value, is_element in assignments(inner(node))
+                ),
+            )
+        )
+
+    def attribute(self, name: str) -> list[Assigned]:
+        """Return what an attribute of an object is assigned, in any method."""
+        return _followable(self._attributes.get(name, []))
+
+    @cached_property
+    def _imports(self) -> dict[str, tuple[str, str]]:
+        found = {}
+        for node in ast.walk(self.tree):
+            match node:
+                case ast.Import(names=names):
+                    for alias in names:
+                        found[alias.asname or alias.name] = alias.name, ""
+                case ast.ImportFrom(module=module, names=names):
+                    for alias in names:
+                        found[alias.asname or alias.name] = module or "", alias.name
+        return found
+
+    def module(self, name: str) -> Source | None:
+        """Return the source of an imported module beside this one."""
+        module, member = self._imports.get(name, ("", ""))
+        return self._program.module(f"{module}.{member}".strip(".")) if module else None
+
+    def imported(self, name: str) -> tuple[Source, str] | None:
+        """Return the source and the name of an imported member of a module."""
+        module, member = self._imports.get(name, ("", ""))
+        other = self._program.module(module) if module and member else None
+        return None if other is None else (other, member)
+
+    def original_name(self, name: str) -> str:
+        """Return the name under which an imported member was defined."""
+        return self._imports.get(name, ("", ""))[1] or name
+
+    def called(self, call: ast.Call) -> Function | None:
+        """Return the function that a call calls; None if it may be another."""
+        match call.func:
+            case ast.Name(id=name):
+                original = self.original_name(name)
+                known = self._program.by_name.get(original, ())
+                found = [each for each in known if not each.owner]
+                if not found:
+                    found = self._program.constructors.get(original, [])
+            case ast.Attribute(attr=name):
+                found = [
+                    each for each in self._program.by_name.get(name, ()) if each.owner
+                ]
+            case _:
+                return None
+        return found[0] if len(found) == 1 else None
+
+    def calls_of(self, function: Function) -> list[Call]:
+        """Return the calls of a function in the model's sources."""
+        return self._program.calls_of(function)
+
+
+_Found = tuple[ast.expr | None, "Function | None", bool]
+
+
+def _by_name(
+    found: Iterable[tuple[str, ast.expr | None, Function | None, bool]],
+) -> dict[str, list[_Found]]:
+    result: dict[str, list[_Found]] = {}
+    for name, value, function, is_element in found:
+        result.setdefault(name, []).append((value, function, is_element))
+    return result
+
+
+def _followable(found: list[_Found]) -> list[Assigned]:
+    """Return the assignments; none if one of them cannot be followed."""
+    known = [
+        (value, function, is_element)
+        for value, function, is_element in found
+        if value is not None
+    ]
+    return known if len(known) == len(found) else []
+
+
+class Call(NamedTuple):
+    """A call, the function that makes it, and its file."""
+
+    node: ast.Call
+    caller: Function | None
+    source: Source
+
+
+class Program:
+    """All sources of one model.
+
+    Parameters
+    ----------
+    module
+        Returns the source of a module beside the model; None for other modules.
+    """
+
+    def __init__(self, module: Callable[[str], Source | None]) -> None:
+        self.module = module
+        self.by_name: dict[str, list[Function]] = {}
+        self.constructors: dict[str, list[Function]] = {}
+        """The ``__init__`` of each class."""
+        self._sources: list[Source] = []
+        self._calls: dict[Function, list[Call]] | None = None
+
+    def add(self, source: Source) -> None:
+        """Add a source."""
+        self._sources.append(source)
+        self._calls = None
+        for function in source.functions:
+            self.by_name.setdefault(function.name, []).append(function)
+            if function.owner is not None and function.name == "__init__":
+                made = self.constructors.setdefault(function.owner.name, [])
+                made.append(function)
+
+    def calls_of(self, function: Function) -> list[Call]:
+        """Return the calls of a function by others."""
+        if self._calls is None:
+            self._calls = self._calls_by_function()
+        return self._calls.get(function, [])
+
+    def _calls_by_function(self) -> dict[Function, list[Call]]:
+        found: dict[Function, list[Call]] = {}
+        for source in self._sources:
+            for node, caller in source.calls:
+                function = source.called(node)
+                if function is not None and function is not caller:
+                    found.setdefault(function, []).append(Call(node, caller, source))
+        return found

@@ -1,0 +1,189 @@
+"""Specification of how BLS calls are found in sources."""
+
+import pytest
+
+from blsnb.model_graph.bls_calls import bls_calls
+from blsnb.model_graph.possible import Evaluator
+from blsnb.model_graph.source import Program, Source
+
+HEAD = "import triton_python_backend_utils as pb_utils\n"
+
+
+def calls_of(text, parameters=None, **modules):
+    """Return the calls in a model whose other modules are given by name."""
+    known = {}
+    program = Program(lambda name: known.get(name))
+    for name, module in modules.items():
+        known[name] = Source(f"{name}.py", module.encode(), program)
+    source = Source("model.py", (HEAD + text).encode(), program)
+    return bls_calls(source, Evaluator(parameters or {}))
+
+
+TARGETS = {
+    "a literal": ("pb_utils.InferenceRequest(model_name='a')", ["a"]),
+    "the fifth argument": ("pb_utils.InferenceRequest('', 0, [], [], 'a')", ["a"]),
+    "a constant": ("NAME = 'a'\npb_utils.InferenceRequest(model_name=NAME)", ["a"]),
+    "an f-string": (
+        "KIND = 'rank'\npb_utils.InferenceRequest(model_name=f'{KIND}_model')",
+        ["rank_model"],
+    ),
+    "a choice": (
+        "pb_utils.InferenceRequest(model_name='a' if fast else 'b')",
+        ["a", "b"],
+    ),
+    "a loop": (
+        "for name in ('a', 'b'):\n    pb_utils.InferenceRequest(model_name=name)",
+        ["a", "b"],
+    ),
+    "a loop over pairs": (
+        "for name, out in [('a', 'X'), ('b', 'Y')]:\n"
+        "    pb_utils.InferenceRequest(model_name=name)",
+        ["a", "b"],
+    ),
+    "a table": (
+        "NAMES = {'en': 'a', 'de': 'b'}\n"
+        "pb_utils.InferenceRequest(model_name=NAMES[language])",
+        ["a", "b"],
+    ),
+    "an attribute": (
+        "class TritonPythonModel:\n"
+        "    def initialize(self, args):\n"
+        "        self.name = 'a'\n"
+        "    def execute(self, requests):\n"
+        "        pb_utils.InferenceRequest(model_name=self.name)",
+        ["a"],
+    ),
+    "a parameter of the configuration": (
+        "name = config['parameters']['next']['string_value']\n"
+        "pb_utils.InferenceRequest(model_name=name)",
+        ["from the configuration"],
+    ),
+    "a default of a missing parameter": (
+        "name = config['parameters'].get('none', {}).get('string_value', 'a')\n"
+        "pb_utils.InferenceRequest(model_name=name)",
+        ["a"],
+    ),
+    "arguments in a dict": (
+        "asked = {'model_name': 'a'}\npb_utils.InferenceRequest(**asked)",
+        ["a"],
+    ),
+    "an imported class": (
+        "from triton_python_backend_utils import InferenceRequest as Request\n"
+        "Request(model_name='a')",
+        ["a"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TARGETS)
+def test_a_target_is_decided(case):
+    """By literals, constants, loops, tables, attributes and the configuration."""
+    text, expected = TARGETS[case]
+
+    [call] = calls_of(text, {"next": "from the configuration"})
+
+    assert expected == list(call.targets)
+    assert "" == call.undecided
+
+
+UNDECIDED = {
+    "an input": "name = tensor.as_numpy()[0]\n",
+    "the environment": "import os\nname = os.environ['NEXT']\n",
+    "a changed text": "name = 'a'\nname += suffix\n",
+    "no assignment": "",
+}
+
+
+@pytest.mark.parametrize("case", UNDECIDED)
+def test_an_undecided_target_is_its_expression(case):
+    """What depends on a request or on the environment is no guess."""
+    [call] = calls_of(f"{UNDECIDED[case]}pb_utils.InferenceRequest(model_name=name)")
+
+    assert "name" == call.undecided
+
+
+def test_a_helper_function_is_a_call_for_each_of_its_callers():
+    """With the arguments and the line of each."""
+    calls = calls_of(
+        "def ask(name, outputs):\n"
+        "    request = pb_utils.InferenceRequest(\n"
+        "        model_name=name, requested_output_names=outputs)\n"
+        "    return request.exec()\n"
+        "ask('a', ['X'])\n"
+        "ask(name='b', outputs=['Y'])\n"
+    )
+
+    assert [
+        (6, ("a",), ("X",)),
+        (7, ("b",), ("Y",)),
+    ] == [(call.line, call.targets, call.outputs) for call in calls]
+
+
+def test_names_come_from_modules_beside_the_model():
+    """Constants, and classes made with the names of their models."""
+    [first, second] = calls_of(
+        "import names\n"
+        "from names import SECOND\n"
+        "pb_utils.InferenceRequest(model_name=names.FIRST)\n"
+        "pb_utils.InferenceRequest(model_name=SECOND)\n",
+        names="FIRST = 'a'\nSECOND = 'b'\n",
+    )
+
+    assert [("a",), ("b",)] == [first.targets, second.targets]
+
+
+@pytest.mark.parametrize(
+    ("executed", "expected"),
+    [
+        ("request.exec()", (False, False)),
+        ("request.async_exec()", (True, False)),
+        ("request.exec(decoupled=True)", (False, True)),
+        ("request.async_exec(decoupled=True)", (True, True)),
+    ],
+)
+def test_how_a_request_is_executed_is_read(executed, expected):
+    """Synchronously or not, as one response or a stream."""
+    [call] = calls_of(
+        f"def execute():\n"
+        f"    request = pb_utils.InferenceRequest(model_name='a')\n"
+        f"    {executed}\n"
+    )
+
+    assert expected == (call.is_async, call.is_stream)
+
+
+def test_sent_tensors_are_read_with_type_and_shape():
+    """Where the source tells them; a list that grows tells nothing."""
+    literal, grown = calls_of(
+        "import numpy as np\n"
+        "def execute(request):\n"
+        "    x = pb_utils.get_input_tensor_by_name(request, 'X')\n"
+        "    more = [x]\n"
+        "    more.append(y)\n"
+        "    pb_utils.InferenceRequest(model_name='a', inputs=[\n"
+        "        x,\n"
+        "        pb_utils.Tensor('HALF', x.as_numpy().astype(np.float16)),\n"
+        "        pb_utils.Tensor('ZEROS', np.zeros((1, 3), dtype=np.int32)),\n"
+        "    ])\n"
+        "    pb_utils.InferenceRequest(model_name='a', inputs=more)\n"
+    )
+    assert literal.inputs is not None
+    own, half, zeros = literal.inputs
+
+    assert ("X", "X") == (own.name, own.own_input)
+    assert ("HALF", "FP16") == (half.name, half.datatype)
+    assert ("ZEROS", "INT32", (1, 3)) == (zeros.name, zeros.datatype, zeros.shape)
+    assert grown.inputs is None
+
+
+def test_a_source_that_refers_to_itself_ends():
+    """Names in circles and functions that call each other are undecided."""
+    calls = calls_of(
+        "def one(name):\n    return two(name)\n"
+        "def two(name):\n    return one(name)\n"
+        "a = b\nb = a\n"
+        "pb_utils.InferenceRequest(model_name=one('x'))\n"
+        "pb_utils.InferenceRequest(model_name=a)\n"
+    )
+
+    assert ["one('x')", "a"] == [call.undecided for call in calls]

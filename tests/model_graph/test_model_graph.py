@@ -1,0 +1,199 @@
+"""Specification of the graph of a repository's models."""
+
+from pathlib import Path
+
+import pytest
+
+from blsnb import Server
+from blsnb.model_graph.picture import page
+
+REPOSITORIES = Path(__file__).parent / "repositories"
+CHILD = """
+input { name: "X" data_type: TYPE_FP32 dims: 4 }
+output { name: "Y" data_type: TYPE_FP32 dims: 4 }
+"""
+MODEL = """
+import numpy as np
+import triton_python_backend_utils as pb_utils
+class TritonPythonModel:
+    def execute(self, requests):
+        for request in requests:
+            x = pb_utils.get_input_tensor_by_name(request, "X")
+            {}
+"""
+PARENT = 'input { name: "X" data_type: TYPE_FP32 dims: 4 }'
+
+
+def graph_of(folder, **models):
+    """Return the graph of models, each its configuration and the body of a loop."""
+    for name, (config, body) in models.items():
+        version = folder / name / "1"
+        version.mkdir(parents=True)
+        (folder / name / "config.pbtxt").write_text(f'backend: "python"\n{config}')
+        (version / "model.py").write_text(MODEL.format(body))
+    with Server(model_repository=folder, model_control_mode="explicit") as server:
+        return server.graph()
+
+
+def asking(name, tensor="x", output="Y"):
+    return (
+        f"pb_utils.InferenceRequest(model_name={name!r}, inputs=[{tensor}], "
+        f"requested_output_names=[{output!r}]).exec()"
+    )
+
+
+def shape_of(repository):
+    root = REPOSITORIES / repository
+    with Server(model_repository=root, model_control_mode="explicit") as server:
+        graph = server.graph()
+    return {
+        model.name: graph.calls_from(model.name)
+        for model in graph.models
+        if graph.calls_from(model.name)
+    }, graph
+
+
+def test_models_that_call_by_name_and_by_input():
+    """In the shape of NVIDIA's BLS examples; a name in an input is undecided."""
+    shape, graph = shape_of("bls")
+
+    assert {
+        "bls_async": ["add", "sub"],
+        "bls_decoupled": ["square"],
+        "bls_sync": ["name.as_numpy()[0].decode('utf-8')"],
+    } == shape
+    kinds = {model.name: model.kind for model in graph.models}
+    assert "missing" == kinds["square"]
+    assert "undecided" == kinds["name.as_numpy()[0].decode('utf-8')"]
+
+
+def test_an_ensemble_beside_a_decoder_class():
+    """In the shape of TensorRT-LLM: names from parameters, defaults and a helper."""
+    shape, graph = shape_of("tensorrt_llm")
+
+    assert {
+        "ensemble": ["postprocessing", "preprocessing", "tensorrt_llm"],
+        "tensorrt_llm_bls": [
+            "postprocessing",
+            "preprocessing",
+            "tensorrt_llm",
+            "tensorrt_llm_draft",
+        ],
+    } == shape
+    [finding] = graph.findings
+    assert (
+        "tensorrt_llm_bls (model.py:23): calls model 'tensorrt_llm_draft', which the "
+        "repository does not have. Did you mean 'tensorrt_llm'?"
+    ) == str(finding)
+
+
+FAULTS = {
+    "target": (asking("chld"), "calls model 'chld', which the repository does not"),
+    "output": (asking("child", output="Z"), "requests output 'Z' of model 'child'"),
+    "input": (
+        asking("child", "pb_utils.Tensor('IN', x.as_numpy())"),
+        "sends input 'IN' to model 'child', which declares X",
+    ),
+    "type": (
+        asking("child", "pb_utils.Tensor('X', x.as_numpy().astype(np.int32))"),
+        "sends input 'X' as INT32 to model 'child', which expects FP32",
+    ),
+    "shape": (
+        asking("child", "pb_utils.Tensor('X', np.zeros(3, dtype=np.float32))"),
+        "sends input 'X' with shape [3] to model 'child', which expects [4]",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found_with_its_line(tmp_path, fault):
+    """Without running anything."""
+    body, expected = FAULTS[fault]
+
+    graph = graph_of(tmp_path, parent=(PARENT, body), child=(CHILD, "pass"))
+
+    found = [str(each) for each in graph.findings if each.is_fault]
+    assert found[0].startswith(f"parent (model.py:8): {expected}")
+
+
+def test_what_fits_has_no_finding(tmp_path):
+    """A correct pipeline, and one whose target only a request tells."""
+    graph = graph_of(
+        tmp_path,
+        parent=(PARENT, asking("child")),
+        open=(PARENT, asking("child").replace("'child'", "name")),
+        child=(CHILD, "pass"),
+    )
+
+    assert () == graph.findings
+
+
+@pytest.mark.parametrize(("count", "faulty"), [(1, ["one"]), (2, [])])
+def test_a_circle_needs_more_instances(tmp_path, count, faulty):
+    """With one instance a model that calls itself hangs."""
+    group = f"{CHILD} instance_group {{ count: {count} kind: KIND_CPU }}"
+
+    graph = graph_of(tmp_path, one=(group, asking("two")), two=(group, asking("one")))
+
+    found = [each.model for each in graph.findings if "calls itself" in each.text]
+    assert (faulty, len(faulty)) == (found, len(graph.findings))
+
+
+def test_a_model_that_nobody_calls_is_no_fault(tmp_path):
+    """It is named beside models that call each other."""
+    graph = graph_of(
+        tmp_path,
+        parent=(PARENT, asking("child")),
+        child=(CHILD, "pass"),
+        alone=(CHILD, "pass"),
+    )
+
+    [found] = graph.findings
+    assert ("alone", False) == (found.model, found.is_fault)
+
+
+def test_a_file_that_does_not_parse_is_a_finding(tmp_path):
+    """The other models of the repository are read."""
+    graph = graph_of(tmp_path, broken=(CHILD, "if"), parent=(PARENT, asking("broken")))
+
+    assert ["broken"] == graph.calls_from("parent")
+    assert "it cannot be parsed" in graph.findings[0].text
+
+
+def test_an_ensemble_whose_steps_do_not_fit_is_a_finding(tmp_path):
+    """In Triton's words."""
+    folder = tmp_path / "both"
+    folder.mkdir()
+    (folder / "1").mkdir()
+    (folder / "config.pbtxt").write_text(
+        'platform: "ensemble"\n'
+        'input { name: "IN" data_type: TYPE_INT32 dims: 4 }\n'
+        'output { name: "OUT" data_type: TYPE_FP32 dims: 4 }\n'
+        'ensemble_scheduling { step { model_name: "child" model_version: -1\n'
+        'input_map { key: "X" value: "IN" } output_map { key: "Y" value: "OUT" } } }'
+    )
+
+    graph = graph_of(tmp_path, child=(CHILD, "pass"))
+
+    [found] = graph.findings
+    assert "ensemble tensor IN: inconsistent data type" in found.text
+
+
+def test_foreign_names_are_text_in_the_page(tmp_path):
+    """A target with markup or control characters stays text."""
+    graph = graph_of(tmp_path, parent=(PARENT, asking("<b>\x1b[31m")))
+
+    assert "<b>\x1b" not in page(graph)
+    assert "&lt;b&gt;" in page(graph)
+
+
+def test_500_models_are_drawn_in_time(tmp_path):
+    """Models beyond the drawing are listed."""
+    models = {
+        f"m{n:03}": (CHILD, asking(f"m{n + 1:03}") if n < 499 else "pass")
+        for n in range(500)
+    }
+
+    shown = page(graph_of(tmp_path, **models))
+
+    assert "300 more models, not drawn" in shown
