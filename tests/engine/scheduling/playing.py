@@ -134,8 +134,8 @@ class Stage:
 
     def outcome_of(self, name: str) -> str:
         """Return the only outcome of a request."""
-        (outcome_of,) = self.played[name].answers
-        return outcome_of
+        (outcome,) = self.played[name].answers
+        return outcome
 
     def _arrive(self, played: Played) -> None:
         if self.iterative:

@@ -126,7 +126,7 @@ def test_enough_ready_slots_run_before_the_delay():
 
 
 def test_a_request_of_another_shape_gives_way_to_a_null_request():
-    """The top slot is no exception; the request runs alone later, as on the real server."""
+    """The request runs alone later, even in the top slot, as on Triton."""
     stage = Stage(config_of("direct {}", batch=3, dims="-1"))
     stage.send(0, "a1", 1, start=True, takes=100)
     stage.send(20, "b1", 2, start=True, width=2)
