@@ -21,7 +21,7 @@ MODELS = ("MODL", {"models": [{"name": "m"}]})
 
 
 def rows(count: int, first: str, **columns: Any) -> dict[str, Any]:
-    """Return columns of which the first is complete and the others are run-length encoded."""
+    """Return columns: the first complete, the others run-length encoded."""
     runs = {name: {"runs": [[count, value]]} for name, value in columns.items()}
     return {first: list(range(count)) if first == "ids" else [0] * count, **runs}
 

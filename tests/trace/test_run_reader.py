@@ -273,7 +273,7 @@ def test_a_recording_is_read(path):
 
 
 def test_all_that_another_program_records_is_saved_again(path):
-    """This includes parameters, statistics and redactions."""
+    """Parameters, statistics and redactions are included."""
     tensors = {
         "name": ["X", "SECRET", "BIG"],
         "datatype": ["UINT8"] * 3,

@@ -168,7 +168,7 @@ def test_copies_of_hostile_placement_are_marked(hostile):
 
 
 def test_without_a_device_one_is_simulated(server):
-    """ "auto" simulates a device; NumPy alone has none."""
+    """With "auto" a device is simulated; NumPy alone has none."""
     with Server(hostile_placement=1) as hostile:
         assert 1 == parts_of(hostile).devices.hostile_seed
         assert 0 < hostile.runtime.gpu_count

@@ -47,7 +47,7 @@ def test_two_models_have_different_helpers(server):
 
 
 def test_a_late_import_finds_the_models_own_helper(server):
-    """This includes an import inside ``execute``, long after the load."""
+    """Imports inside ``execute``, long after the load, work, too."""
     source = cell(f"import helper\n{FACTOR.format('helper.FACTOR')}")
     server.define("two", source, config=CONFIG, files={"helper.py": "FACTOR = 2"})
     server.define("three", source, config=CONFIG, files={"helper.py": "FACTOR = 3"})
