@@ -672,10 +672,11 @@ class Server:
 
     def export_repository(
         self,
-        path: str | Path,
+        path: str | Path | None = None,
         names: Sequence[str] | None = None,
         *,
         force: bool = False,
+        in_place: bool = False,
     ) -> Exported:
         """Write models as a repository that Triton loads, byte for byte.
 
@@ -686,24 +687,32 @@ class Server:
         Parameters
         ----------
         path
-            The folder to write; it is made if it is missing.
+            The folder to write; it is made if it is missing. None with ``in_place``.
         names
             Names of the models; None for all.
         force
             Whether to overwrite files that no export wrote, or that changed since.
+        in_place
+            Whether to write only the files that were redefined here, into the imported
+            folders that their models come from: all of them or none, with their line
+            ends and modes, never through a link that leaves the repository.
 
         Returns
         -------
         Exported
-            The models, and notes on what differs on Triton.
+            The models, and notes on what differs on Triton; in place also the
+            ``difference`` that was written.
 
         Raises
         ------
         RepositoryError
             A model is unknown or incomplete, a file is in the way, or a file cannot be
-            read or written.
+            read or written; in place also if a file changed in the folder since. The
+            text then has both changes.
+        ValueError
+            ``path`` and ``in_place`` were passed.
         """
-        return self._parts.folders.export(path, names, force=force)
+        return self._parts.folders.export(path, names, force=force, in_place=in_place)
 
     def implied_config(self, name: str, *runs: Run) -> Implied:
         """Return a configuration that fits the tensors of a model in recorded runs.

@@ -17,6 +17,7 @@ from blsnb.engine.request.streaming import Readable, SingleResponse
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import InferenceError, ServerClosedError, TraceError
 from blsnb.parts.lifetime import ServerLifetime
+from blsnb.pb_utils.compiled.releases import has
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.response import Response
 from blsnb.response_stream import Stream
@@ -247,7 +248,10 @@ class ClientRequests:
         self._prepare()
         engine = self._engine
         config = engine.catalog.config(request.model_name, request.fields.version)
-        return request.message(config, engine.placements.runtime)
+        message = request.message(config, engine.placements.runtime)
+        if request.outputs and not has("unique_outputs", engine.release):
+            message.requested_outputs = tuple(dict.fromkeys(request.outputs))
+        return message
 
     def _failed_run(
         self, message: RequestMessage, root: RootRequest, error: str
