@@ -1,7 +1,7 @@
 """Write, run and see Triton Python models and BLS in a notebook.
 
-PYTEST_DONT_REWRITE: pytest, whose plugin this package has, is not to warn where it
-starts in a notebook that has imported it.
+PYTEST_DONT_REWRITE: the package has a pytest plugin, and pytest must not warn when it
+starts in a notebook that has already imported blsnb.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``python -m blsnb``: the command, also where its script is not on the path."""
+"""``python -m blsnb``: the command, if its script is not on PATH."""
 
 import sys
 

@@ -14,7 +14,7 @@ _MIN_SIMILARITY = 0.6
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a question with the known name most similar to another; empty for none.
+    """Return "Did you mean …?" for a similar known name; empty if there is none.
 
     Case does not count: ``image`` is similar to ``IMAGE``.
     """
@@ -24,7 +24,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def names_advice(name: str, kind: str, known: list[str]) -> str:
-    """Return a similar name, and all known ones."""
+    """Return advice with a similar name and all known names."""
     listed = f"Its {kind} are: {', '.join(known)}."
     return " ".join(filter(None, (did_you_mean(name, known), listed)))
 
@@ -41,7 +41,7 @@ def check_type(
     Parameters
     ----------
     kind
-        A type, several, or a union, as `isinstance` takes it.
+        A type, a tuple of types, or a union, as for `isinstance`.
     expected
         The valid values, in words.
     error
@@ -69,7 +69,7 @@ def check_text(**arguments: object) -> None:
 
 
 def check_flags(**arguments: object) -> None:
-    """Refuse arguments other than True and False, and numbers equal to them."""
+    """Refuse arguments that are neither True nor False, nor equal to them."""
     __tracebackhide__ = True
     for name, value in arguments.items():
         if not isinstance(value, Real) and type(value).__name__ != "bool":
@@ -95,7 +95,7 @@ def check_numbers(**arguments: object) -> None:
 
 
 def check_whole(**arguments: object) -> None:
-    """Refuse arguments that are not whole numbers of 0 or more; ``1e9`` is one.
+    """Refuse arguments that are not whole numbers of 0 or more; ``1e9`` is valid.
 
     Raises
     ------

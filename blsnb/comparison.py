@@ -25,7 +25,7 @@ class Traced(Protocol):
 class Comparison:
     """A run beside an earlier one, such as one before an edit.
 
-    A notebook displays it; ``print(comparison)`` describes it in words.
+    A notebook displays it; ``print(comparison)`` prints it as text.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Comparison:
     def not_compared(self) -> dict[str, list[Span]]:
         """Calls that could not be compared completely, by reason.
 
-        Values may not be recorded or no longer kept, or a call may be running.
+        Values may be unrecorded or dropped, or a call may still be running.
         """
         spans = self._traces.this.spans
         return {

@@ -4,7 +4,7 @@
 
     BlsnbError
     ├── InferenceError        a request failed: Triton's text and code
-    │   ├── WouldHang         Triton would never answer
+    │   ├── WouldHang         Triton would never respond
     │   └── OutOfResourcesError   no thread, descriptor or memory was left
     ├── InputError            an argument of a request has a wrong type
     ├── MissingOutputError    a response has no output of this name
@@ -28,7 +28,7 @@ from collections.abc import Mapping
 from typing import Any
 
 OUT_OF_RESOURCES = "RESOURCE_EXHAUSTED"
-"""Code of a request without a thread, descriptor or memory left: gRPC's name."""
+"""gRPC's name of the code for a lack of threads, descriptors or memory."""
 
 
 class BlsnbError(Exception):
@@ -69,7 +69,7 @@ class InferenceError(BlsnbError):
 
 
 class WouldHang(InferenceError):
-    """Triton would never answer; the message says why, and how to fix it."""
+    """Triton would never respond; the message says why, and how to fix it."""
 
 
 class OutOfResourcesError(InferenceError):
@@ -117,7 +117,7 @@ class ModelLoadError(BlsnbError):
     message
         Text of Triton's load call, unchanged.
     code
-        Triton's name of the code.
+        Name of Triton's error code.
     reason
         The cause, which Triton may show in its log only.
     advice
@@ -166,7 +166,7 @@ class ModelConfigError(BlsnbError):
     stage
         Step of Triton that fails: ``"poll"``, ``"create"`` or ``"dependency"``.
     code
-        Triton's name of the code.
+        Name of Triton's error code.
     advice
         How to fix it.
     """
@@ -203,7 +203,7 @@ class BackendError(BlsnbError):
     text
         Text of Triton's backend.
     code
-        Triton's name of the code.
+        Name of Triton's error code.
     advice
         How to fix it; not part of the text.
     """
@@ -269,5 +269,5 @@ class RequestInterrupted(KeyboardInterrupt):
     """Ctrl-C ended a request or a load; the traceback ends in the model's line."""
 
 
-# The name by which Jupyter's clients recognise an interrupt.
+# Jupyter's clients recognise an interrupt by this name.
 RequestInterrupted.__name__ = KeyboardInterrupt.__name__

@@ -1,4 +1,4 @@
-"""Server: an in-process Triton server, as a user of Python meets it."""
+"""Server: an in-process Triton server for Python code."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Server:
         ``summary_quantiles`` names their quantiles, such as ``"0.5:0.05,0.9:0.01"``,
         and ``counter_latencies`` set to False removes the counters of latencies.
     exit_timeout_s
-        Seconds that requests in flight have when the server is closed.
+        Maximum seconds for requests in flight to complete when the server is closed.
 
     Raises
     ------
@@ -298,7 +298,7 @@ class Server:
         InferenceError
             The request failed: Triton's text and code, and the run so far.
         WouldHang
-            Triton would never answer.
+            Triton would never respond.
         InputError
             An argument or an input has a wrong type.
         """
@@ -332,7 +332,7 @@ class Server:
         InferenceError
             The request failed.
         WouldHang
-            Triton would never answer.
+            Triton would never respond.
         InputError
             An argument or an input has a wrong type.
         """
@@ -366,7 +366,7 @@ class Server:
         InferenceError
             The request was rejected.
         WouldHang
-            Triton would never answer.
+            Triton would never respond.
         InputError
             An argument or an input has a wrong type.
         """
@@ -399,7 +399,7 @@ class Server:
         InferenceError
             The request was rejected.
         WouldHang
-            Triton would never answer.
+            Triton would never respond.
         InputError
             An argument or an input has a wrong type.
         """
@@ -672,10 +672,11 @@ class Server:
 
     def export_repository(
         self,
-        path: str | Path,
+        path: str | Path | None = None,
         names: Sequence[str] | None = None,
         *,
         force: bool = False,
+        in_place: bool = False,
     ) -> Exported:
         """Write models as a repository that Triton loads, byte for byte.
 
@@ -686,24 +687,32 @@ class Server:
         Parameters
         ----------
         path
-            The folder to write; it is made if it is missing.
+            The folder to write; it is made if it is missing. None with ``in_place``.
         names
             Names of the models; None for all.
         force
             Whether to overwrite files that no export wrote, or that changed since.
+        in_place
+            Whether to write only the files that were redefined here, into the imported
+            folders that their models come from: all of them or none, with their line
+            ends and modes, never through a link that leaves the repository.
 
         Returns
         -------
         Exported
-            The models, and notes on what differs on Triton.
+            The models, and notes on what differs on Triton; in place also the
+            ``difference`` that was written.
 
         Raises
         ------
         RepositoryError
             A model is unknown or incomplete, a file is in the way, or a file cannot be
-            read or written.
+            read or written; in place also if a file changed in the folder since. The
+            text then has both changes.
+        ValueError
+            ``path`` and ``in_place`` were passed.
         """
-        return self._parts.folders.export(path, names, force=force)
+        return self._parts.folders.export(path, names, force=force, in_place=in_place)
 
     def implied_config(self, name: str, *runs: Run) -> Implied:
         """Return a configuration that fits the tensors of a model in recorded runs.
@@ -743,7 +752,7 @@ class Server:
         call: Callable[[dict[str, Any]], Any] | None = None,
         remote: str | None = None,
     ) -> ModelStatus:
-        """Let a stand-in answer for a model whose backend is not here.
+        """Replace a model, for example one whose backend is unavailable, by a stand-in.
 
         Requests are validated, queued and batched by the model's configuration. Cards
         and graphs mark the model, and an export leaves it out. The stand-in is replaced
@@ -755,19 +764,19 @@ class Server:
         name
             Name of the model.
         zeros
-            Answer with zeros, False and empty strings. Variable axes take the sizes of
-            an input of the same rank.
+            Return zeros, False and empty strings. Variable axes have the sizes of an
+            input of the same rank.
         random
-            Answer with random numbers of this seed; equal requests get equal answers.
+            Return random numbers with this seed; equal requests get equal responses.
         replay
-            Answer as the model did in one or several recorded runs, for requests with
-            byte-identical inputs.
+            Return the model's responses in one or several recorded runs, for requests
+            with byte-identical inputs.
         call
-            Answer with the result of a function: it receives a dict of arrays by input
+            Return the result of a function, which receives a dict of arrays by input
             name and returns one by output name. With batching, arrays have shape
             ``[batch, *dims]``.
         remote
-            Ask the model of this name on a Triton server, such as
+            Send the requests to the model of the same name on a Triton server, such as
             ``"grpc://localhost:8001"``.
 
         Returns
@@ -781,7 +790,7 @@ class Server:
             The configuration is invalid or incomplete; the version that served before
             still does.
         ValueError
-            None or several of the ways to answer were passed.
+            Not exactly one of these arguments was passed.
         """
         return self._parts.stand_ins.load(
             name, zeros=zeros, random=random, replay=replay, call=call, remote=remote
@@ -797,10 +806,10 @@ class Server:
         call: Callable[[dict[str, Any]], Any] | None = None,
         remote: str | None = None,
     ) -> AbstractContextManager[ModelStatus]:
-        """Let a stand-in answer for a model while a ``with`` block runs.
+        """Replace a model by a stand-in during a ``with`` block.
 
-        Afterwards the model of the folder, or an earlier stand-in, serves again;
-        nothing does if nothing did.
+        Afterwards the model of the folder, or an earlier stand-in, serves again, if one
+        served before.
 
         Parameters
         ----------
@@ -817,9 +826,9 @@ class Server:
         Raises
         ------
         ModelLoadError
-            The stand-in cannot answer; or the model does not load afterwards.
+            The stand-in cannot be used, or the model does not load afterwards.
         ValueError
-            None or several of the ways to answer were passed.
+            Not exactly one of these arguments was passed.
         """
         return self._parts.stand_ins.loaded(
             name, zeros=zeros, random=random, replay=replay, call=call, remote=remote
@@ -880,7 +889,7 @@ class Server:
         return self._parts.measurements.statistics(name, version)
 
     def batching(self, name: str, *, version: int = -1) -> ModelBatching:
-        """Return how the requests of a model were batched, and why not together.
+        """Return how the requests of a model were batched, and why some were not.
 
         The counts restart with every load, as those of `statistics` do.
 
@@ -936,9 +945,9 @@ class Server:
     ) -> Bench:
         """Measure a model under load, in a closed loop.
 
-        At each level that many clients send the same request, and again as soon as they
-        are answered; a decoupled model is asked by stream. Ctrl-C ends the measurement
-        and returns the results so far.
+        Each level is a number of clients; each client sends the same request again as
+        soon as it has the response. A decoupled model is called by stream. Ctrl-C ends
+        the measurement and returns the results so far.
 
         Parameters
         ----------
@@ -953,10 +962,11 @@ class Server:
         warm_up_requests
             Number of requests before the first level, which are not measured.
         trace_level
-            How much is recorded of each request, which costs time; None for the level
+            Trace level of the requests, since recording costs time; None for the level
             of the server. The runs are not kept.
         progress
-            Called with the completed share, from 0 to 1, and the level in words.
+            Called with the completed share, from 0 to 1, and a text that names the
+            level.
 
         Returns
         -------
@@ -1001,7 +1011,7 @@ class Server:
         progress: Progress | None = None,
         **options: Unpack[RequestOptions],
     ) -> Parity:
-        """Make the same requests here and on a real Triton server, and compare.
+        """Compare the responses of this server and a real Triton server.
 
         Values, datatypes, shapes, error codes and texts, the order of responses and
         their parameters are compared; latencies are reported. The models here keep
@@ -1029,7 +1039,8 @@ class Server:
             Whether to install a real server, and packages that models import, from the
             package index into an environment of their own.
         progress
-            Called with the completed share, from 0 to 1, and the next step in words.
+            Called with the completed share, from 0 to 1, and a text that names the next
+            step.
 
         Returns
         -------
@@ -1041,7 +1052,7 @@ class Server:
         InputError
             A request has an invalid form, or an input a wrong type.
         RepositoryError
-            There is no such model, or a stand-in answers in its run.
+            There is no such model, or a stand-in replaces a model that it calls.
         TritonServerError
             There is no real server, it does not become ready or cannot be reached, or
             the model does not load there; the text says why.
@@ -1076,18 +1087,17 @@ class Server:
         access: Access | None = None,
         unix_sockets: str | PathLike[str] | None = None,
     ) -> Endpoints:
-        """Put the server behind Triton's HTTP and gRPC interfaces.
+        """Serve Triton's HTTP and gRPC interfaces.
 
-        Clients of Triton reach its models as they reach those of a real server.
+        Triton's clients can use it like a real server.
 
         Parameters
         ----------
         http, grpc, metrics
             The ports; 0 for a free one, None to leave the interface out.
         host
-            The address to listen on. With any address but this machine's own, everybody
-            who reaches it can run the models' code and load other models: a warning
-            says so.
+            The address to listen on. If it is reachable from other machines, their
+            users can run the models' code and load other models, and a warning says so.
         access
             What web pages and other clients may do; None for the defaults of
             `blsnb.serving.access.Access`.

@@ -1,4 +1,4 @@
-"""Settings of the kernel: display, and the default server."""
+"""Settings of the kernel: displays and the default server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Options:
     show: bool = True
     """Whether a finished run is displayed at the end of its cell."""
     notes: bool = True
-    """Whether runs have notes on what Triton accepts and is probably a mistake."""
+    """Whether runs have notes on probable mistakes that Triton accepts."""
     static: str = ""
     """``"png"`` adds a picture to displayed runs, for LaTeX and PDF."""
     embed_previews: bool = True
@@ -41,7 +41,7 @@ class Options:
     keep_runs: int = 50
     """Maximum number of runs kept. ``run.keep()`` exempts one from these limits."""
     runtime: Any = "auto"
-    """``"auto"``, ``"numpy"``, ``"cupy"`` or ``"simulated"``: where tensors may be."""
+    """``"auto"``, ``"numpy"``, ``"cupy"`` or ``"simulated"``: memory for tensors."""
     read_limit_bytes: int | None = None
     """Maximum bytes of memory for reading a file or a compressed body; None for 64
     times its size, at least 1 MiB and at most 256 MiB."""

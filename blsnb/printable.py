@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-# Controls, surrogates, noncharacters, invisible characters and those that change the
-# direction of writing: no name may look like another one, or steer a terminal.
+# Controls, surrogates, noncharacters, and characters that are invisible or change the
+# writing direction: they could disguise a name or control a terminal.
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"

@@ -1,4 +1,4 @@
-"""Replay: a recorded call as a request that can be made again."""
+"""Replay: a recorded call as a request that can be executed again."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _MOST_CALLS = 8
 
 
 class Replayer(Protocol):
-    """Makes recorded requests again."""
+    """Executes recorded requests again."""
 
     def replay(
         self, request: RequestMessage, client_timeout_s: float | None = None
     ) -> Any:
-        """Make a recorded request on its model as it is now; return the run."""
+        """Execute a recorded request on its present model; return the run."""
 
 
 class _Parts(Protocol):
     @property
     def requests(self) -> Replayer:
-        """The part of a server that makes requests."""
+        """The part of a server that executes requests."""
 
 
 class ReplayingServer(Protocol):
@@ -38,12 +38,12 @@ class ReplayingServer(Protocol):
 
 
 def replayer_of(server: ReplayingServer) -> Replayer:
-    """Return the part of a server that makes recorded requests again.
+    """Return the part of a server that executes recorded requests again.
 
     Raises
     ------
     TypeError
-        It is not a server.
+        ``server`` is not a server.
     """
     if not hasattr(server, "_parts"):
         raise TypeError(f"server={server!r} is not valid; expected a blsnb.Server")
@@ -51,12 +51,13 @@ def replayer_of(server: ReplayingServer) -> Replayer:
 
 
 def span_of(trace: Trace, call: int | str | Span) -> Span:
-    """Return the call that is named: by its id, its model's name, or its span.
+    """Return the call with an id, with a model's name, or of a span.
 
     Raises
     ------
     TraceError
-        The trace has no such call, no longer keeps it, or has several of that name.
+        The trace has no such call, no longer keeps it, or has several calls of the
+        model.
     TypeError
         ``call`` has another type.
     """
@@ -68,20 +69,20 @@ def span_of(trace: Trace, call: int | str | Span) -> Span:
 
 
 def _id(call: Any) -> int:
-    """Return an id, which may be a NumPy integer."""
+    """Return an id, which may be a NumPy integer, as an int."""
     if not isinstance(call, bool):
         with contextlib.suppress(TypeError):
             return operator.index(call)
     raise TypeError(
-        "a call is named by its id, such as 3, by its model's name, or by its span, "
-        f"such as run.trace.spans[3], not {call!r}"
+        f"call={call!r} is not valid; expected its id, such as 3, its model's name, or "
+        "its span, such as run.trace.spans[3]"
     )
 
 
 def _own_span(trace: Trace, span: Span) -> Span:
     found = find_call(trace, span.id)
     if span.request_start_ns != found.request_start_ns:
-        raise TraceError(f"{_name(trace, span)} is of another run")
+        raise TraceError(f"{_name(trace, span)} belongs to another run")
     return found
 
 
@@ -109,12 +110,12 @@ def _counted(trace: Trace, name: str) -> int:
 
 
 def request_of(trace: Trace, span: Span) -> RequestMessage:
-    """Return the request that a call was, to be made again.
+    """Return the request of a call, to be executed again.
 
     Raises
     ------
     TraceError
-        It was no request, it has not ended, or an input's value is not there.
+        The call is not a request, has not ended, or lacks the value of an input.
     """
     _refuse(trace, span)
     name = trace.models[span.model].name
@@ -124,13 +125,13 @@ def request_of(trace: Trace, span: Span) -> RequestMessage:
 
 
 def _refuse(trace: Trace, span: Span) -> None:
-    """Say why a call cannot be made again, if it cannot."""
+    """Raise an error if a call cannot be executed again."""
     name = _name(trace, span)
     if trace.models[span.model].kind == "span":
-        raise TraceError(f"{name} is a span that a user opened, and no request")
+        raise TraceError(f"{name} is a span opened by model code, not a request")
     if span.running:
         raise TraceError(f"{name} has not ended: its inputs are recorded at its end")
-    # An answer without inputs is one to a request that had none.
+    # If outputs were recorded, the request had no inputs.
     if not span.has_tensors and not span.error:
         raise TraceError(
             f"{name} cannot be replayed: its inputs were not recorded; at "

@@ -1,7 +1,7 @@
 """The fields of a request: one value from the client's call to the view.
 
-A new field of requests is added to `RequestFields` and `RequestOptions` here; what
-carries a request holds the value as a whole.
+Add a new request field to `RequestFields` and `RequestOptions`: other classes hold
+these values as a whole.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ _UNSIGNED = 2**64
 
 
 class RequestFields(NamedTuple):
-    """What a request says besides its model and its tensors."""
+    """The fields of a request besides its model and its tensors."""
 
     version: int = -1
     """The model's version; -1 leaves the choice to the server."""
     correlation_id: int | str = 0
-    """The sequence that it belongs to; 0 or empty for none."""
+    """Id of its sequence; 0 or empty for none."""
     flags: int = 0
     """`SEQUENCE_START` and `SEQUENCE_END`."""
     timeout_us: int = 0
-    """For schedulers: microseconds in their queue; 0 for no timeout."""
+    """Maximum time in the scheduler's queue in microseconds; 0 for no timeout."""
     priority: int = 0
-    """For schedulers: 1 is the highest; 0 for the model's default."""
+    """Priority level; 1 is the highest, 0 is the model's default."""
     parameters: tuple[tuple[str, Parameter], ...] = ()
-    """Names and values of the custom parameters."""
+    """Custom parameters by name."""
     request_id: str = ""
 
     @property
@@ -53,7 +53,7 @@ class RequestFields(NamedTuple):
 
     @property
     def reserved(self) -> Parameters:
-        """The parameters by which clients send fields that have no other place.
+        """The parameters in which network clients send some fields.
 
         References
         ----------
@@ -72,7 +72,7 @@ class RequestFields(NamedTuple):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options of ``infer`` that make these fields; defaults are left out."""
+        """The options of ``infer`` for these fields, without defaults."""
         given = {
             "version": None if self.version == -1 else self.version,
             "parameters": dict(self.parameters),
@@ -87,14 +87,14 @@ class RequestFields(NamedTuple):
 
 
 def spelled(options: Mapping[str, Any]) -> str:
-    """Return options as they stand in a call, such as ``priority=1, timeout_us=5``."""
+    """Return options as Python arguments, such as ``priority=1, timeout_us=5``."""
     return ", ".join(f"{name}={value!r}" for name, value in options.items())
 
 
 PLAIN = RequestFields()
 """The fields of most requests."""
 RESERVED = ("sequence_id", "sequence_start", "sequence_end", "priority", "timeout")
-"""Names of the parameters that are fields, in Triton's HTTP and gRPC protocols."""
+"""Names of parameters that Triton's HTTP and gRPC protocols reserve for fields."""
 
 
 def received_fields(
@@ -105,7 +105,7 @@ def received_fields(
     Parameters
     ----------
     reserved
-        The `RESERVED` parameters that the client sent.
+        The client's `RESERVED` parameters.
     custom
         Its other parameters.
     """
@@ -122,7 +122,7 @@ def received_fields(
 
 
 class RequestOptions(TypedDict, total=False):
-    """What ``infer`` and its siblings take besides the model's name and inputs."""
+    """Options of ``infer``, ``stream``, ``async_infer`` and ``async_stream``."""
 
     outputs: Sequence[str] | None
     version: int | None
@@ -153,10 +153,10 @@ _DEFAULTS = RequestOptions(
 
 
 def takes_request_options(function: F) -> F:
-    """Show the request's options in the signature of a function that takes them.
+    """Add the request options to the signature of a function.
 
-    Type checkers know them from ``**options: Unpack[RequestOptions]``; help,
-    completion and `inspect.signature` from here.
+    Type checkers read them from ``**options: Unpack[RequestOptions]``; help, completion
+    and `inspect.signature` need this decorator.
     """
     shown = inspect.signature(function)
     types = typing.get_type_hints(RequestOptions)
@@ -177,7 +177,7 @@ def takes_request_options(function: F) -> F:
 
 
 def fields_of(options: RequestOptions, method: str = "infer") -> RequestFields:
-    """Return the fields that a client gives as options of a method.
+    """Return the fields for options that a client passed to a method.
 
     Raises
     ------

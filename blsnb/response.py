@@ -90,7 +90,7 @@ class Response:
         return {name: self[name] for name in self._refs}
 
     def saved(self) -> SavedResponse:
-        """Return the response as a file stores it."""
+        """Return the response as saved in a file."""
         from blsnb.trace.files.saved_run import SavedResponse
 
         refs = tuple(self._refs.values())

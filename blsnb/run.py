@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 _EARLY = "It was saved while it was still running."
 _CLOCK = ClockReading(time.monotonic_ns(), time.time_ns())
-"""Relates monotonic times to the time of day. Read once, so that saving a run twice
-writes the same file."""
+"""Offset between monotonic time and time of day. It is read once, so that saving a run
+twice writes the same file."""
 
 
 def _counted(count: int, noun: str) -> str:
@@ -50,7 +50,7 @@ def take_trace(record: RunRecord) -> Trace:
         return known[1]
     kept = len(record.calls), record.held_bytes
     trace = _built(record)
-    # What is dropped while it is built must not stay in memory.
+    # Calls dropped while the trace is built must not stay in memory.
     is_final = record.ended and kept == (len(record.calls), record.held_bytes)
     if is_final and not trace.running:
         record.taken = notes, trace
@@ -58,7 +58,7 @@ def take_trace(record: RunRecord) -> Trace:
 
 
 def source_of(run: Run) -> RunRecord | Trace:
-    """Return what keeps the calls of a run: its record, or the trace of a file."""
+    """Return the record of a run, or its trace if it was read from a file."""
     return run.trace if isinstance(run, ImportedRun) else run._record
 
 
@@ -213,7 +213,7 @@ class Run:
 
     @property
     def notes(self) -> list[str]:
-        """Findings of a review: what Triton accepts and is probably a mistake."""
+        """Notes on probable mistakes that Triton accepts."""
         return [note for span in self.trace.spans for note in span.notes]
 
     @property
@@ -346,7 +346,7 @@ class Run:
 
         trace = self.trace
         if not trace.title:
-            # Without a recorded call the requested model is the title.
+            # Without a recorded call the title is the requested model.
             trace = replace(trace, title=self.model_name)
         if trace.running and _EARLY not in trace.remarks:
             trace = replace(trace, remarks=(*trace.remarks, _EARLY))
@@ -474,7 +474,7 @@ class Run:
         replayer = self._replayer if server is None else replayer_of(server)
         if replayer is None:
             raise TraceError(
-                "this run has no server of its own: pass the one that executes the "
+                "this run does not belong to a server: pass one that executes the "
                 "call, such as run.replay(0, server=blsnb.server())"
             )
         run = replayer.replay(request, client_timeout_s)
@@ -521,7 +521,7 @@ def _first(trace: Trace) -> int:
 
 
 def _recorded_answer(trace: Trace) -> tuple[list[Response], str | None]:
-    """Return the responses of the first client request, and why it failed."""
+    """Return the responses of the first client request, and its error."""
     if not trace.roots:
         return [], None
     root = trace.spans[trace.roots[0]]
@@ -532,6 +532,6 @@ def _recorded_answer(trace: Trace) -> tuple[list[Response], str | None]:
         Response(outputs, error, number == len(answers), {}, missing)
         for number, (outputs, error) in enumerate(answers, 1)
     ]
-    # An error that a stream sent is one of its responses.
+    # An error that a stream sent is one of the responses.
     failed = not any(response.error for response in root.responses)
     return responses, (root.error or None) if failed else None

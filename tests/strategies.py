@@ -24,7 +24,7 @@ _DEPTH = 4
 
 
 def _strided(array: Array) -> Array:
-    """Every other element of a larger array."""
+    """Return every other element of a larger array."""
     larger = np.zeros([2 * length for length in array.shape], array.dtype)
     view = larger[tuple(slice(None, None, 2) for _ in array.shape)]
     view[...] = array
@@ -32,7 +32,7 @@ def _strided(array: Array) -> Array:
 
 
 def _reversed(array: Array) -> Array:
-    """Negative strides on every axis."""
+    """Return an array with negative strides on every axis."""
     every = tuple(slice(None, None, -1) for _ in array.shape)
     return np.ascontiguousarray(array[every])[every]
 
@@ -42,7 +42,7 @@ def _transposed(array: Array) -> Array:
 
 
 def _misaligned(array: Array) -> Array:
-    """At an odd address, as in a file that was mapped."""
+    """Return an array at an odd address, as in a mapped file."""
     if array.dtype.hasobject:
         return array
     memory = np.zeros(array.nbytes + 1, np.uint8)
@@ -69,7 +69,7 @@ LAYOUTS: dict[str, Layout] = {
 
 @st.composite
 def tensors(draw: st.DrawFn, dtype: DType, axes: int) -> Array:
-    """Any bits in any layout, lengths of 0 included; BF16 as ml_dtypes has it."""
+    """Draw tensors of any bits and layout, lengths of 0 included; BF16 as ml_dtypes."""
     shape = tuple(draw(st.lists(st.integers(0, 4), min_size=axes, max_size=axes)))
     size = int(np.prod(shape))
     if dtype is BYTES:
@@ -89,7 +89,7 @@ def _of_bits(bits: bytes, dtype: DType) -> Array:
 
 
 def _texts(size: int) -> st.SearchStrategy[Array]:
-    """Objects, ``bytes`` or ``str``; or NumPy's own byte strings."""
+    """Draw ``bytes`` and ``str`` objects, or NumPy's byte strings."""
     data = st.binary(max_size=8) | st.just(b"a\0b\0") | st.just(b"\xff\xfe")
     text = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
     own = st.lists(st.binary(max_size=5), min_size=size, max_size=size)
@@ -104,17 +104,17 @@ def _objects(elements: list[Any]) -> Array:
 
 
 def axes() -> st.SearchStrategy[int]:
-    """How many axes a tensor of a request has: none is possible in answers only."""
+    """Draw the number of axes; only responses may have tensors without axes."""
     return st.integers(1, _MOST_AXES)
 
 
 def dtypes() -> st.SearchStrategy[DType]:
-    """Every type that Triton has."""
+    """Draw every type that Triton has."""
     return st.sampled_from(DTYPES)
 
 
 def bits_of(array: Array) -> Any:
-    """What is compared of a tensor: its shape, and the bits of its elements."""
+    """Return shape and bits of a tensor, for comparisons."""
     if array.dtype.kind in "OS":
         elements = array.astype(object).ravel().tolist()
         found = [e.encode() if isinstance(e, str) else e for e in elements]
@@ -126,7 +126,7 @@ def bits_of(array: Array) -> Any:
 
 
 def configs() -> st.SearchStrategy[ModelConfig]:
-    """Any configuration that can be written, sensible or not."""
+    """Draw any configuration that can be written, sensible or not."""
     return _messages(new_message().DESCRIPTOR, _DEPTH).map(_config)
 
 
@@ -215,7 +215,7 @@ Node = dict[str, Any]
 
 
 def call_trees(depth: int) -> st.SearchStrategy[Node]:
-    """A call as JSON: what it answers, what it calls, and what it does with errors.
+    """Draw a call as JSON: its responses, its calls, its handling of errors.
 
     ``how`` names the ways to call, ``many`` says whether any number of responses is
     expected.
@@ -240,7 +240,7 @@ def _call(depth: int) -> dict[str, st.SearchStrategy[Any]]:
 
 
 def _streams(depth: int) -> st.SearchStrategy[Node]:
-    """A decoupled call: what it sends first, and how its last response comes.
+    """Draw a decoupled call: its first responses and how the last one is sent.
 
     It is not asynchronous: one that raises would never be answered.
     """

@@ -295,20 +295,20 @@ def double(server: Server) -> Iterator[Server]:
 
 
 def refusal(what: str, expected: str) -> str:
-    """Return the text of a refused argument, as a pattern."""
+    """Return a pattern of the error for an argument."""
     return f"^{re.escape(f'{what} is not valid; expected {expected}')}$"
 
 
 @pytest.mark.parametrize(("name", "value", "expected"), SETTINGS)
 def test_a_setting_of_the_wrong_type_is_refused(name, value, expected):
-    """With its name, its value, and what was expected."""
+    """The error has the name, the value, and what was expected."""
     with pytest.raises(TypeError, match=refusal(f"{name}={value!r}", expected)):
         Server(**{name: value})
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_an_argument_of_the_wrong_type_is_refused(double, name):
-    """Of every method of a server and of what it returns."""
+    """Every method of a server, and of the values it returns, checks types."""
     call, what, expected = CALLS[name]
 
     with pytest.raises(TypeError, match=refusal(what, expected)):
@@ -317,7 +317,7 @@ def test_an_argument_of_the_wrong_type_is_refused(double, name):
 
 @pytest.mark.parametrize("name", MODULE)
 def test_a_function_of_the_package_refuses_the_wrong_type(name):
-    """As the methods of a server do."""
+    """Functions check types like the methods of a server."""
     call, what, expected = MODULE[name]
 
     with pytest.raises(TypeError, match=refusal(what, expected)):
@@ -350,7 +350,7 @@ def test_numbers_of_other_types_are_numbers(server):
 
 @pytest.mark.parametrize("method", ["infer", "stream", "async_infer", "bench"])
 def test_an_unknown_option_is_refused_by_the_name_of_the_method(double, method):
-    """With the options that it has."""
+    """The error lists the method's options."""
 
     def request():
         return asyncio.run(getattr(double, method)("double", X, oops=1))
@@ -365,7 +365,7 @@ def test_an_unknown_option_is_refused_by_the_name_of_the_method(double, method):
     "function", [Server.infer, Server.stream, Server.async_infer, Server.bench]
 )
 def test_the_options_of_a_request_are_in_the_signature(function):
-    """So that an editor completes them."""
+    """Editors can complete them."""
     names = set(inspect.signature(function).parameters)
 
     assert {"outputs", "parameters", "timeout_us", "client_timeout_s"} <= names

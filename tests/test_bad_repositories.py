@@ -25,7 +25,7 @@ NOBODY = 65534
 
 
 def put(folder: Path, name: str = "m") -> Path:
-    """Write a good model to disk and return its file."""
+    """Write a valid model to disk and return its file."""
     model = folder / name / "1" / "model.py"
     model.parent.mkdir(parents=True)
     model.write_text(DOUBLE)
@@ -126,7 +126,7 @@ def remove(path: Path) -> None:
 
 @contextlib.contextmanager
 def unprivileged() -> Iterator[None]:
-    """Run without rights, even if the tests run as root."""
+    """Run without privileges, even if the tests run as root."""
     root = os.geteuid() == 0
     if root:
         os.seteuid(NOBODY)
@@ -147,7 +147,7 @@ def public() -> Iterator[Path]:
 
 
 def test_a_configuration_without_read_permission(public):
-    """The error names it, in Triton's words."""
+    """The error names it with Triton's text."""
     config = put(public).parents[1] / "config.pbtxt"
     config.chmod(0)
     with (
@@ -203,7 +203,7 @@ OUTSIDE = ["../other", "..", ".", "", "/etc", "m/1", "a\0b", "\udcff", ".hidden"
 
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_a_name_that_is_a_path(monkeypatch, tmp_path, name):
-    """Every method refuses it; nothing is written or loaded."""
+    """Every method refuses a path; nothing is written or loaded."""
     private, given = tmp_path / "private", tmp_path / "given"
     private.mkdir()
     given.mkdir()
@@ -234,7 +234,7 @@ def _refuses(server, given, name):
 
 
 def test_a_folder_whose_name_is_not_valid_unicode(tmp_path):
-    """It is ignored: no configuration could contain its name."""
+    """It is ignored, since no configuration could contain its name."""
     put(tmp_path)
     os.mkdir(os.fsencode(tmp_path) + b"/\xff\xfe")
     with Server(model_repository=tmp_path, startup_models="*") as server:
@@ -242,7 +242,7 @@ def test_a_folder_whose_name_is_not_valid_unicode(tmp_path):
 
 
 def test_a_link_out_of_the_repository_is_read_and_never_written(server, tmp_path):
-    """As on Triton it is loaded; a cell of that name becomes a model of its own."""
+    """It is loaded as on Triton; a cell of that name becomes a separate model."""
     model = put(tmp_path / "elsewhere")
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "m").symlink_to(tmp_path / "elsewhere" / "m")

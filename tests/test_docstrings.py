@@ -91,7 +91,7 @@ def arguments(function: Callable[..., Any]) -> set[str]:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_parameter_of_a_public_function_is_documented(name):
-    """And no other; the options of a request may be documented by `infer`."""
+    """Options of requests may be documented by `infer` only."""
     function = FUNCTIONS[name]
     documented = section(inspect.getdoc(function) or "", "Parameters")
 
@@ -101,7 +101,7 @@ def test_every_parameter_of_a_public_function_is_documented(name):
 
 @pytest.mark.parametrize("kind", CLASSES)
 def test_every_parameter_of_a_public_class_is_documented(kind):
-    """In the docstring of the class, or of the one that takes it."""
+    """The docstring of the class, or of the class that takes it, documents it."""
     holder = next(each for each in kind.__mro__ if "__init__" in vars(each))
     if not inspect.isfunction(holder.__init__):
         return
@@ -111,14 +111,14 @@ def test_every_parameter_of_a_public_class_is_documented(kind):
 
 
 def hidden(kind: type) -> set[str]:
-    """Return parameters of classes that users receive and do not make."""
+    """Return parameters of classes that users never construct."""
     names = {"Run": {"record"}, "Endpoints": {"parts", "host"}}
     return names.get(kind.__name__, set())
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_documented_error_can_be_imported(name):
-    """From `blsnb`, or it is one of Python's own."""
+    """It is in `blsnb`, or is one of Python's own."""
     raised = section(inspect.getdoc(FUNCTIONS[name]) or "", "Raises")
 
     known = {*vars(builtins), *blsnb.__all__, "ReplayError", "StopIteration"}
@@ -127,7 +127,7 @@ def test_every_documented_error_can_be_imported(name):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_docstring_begins_with_one_sentence(name):
-    """Imperative, on a line of its own."""
+    """The first line is a sentence, imperative for functions."""
     first, *rest = (inspect.getdoc(FUNCTIONS[name]) or "").split("\n")
 
     assert first.endswith(".")

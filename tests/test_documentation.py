@@ -35,7 +35,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _literals(path: Path) -> Iterator[str]:
-    """Yield every text that a module writes, what it puts in as an ellipsis."""
+    """Yield every string of a module, with an ellipsis for placeholders."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.JoinedStr):
             yield "".join(
@@ -48,7 +48,7 @@ def _literals(path: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def texts() -> list[str]:
-    """All that the real server answered, and all that blsnb can write."""
+    """Return all texts that the real server returned or blsnb can produce."""
     golden = sorted((ROOT / "tests/conformance/golden").glob("*.json"))
     answers = (json.loads(path.read_text(encoding="utf-8")) for path in golden)
     modules = sorted(Path(blsnb.__file__).parent.rglob("*.py"))
@@ -59,15 +59,15 @@ def texts() -> list[str]:
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_a_text_of_the_error_catalogue_is_one_that_somebody_meets(texts, entry):
-    """The real server has answered it, or blsnb writes it."""
+def test_every_text_of_the_error_catalogue_exists(texts, entry):
+    """The real server has returned it, or blsnb can produce it."""
     pattern = re.compile(".*?".join(map(re.escape, entry.split("…"))), re.DOTALL)
 
     assert any(map(pattern.search, texts))
 
 
 def _built(folder: Path, *options: str) -> str:
-    """Build the documentation; return what Sphinx warns of."""
+    """Build the documentation and return Sphinx's warnings."""
     warnings = folder / "warnings"
     build = [sys.executable, "-m", "sphinx", "--keep-going", "-q", *options]
     places = ["-w", str(warnings), "-d", str(folder / "doctrees"), "docs"]
@@ -77,7 +77,7 @@ def _built(folder: Path, *options: str) -> str:
 
 @pytest.mark.timeout(180)  # Sphinx reads every page and every module.
 def test_the_documentation_builds_without_a_warning(tmp_path):
-    """A link that leads nowhere, or a name that is gone, is one."""
+    """Broken links and missing names are warnings."""
     # Which language a tutorial is in is known once it has run: "!" is no Python.
     quick = ["nb_execution_mode=off", "suppress_warnings=misc.highlighting_failure"]
     assert "" == _built(tmp_path, *(f"-D{setting}" for setting in quick))
@@ -88,12 +88,12 @@ def test_the_documentation_builds_without_a_warning(tmp_path):
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_documentation_builds_with_its_tutorials_executed(tmp_path):
-    """A tutorial that fails fails the build."""
+    """A failing tutorial fails the build."""
     assert "" == _built(tmp_path)
 
 
 def test_the_keys_of_the_view_are_those_that_its_help_lists():
-    """In the same words and order."""
+    """The page has the same words in the same order."""
     help_rows = (ROOT / "js" / "src" / "keys.ts").read_text(encoding="utf-8")
     listed = re.findall(r'^  \["(.+)", "(.+)"\],$', help_rows, re.MULTILINE)
     page = (ROOT / "docs" / "view.md").read_text(encoding="utf-8")
@@ -102,13 +102,13 @@ def test_the_keys_of_the_view_are_those_that_its_help_lists():
     assert listed
 
 
-def test_no_text_stands_twice_in_the_error_catalogue():
-    """Each has one cause."""
+def test_each_text_is_in_the_error_catalogue_once():
+    """Each text has one cause."""
     assert sorted(set(ENTRIES)) == sorted(ENTRIES)
 
 
 def _executed(folder: Path, cells: list[str]) -> list[Any]:
-    """Run cells in a fresh kernel; return them with their outputs."""
+    """Run cells in a fresh kernel and return them with their outputs."""
     notebook = nbformat.v4.new_notebook(
         cells=[*map(nbformat.v4.new_code_cell, ["%load_ext blsnb", *cells])]
     )
@@ -120,14 +120,14 @@ def _executed(folder: Path, cells: list[str]) -> list[Any]:
 
 
 def _blocks(page: str) -> list[str]:
-    """Return the blocks of Python of a page, each one cell."""
+    """Return the Python blocks of a page, each as one cell."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.notebook
-def test_the_first_page_is_true_as_it_is_typed(tmp_path):
-    """Its models answer, its mistake is shown at its line, its export is there."""
+def test_the_first_page_works_as_typed(tmp_path):
+    """Its models respond, its error is shown at its line, its export exists."""
     _, double, ask, *rest = _blocks("start.md")
     mistaken = [double.replace("x * 2", "x @ 2"), ask]
     cells = _executed(tmp_path, [double, ask, *rest, *mistaken])
@@ -147,8 +147,8 @@ def test_the_first_page_is_true_as_it_is_typed(tmp_path):
 
 
 @pytest.mark.notebook
-def test_the_lines_on_runtimes_are_true_as_they_are_typed(tmp_path):
-    """With the simulated device in the place of one."""
+def test_the_examples_on_runtimes_work_as_typed(tmp_path):
+    """The simulated device replaces a GPU."""
     magics, python, *_ = _blocks("gpu.md")
     typed = [
         magics.replace("cupy", "simulated"),

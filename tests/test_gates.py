@@ -20,6 +20,7 @@ PAUSES = {
     "engine/test_interrupt_elsewhere.py": "Ctrl-C comes at any time",
     "engine/threads/test_waiter.py": "a wait ends with its time",
     "interrupts.py": "Ctrl-C comes shortly after; a busy machine's time is no delay",
+    "properties/test_churn.py": "models change at any time",
     "properties/test_crowd.py": "models change at any time",
     "waiting.py": "between two looks at a condition",
 }
@@ -44,7 +45,7 @@ def all_tests() -> list[tuple[Path, sources.Function]]:
 
 
 def test_every_test_has_a_docstring():
-    """It is the specification."""
+    """The docstring is the specification."""
     assert [] == [
         f"{path}: {test.name}"
         for path, test in some(all_tests())
@@ -80,7 +81,7 @@ def test_no_test_pauses():
     ],
 )
 def test_an_assertion_over_a_possibly_empty_collection_is_found(line):
-    """In a loop or in `all`."""
+    """Assertions in loops and in `all` are found."""
     assert 1 == len(list(sources.vacuous(parsed(f"def test():\n {line}"))))
 
 
@@ -125,7 +126,7 @@ def test_every_kind_of_pause_is_found(call, is_pause):
 
 
 def test_every_fails_for_an_empty_collection():
-    """Like `some`."""
+    """`every` and `some` fail for an empty collection."""
     assert every([1, True])
     assert not every([1, 0])
     with pytest.raises(AssertionError, match="nothing to check"):

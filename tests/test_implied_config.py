@@ -25,18 +25,18 @@ def auto_complete_config(config):
 
 
 def x(*shape):
-    """An input of a shape."""
+    """Return an input of a shape."""
     return {"X": np.zeros(shape, np.float32)}
 
 
 def dims(implied):
-    """The dims of its tensors."""
+    """Return the dims of its tensors."""
     tensors = (*implied.config.inputs, *implied.config.outputs)
     return [list(each.dims) for each in tensors]
 
 
-def test_the_newest_run_tells(server):
-    """By default; several runs show which axes vary."""
+def test_the_newest_run_is_used(server):
+    """By default the newest run is used; several runs show which axes vary."""
     server.define("m", DOUBLE, config=LOOSE)
     first = server.infer("m", x(2, 3))
     second = server.infer("m", x(2, 5))
@@ -47,7 +47,7 @@ def test_the_newest_run_tells(server):
 
 
 def test_calls_of_other_models_are_left_out(server):
-    """A run may have many calls of many models."""
+    """A run may contain calls of many models."""
     server.define("m", DOUBLE, config=LOOSE)
     server.define("caller", calling("m"), config=LOOSE)
     server.infer("caller", x(2, 3))
@@ -57,8 +57,8 @@ def test_calls_of_other_models_are_left_out(server):
     assert [[2, 3], [2, 3]] == dims(server.implied_config("m"))
 
 
-def test_a_model_that_nobody_configured_refuses_and_tells(server):
-    """The refused request shows what it should have declared."""
+def test_a_refused_request_shows_the_missing_configuration(server):
+    """The refused request shows what the model should declare."""
     server.define("m", cell("return [reply(np.zeros(3, np.int8))]"), config="")
     with pytest.raises(InferenceError):
         server.infer("m", x(2))
@@ -66,8 +66,8 @@ def test_a_model_that_nobody_configured_refuses_and_tells(server):
     assert [[2]] == dims(server.implied_config("m"))
 
 
-def test_what_the_model_completes_itself_tells_the_batch(server):
-    """Its config.pbtxt need not."""
+def test_the_batch_size_may_come_from_auto_completion(server):
+    """The model's config.pbtxt need not contain it."""
     server.define("m", cell("return [reply(x_of(request))]", methods=COMPLETING))
     server.infer("m", x(3, 5))
     implied = server.implied_config("m")
@@ -77,7 +77,7 @@ def test_what_the_model_completes_itself_tells_the_batch(server):
 
 
 def test_the_text_makes_the_model_strict(server):
-    """It can be loaded, and refuses what was not seen."""
+    """The model loads with it, and refuses other tensors."""
     server.define("m", DOUBLE, config=LOOSE)
     server.infer("m", x(2, 3))
     server.define("m", DOUBLE, config=server.implied_config("m").text())
@@ -87,8 +87,8 @@ def test_the_text_makes_the_model_strict(server):
         server.infer("m", x(2, 4))
 
 
-def test_without_a_run_there_is_nothing_to_tell(server):
-    """Nor without the model."""
+def test_without_a_run_nothing_is_implied(server):
+    """An unknown model and a model without runs are errors."""
     server.define("m", DOUBLE, config=LOOSE)
     with pytest.raises(ModelConfigError, match="this model have no tensors"):
         server.implied_config("m")

@@ -22,7 +22,7 @@ FAILING = cell("raise ValueError('no')")
 
 @pytest.fixture
 def noted(server):
-    """Runs an `execute` with these lines, beside a model `callee`."""
+    """Run an `execute` with these lines beside a model `callee`."""
 
     def run(lines, callee=DOUBLE, config=CONFIG, **options):
         server.define("callee", callee, config=CONFIG)
@@ -32,29 +32,29 @@ def noted(server):
     return run
 
 
-def test_a_failed_call_that_nobody_looked_at(noted):
-    """With the line that made it: a BLS call does not raise."""
+def test_an_unchecked_failed_call_is_noted(noted):
+    """The note has the line of the call, because a BLS call does not raise."""
     run = noted(f"{TRACED}.exec()\nreturn [reply(x_of(request))]", callee=FAILING)
 
     (note,) = run.notes
     line = run.trace.spans[1].line
-    assert note.startswith(f"The call of callee in line {line} failed, and nobody")
+    assert note.startswith(f"The call of callee in line {line} failed, but has_error()")
 
 
-def test_a_failed_call_whose_output_is_missed(noted):
-    """What the model raises then does not say why; the note does."""
+def test_a_failed_call_whose_output_is_read_is_noted(noted):
+    """The note explains an exception of the model that does not."""
     output = f'pb_utils.get_output_tensor_by_name({TRACED}.exec(), "Y")'
     with pytest.raises(InferenceError, match="has no attribute 'as_numpy'") as failed:
         noted(f"return [reply({output}.as_numpy())]", callee=FAILING)
 
-    assert "nobody asked its response has_error()" in failed.value.run.notes[0]
+    assert "has_error() of its response was never called" in failed.value.run.notes[0]
 
 
-def test_a_failed_response_of_an_iterator_that_nobody_looked_at(noted):
-    """As one that comes alone."""
+def test_an_unchecked_failed_response_of_an_iterator_is_noted(noted):
+    """The note is that of a single response."""
     lines = f"list({TRACED}.exec(decoupled=True))\nreturn [reply(x_of(request))]"
 
-    assert "nobody asked" in noted(lines, callee=FAILING).notes[0]
+    assert "was never called" in noted(lines, callee=FAILING).notes[0]
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_a_failed_response_of_an_iterator_that_nobody_looked_at(noted):
         "return [pb_utils.InferenceResponse(error=answer.error())]",
     ],
 )
-def test_a_failed_call_that_somebody_looked_at(server, noted, look):
-    """A model that reads or passes on the error has seen it."""
+def test_a_checked_failed_call_is_not_noted(server, noted, look):
+    """A model that reads or returns the error has checked it."""
     lines = f"answer = {TRACED}.exec()\n{look}\nreturn [reply(x_of(request))]"
     with contextlib.suppress(InferenceError):
         noted(lines, callee=FAILING)
@@ -78,25 +78,25 @@ def test_a_failed_call_that_somebody_looked_at(server, noted, look):
 
 
 def test_a_call_without_a_trace_has_no_note(noted):
-    """It changes neither result, speed nor behaviour on Triton."""
+    """It changes neither results nor speed nor behaviour on Triton."""
     lines = 'return [ask("callee", request).exec()]'
 
     assert [] == noted(lines).notes
 
 
 def test_outputs_as_configured_have_no_note(noted):
-    """Names, types and shapes fit."""
+    """Their names, types and shapes are valid."""
     assert [] == noted("return [reply(x_of(request))]").notes
 
 
 def test_a_model_that_ignores_that_its_client_left(server):
-    """The note names what to call; a model that asks has none."""
+    """The note names the method to call; a model that checks gets no note."""
     assert any("is_cancelled()" in note for note in _left(server, "pass").notes)
     assert [] == _left(server, "request.is_cancelled()").notes
 
 
 def _left(server, ask):
-    """Return the run of a model that goes on after its client has left."""
+    """Return the run of a model that continues after its client has left."""
     left = stage.values["left"] = threading.Event()
     body = f"""
     while not stage.values["left"].is_set():
@@ -114,12 +114,12 @@ def _left(server, ask):
 
 
 def test_a_client_that_stays_is_no_reason_for_a_note(noted):
-    """A model need not ask as long as nobody leaves."""
+    """A model need not check while its client waits."""
     assert [] == noted("return [reply(x_of(request))]").notes
 
 
 def test_a_stream_that_was_left(server):
-    """A decoupled model that goes on without asking has the note, too."""
+    """A decoupled model that continues without checking gets the note, too."""
     body = f"""
     sender = request.get_response_sender()
     for _ in range(50):
@@ -137,8 +137,8 @@ def test_a_stream_that_was_left(server):
     assert "is_cancelled()" in note
 
 
-def test_outputs_are_held_against_the_configuration(noted):
-    """Type and shape, a missing one and one too many."""
+def test_outputs_that_contradict_the_configuration_are_noted(noted):
+    """Type, shape, missing and unknown outputs are compared."""
     config = f'{CONFIG} output {{ name: "Z" data_type: TYPE_INT8 dims: [ 1 ] }}'
     run = noted(
         'wrong = [pb_utils.Tensor("Y", np.zeros((1, 1))), pb_utils.Tensor("W", '
@@ -153,15 +153,15 @@ def test_outputs_are_held_against_the_configuration(noted):
 
 
 def test_notes_are_in_the_view(noted):
-    """Beside the call that they belong to."""
+    """Each note is shown with its call."""
     run = noted("return [pb_utils.InferenceResponse([])]")
 
     assert 1 == len(run.notes)
     assert {"0": run.notes} == wire.encode(run.trace)[0]["notes"]
 
 
-def test_notes_that_are_not_wanted_are_nowhere(noted, monkeypatch):
-    """Neither in the run nor in its view; they are back when they are wanted again."""
+def test_notes_can_be_switched_off(noted, monkeypatch):
+    """Neither run nor view has them until they are switched on again."""
     run = noted("return [pb_utils.InferenceResponse([])]")
     assert 1 == len(run.notes)
 

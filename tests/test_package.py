@@ -25,7 +25,7 @@ HEAVY = (
 
 
 def modules_after(statements: str) -> set[str]:
-    """Names of all modules that are loaded once statements have run."""
+    """Return the names of all modules that are loaded after some statements."""
     script = f"{statements}\nimport sys\nprint(*sys.modules)"
     command = [sys.executable, "-c", script]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -33,7 +33,7 @@ def modules_after(statements: str) -> set[str]:
 
 
 def test_the_public_names_are_exactly_these():
-    """Each can be imported, and no other is promised."""
+    """Each name can be imported, and there are no others."""
     assert [
         "TRITON_RELEASE",
         "BackendError",
@@ -70,7 +70,7 @@ def test_the_public_names_are_exactly_these():
 
 
 def test_every_error_can_be_imported_from_the_package():
-    """A user catches it without knowing its module."""
+    """Users catch errors without knowing their modules."""
     found = {
         name
         for name, value in vars(errors).items()
@@ -82,20 +82,20 @@ def test_every_error_can_be_imported_from_the_package():
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    """As of any module."""
+    """The error is that of any module."""
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = blsnb.nothing
 
 
 def test_importing_is_light():
-    """Nothing that a script may never need."""
+    """Modules that a script may never need are not imported."""
     loaded = modules_after("import blsnb")
 
     assert set() == loaded & set(HEAVY)
 
 
 def test_running_a_model_is_light():
-    """A model loaded and executed needs no notebook, no gRPC, no pictures."""
+    """It needs no notebook, gRPC or matplotlib."""
     loaded = modules_after(
         "import blsnb\n"
         "source = '''class TritonPythonModel:\n"
@@ -111,7 +111,7 @@ def test_running_a_model_is_light():
 
 
 def test_importing_changes_nothing_of_pythons():
-    """No signal handler, no path, no thread; of import hooks only its own."""
+    """It installs no signal handler, path or thread, and only its own import hooks."""
     script = (
         "import signal, sys, threading\n"
         "def state(): return (signal.getsignal(signal.SIGINT), [hook for hook in "
@@ -126,15 +126,15 @@ def test_importing_changes_nothing_of_pythons():
     assert modules_after(script)
 
 
-def test_pb_utils_is_no_installed_module_of_its_own():
-    """It could shadow the real one inside a Triton container."""
+def test_pb_utils_is_not_an_installed_module():
+    """It could hide the real module in a Triton container."""
     folder = Path(blsnb.__file__).parents[1]
 
     assert not (folder / "triton_python_backend_utils.py").exists()
 
 
 def test_no_folder_of_tests_shadows_other_modules():
-    """Only the root of the tests is where ``import`` looks, and what has no package."""
+    """Only the root of the tests is on the path."""
     packages = {str(path.parent) for path in TESTS.rglob("__init__.py")}
 
     assert set() == packages & set(sys.path)

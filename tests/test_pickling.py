@@ -18,12 +18,12 @@ X = {"X": np.array([1, 2], np.float32)}
 
 
 def there(value: Any) -> Any:
-    """Return what another process would have of a value."""
+    """Return a value as another process would receive it."""
     return pickle.loads(pickle.dumps(value))
 
 
 def errors(kind: type[BlsnbError] = BlsnbError) -> Iterator[type[BlsnbError]]:
-    """Yield a class and all below it."""
+    """Yield a class and all its subclasses."""
     yield kind
     for below in kind.__subclasses__():
         yield from errors(below)
@@ -36,8 +36,8 @@ def run(server: Server) -> Run:
 
 
 @pytest.mark.parametrize("kind", sorted(errors(), key=lambda kind: kind.__name__))
-def test_an_error_arrives_as_it_was(kind):
-    """Else a pool of processes would break where its work fails."""
+def test_an_error_survives_pickling(kind):
+    """Otherwise a process pool would break when its work fails."""
     error = kind("no")
     error.advice = "do it so"  # type: ignore[attr-defined]
 
@@ -50,7 +50,7 @@ def test_an_error_arrives_as_it_was(kind):
 
 
 def test_the_error_of_a_request_arrives_without_its_run(server):
-    """With Triton's text and code, and the advice."""
+    """It has Triton's text and code, and the advice."""
     server.define("double", DOUBLE, config=CONFIG)
     with pytest.raises(InferenceError) as caught:
         server.infer("double", {"x": [1]})
@@ -61,15 +61,15 @@ def test_the_error_of_a_request_arrives_without_its_run(server):
 
 
 @pytest.mark.parametrize("use", [pickle.dumps, copy.copy, copy.deepcopy])
-def test_a_server_stays_where_it_is(use, server):
-    """And says what to do instead."""
+def test_a_server_cannot_be_pickled(use, server):
+    """The error says what to do instead."""
     with pytest.raises(TypeError, match="in each process"):
         use(server)
 
 
 @pytest.mark.parametrize("use", [pickle.dumps, copy.copy, copy.deepcopy])
-def test_a_run_stays_with_its_server(use, run):
-    """It names what goes: its outputs, or a file."""
+def test_a_run_cannot_be_pickled(use, run):
+    """The error names outputs and files as alternatives."""
     with pytest.raises(TypeError, match="outputs can be, and"):
         use(run)
     assert [2, 4] == there(run.outputs)["Y"].tolist()

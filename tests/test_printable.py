@@ -32,12 +32,12 @@ def test_invisible_and_reordering_characters_are_marked(text, shown):
 
 
 def controls(text):
-    """Return the characters of a text that steer a terminal or its reader."""
+    """Return the control characters of a text."""
     return sorted(set(text) & {"\x1b", "\x07", "\u202e"})
 
 
 def test_the_repr_of_a_run_has_no_controls(server):
-    """A file may name its models as it likes; so may a trace, a call and a tensor."""
+    """Names in files, traces, calls and tensors may contain anything."""
     server.define("double", DOUBLE, config=CONFIG)
     run = server.infer("double", X)
     trace = replace(run.trace, title=EVIL)
@@ -48,7 +48,7 @@ def test_the_repr_of_a_run_has_no_controls(server):
 
 
 def test_the_card_of_a_model_has_no_controls(server):
-    """Neither as a page nor as text; lines stay lines."""
+    """Neither HTML nor text has them; line breaks remain."""
     status = server.define("double", DOUBLE, config=CONFIG)
     shown = card.bundle(replace(status, reason=EVIL), f"two\n{EVIL}")
 
@@ -64,7 +64,7 @@ def test_the_readme_of_an_export_has_no_controls(tmp_path):
 
 
 def test_the_metrics_page_has_no_controls():
-    """Labels and descriptions come from models; the page is read in a terminal."""
+    """Labels and descriptions come from models, and terminals show the page."""
     registry = MetricRegistry({})
     registry.family("g", EVIL, "GAUGE").sample({"label": EVIL}, ())
 
@@ -72,7 +72,7 @@ def test_the_metrics_page_has_no_controls():
 
 
 def test_a_run_has_no_controls_in_its_repr(server, monkeypatch):
-    """The name of its model may be that of a forged file."""
+    """Its model's name may come from a forged file."""
     server.define("double", DOUBLE, config=CONFIG)
     run = server.infer("double", X)
     monkeypatch.setattr(run, "model_name", EVIL)

@@ -24,7 +24,7 @@ OTHER_SITES = {
 
 
 def cells():
-    """Return the README's blocks of Python, each one cell."""
+    """Return the README's blocks of Python, each as one cell."""
     return re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
@@ -35,7 +35,7 @@ def test_eight_lines_are_eight_lines():
 
 @pytest.mark.notebook
 def test_the_eight_lines_show_a_run():
-    """Typed into a fresh notebook, the example ends with a run that shows itself."""
+    """Typed into a new notebook, the example ends with a displayed run."""
     notebook = nbformat.v4.new_notebook(
         cells=[*map(nbformat.v4.new_code_cell, cells())]
     )
@@ -49,7 +49,7 @@ def test_the_eight_lines_show_a_run():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_to_files_of_the_checkout(page):
-    """A link that names no other site names a file that is there."""
+    """A relative link names an existing file."""
     text = (ROOT / page).read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)#:]+)\)", text)
 
@@ -58,8 +58,8 @@ def test_links_lead_to_files_of_the_checkout(page):
     ]
 
 
-def test_links_to_other_sites_are_those_we_know():
-    """None is checked here, where there may be no network; a slip is another site."""
+def test_external_links_are_known():
+    """Links are not followed, since there may be no network."""
     pages = [*map(ROOT.joinpath, PAGES), *ROOT.glob("notebooks/*.ipynb")]
     texts = [page.read_text(encoding="utf-8") for page in pages]
     found = {link for text in texts for link in re.findall(r"\]\((\w+:[^)]*)\)", text)}
@@ -69,7 +69,7 @@ def test_links_to_other_sites_are_those_we_know():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_that_are_named_exist(page):
-    """Every `make TARGET` of a page is a target of the Makefile."""
+    """Every `make TARGET` in a page is a target of the Makefile."""
     text = (ROOT / page).read_text(encoding="utf-8")
     named = set(re.findall(r"^make ([a-z-]+)|`make ([a-z-]+)", text, re.MULTILINE))
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")

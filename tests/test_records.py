@@ -23,7 +23,7 @@ def double(server: Server) -> Server:
 
 
 def test_statistics_count_what_happened(double):
-    """As Triton's statistics do: BLS calls too, refused requests not."""
+    """BLS calls count and refused requests do not, as on Triton."""
     double.define("outer", calling("double"), config=CONFIG)
     double.define("bad", cell("raise ValueError"), config=CONFIG)
     for _ in range(3):
@@ -72,7 +72,7 @@ def test_statistics_restart_with_every_load(double):
 
 
 def test_statistics_of_an_unknown_model(double):
-    """With Triton's texts."""
+    """The error has Triton's text."""
     with pytest.raises(InferenceError, match="model 'nobody' is not avail") as it:
         double.statistics("nobody")
     assert "Models that are loaded: double." == it.value.advice
@@ -95,7 +95,7 @@ def test_batches_count_by_their_size(server):
 
 
 def test_logs_land_in_the_call_and_in_logging(server, caplog):
-    """Levels by Triton's names; verbose lines only if enabled."""
+    """Levels have Triton's names, and verbose lines must be enabled."""
     body = """
     pb_utils.Logger.log_info("one")
     pb_utils.Logger.log_warn("two")
@@ -117,7 +117,7 @@ def test_logs_land_in_the_call_and_in_logging(server, caplog):
 
 
 def test_events_are_in_order_and_children_lie_within_parents(double):
-    """Triton's seven activities, for every call."""
+    """Every call has Triton's seven activities."""
     double.define("middle", calling("double"), config=CONFIG)
     double.define("outer", calling("middle"), config=CONFIG)
     spans = double.infer("outer", X).trace.spans
@@ -133,7 +133,7 @@ def test_events_are_in_order_and_children_lie_within_parents(double):
 
 
 def test_a_failed_call_ends_within_its_parent(double):
-    """An error has all its times, too."""
+    """A failed call has all its times, too."""
     double.define("bad", cell("raise ValueError"), config=CONFIG)
     double.define("outer", calling("bad"), config=CONFIG)
     with pytest.raises(InferenceError) as caught:
@@ -147,7 +147,7 @@ def test_a_failed_call_ends_within_its_parent(double):
 
 
 def test_a_call_knows_the_line_that_made_it(double):
-    """In the caller's cell; none for a client request."""
+    """The line is in the caller's cell; a client request has none."""
     source = calling("double")
     double.define("outer", source, config=CONFIG)
     spans = double.infer("outer", X).trace.spans
@@ -156,7 +156,7 @@ def test_a_call_knows_the_line_that_made_it(double):
 
 
 def test_a_refused_bls_call_is_in_the_trace(double):
-    """Triton does not trace it; its author needs to see it."""
+    """Triton does not trace it, but its author needs to see it."""
     body = 'ask("nobody", request).exec()\nreturn [reply(x_of(request))]'
     double.define("outer", cell(body), config=CONFIG)
     spans = double.infer("outer", X).trace.spans
@@ -172,7 +172,7 @@ def test_a_refused_bls_call_is_in_the_trace(double):
     [("tensors", 2, True), ("timestamps", 2, False), ("off", 0, False)],
 )
 def test_the_trace_level_says_what_is_kept(level, calls, values):
-    """Values only at the highest; nothing at the lowest, and answers at all."""
+    """Values are kept at the highest level only, and nothing at the lowest."""
     with Server(trace_level=level) as server:
         server.define("double", DOUBLE, config=CONFIG)
         server.define("outer", calling("double"), config=CONFIG)
@@ -184,7 +184,7 @@ def test_the_trace_level_says_what_is_kept(level, calls, values):
 
 
 def test_the_ring_keeps_the_last_runs():
-    """A run that is held elsewhere stays usable."""
+    """A run that is referenced elsewhere stays usable."""
     with Server(keep_runs=2) as server:
         server.define("double", DOUBLE, config=CONFIG)
         runs = [server.infer("double", X) for _ in range(4)]
@@ -194,7 +194,7 @@ def test_the_ring_keeps_the_last_runs():
 
 
 def test_values_are_evicted_when_the_budget_is_spent():
-    """Shapes stay, and runs that were pinned keep all."""
+    """Shapes remain, and pinned runs keep all values."""
     with Server(trace_budget_bytes=20) as server:
         server.define("double", DOUBLE, config=CONFIG)
         pinned = server.infer("double", X).keep()

@@ -32,7 +32,7 @@ def run(server: Server) -> Run:
 
 
 def test_a_call_is_executed_again_on_the_model_as_it_is_now(run, server):
-    """With its recorded inputs, independent of its caller; both runs are shown."""
+    """It has the recorded inputs and no caller; both runs are shown."""
     server.define("inner", TRIPLE, config=CONFIG)
     server.define("outer", cell("raise ValueError('not asked')"), config=CONFIG)
     replayed = run.replay(1)
@@ -51,7 +51,7 @@ def test_a_call_is_executed_again_on_the_model_as_it_is_now(run, server):
 
 
 def test_a_call_with_the_same_response_has_no_differences(run):
-    """Without a name it is the first call."""
+    """Without a name the first call is replayed."""
     replayed = run.replay()
 
     assert [] == replayed.differences == replayed.changes
@@ -60,14 +60,14 @@ def test_a_call_with_the_same_response_has_no_differences(run):
 
 
 def test_a_call_is_named_by_its_span_too(run):
-    """A span of the run's own trace."""
+    """The span must belong to the run's trace."""
     inner = run.trace.spans[1]
 
     assert [2, 4] == run.replay(inner).this["Y"].tolist()
 
 
 def test_a_call_is_named_by_its_model_if_that_was_called_once(run):
-    """As the view shows it."""
+    """The name is that of the view."""
     assert [2, 4] == run.replay("inner").this["Y"].tolist()
 
 
@@ -87,7 +87,7 @@ def test_a_model_that_was_called_more_often_names_no_call(server):
 
 
 def test_a_call_is_named_by_what_a_view_has_selected(run):
-    """Its id; -1 if nothing is selected."""
+    """The value is an id, or -1 if nothing is selected."""
     view = run.widget()
     with pytest.raises(TraceError, match=r"no call -1.*without a selected call"):
         run.replay(view.selected)
@@ -98,7 +98,7 @@ def test_a_call_is_named_by_what_a_view_has_selected(run):
 
 
 def test_the_request_is_the_recorded_one(server):
-    """Its id, parameters, priority, timeout, outputs and sequence fields."""
+    """Id, parameters, priority, timeout, outputs and sequence fields are equal."""
     body = """
     stage.seen.append((
         request.request_id(), request.correlation_id(), request.flags(),
@@ -122,7 +122,7 @@ def test_the_request_is_the_recorded_one(server):
 
 
 def test_a_failed_call_is_replayed(server):
-    """After the model was fixed the error is gone, and that is a difference."""
+    """After the model was fixed, the missing error is a difference."""
     server.define("bad", cell("raise ValueError('boom')"), config=CONFIG)
     with pytest.raises(InferenceError) as caught:
         server.infer("bad", X)
@@ -136,7 +136,7 @@ def test_a_failed_call_is_replayed(server):
 
 
 def test_a_call_that_was_refused_is_replayed(server):
-    """It requested an unknown output, and is rejected again."""
+    """It requested an unknown output, and is refused again."""
     server.define("inner", DOUBLE, config=CONFIG)
     asks = calling("inner").replace('["Y"]', '["Q"]')
     server.define("outer", asks, config=CONFIG)
@@ -151,7 +151,7 @@ def test_a_call_that_was_refused_is_replayed(server):
     assert [] == replayed.changes
 
 
-def test_a_call_that_fails_now_is_no_error_of_the_replay(run, server):
+def test_a_call_that_fails_now_does_not_raise(run, server):
     """The new run has the error, beside the old response."""
     server.define("inner", cell("raise ValueError('broken')"), config=CONFIG)
     replayed = run.replay(1)
@@ -177,7 +177,7 @@ def test_a_decoupled_call_is_read_to_its_end(server):
 
 
 def test_a_decoupled_call_of_a_model_is_replayed_as_a_stream(server):
-    """As a client request, though a model made the recorded one."""
+    """It is a client request, although a model made the recorded call."""
     server.define("many", STREAM, config=DECOUPLED)
     body = """
     for response in ask("many", request).exec(decoupled=True):
@@ -192,7 +192,7 @@ def test_a_decoupled_call_of_a_model_is_replayed_as_a_stream(server):
 
 
 def test_errors_of_a_stream_keep_their_place(server):
-    """In the recorded responses as in the new ones."""
+    """Recorded and new responses keep their order."""
     failing = cell("""
     sender = request.get_response_sender()
     sender.send(reply(x_of(request)))
@@ -211,7 +211,7 @@ def test_errors_of_a_stream_keep_their_place(server):
 
 
 def test_a_call_that_a_stand_in_answered_is_replayed_on_the_model(server):
-    """If the model has a backend by now."""
+    """The model may have a backend by now."""
     config = f'backend: "tensorrt"\n{CONFIG}'
     parts_of(server).models.change("leaf", {"config.pbtxt": config, "1/model": "x"})
     server.standin("leaf", zeros=True)
@@ -242,7 +242,7 @@ def test_a_value_that_is_gone_cannot_be_replayed():
 
 
 def test_a_kept_run_can_be_replayed():
-    """Whatever came after it."""
+    """Later runs do not matter."""
     with Server(trace_budget_bytes=20) as server:
         server.define("double", DOUBLE, config=CONFIG)
         run = server.infer("double", X).keep()
@@ -262,7 +262,7 @@ def test_inputs_that_were_never_recorded_are_an_error():
 
 
 def test_missing_inputs_are_not_taken_for_a_request_without_inputs():
-    """Where all of them are optional, a request without any would be another one."""
+    """If all inputs are optional, a request without inputs would be another one."""
     optional = CONFIG.replace('name: "X"', 'name: "X" optional: true')
     with Server(trace_level="timestamps") as server:
         server.define("double", DOUBLE, config=optional)
@@ -282,7 +282,7 @@ def test_a_request_without_inputs_is_replayed(server):
 
 @pytest.mark.parametrize("seconds", ["1", float("nan")])
 def test_a_deadline_is_a_number(seconds, run):
-    """As of any request."""
+    """The deadline is checked as for any request."""
     with pytest.raises(
         InputError, match=r"client_timeout_s=.* is not valid; expected seconds"
     ):
@@ -299,12 +299,14 @@ def test_an_unknown_call_is_an_error_with_the_calls_that_exist(call, run):
 @pytest.mark.parametrize("call", [1.0, True, np.bool_(True), b"inner"])
 def test_a_call_is_an_id_a_name_or_a_span(call, run):
     """Another type is an error."""
-    with pytest.raises(TypeError, match=r"by its id, .* by its model's name, or by"):
+    with pytest.raises(
+        TypeError, match=r"expected its id, .* its model's name, or its"
+    ):
         run.replay(call)
 
 
 def test_a_model_that_was_not_called_is_an_error(run):
-    """It names those that were."""
+    """The error names the called models."""
     with pytest.raises(TraceError, match=r"'iner'; it has calls of outer, inner$"):
         run.replay("iner")
 
@@ -320,14 +322,14 @@ def test_a_run_without_calls_names_the_level_that_records_them():
 
 
 def test_a_server_of_another_type_is_refused(run):
-    """Before anything is executed."""
+    """It is refused before anything is executed."""
     expected = r"server='here' is not valid; expected a blsnb\.Server"
     with pytest.raises(TypeError, match=expected):
         run.replay(0, server="here")
 
 
 def test_what_was_replayed_can_be_replayed_again(run):
-    """The new run, and the recorded part beside it."""
+    """The new run and the recorded part can be replayed."""
     replayed = run.replay(1)
 
     assert [] == replayed.this.replay(0).changes
@@ -341,12 +343,12 @@ def test_a_call_of_another_run_is_an_error(run, server):
     """Calls are numbered in each run."""
     other = server.infer("outer", X)
 
-    with pytest.raises(TraceError, match="is of another run"):
+    with pytest.raises(TraceError, match="belongs to another run"):
         run.replay(other.trace.spans[1])
 
 
 def test_a_server_that_was_closed_replays_nothing():
-    """Another one does, if it has the model."""
+    """Another server does, if it has the model."""
     with Server() as server:
         server.define("double", DOUBLE, config=CONFIG)
         run = server.infer("double", X)
@@ -358,8 +360,8 @@ def test_a_server_that_was_closed_replays_nothing():
         assert [3, 6] == run.replay(0, server=server).this["Y"].tolist()
 
 
-def test_a_run_of_a_file_is_replayed_on_a_server_that_is_named(run, server, tmp_path):
-    """It has no server of its own."""
+def test_a_run_of_a_file_is_replayed_on_a_given_server(run, server, tmp_path):
+    """A loaded run belongs to no server."""
     loaded = load_run(run.save(tmp_path / "run.blsrun"))
     with pytest.raises(TraceError, match=r"server=blsnb\.server\(\)"):
         loaded.replay(1)
@@ -369,7 +371,7 @@ def test_a_run_of_a_file_is_replayed_on_a_server_that_is_named(run, server, tmp_
 
 
 def test_a_value_that_a_file_does_not_hold_cannot_be_replayed(run, server, tmp_path):
-    """The file is named."""
+    """The error names the file."""
     with pytest.warns(UserWarning, match="did not fit"):
         run.save(tmp_path / "run.blsrun", budget_bytes=0)
     loaded = load_run(tmp_path / "run.blsrun")
@@ -379,7 +381,7 @@ def test_a_value_that_a_file_does_not_hold_cannot_be_replayed(run, server, tmp_p
 
 
 def test_a_call_of_a_servers_trace_file_is_replayed(run, server, tmp_path):
-    """A request to a production server, executed here."""
+    """A request to a production server is executed here."""
     path = run.export_trace(tmp_path / "trace.json")
     [imported] = load_trace(path)
 
@@ -387,7 +389,7 @@ def test_a_call_of_a_servers_trace_file_is_replayed(run, server, tmp_path):
 
 
 def test_a_deadline_ends_a_replay(server):
-    """A model that takes too long now."""
+    """The model takes too long now."""
     server.define("slow", DOUBLE, config=CONFIG)
     run = server.infer("slow", X)
     body = "stage.sleep()\nreturn [reply(x_of(request))]"

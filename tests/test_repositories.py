@@ -27,12 +27,12 @@ def put(folder: Path, name: str, source: str = DOUBLE, config: str = CONFIG) -> 
 
 
 def answer(server: Server, name: str) -> list[float]:
-    """What a model says to ``[1, 2]``."""
+    """Return a model's response to ``[1, 2]``."""
     return server.infer(name, X)["Y"].tolist()
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:
-    """Everything below a folder; None for folders."""
+    """Return everything below a folder; None for folders."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         if path.is_file()
@@ -41,8 +41,8 @@ def tree(folder: Path) -> dict[str, bytes | None]:
     }
 
 
-def test_a_repository_is_imported_as_it_is(server, tmp_path):
-    """All its models serve, from where they are; nothing is written there."""
+def test_a_repository_is_imported_in_place(server, tmp_path):
+    """All its models serve, and nothing is written there."""
     put(tmp_path, "double")
     put(tmp_path, "triple", TRIPLE)
     (tmp_path / "README.md").write_text("no model")
@@ -68,8 +68,8 @@ def test_only_named_models_are_loaded(server, tmp_path):
     assert "READY" == server.load("double").state
 
 
-def test_a_name_that_the_repository_has_not(server, tmp_path):
-    """It is named, with those that are there, and nothing is loaded."""
+def test_importing_an_unknown_name_is_an_error(server, tmp_path):
+    """The error lists the models, and nothing is loaded."""
     put(tmp_path, "double")
 
     with pytest.raises(RepositoryError, match="no model 'nowhere'; it has: double"):
@@ -78,7 +78,7 @@ def test_a_name_that_the_repository_has_not(server, tmp_path):
 
 
 @pytest.mark.parametrize("path", ["none", "file"])
-def test_what_is_no_folder_cannot_be_imported(server, tmp_path, path):
+def test_a_missing_folder_cannot_be_imported(server, tmp_path, path):
     """The error names it."""
     (tmp_path / "file").write_text("")
 
@@ -86,8 +86,8 @@ def test_what_is_no_folder_cannot_be_imported(server, tmp_path, path):
         server.import_repository(tmp_path / path)
 
 
-def test_a_model_that_does_not_load_keeps_no_other_from_it(server, tmp_path):
-    """Its status says why, also where Triton only logs it."""
+def test_a_failing_model_does_not_prevent_others(server, tmp_path):
+    """Its status has the reason, even if Triton only logs it."""
     put(tmp_path, "a", "1 / 0")
     put(tmp_path, "b", config="max_batch_size: {")
     put(tmp_path, "c")
@@ -111,14 +111,14 @@ def test_a_model_of_the_notebook_hides_an_imported_one(server, tmp_path):
 
 
 def test_importing_again_changes_nothing(server, tmp_path):
-    """The folder is one of the server's already."""
+    """The server already has the folder."""
     put(tmp_path, "m")
     server.import_repository(tmp_path)
     assert server.import_repository(tmp_path) == server.models()
 
 
 def test_a_closed_server_imports_nothing(tmp_path):
-    """As it does nothing else."""
+    """The error is that of all methods."""
     server = Server()
     server.close()
 
@@ -128,7 +128,7 @@ def test_a_closed_server_imports_nothing(tmp_path):
 
 @pytest.fixture
 def two(tmp_path):
-    """A server with two repositories: both have a model ``m``."""
+    """A server with two repositories that both have a model ``m``."""
     put(tmp_path / "a", "m")
     put(tmp_path / "b", "m", TRIPLE)
     put(tmp_path / "b", "n")
@@ -144,7 +144,7 @@ RIVAL = {
 
 
 def test_a_model_in_two_repositories_is_not_loaded(two):
-    """Triton's texts, and where the two are."""
+    """The error has Triton's texts and both folders."""
     with pytest.raises(ModelLoadError) as caught:
         two.load("m")
 
@@ -155,8 +155,8 @@ def test_a_model_in_two_repositories_is_not_loaded(two):
     assert "READY" == two.load("n").state
 
 
-def test_a_rival_that_comes_later_ends_no_service(server, tmp_path):
-    """The loaded version still serves, whatever the index says; it can be unloaded."""
+def test_a_later_model_of_the_same_name_ends_no_service(server, tmp_path):
+    """The loaded version still serves and can be unloaded, whatever the index says."""
     put(tmp_path / "a", "m")
     put(tmp_path / "b", "m", TRIPLE)
     server.import_repository(tmp_path / "a")
@@ -170,8 +170,8 @@ def test_a_rival_that_comes_later_ends_no_service(server, tmp_path):
     assert [RIVAL] == server.index()
 
 
-def test_removing_a_rival_mends_it(two, tmp_path):
-    """The next load finds the one that is left."""
+def test_removing_the_other_model_fixes_it(two, tmp_path):
+    """The next load finds the remaining one."""
     (tmp_path / "a" / "m").rename(tmp_path / "away")
 
     assert "READY" == two.load("m").state
@@ -179,8 +179,8 @@ def test_removing_a_rival_mends_it(two, tmp_path):
     assert {"name": "m", "version": "1", "state": "READY"} == two.index()[0]
 
 
-def test_what_was_exported_is_imported_and_answers_the_same(server, tmp_path):
-    """Byte for byte, with its helper files."""
+def test_an_exported_model_is_imported_and_responds_equally(server, tmp_path):
+    """It is equal byte by byte, with its helper files."""
     source = "import helper\n" + cell("return [reply(x_of(request) * helper.FACTOR)]")
     files = {"helper.py": "FACTOR = 5", "sub/raw": b"\0\xff\r\n"}
     server.define("m", source, config=CONFIG, files=files)
@@ -198,7 +198,7 @@ def test_what_was_exported_is_imported_and_answers_the_same(server, tmp_path):
 
 @pytest.mark.parametrize("files", [None, {"file:1/model.py": TRIPLE}])
 def test_an_override_is_not_exported(server, tmp_path, files):
-    """What the folder holds is, and that is said until it serves again."""
+    """The folder is exported, and a note says so until it serves again."""
     server.define("m", DOUBLE, config=CONFIG)
     override = {"backend": "python"}
     server.load("m", config=override, files=files)
@@ -221,7 +221,7 @@ PATHS = st.lists(FOLDERS, min_size=1, max_size=3).map("/".join)
 
 
 def can_be(files: dict[str, bytes]) -> bool:
-    """Tell whether no path is the folder of another."""
+    """Return whether no path is the folder of another."""
     return not any(path.startswith(f"{other}/") for path in files for other in files)
 
 
@@ -237,7 +237,7 @@ FILES = st.dictionaries(PATHS, st.binary(max_size=20), max_size=3).filter(can_be
 )
 @given(models=st.dictionaries(NAMES, FILES, min_size=1, max_size=3))
 def test_export_and_import_change_nothing(models, tmp_path_factory):
-    """Whatever the models are called and consist of."""
+    """Any names and contents of models survive the round trip."""
     folder = tmp_path_factory.mktemp("round")
     with Server() as server:
         for name, files in models.items():

@@ -96,7 +96,7 @@ def last_trace(server: Server) -> Trace:
 
 
 def test_every_field_has_a_value_here_that_is_not_its_default():
-    """So that a new field fails here until every door and every output has it."""
+    """A new field fails here until every entry point and output has it."""
     assert [] == [
         name
         for name in RequestFields._fields
@@ -106,7 +106,7 @@ def test_every_field_has_a_value_here_that_is_not_its_default():
 
 
 def test_infer_records_request_and_response(server):
-    """The recorded fields are the caller's own value; the plain one is shared."""
+    """The record has the caller's own values; requests without options share one."""
     span = leaf_of(server.infer("leaf", X, **OPTIONS).trace)
     plain = leaf_of(server.infer("leaf", X).trace)
 
@@ -115,7 +115,7 @@ def test_infer_records_request_and_response(server):
 
 
 def test_async_infer_records_request_and_response(server):
-    """As infer does."""
+    """The record is that of `infer`."""
     run = asyncio.run(server.async_infer("leaf", X, **OPTIONS))
     span = leaf_of(run.trace)
 
@@ -123,7 +123,7 @@ def test_async_infer_records_request_and_response(server):
 
 
 def test_a_stream_records_the_parameters_of_each_response(server):
-    """Beside its time and its outputs."""
+    """They are stored with time and outputs."""
     server.define("leaf", STREAM, config=DECOUPLED)
     stream = server.stream("leaf", X, **OPTIONS)
     list(stream)
@@ -137,7 +137,7 @@ def test_a_stream_records_the_parameters_of_each_response(server):
 
 
 def test_the_http_end_point_passes_every_field_on(server):
-    """In the parameters of KServe's protocol."""
+    """They are in the parameters of KServe's protocol."""
     shared = SharedState(parts_of(server))
     end = HttpEndpoint(parts_of(server), shared, "127.0.0.1", 0)
     body = {
@@ -176,7 +176,7 @@ def _sorted(fields: RequestFields) -> RequestFields:
 
 
 def test_the_grpc_end_point_passes_every_field_on(server):
-    """What the stand-in of a remote server sends, it reads."""
+    """It reads what the stand-in of a remote server sends."""
     pytest.importorskip("grpc")
     import grpc
     from tritonclient.grpc import service_pb2_grpc
@@ -204,7 +204,7 @@ def test_the_grpc_end_point_passes_every_field_on(server):
 
 
 def test_a_stand_in_of_a_remote_server_passes_every_field_on(server):
-    """The remote server chooses the version; its answer's parameters come back."""
+    """The remote server chooses the version; its parameters are returned."""
     from blsnb.serving.endpoints import serve
 
     with Server() as near, serve(server, http=None, grpc=0, metrics=None) as endpoints:
@@ -222,7 +222,7 @@ def test_a_stand_in_of_a_remote_server_passes_every_field_on(server):
 
 
 def test_bls_requests_and_their_responses_are_recorded(server):
-    """All that a BLS request can say: no priority, and no floats."""
+    """BLS requests have neither a priority nor floats."""
     server.define("caller", CALLER, config=CONFIG)
     span = leaf_of(server.infer("caller", X).trace)
     pairs = FIELDS.parameters[:3]
@@ -232,7 +232,7 @@ def test_bls_requests_and_their_responses_are_recorded(server):
 
 
 def test_an_ensemble_passes_the_fields_to_its_steps_as_triton_does(server):
-    """And the parameters of its steps' responses back, each recorded with its call."""
+    """Parameters of the steps' responses are returned and recorded."""
     server.define("together", None, config=ENSEMBLE)
     run = server.infer("together", X, **OPTIONS)
     [root, step] = run.trace.spans
@@ -249,7 +249,7 @@ def test_an_ensemble_passes_the_fields_to_its_steps_as_triton_does(server):
 
 
 def test_a_replay_sends_the_recorded_fields(server):
-    """All of them, and compares what came back."""
+    """It compares the fields of the responses."""
     replayed = server.infer("leaf", X, **OPTIONS).replay(0)
     span = leaf_of(replayed.this.trace)
 
@@ -258,7 +258,7 @@ def test_a_replay_sends_the_recorded_fields(server):
 
 
 def test_the_pytest_plugin_replays_the_recorded_fields(server, tmp_path):
-    """And the comparison has a parameter of a response that changed."""
+    """The comparison shows a changed parameter of a response."""
     path = server.infer("leaf", X, **OPTIONS).save(tmp_path / "run.blsrun")
     with TestedServer() as tested:
         tested.define("leaf", LEAF, config=CONFIG)
@@ -271,7 +271,7 @@ def test_the_pytest_plugin_replays_the_recorded_fields(server, tmp_path):
 
 
 def test_a_stand_in_from_a_recorded_run_answers_with_the_recorded_parameters(server):
-    """As the model did."""
+    """It returns the model's parameters."""
     run = server.infer("leaf", X, **OPTIONS)
     with Server() as other:
         other.define("leaf", LEAF.replace("calm", "loud"), config=CONFIG)
@@ -298,7 +298,7 @@ PARAMETERS = [["text", "'a b'"], ["count", "3"], ["strict", "True"], ["share", "
 
 
 def test_a_saved_run_has_every_field(server, tmp_path):
-    """In the file, and in the run that is loaded from it."""
+    """The file and the loaded run have them."""
     path = server.infer("leaf", X, **OPTIONS).save(tmp_path / "run.blsrun")
     span = leaf_of(load_run(path).trace)
 
@@ -306,7 +306,7 @@ def test_a_saved_run_has_every_field(server, tmp_path):
 
 
 def test_the_page_has_every_field(trace):
-    """By the names of the options of infer, with values as text."""
+    """The names are those of the options of infer, the values text."""
     header, _ = wire.encode(trace)
 
     assert {"0": {**SHOWN, "parameters": PARAMETERS}} == header["requests"]
@@ -317,7 +317,7 @@ def test_the_page_has_every_field(trace):
 
 @pytest.mark.parametrize("output", [tree, still, lambda trace: repr(trace.spans[0])])
 def test_text_and_table_have_every_field(trace, output: Callable[[Trace], str]):
-    """As they stand in a call of infer."""
+    """They are written as in a call of infer."""
     import html
 
     text = html.unescape(output(trace))
@@ -335,7 +335,7 @@ def test_text_and_table_have_every_field(trace, output: Callable[[Trace], str]):
 
 
 def test_perfetto_has_every_field(trace):
-    """As arguments of the call's event."""
+    """They are arguments of the call's event."""
     events = json.loads("".join(perfetto_json([trace])))["traceEvents"]
     [args] = [each["args"] for each in events if "call" in each.get("args", {})]
     shown = {name: value for name, value in FIELDS.options.items() if name != "version"}
@@ -345,7 +345,7 @@ def test_perfetto_has_every_field(trace):
 
 
 def test_a_triton_trace_file_has_every_field(trace, tmp_path):
-    """Triton's own keys first; what is read from the file is what was recorded."""
+    """Triton's own keys come first; reading the file restores the fields."""
     path = tmp_path / "trace.json"
     path.write_text("".join(triton_json([trace])))
     [again] = read_traces(path)
@@ -355,7 +355,7 @@ def test_a_triton_trace_file_has_every_field(trace, tmp_path):
 
 
 def test_a_comparison_names_every_field_that_differs(server, trace):
-    """With both values; a request or correlation id alone is no difference."""
+    """Both values are shown; a request or correlation id alone does not count."""
     plain = server.infer("leaf", X).trace
     named = server.infer("leaf", X, request_id="a", correlation_id=3).trace
     text = tree(compare(trace, plain))

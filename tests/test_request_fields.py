@@ -47,21 +47,21 @@ def test_options_become_fields():
 
 
 def test_a_request_without_options_has_the_fields_of_most_requests():
-    """None is made for it."""
+    """All such requests share one value."""
     assert PLAIN is fields_of({})
     assert PLAIN == fields_of({"version": None, "parameters": None})
 
 
 def test_fields_survive_the_parameters_of_a_network_client():
-    """What the stand-in of a remote model sends, an endpoint reads."""
+    """An endpoint reads what the stand-in of a remote model sends."""
     custom = dict(EVERY.parameters)
 
     assert EVERY == received_fields(3, "mine", EVERY.reserved, custom)
     assert {} == PLAIN.reserved
 
 
-def test_an_unknown_option_is_refused_with_those_that_there_are():
-    """Whichever function it is given to."""
+def test_an_unknown_option_is_refused_with_the_known_ones():
+    """Every function refuses it."""
     with pytest.raises(InputError, match=r"no option 'oops'; .* client_timeout_s"):
         blsnb.stream("model", {}, oops=1)
 
@@ -76,19 +76,19 @@ def test_an_unknown_option_is_refused_with_those_that_there_are():
     ],
 )
 def test_an_invalid_value_is_refused(option, words):
-    """With the value found, and what was expected."""
+    """The error has the value found, and what was expected."""
     with pytest.raises(InputError, match=words):
         fields_of(option)
 
 
 def test_numbers_of_numpy_are_numbers():
-    """They come out of arrays of requests."""
+    """They may come from arrays of requests."""
     assert 2 == fields_of({"priority": np.int64(2)}).priority
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.__qualname__)
 def test_every_function_shows_the_options_of_a_request(function):
-    """In its signature, as help() and editors read it."""
+    """help() and editors read them from the signature."""
     shown = inspect.signature(function).parameters
 
     assert RequestOptions.__annotations__.keys() <= shown.keys()
@@ -98,7 +98,7 @@ def test_every_function_shows_the_options_of_a_request(function):
 
 
 def test_a_cell_completes_the_options():
-    """As it completes the arguments of any function."""
+    """They are completed like the arguments of any function."""
     completer = IPCompleter(namespace={"blsnb": blsnb}, use_jedi=False)
     line = "blsnb.stream('m', {}, time"
     with provisionalcompleter():

@@ -41,13 +41,13 @@ def run(server: Server) -> Run:
 
 
 def test_a_run_is_one_line(run):
-    """Model, time, numbers of calls and models."""
+    """The text has model, time, and numbers of calls and models."""
     assert repr(run).startswith("<Run outer: ")
     assert re.search(r": [\d.]+ (µs|ms), 2 calls, 2 models>$", repr(run))
 
 
 def test_a_failed_run_says_how_many_failed(server):
-    """In the same line; it has no outputs, and gives the reason."""
+    """The text is one line; without outputs the error has the reason."""
     server.define("bad", cell("raise ValueError('boom')"), config=CONFIG)
     with pytest.raises(InferenceError) as caught:
         server.infer("bad", X)
@@ -59,15 +59,15 @@ def test_a_failed_run_says_how_many_failed(server):
         run["Y"]
 
 
-def test_an_output_that_is_not_there_names_those_that_are(run):
-    """A misspelt name is found at once."""
+def test_a_missing_output_is_an_error_that_lists_outputs(run):
+    """The error suggests a similar name."""
     with pytest.raises(KeyError, match="no output 'y'; the response has Y"):
         run["y"]
 
 
 @pytest.mark.parametrize("of", ["run", "response"])
 def test_outputs_are_named_as_those_of_a_dict(of, run):
-    """For loops, for `in`, and for `dict(run)`."""
+    """Loops, `in` and `dict(run)` work."""
     given = run if of == "run" else run.responses[0]
 
     assert ["Y"] == list(given) == given.keys()
@@ -77,7 +77,7 @@ def test_outputs_are_named_as_those_of_a_dict(of, run):
 
 
 def test_a_run_without_a_response_has_no_names(server):
-    """A failed one, say."""
+    """A failed run is an example."""
     with pytest.raises(InferenceError) as caught:
         server.infer("nobody", X)
 
@@ -93,7 +93,7 @@ def test_one_response_of_a_model_that_is_not_decoupled(run):
 
 
 def test_arrays_of_a_run_are_the_callers_own(run):
-    """Writing to them changes nothing that was recorded."""
+    """Writing to them does not change the record."""
     run["Y"][:] = 0
 
     (recorded,) = run.trace.spans[0].outputs
@@ -106,7 +106,7 @@ def test_a_finished_trace_is_taken_once(run):
 
 
 def test_a_trace_is_taken_anew_when_values_are_gone():
-    """It has the values that the budget left, and keeps no others alive."""
+    """It keeps no values alive beyond the budget."""
     with Server(trace_budget_bytes=20) as server:
         server.define("double", DOUBLE, config=CONFIG)
         run = server.infer("double", X)
@@ -118,7 +118,7 @@ def test_a_trace_is_taken_anew_when_values_are_gone():
 
 
 def test_keep_pins_a_run():
-    """And returns it, for the last line of a cell."""
+    """It returns the run, for the last line of a cell."""
     with Server(trace_budget_bytes=20, keep_runs=1) as server:
         server.define("double", DOUBLE, config=CONFIG)
         run = server.infer("double", X)
@@ -131,7 +131,7 @@ def test_keep_pins_a_run():
 
 
 def test_notes_of_all_calls_are_the_runs(server):
-    """Those of a rejected call name the fix."""
+    """The notes of a rejected call name the fix."""
     body = 'ask("nobody", request).exec()\nreturn [reply(x_of(request))]'
     server.define("outer", cell(body), config=CONFIG)
     run = server.infer("outer", X)
@@ -140,7 +140,7 @@ def test_notes_of_all_calls_are_the_runs(server):
 
 
 def test_a_run_is_saved_as_a_page(run, tmp_path):
-    """One file that needs nothing else."""
+    """The page is one file that needs nothing else."""
     path = run.save(tmp_path / "run.html")
 
     assert "<html" in path.read_text(encoding="utf-8")
@@ -149,7 +149,7 @@ def test_a_run_is_saved_as_a_page(run, tmp_path):
 
 @pytest.mark.parametrize("name", ["run.pdf", "run", "blsrun"])
 def test_a_run_is_saved_as_one_of_two_kinds(name, run, tmp_path):
-    """By the suffix; another one is an error that names both."""
+    """The suffix decides; another one is an error that names both."""
     with pytest.raises(ValueError, match=r"writes \.html .* and \.blsrun .*, not"):
         run.save(tmp_path / name)
     assert [] == list(tmp_path.iterdir())
@@ -171,7 +171,7 @@ def test_a_run_is_saved_and_loaded(run, tmp_path):
 
 
 def test_a_failed_run_is_loaded_with_its_error(server, tmp_path):
-    """And without outputs."""
+    """It has no outputs."""
     server.define("bad", cell("raise ValueError('boom')"), config=CONFIG)
     with pytest.raises(InferenceError) as caught:
         server.infer("bad", X)
@@ -212,7 +212,7 @@ def test_values_beyond_the_budget_are_left_out_with_a_warning(run, tmp_path):
 
 
 def test_a_budget_is_not_negative(run, tmp_path):
-    """Without one, nothing is written."""
+    """A negative budget is refused, and nothing is written."""
     with pytest.raises(ValueError, match="budget_bytes=-1 is not valid"):
         run.save(tmp_path / "run.blsrun", budget_bytes=-1)
 
@@ -220,7 +220,7 @@ def test_a_budget_is_not_negative(run, tmp_path):
 
 
 def test_a_home_is_found_by_its_tilde(run, tmp_path, monkeypatch):
-    """As every shell does."""
+    """The tilde is expanded as in a shell."""
     monkeypatch.setenv("HOME", str(tmp_path))
     there = [tmp_path / name for name in ("run.blsrun", "run.html", "c.html", "t.json")]
 
@@ -238,7 +238,7 @@ def test_a_home_is_found_by_its_tilde(run, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["run.blsrun", "run.html"])
 def test_a_file_that_cannot_be_written_is_named(name, run, tmp_path):
-    """By its final name."""
+    """The error has its final name."""
     path = tmp_path / "nowhere" / name
     with pytest.raises(FileNotFoundError) as error:
         run.save(path)
@@ -252,8 +252,8 @@ def test_a_file_that_cannot_be_written_is_named(name, run, tmp_path):
     assert [folder] == list(tmp_path.iterdir())
 
 
-def test_a_saved_run_takes_the_place_of_an_older_one(run, server, tmp_path):
-    """Whole, and alone."""
+def test_a_saved_run_replaces_an_older_file(run, server, tmp_path):
+    """The file is replaced completely, and no other file remains."""
     path = run.save(tmp_path / "run.blsrun")
     later = server.infer(run.model_name, {"X": np.ones(2, np.float32)})
     later.save(path)
@@ -262,8 +262,8 @@ def test_a_saved_run_takes_the_place_of_an_older_one(run, server, tmp_path):
     assert [path] == list(tmp_path.iterdir())
 
 
-def test_a_run_that_recorded_nothing_is_saved_with_its_answer(tmp_path):
-    """And with the name of the requested model."""
+def test_a_run_without_calls_is_saved_with_its_response(tmp_path):
+    """The file has the name of the requested model."""
     with Server(trace_level="off") as server:
         server.define("double", DOUBLE, config=CONFIG)
         run = server.infer("double", {"X": np.ones(2, np.float32)})
@@ -281,7 +281,7 @@ def test_what_load_trace_cannot_read_names_what_can(run, tmp_path):
 
 
 def test_the_fields_of_a_request_are_recorded(server):
-    """All that is needed to repeat it."""
+    """All fields that are needed to repeat it are recorded."""
     server.define("double", DOUBLE, config=CONFIG)
     inner = 'ask("double", request, timeout=5, parameters={"k": 1}).exec()'
     server.define("outer", cell(f"return [reply(answer_of({inner}))]"), config=CONFIG)
@@ -296,7 +296,7 @@ def test_the_fields_of_a_request_are_recorded(server):
 
 
 def test_a_run_is_compared_with_an_earlier_one(run, server):
-    """After an edit: the outputs that differ, and by how much."""
+    """The comparison shows which outputs differ, and by how much."""
     server.define("double", TRIPLE, config=CONFIG)
     comparison = server.infer("outer", X).compare(run)
 
@@ -310,7 +310,7 @@ def test_a_run_is_compared_with_an_earlier_one(run, server):
 
 
 def test_a_comparison_names_the_calls_that_are_new_and_missing(run, server):
-    """And prints as text what it shows in a notebook."""
+    """Its text is that of the notebook."""
     server.define("other", TRIPLE, config=CONFIG)
     server.define("outer", calling("other"), config=CONFIG)
     comparison = server.infer("outer", X).compare(run)
@@ -327,7 +327,7 @@ def test_a_comparison_names_the_calls_that_are_new_and_missing(run, server):
 
 
 def test_what_a_file_does_not_hold_is_not_compared(run, tmp_path):
-    """And not reported as equal."""
+    """Missing values are not reported as equal."""
     with pytest.warns(UserWarning, match="did not fit"):
         run.save(tmp_path / "run.blsrun", budget_bytes=0)
     comparison = run.compare(load_run(tmp_path / "run.blsrun"))
@@ -367,13 +367,13 @@ def test_a_running_stream_is_compared_as_far_as_it_is_recorded(server, tmp_path)
 
 
 def test_a_run_is_compared_with_runs_only(run):
-    """Anything else is an error."""
+    """Other values are an error."""
     with pytest.raises(TypeError, match=r"other=3 is not valid; expected a blsnb\.Run"):
         run.compare(3)
 
 
 def test_a_response_is_one_line():
-    """Its outputs, its error, or that it is empty."""
+    """The text has its outputs, its error, or "empty"."""
     tensor = freeze("Y", np.zeros(2, np.float32), BY_DATATYPE["FP32"])
 
     assert "<Response: empty>" == repr(Response((), None, True, {}))
@@ -382,13 +382,13 @@ def test_a_response_is_one_line():
 
 
 def test_a_response_without_outputs_says_so():
-    """Instead of an empty list."""
+    """The error has no empty list."""
     with pytest.raises(KeyError, match="has no outputs"):
         Response((), None, True, {})["Y"]
 
 
 def test_a_run_is_exported_as_a_trace_file_and_read_back(run, tmp_path):
-    """Triton's own format: who was called with what, and when."""
+    """Triton's format has calls, callers and times."""
     path = run.export_trace(tmp_path / "run.json")
     [imported] = load_trace(path)
 
@@ -409,7 +409,7 @@ def test_an_imported_run_has_the_responses_of_a_stream():
     assert [[1, 2], [2, 3], [3, 4]] == [each["Y"].tolist() for each in stream]
     assert [False, False, True] == [each.final for each in stream]
     assert {} == runs["nar2"].outputs
-    assert "was rejected: it was" in runs["nar2"].error
+    assert "was rejected before any" in runs["nar2"].error
 
 
 def test_a_value_that_a_file_does_not_hold_is_an_error():
@@ -426,7 +426,7 @@ def test_a_run_is_exported_for_perfetto(run, tmp_path):
     path = run.export_trace(tmp_path / "run.json", format="perfetto")
 
     assert path.read_text().startswith('{"displayTimeUnit":"ns","traceEvents":[')
-    with pytest.raises(ValueError, match="format must be"):
+    with pytest.raises(ValueError, match="format='xml' is not valid"):
         run.export_trace(path, format="xml")
 
 
@@ -441,8 +441,10 @@ def test_a_run_is_exported_for_perfetto(run, tmp_path):
     ],
 )
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_ctrl_c_leaves_the_old_file_or_the_new(run, tmp_path, name, interrupt, step):
-    """At every line of saving it; nothing else is left in the folder."""
+def test_ctrl_c_leaves_the_old_file_or_the_new(
+    run, tmp_path, name, interrupt, step, figures
+):
+    """Ctrl-C at any line of saving leaves no other file in the folder."""
     path = tmp_path / name
     rooms = (*FILES, "run.py", "trace/files/run_file.py")
     run.save(path)
@@ -459,11 +461,12 @@ def test_ctrl_c_leaves_the_old_file_or_the_new(run, tmp_path, name, interrupt, s
         assert interrupt is raise_interrupt or caught.type is KeyboardInterrupt
         assert path.read_bytes() in (b"old", new), fault.where
         assert [path] == list(tmp_path.iterdir()), fault.where
+    figures(interrupts=len(range(1, lines + 1, step)))
 
 
 @pytest.mark.parametrize("name", ["run.html", "run.blsrun"])
 def test_the_next_save_removes_what_a_killed_one_left(run, tmp_path, name):
-    """Of the same file; it has a name of its own, and no owner any more."""
+    """The temporary file has a unique name, and its owner has ended."""
     left = tmp_path / f".{name}.blsnb-{'0' * 16}"
     left.write_text("half")
 
@@ -471,7 +474,7 @@ def test_the_next_save_removes_what_a_killed_one_left(run, tmp_path, name):
 
 
 def test_a_run_has_its_duration_and_the_time_of_its_start(server):
-    """In milliseconds, and as a time of day with a time zone."""
+    """Milliseconds and a time of day with time zone are available."""
     server.define("m", DOUBLE, config=CONFIG)
     before = datetime.now().astimezone()
     run = server.infer("m", {"X": [1.0]})
@@ -481,7 +484,7 @@ def test_a_run_has_its_duration_and_the_time_of_its_start(server):
 
 
 def test_a_saved_run_keeps_the_time_of_its_start(server, tmp_path):
-    """Whichever process reads it."""
+    """Another process reads the same time."""
     server.define("m", DOUBLE, config=CONFIG)
     run = server.infer("m", {"X": [1.0]})
     loaded = load_run(run.save(tmp_path / "run.blsrun"))
@@ -491,7 +494,7 @@ def test_a_saved_run_keeps_the_time_of_its_start(server, tmp_path):
 
 
 def test_the_calls_are_a_table_for_pandas(server, monkeypatch):
-    """A row for each call, with the ids of the call and its caller."""
+    """There is a row for each call, with the ids of call and caller."""
     made = []
 
     def data_frame(rows, columns):
@@ -512,7 +515,7 @@ def test_the_calls_are_a_table_for_pandas(server, monkeypatch):
 
 
 def test_without_pandas_a_sentence_says_what_to_install(server, monkeypatch):
-    """It is an extra."""
+    """The package is an optional dependency."""
     monkeypatch.setitem(sys.modules, "pandas", None)
     server.define("m", DOUBLE, config=CONFIG)
 

@@ -75,7 +75,7 @@ def test_a_server_says_how_many_models_are_ready(double):
 
 
 def test_the_configuration_is_normalised(double):
-    """As JSON and as text, with what Triton fills in."""
+    """JSON and text have Triton's defaults."""
     config = double.config("double")
 
     assert ("double", "python") == (config["name"], config["backend"])
@@ -85,7 +85,7 @@ def test_the_configuration_is_normalised(double):
 
 @pytest.mark.parametrize("ask", ["config", "config_text"])
 def test_the_configuration_of_an_unknown_model(server, ask):
-    """Triton's text and code."""
+    """The error has Triton's text and code."""
     with pytest.raises(InferenceError) as caught:
         getattr(server, ask)("nobody")
 
@@ -96,7 +96,7 @@ def test_the_configuration_of_an_unknown_model(server, ask):
 
 
 def test_a_model_that_was_unloaded_is_refused_with_how_to_load_it(double):
-    """The text is Triton's, the rest is ours."""
+    """The text is Triton's, the advice is blsnb's."""
     double.unload("double")
     with pytest.raises(InferenceError, match="'double' has no available") as caught:
         double.infer("double", X)
@@ -107,7 +107,7 @@ def test_a_model_that_was_unloaded_is_refused_with_how_to_load_it(double):
 
 
 def test_models_of_a_repository_on_disk(tmp_path):
-    """They are read where they are, loaded by name or all at once."""
+    """They are read in place, and loaded by name or all at once."""
     for name in ("a", "b"):
         (tmp_path / name / "1").mkdir(parents=True)
         (tmp_path / name / "1" / "model.py").write_text(DOUBLE)
@@ -122,7 +122,7 @@ def test_models_of_a_repository_on_disk(tmp_path):
 
 @pytest.fixture
 def private(tmp_path, monkeypatch) -> Path:
-    """A folder for the private folders of servers, and for nothing else."""
+    """A folder that only contains the private folders of servers."""
     folder = tmp_path / "private"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -143,15 +143,15 @@ def test_a_startup_model_that_fails_leaves_no_server(tmp_path, private):
 
 
 def test_a_repository_that_is_not_there(tmp_path, private):
-    """The error names it, and no folder is left."""
+    """The error names it, and no folder remains."""
     with pytest.raises(RepositoryError, match="is not a folder of models"):
         Server(model_repository=tmp_path / "none")
 
     assert [] == list(private.iterdir())
 
 
-def test_loading_what_is_not_there(server):
-    """Triton's answer."""
+def test_loading_an_unknown_model(server):
+    """The error has Triton's text."""
     with pytest.raises(ModelLoadError) as caught:
         server.load("nobody")
 
@@ -172,7 +172,7 @@ def test_loading_what_is_not_there(server):
     ],
 )
 def test_an_unknown_setting_is_named(options, private):
-    """The error shows it, and no folder is left."""
+    """The error names it, and no folder remains."""
     (value,) = options.values()
 
     with pytest.raises(ValueError, match=str(value)):
@@ -181,7 +181,7 @@ def test_an_unknown_setting_is_named(options, private):
 
 
 def test_close_ends_models_threads_and_folder():
-    """And may be repeated."""
+    """Closing again has no effect."""
     server = Server()
     methods = 'def finalize(self):\n    stage.seen.append("finalized")\n'
     server.define("model", cell("pass", methods=methods), config=OWN_THREAD)
@@ -212,7 +212,7 @@ def test_a_closed_server_refuses_everything():
 
 
 def test_close_lets_a_request_in_flight_end(server):
-    """It is answered; its instance is finalized afterwards."""
+    """The request completes, and its instance is finalized afterwards."""
     methods = 'def finalize(self):\n    stage.events["finalized"].set()\n\n'
     server.define("model", cell(HELD, methods=methods), config=CONFIG)
     with ThreadPoolExecutor(2) as pool:
@@ -227,7 +227,7 @@ def test_close_lets_a_request_in_flight_end(server):
 
 
 def test_a_server_that_is_used_leaves_no_file(private):
-    """Neither in its own folder nor beside it, nor compiled ones."""
+    """Neither compiled nor other files remain in or beside its folder."""
     with Server() as server:
         files = {"helper.py": "x = 1"}
         source = f"import helper\n{DOUBLE}"
@@ -240,7 +240,7 @@ def test_a_server_that_is_used_leaves_no_file(private):
 
 
 def test_two_servers_are_independent(double):
-    """The same name is another model in each."""
+    """The same name is a different model in each server."""
     with Server() as other:
         other.define("double", cell("return [reply(x_of(request))]"), config=CONFIG)
 
@@ -249,7 +249,7 @@ def test_two_servers_are_independent(double):
 
 
 def test_files_beside_a_model_may_come_first(server):
-    """A helper written before its model is no failure."""
+    """A helper may be written before its model."""
     parts_of(server).models.change("model", {"1/helper.py": "FACTOR = 2"})
     source = "import helper\n" + cell("return [reply(x_of(request) * helper.FACTOR)]")
     server.define("model", source, config=CONFIG)
@@ -274,19 +274,19 @@ def test_a_server_is_closed_while_a_model_loads_endlessly(server):
 
 
 def load_quietly(server: Server, source: str) -> None:
-    """Define a model; what becomes of it does not matter."""
+    """Define a model and ignore errors."""
     with contextlib.suppress(BaseException):
         server.define("slow", source, config=CONFIG)
 
 
 def test_a_server_is_one_class():
-    """Its parts are values, not ancestors; its public names are those of users."""
+    """Its parts are values, not base classes; its public names are for users."""
     assert (Server, object) == Server.__mro__
     assert 36 >= len([name for name in dir(Server) if not name.startswith("_")])
 
 
 def test_an_unclosed_server_warns():
-    """As an unclosed file does; a closed one is silent."""
+    """It warns like an unclosed file; a closed server does not."""
     server = Server()
     parts = parts_of(server)
     with pytest.warns(ResourceWarning, match="unclosed .*: call close"):
@@ -300,7 +300,7 @@ def test_an_unclosed_server_warns():
 
 
 def test_a_run_outlives_the_reference_to_its_server():
-    """Only `close` ends a server: its runs can be replayed without it."""
+    """Only `close` ends a server, so its runs can be replayed without a reference."""
     server = Server()
     parts = parts_of(server)
     server.define("double", DOUBLE, config=CONFIG)
@@ -313,7 +313,7 @@ def test_a_run_outlives_the_reference_to_its_server():
 
 
 def test_the_runs_of_a_server_are_runs(double):
-    """Equal to those that its methods returned, with the same values."""
+    """They equal those that its methods returned, with the same values."""
     run = double.infer("double", {"X": [1, 2]}, request_id="a")
     with pytest.raises(InferenceError) as failed:
         double.infer("double", {"Z": [1]})
@@ -340,7 +340,7 @@ def test_a_run_without_values_names_the_level_that_keeps_them():
 
 
 def test_a_server_serves_its_models_itself(double):
-    """What `blsnb.serving.serve` does, as a method."""
+    """The method does the same as `blsnb.serving.serve`."""
     with double.serve(http=0, grpc=None, metrics=None) as endpoints:
         assert ["HTTP"] == list(endpoints.ports)
         with contextlib.closing(
@@ -352,7 +352,7 @@ def test_a_server_serves_its_models_itself(double):
 
 
 def test_a_run_that_left_the_list_stays_usable():
-    """Its values and calls are those that it had; it can be replayed and pinned."""
+    """It keeps its values and calls, and can be replayed and pinned."""
     with Server(keep_runs=1) as server:
         server.define("double", DOUBLE, config=CONFIG)
         first, second = (server.infer("double", {"X": [n]}) for n in (1, 2))

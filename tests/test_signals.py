@@ -12,7 +12,7 @@ INTERRUPT = "engine/test_interrupt.py::test_ctrl_c_ends_nested_calls"
 
 
 def test_ctrl_c_is_tested_also_where_it_is_ignored():
-    """A shell script that starts the tests with ``&`` lets them ignore it."""
+    """A shell script that starts the tests with ``&`` ignores SIGINT."""
     test = [sys.executable, "-m", "pytest", "-q", f"{TESTS / INTERRUPT}"]
     command = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", *test, "--timeout=30"]
     environment = {**os.environ, "PYTHONPATH": str(TESTS.parent)}

@@ -1,1 +1,1 @@
-"""Backends: what runs models that are no Python models, one file each."""
+"""Backends that execute models without Python code, and stand-ins."""

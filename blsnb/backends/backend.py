@@ -1,4 +1,4 @@
-"""The interface of backends, which run models that are not Python models.
+"""The interface of backends, which execute models without Python code.
 
 A package adds a backend by an entry point in the group ``blsnb.backends``. Its name is
 the backend's name in ``config.pbtxt``, and its object is called without arguments::
@@ -28,8 +28,8 @@ class BackendInstance(Protocol):
     def execute(self, requests: Sequence[RequestMessage]) -> Responses:
         """Execute a batch of requests.
 
-        Inputs are immutable, and may be returned as outputs. Outputs that a request
-        does not ask for are dropped.
+        Inputs are immutable, and may be returned as outputs. Outputs that were not
+        requested are dropped.
 
         Raises
         ------

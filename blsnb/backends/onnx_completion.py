@@ -10,7 +10,7 @@ from blsnb.model.config import ModelConfig
 from blsnb.model.text.schema import schema
 
 DEFAULT_MAX_BATCH_SIZE = 4
-"""Triton's, unless its command has ``--backend-config=default-max-batch-size``."""
+"""Triton's default, without ``--backend-config=default-max-batch-size``."""
 
 
 def is_complete(config: ModelConfig) -> bool:

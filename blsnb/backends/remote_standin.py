@@ -127,7 +127,7 @@ class RemoteInstance:
         except grpc.RpcError as error:
             yield _failed(error)
         finally:
-            # Does nothing to a request that has ended.
+            # Has no effect on a request that has ended.
             future.cancel()
 
     def _stream(self, request: Any) -> Iterator[ResponseMessage]:

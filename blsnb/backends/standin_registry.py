@@ -74,7 +74,7 @@ def make_standin(
     Raises
     ------
     ValueError
-        No kind, or several kinds, were given; or the address is invalid.
+        Not exactly one kind was passed, or the address is invalid.
     """
     given = [zeros or None, random, replay, call, remote]
     if sum(each is not None for each in given) != 1:

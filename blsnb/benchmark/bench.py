@@ -26,7 +26,7 @@ class Bench:
     model_name
         The measured model.
     trace_level
-        How much was recorded of each request.
+        Trace level of the requests.
     stream
         Whether the model is decoupled. Latencies then extend to the last response.
     rows

@@ -54,12 +54,13 @@ class Load:
     def __post_init__(self) -> None:
         if not 0 < self.duration_s <= _MAX_DURATION_S:
             raise ValueError(
-                f"duration_s must be more than 0 and at most {_MAX_DURATION_S}, "
-                f"not {self.duration_s!r}"
+                f"duration_s={self.duration_s!r} is not valid; expected more than 0 "
+                f"and at most {_MAX_DURATION_S}"
             )
         if not 1 <= self.requests <= _MAX_REQUESTS:
             raise ValueError(
-                f"requests must be from 1 to {_MAX_REQUESTS}, not {self.requests!r}"
+                f"requests={self.requests!r} is not valid; expected 1 to "
+                f"{_MAX_REQUESTS}"
             )
 
 
@@ -92,7 +93,7 @@ class Level:
         return time.monotonic() - self.began
 
     def stop(self) -> None:
-        """Let no client send another request."""
+        """Stop the clients from sending further requests."""
         self._stopped = True
 
     def abandon(self) -> None:

@@ -19,7 +19,7 @@ from blsnb.trace.events import parse_level
 from blsnb.views.format import counted
 
 Progress = Callable[[float, str], None]
-"""Receives the share that is done, from 0 to 1, and what is being done."""
+"""Receives the completed share, from 0 to 1, and the current step as text."""
 
 
 def bench(
@@ -58,7 +58,7 @@ def bench(
 
 
 def _counts(catalog: Catalog, name: str, version: int) -> Counts:
-    """Return the counters of a model; zeros where it does not serve."""
+    """Return the counters of a model; zeros if it does not serve."""
     try:
         row = catalog.statistics(name, version)[-1]
         return Counts.of(row, catalog.batching(name, version).sizes)
@@ -78,8 +78,8 @@ def levels_of(concurrency: Iterable[int]) -> tuple[int, ...]:
     for clients in levels or (0,):
         if not isinstance(clients, int) or not 1 <= clients <= MOST_CLIENTS:
             raise ValueError(
-                f"concurrency must be numbers of clients from 1 to {MOST_CLIENTS}, "
-                f"not {clients if levels else levels!r}"
+                f"concurrency={clients if levels else levels!r} is not valid; "
+                f"expected numbers of clients from 1 to {MOST_CLIENTS}"
             )
     return levels
 

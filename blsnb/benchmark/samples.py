@@ -14,7 +14,7 @@ _PERCENTILES = (50, 90, 95, 99)
 
 
 class Sample(NamedTuple):
-    """One request as its client saw it.
+    """One request as measured by its client.
 
     Parameters
     ----------

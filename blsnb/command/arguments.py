@@ -32,8 +32,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument(
             "--triton-release",
             metavar="RELEASE",
-            help="release of Triton to follow, such as 24.10 (the newest known); over "
-            "HTTP and gRPC every release answers as 24.10 does",
+            help="release of Triton to follow, such as 24.10 (the newest known)",
         )
 
     def add_read_limit(self) -> None:
@@ -47,7 +46,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        """Raise the message, and where to read more."""
+        """Raise the message with a reference to the help."""
         raise CommandError(f"{message} (see {self.prog} --help)")
 
 

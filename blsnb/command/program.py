@@ -1,6 +1,6 @@
 """Find the subcommand, run it, and return its exit status.
 
-0: success. 1: a test failed or an answer differs. 2: the command could not be run; a
+0: success. 1: a test failed or a response differs. 2: the command could not be run; a
 line on stderr says why.
 """
 
@@ -47,7 +47,7 @@ SUBCOMMANDS = {
     ),
     "verify": Subcommand(
         "REPOSITORY NAME [INPUT=EXPRESSION ...] [OPTION ...]",
-        "make the same requests on a real Triton server, and compare the answers",
+        "send the same requests to a real Triton server, and compare the responses",
     ),
 }
 

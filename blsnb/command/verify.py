@@ -1,4 +1,4 @@
-"""``blsnb verify``: compare the answers of a real Triton server with ours."""
+"""``blsnb verify``: compare the responses of blsnb and a real Triton server."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def _since(
     return _Ended(
         (succeeded + failed) / seconds,
         failed,
-        # A failed request is executed and is not an inference.
+        # A failed request is executed but does not count as an inference.
         _mean(inferences, executions if inferences else 0),
         _mean(queued_ns / 1e3, succeeded),
     )
@@ -145,7 +145,7 @@ def _row(version: VersionReading, now_ns: int, ended: _Ended | None) -> ModelRow
 
 
 def _percentile_us(took: Sequence[int], percent: int) -> float:
-    """Return the smallest time that this percentage does not exceed; NaN of none."""
+    """Return the percentile of times in microseconds; NaN without times."""
     if not took:
         return math.nan
     return took[math.ceil(len(took) * percent / 100) - 1] / 1e3

@@ -1,1 +1,1 @@
-"""What runs; every thread and loop starts here."""
+"""Requests, the models that execute them, and all threads and event loops."""

@@ -1,4 +1,4 @@
-"""InstanceBackend: the engine as the code of one instance sees it."""
+"""InstanceBackend: what the code of one instance can do with the engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from blsnb.engine.request.inflight import (
     current_execution,
 )
 from blsnb.engine.request.lifetime import RootRequest, Unwind
-from blsnb.engine.request.streaming import Readable, Single
+from blsnb.engine.request.streaming import Readable, SingleResponse
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import (
     OUT_OF_RESOURCES,
@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     from blsnb.runtimes.runtime import Runtime
 
 _BELOW_CALLER = 5
-"""Number of stack frames between the model's call and the line lookup: those here, and
-those that check the arguments."""
+"""Number of stack frames between the model's call and the line lookup."""
 
 
 class Control(Protocol):
@@ -62,14 +61,14 @@ class Control(Protocol):
         *,
         root: RootRequest | None,
     ) -> None:
-        """Load a model; ModelLoadError says why not."""
+        """Load a model, or raise ModelLoadError."""
 
     def unload(self, name: str, *, unload_dependents: bool) -> None:
-        """Unload a model; ModelLoadError says why not."""
+        """Unload a model, or raise ModelLoadError."""
 
 
 class InstanceBackend:
-    """The backend of one instance.
+    """Requests, logs and model control for the code of one instance.
 
     Parameters
     ----------
@@ -91,7 +90,7 @@ class InstanceBackend:
         self._log = log
         self._lines = SourceLines(instance.model_file)
         self.runtime: Runtime = engine.placements.runtime
-        """Allocates memory of devices; the same as long as the instance lives."""
+        """Allocates device memory; fixed for the life of the instance."""
 
     def exec(self, message: RequestMessage) -> ResponseMessage:
         """Run a request on its model and wait for the response.
@@ -125,7 +124,7 @@ class InstanceBackend:
     ) -> asyncio.Future[Any]:
         """Run a request on a thread of the instance's fan-out pool.
 
-        If no thread can start, the response is an error, as of any refused request.
+        If no thread can start, the response is an error, as for any refused request.
         """
         loop = asyncio.get_running_loop()
         if not self._instance.ready:
@@ -144,7 +143,7 @@ class InstanceBackend:
         except OutOfResourcesError as error:
             refused = self._not_started(message, caller, error)
         done = loop.create_future()
-        single = self._responses(Single(refused)) if decoupled else refused
+        single = self._responses(SingleResponse(refused)) if decoupled else refused
         done.set_result(answer(single))
         return done
 
@@ -171,7 +170,7 @@ class InstanceBackend:
                 raise Unwind
             waits = execution if own else None
             if parent.root.ended is not None and parent.root is not execution.root:
-                # The client of this request left; others of the batch did not.
+                # This request's client left, but other clients of the batch still wait.
                 return Caller(
                     self._engine.open_requests.open_background(), None, waits, line
                 )
@@ -202,14 +201,14 @@ class InstanceBackend:
                 raise RequestError(UNSUPPORTED)
             return self._router.route_many(message, caller)
         except RequestError as error:
-            return Single(self._refusal(message, error))
+            return SingleResponse(self._refusal(message, error))
 
     def _refusal(self, message: RequestMessage, error: RequestError) -> ResponseMessage:
         keeps_codes = self._router.keeps_codes
         return not_submitted(message.model_name, error.message, keeps_codes)
 
     def as_released(self, response: ResponseMessage) -> ResponseMessage:
-        """Return a BLS response as the imitated release does."""
+        """Return a BLS response as the followed Triton release does."""
         if not self._router.keeps_codes:
             response.code = "INTERNAL"
         elif response.code == OUT_OF_RESOURCES:
@@ -231,7 +230,7 @@ class InstanceBackend:
                 execution.root.check()
             elif caller.flags & CallFlag.ASYNC:
                 raise
-            # A thread of the model's own outlives the request.
+            # A thread that the model started may outlive the request.
             reason = caller.root.ended
             text = "The request was cancelled."
             if isinstance(reason, InferenceError):
@@ -242,7 +241,7 @@ class InstanceBackend:
                 self._engine.open_requests.end(caller.root)
 
     def note_error(self, response: InferenceResponse, model_name: str) -> None:
-        """Record an error response, to note it if the model never checks it."""
+        """Record an error response; a note follows if the model never checks it."""
         execution = self.current_execution()
         if execution is None:
             return
@@ -285,11 +284,11 @@ class InstanceBackend:
             raise Refusal(error.message) from error
 
     def metric_family(self, name: str, description: str, kind: str) -> SampleFamily:
-        """Return the server's metric family of a name."""
+        """Return the server's metric family with a name."""
         return self._engine.metrics.family(name, description, kind)
 
     def refusal_text(self, text: str) -> str:
-        """Return an error of the server in the words that reach the model."""
+        """Return the text of a server error as the model receives it."""
         name = self._instance.name
         return f"Failed to process the request for model '{name}', message: {text}"
 
@@ -299,7 +298,7 @@ class InstanceBackend:
 
 
 class SourceLines:
-    """Looks up which line of a file makes a call, and remembers the lines.
+    """Finds the line of a file that makes a call, and caches the lines.
 
     Python computes a frame's line from the start of its function each time.
 
@@ -322,7 +321,7 @@ class SourceLines:
         Parameters
         ----------
         depth
-            Number of frames of blsnb to skip: no frame object is made for them.
+            Number of blsnb frames to skip without creating frame objects.
         """
         try:
             frame: types.FrameType | None = sys._getframe(depth)

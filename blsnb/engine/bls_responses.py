@@ -25,11 +25,11 @@ class BlsResponses:
     Parameters
     ----------
     responses
-        Waits for the responses.
+        The responses, for one reader.
     execution
         Returns the current execution of the model's instance.
     as_released
-        Returns a response as the imitated release of Triton does.
+        Converts a response to that of the followed Triton release.
     """
 
     def __init__(

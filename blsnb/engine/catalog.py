@@ -32,7 +32,7 @@ class Catalog:
     def __init__(self) -> None:
         self._served: dict[str, dict[int, Served]] = {}
         self._newest: dict[str, Served] = {}
-        """The version for requests that name none, by model."""
+        """The default version, by model."""
         self._states: dict[str, dict[int, VersionState]] = {}
 
     def names(self) -> list[str]:
@@ -40,7 +40,7 @@ class Catalog:
         return sorted(self._served)
 
     def known_names(self) -> list[str]:
-        """Return the names of all models that were ever loaded, or failed to."""
+        """Return the names of all models that were loaded or failed to load."""
         return sorted(self._states.copy())
 
     def versions(self, name: str) -> dict[int, Served]:
@@ -55,10 +55,10 @@ class Catalog:
             for version in list(versions.values())
         ]
 
-    def leave_behind(self, root: RootRequest) -> None:
+    def replace_abandoned(self, root: RootRequest) -> None:
         """Replace the instances that are still busy with an ended request."""
         for version in self.all_versions():
-            version.leave_behind(root)
+            version.replace_abandoned(root)
 
     def states(self, name: str) -> dict[int, VersionState]:
         """Return the state of each version of a model."""
@@ -70,7 +70,7 @@ class Catalog:
         return bool(states) and all(each.reason == "unloaded" for each in states)
 
     def put(self, name: str, versions: dict[int, Served]) -> list[Served]:
-        """Let versions serve; return those that they replace."""
+        """Start serving versions; return those that they replace."""
         old = self._served.get(name, {})
         self._served[name] = versions
         self._newest[name] = versions[max(versions)]
@@ -109,7 +109,7 @@ class Catalog:
         self._states[name] = {**before, **failed, **troubled}
 
     def remove(self, name: str) -> list[Served]:
-        """Stop a model's service and return what served."""
+        """Stop serving a model and return its versions."""
         versions = self._served.pop(name, {})
         self._newest.pop(name, None)
         for number in versions:
@@ -117,7 +117,7 @@ class Catalog:
         return list(versions.values())
 
     def forget(self, name: str) -> None:
-        """Drop the failed load of a model that was removed."""
+        """Forget the failed load of a model that was removed."""
         if name not in self._served:
             self._states.pop(name, None)
 
@@ -248,7 +248,7 @@ class Catalog:
 
 
 def _parse_version(text: str) -> int:
-    """Return the version that a text names; -1 for none, the server's choice."""
+    """Return the version that a text names; -1 if it names none."""
     if not text:
         return -1
     number = re.match(r"\s*[+-]?\d+", text)

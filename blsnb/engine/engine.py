@@ -57,7 +57,7 @@ class Engine:
             self._alarm, self.workers, settings.hang_notice_s, settings.rate_limits
         )
         self.open_requests = OpenRequests(
-            recorder, settings.hang_notice_s, folders, catalog.leave_behind
+            recorder, settings.hang_notice_s, folders, catalog.replace_abandoned
         )
         self.router = Router(
             catalog,
@@ -68,7 +68,7 @@ class Engine:
         )
 
     def serve(self, name: str, versions: Mapping[int, Served]) -> None:
-        """Let these versions of a model serve; retire its others."""
+        """Start serving versions of a model; retire its other versions."""
         if self._metrics.summary_latencies:
             for version in versions.values():
                 version.statistics.summarise()
@@ -95,13 +95,13 @@ class Engine:
         Parameters
         ----------
         timeout_s
-            Seconds that requests in flight have, all of them together.
+            Seconds for all requests in flight together.
         """
         self.open_requests.is_stopping = True
         self.open_requests.drain(timeout_s)
         self.open_requests.is_closed = True
 
     def close(self) -> None:
-        """Stop every thread; no model serves any more."""
+        """Stop every thread."""
         self._alarm.close()
         self.workers.shutdown(cancel_futures=True)

@@ -1,4 +1,4 @@
-"""ServedEnsemble: an ensemble, which answers requests by running its steps."""
+"""ServedEnsemble: one version of an ensemble, which runs the steps of its requests."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ class ServedEnsemble(Served):
     config
         With ``decoupled`` computed.
     plan
-        Its steps, and what they need.
+        Its steps and the tensors between them.
     router
         Runs the requests of the steps.
     workers
-        Run steps side by side.
+        Run steps concurrently.
     waits_with_errors
-        Whether an error is returned once no step runs any more, or at once.
+        Whether an error is returned only when no step is running.
     placement
-        Moves its outputs; None where there is no device.
+        Moves its outputs; None without a device.
 
     References
     ----------
@@ -82,7 +82,7 @@ class ServedEnsemble(Served):
         self._batching = config.max_batch_size > 0
         self._outputs = tuple(spec.name for spec in config.outputs)
 
-    def run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
+    def run(self, inflight: Inflight, blocks_execute: bool) -> ResponseMessage:
         """Run a request until its final response."""
         __tracebackhide__ = True
         answered: list[ResponseMessage] = []
@@ -98,8 +98,8 @@ class ServedEnsemble(Served):
         self.ended(inflight)
         return response
 
-    def stream(self, inflight: StreamInflight, certain: bool) -> None:
-        """Run a decoupled request; its responses come when they come."""
+    def stream(self, inflight: StreamInflight, blocks_execute: bool) -> None:
+        """Run a decoupled request, which sends its responses itself."""
         inflight.placement = self.placement
 
         def answer(progress: Progress[TensorRef]) -> None:
@@ -118,7 +118,7 @@ class ServedEnsemble(Served):
     def _drive(
         self, inflight: Inflight, answer: Callable[[Progress[TensorRef]], None]
     ) -> None:
-        """Ask all steps, and give the answers to a function."""
+        """Run all steps, and pass each response to a function."""
         __tracebackhide__ = True
         inflight.call.queue_start_ns = _now()
         if endless := self._plan.endless:
@@ -146,7 +146,7 @@ class ServedEnsemble(Served):
     def _begun(
         self, inflight: Inflight, request: EnsembleRequest
     ) -> EnsembleRun[TensorRef]:
-        """Return the state of a request at its beginning."""
+        """Return the initial state of a request."""
         message = inflight.message
         inputs = self._reshapes.inward(message.inputs)
         if self._batching and inputs:
@@ -180,8 +180,8 @@ class ServedEnsemble(Served):
             )
 
     def was_rejected(self, inflight: Inflight) -> bool:
-        """Whether an answer is not to be kept: an ensemble's errors are not cached."""
+        """Whether the response is an error, which is not cached."""
         return inflight.failed
 
     def retire(self) -> None:
-        """Do nothing: its models serve on."""
+        """Do nothing: the models of its steps are unloaded on their own."""

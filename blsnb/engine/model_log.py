@@ -1,4 +1,4 @@
-"""The log of models, kept and passed on to Python's logging."""
+"""Log lines of models, kept and forwarded to Python's logging."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blsnb.engine.request.failure import is_ours
 from blsnb.trace.events import Call, LogLine
 
 LogWriter = Callable[[str, str, str, str, int], None]
-"""Takes the model, the level, the text, and the file and line of a log line."""
+"""Receives a log line: model, level, text, file and line number."""
 _KEPT = 10_000
 _MAX_LINES = 1000
 """Maximum number of log lines kept per call."""
@@ -23,7 +23,7 @@ _SEVERITIES = {"WARNING": logging.WARNING, "ERROR": logging.ERROR}
 
 
 class ModelLogLine(NamedTuple):
-    """A line that a model logged."""
+    """One log line of a model."""
 
     model: str
     level: str
@@ -31,12 +31,12 @@ class ModelLogLine(NamedTuple):
 
 
 class ModelLog:
-    """The last lines that models logged; each also goes to ``blsnb.model.NAME``.
+    """The latest log lines of models; each is also sent to ``blsnb.model.NAME``.
 
     Parameters
     ----------
     verbose
-        From 1 on, VERBOSE lines count.
+        VERBOSE lines are kept if this is at least 1.
     """
 
     def __init__(self, verbose: int) -> None:
@@ -46,7 +46,7 @@ class ModelLog:
     def write(
         self, model: str, level: str, text: str, filename: str, line: int
     ) -> None:
-        """Take a line, and the file and line of the code that logged it."""
+        """Keep a log line, with the file and line of the code that wrote it."""
         if level == "VERBOSE" and self.verbose < 1:
             return
         self.lines.append(ModelLogLine(model, level, text))
@@ -70,7 +70,7 @@ def keep_line(call: Call, level: str, text: str) -> None:
 
 
 def log_position(depth: int) -> tuple[str, int]:
-    """Return file and line of the innermost frame that is not of blsnb.
+    """Return file and line of the innermost frame outside blsnb.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Reading: what all counters of a server say at one moment."""
+"""Reading: the values of all counters of a server at one moment."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ class VersionReading(NamedTuple):
     Parameters
     ----------
     busy, instances
-        How many instances execute, and how many there are; an ensemble has none.
+        Number of instances that execute, and of all instances; 0 for an ensemble.
     waiting
-        Requests that wait to be executed.
+        Number of requests that wait for execution.
     succeeded, failed
-        Requests in all; they restart at 0 with every load, as do the next three.
+        Number of requests since the load; like the next three, 0 after each load.
     inferences, executions
-        How many inferences were made, in how many executions.
+        Numbers of inferences and of executions.
     queued_ns
-        How long the requests waited in the queue, together.
+        Total time of the requests in the queue.
     latest
-        When each of the latest requests that succeeded ended, and how long it took,
-        in nanoseconds.
+        End and duration in nanoseconds of each of the latest successful requests.
     """
 
     name: str
@@ -59,12 +58,12 @@ class Reading(NamedTuple):
 
 
 def read(catalog: Catalog, in_flight: int, now_ns: int) -> Reading:
-    """Read all counters; from then on single requests are remembered."""
+    """Read all counters, and start keeping the latest requests."""
     return Reading(now_ns, in_flight, tuple(_versions(catalog)))
 
 
 def unwatch(catalog: Catalog) -> None:
-    """Let no model remember single requests any longer."""
+    """Stop keeping the latest requests of every model."""
     for version in catalog.all_versions():
         version.statistics.unwatch()
 

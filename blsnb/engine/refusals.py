@@ -1,4 +1,4 @@
-"""Refusals of requests before a model receives them, in Triton's words."""
+"""Errors, with Triton's texts, for requests that no model receives."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def not_submitted(name: str, reason: str, keeps_codes: bool) -> ResponseMessage:
     Parameters
     ----------
     keeps_codes
-        Whether the imitated release keeps the code of the target (25.04 and later);
-        an earlier one checks for readiness first, and has its own text.
+        Whether the followed release keeps the code of the target (25.04 and later);
+        earlier releases check readiness first, with another text.
     """
     if reason.startswith("Request for unknown model") and not keeps_codes:
         reason = NOT_READY.format(name)

@@ -13,7 +13,7 @@ from blsnb.tensors.ref import TensorRef
 Outputs = tuple[TensorRef, ...]
 
 
-class Kept(NamedTuple):
+class CachedOutputs(NamedTuple):
     """Cached outputs, and the load of the model that computed them."""
 
     outputs: Outputs
@@ -26,21 +26,20 @@ class Kept(NamedTuple):
 
     @property
     def has_empty_output(self) -> bool:
-        """Whether a tensor has no elements: Triton cannot keep such an answer."""
+        """Whether a tensor has no elements: Triton does not cache such a response."""
         return not all(ref.byte_size for ref in self.outputs)
 
 
 class ResponseCache:
     """Keeps the outputs of models whose configuration enables ``response_cache``.
 
-    As on Triton, the shapes and data types of the inputs are no part of the key,
-    nor are the request's parameters and requested outputs; and a response from before
-    a reload of the model is still returned.
+    As on Triton, the key contains neither shapes and data types of the inputs nor the
+    request's parameters and requested outputs, and responses outlive a reload.
 
     Parameters
     ----------
     most_bytes
-        Maximum size; the least recently used outputs are dropped first.
+        Maximum size in bytes; the least recently used outputs are dropped first.
 
     References
     ----------
@@ -50,10 +49,10 @@ class ResponseCache:
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
         self._bytes = 0
-        self._kept: OrderedDict[bytes, Kept] = OrderedDict()
+        self._kept: OrderedDict[bytes, CachedOutputs] = OrderedDict()
         self._lock = threading.Lock()
 
-    def find(self, key: bytes) -> Kept | None:
+    def find(self, key: bytes) -> CachedOutputs | None:
         """Return the outputs for a key; None if they are not cached."""
         with self._lock:
             kept = self._kept.get(key)
@@ -61,13 +60,13 @@ class ResponseCache:
                 self._kept.move_to_end(key)
             return kept
 
-    def keep(self, key: bytes, kept: Kept) -> bool:
-        """Keep an answer, unless it is too large, has gaps, or another came first.
+    def keep(self, key: bytes, kept: CachedOutputs) -> bool:
+        """Store a response unless it is too large, has an empty output or is known.
 
         Returns
         -------
         bool
-            False if another came first: Triton does not count that as a miss.
+            False if the key was stored already: Triton does not count that as a miss.
         """
         if kept.has_empty_output:
             return True

@@ -1,4 +1,4 @@
-"""Router: runs every request on the model that it names, and records it."""
+"""Router: runs each request on its model and records the call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from blsnb.engine.refusals import (
 from blsnb.engine.request.deferred import DeferredResponse, start_on_worker
 from blsnb.engine.request.inflight import Caller, Inflight
 from blsnb.engine.request.lifetime import RootRequest, Unwind
-from blsnb.engine.request.streaming import Readable, Single, StreamInflight
+from blsnb.engine.request.streaming import Readable, SingleResponse, StreamInflight
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.engine.threads.workers import Workers
@@ -164,7 +164,7 @@ class Router:
         if not served.decoupled:
             if caller.root.deadline_ns and caller.is_client:
                 return self._deferred(served, message, caller, many=True)
-            return Single(self.route(message, caller, many=True))
+            return SingleResponse(self.route(message, caller, many=True))
         call = self._opened(served, message, caller)
         call.flags |= CallFlag.DECOUPLED
         self._recorder.log_responses(caller.root.record, call)

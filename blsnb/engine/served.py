@@ -11,7 +11,7 @@ from blsnb.engine.request.inflight import Inflight
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.streaming import StreamInflight
 from blsnb.engine.request.validation import RequestValidator
-from blsnb.engine.response_cache import Kept, ResponseCache, cache_key
+from blsnb.engine.response_cache import CachedOutputs, ResponseCache, cache_key
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.tensors.memory import HOST
@@ -34,7 +34,7 @@ class Served(abc.ABC):
     config
         Normalised and completed.
     info
-        How the trace names it.
+        Its description in the trace.
     cache
         The server's response cache; None if it has none.
     """
@@ -42,9 +42,9 @@ class Served(abc.ABC):
     says_ready = False
     """Whether the model defines ``is_ready``."""
     placement: Placement | None = None
-    """Moves inputs and outputs; None where there is no device."""
+    """Moves inputs and outputs; None without a device."""
     trouble = ""
-    """Why the latest change of its instances failed; empty if it did not."""
+    """Error of the latest change of its instances; empty if it succeeded."""
 
     def __init__(
         self, config: ModelConfig, info: ModelInfo, cache: ResponseCache | None
@@ -55,7 +55,7 @@ class Served(abc.ABC):
         self.validator = RequestValidator(config)
         self.statistics = ModelStatistics(info.name, info.version)
         self.is_cached: bool = config.message.response_cache.enable
-        """Whether it enables the response cache, which the server may lack."""
+        """Whether its configuration enables the response cache."""
         self.cache = cache if self.is_cached else None
 
     def __repr__(self) -> str:
@@ -67,12 +67,12 @@ class Served(abc.ABC):
 
     @property
     def still_running(self) -> list[str]:
-        """A line for each instance that Ctrl-C could not end."""
+        """Return a line for each instance that Ctrl-C could not end."""
         return []
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What its model's code does and its author probably does not want."""
+        """Return warnings about the model's code, such as a misspelled hook."""
         return ()
 
     @property
@@ -82,7 +82,7 @@ class Served(abc.ABC):
 
     @property
     def instance_counts(self) -> tuple[int, int]:
-        """Numbers of busy instances and of all; an ensemble has none."""
+        """Numbers of busy instances and of all instances; 0 for an ensemble."""
         return 0, 0
 
     @property
@@ -91,12 +91,12 @@ class Served(abc.ABC):
         return False
 
     @abc.abstractmethod
-    def run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
+    def run(self, inflight: Inflight, blocks_execute: bool) -> ResponseMessage:
         """Run a request until its final response.
 
         Parameters
         ----------
-        certain
+        blocks_execute
             Whether the caller blocks the thread of an ``execute``.
 
         Raises
@@ -110,11 +110,11 @@ class Served(abc.ABC):
         """
 
     def run_cached(
-        self, cache: ResponseCache, inflight: Inflight, certain: bool
+        self, cache: ResponseCache, inflight: Inflight, blocks_execute: bool
     ) -> ResponseMessage:
-        """Answer a request from the cache; else run it, and keep its response."""
+        """Return the cached response, or run the request and cache its response."""
         if not _is_cacheable(inflight.message.inputs):
-            return self.run(inflight, certain)
+            return self.run(inflight, blocks_execute)
         call = inflight.call
         call.queue_start_ns = start = _now()
         key = cache_key(self.info.name, self.info.version, inflight.message.inputs)
@@ -130,25 +130,25 @@ class Served(abc.ABC):
             if self.placement is not None:
                 self.placement.outputs(inflight, response)
             return response
-        response = self.run(inflight, certain)
+        response = self.run(inflight, blocks_execute)
         if not self.was_rejected(inflight) and _is_cacheable(response.outputs):
             start = _now()
-            # An error is kept as a response without outputs, as on Triton.
-            if cache.keep(key, Kept(response.outputs, self.statistics)):
+            # An error is cached as a response without outputs, as on Triton.
+            if cache.keep(key, CachedOutputs(response.outputs, self.statistics)):
                 self.statistics.miss(look_up_ns + _now() - start)
         return response
 
     def was_rejected(self, inflight: Inflight) -> bool:
-        """Whether the response is not the model's, and is not cached."""
+        """Whether the scheduler rejected the request, so that nothing is cached."""
         return False
 
     @abc.abstractmethod
-    def stream(self, inflight: StreamInflight, certain: bool) -> None:
+    def stream(self, inflight: StreamInflight, blocks_execute: bool) -> None:
         """Run a decoupled request, which sends its responses itself.
 
         Parameters
         ----------
-        certain
+        blocks_execute
             Whether the thread of another ``execute`` waits for the first response.
         """
 
@@ -156,16 +156,16 @@ class Served(abc.ABC):
     def ended(self, inflight: Inflight) -> None:
         """Count a completed request."""
 
-    def leave_behind(self, root: RootRequest) -> None:  # noqa: B027 - not for all
+    def replace_abandoned(self, root: RootRequest) -> None:  # noqa: B027 - not for all
         """Replace the instances that are busy with an ended request."""
 
     @abc.abstractmethod
     def retire(self) -> None:
-        """End it after the requests in flight."""
+        """Stop serving after the requests in flight."""
 
 
 def _is_cacheable(refs: tuple[TensorRef, ...]) -> bool:
-    """Whether Triton's cache takes tensors: only from the host.
+    """Whether Triton's cache accepts the tensors: only those in host memory.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Settings: those of a server that its engine uses."""
+"""Settings: how a server's engine loads models and runs requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Settings(NamedTuple):
     Parameters
     ----------
     release
-        Triton's release to agree with, such as ``(24, 10)``.
+        The followed Triton release, such as ``(24, 10)``.
     hang_notice_s
         Seconds after which a wait is reported.
     strict_model_config

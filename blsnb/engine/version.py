@@ -72,7 +72,7 @@ class ServedVersion(Served):
     def change_instances(
         self, config: ModelConfig, kept: Sequence[int], added: Sequence[ModelInstance]
     ) -> None:
-        """Remove instances and add others; all else stays as it is.
+        """Remove instances and add others; the rest of the version is unchanged.
 
         Parameters
         ----------
@@ -95,12 +95,12 @@ class ServedVersion(Served):
 
     @property
     def still_running(self) -> list[str]:
-        """A line for each instance that Ctrl-C could not end."""
+        """Return a line for each instance that Ctrl-C could not end."""
         return self.pool.still_running()
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What the code of its instances does and its author probably does not want."""
+        """Return warnings about the code of its instances."""
         found = (each for one in self.pool.instances for each in one.notes.findings)
         return tuple(dict.fromkeys(found))
 
@@ -115,12 +115,12 @@ class ServedVersion(Served):
         count = len(self.pool.instances)
         return max(0, count - self.pool.idle_count), count
 
-    def run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
+    def run(self, inflight: Inflight, blocks_execute: bool) -> ResponseMessage:
         """Run a request until its final response."""
         __tracebackhide__ = True
         inflight.call.queue_start_ns = _now()
         try:
-            instance = self._scheduler.run(inflight, certain)
+            instance = self._scheduler.run(inflight, blocks_execute)
             if not inflight.final:
                 self._wait_for_sender(inflight, instance.execute_place)
             if inflight.turn is not None:
@@ -150,18 +150,18 @@ class ServedVersion(Served):
             response.outputs = reshapes.outward(response.outputs)
         return response
 
-    def stream(self, inflight: StreamInflight, certain: bool) -> None:
-        """Run ``execute`` for a decoupled request; its responses come when they come.
+    def stream(self, inflight: StreamInflight, blocks_execute: bool) -> None:
+        """Run ``execute`` for a decoupled request, which sends its responses itself.
 
         Parameters
         ----------
-        certain
+        blocks_execute
             Whether the thread of an ``execute`` waits for the first response.
         """
         inflight.call.queue_start_ns = _now()
         inflight.placement = self.placement
         try:
-            instance = self._scheduler.run(inflight, certain)
+            instance = self._scheduler.run(inflight, blocks_execute)
         except Rejected as rejected:
             inflight.abandon(self._reject(inflight, rejected.response))
         except HookFailed as failure:
@@ -191,7 +191,7 @@ class ServedVersion(Served):
         Raises
         ------
         Unwind
-            The request has ended, perhaps since nothing can answer it.
+            The request has ended, possibly because nothing can answer it.
         """
         responses: list[ResponseMessage] = []
         if isinstance(inflight, StreamInflight):
@@ -261,9 +261,9 @@ class ServedVersion(Served):
         """Whether an instance is not finalized yet."""
         return any(instance.ready for instance in self.pool.present)
 
-    def leave_behind(self, root: RootRequest) -> None:
+    def replace_abandoned(self, root: RootRequest) -> None:
         """Replace the instances that are busy with an ended request."""
-        self.pool.leave_behind(root)
+        self.pool.replace_abandoned(root)
 
     def retire(self) -> None:
         """Finalize each instance when it is free."""

@@ -36,7 +36,7 @@ def uninterrupted(work: Callable[[], T]) -> T:
         signal.signal(signal.SIGINT, previous)
         if _noted:
             _noted.clear()
-            # With a frame: the engine records an interrupt of its own code instead.
+            # With a frame, so that the engine can record an interrupt of its own code.
             previous(signal.SIGINT, sys._getframe())
 
 

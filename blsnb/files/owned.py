@@ -80,7 +80,7 @@ class OwnedFolder:
     def __init__(self, parent: Path, prefix: str) -> None:
         self._parent = parent
         self._prefix = prefix
-        # Named before it exists: an interrupt may come between any two steps.
+        # Named before it exists, because an interrupt may come between any two steps.
         self._claim = _Claim(unique(parent, prefix))
         self._finalizer = weakref.finalize(self, self._claim.release)
 
@@ -124,7 +124,7 @@ def owned_file(parent: Path, prefix: str) -> Iterator[Path]:
 def locked(folder: Path, wait_s: float) -> Iterator[bool]:
     """Lock a folder against other processes and threads.
 
-    The value is whether it is locked; some file systems have no locks.
+    Yields whether it is locked; some file systems have no locks.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def remove(path: Path) -> None:
 
 def _remove_folder(folder: Path) -> None:
     """Remove a folder; Ctrl-C in `shutil.rmtree` could end as another error."""
-    # Skips what cannot be opened, or was removed meanwhile.
+    # Skips entries that cannot be opened or were removed concurrently.
     with contextlib.suppress(OSError):
         for _, folders, files, here in os.fwalk(folder, topdown=False):
             for name in files:
@@ -230,7 +230,7 @@ def matching(parent: Path, prefix: str, suffixes: str = "") -> list[Path]:
 
 @contextlib.contextmanager
 def _unowned(path: Path) -> Iterator[bool]:
-    """Lock a path of this user if its owner has ended; the value is whether it has."""
+    """Lock a path of this user if its owner has ended; yield whether it has."""
     try:
         lock = _opened(path)
     except OSError:

@@ -1,1 +1,1 @@
-"""The notebook's front door."""
+"""Magics, displays and completion in notebooks."""

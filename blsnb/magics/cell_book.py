@@ -1,4 +1,4 @@
-"""The cells of the notebook from which the files of models came."""
+"""The notebook cells from which model files were written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MAX_TEXTS = 20
 
 @dataclass(frozen=True, slots=True)
 class CellText:
-    """The text of a file, and its place in a cell."""
+    """The text of a file, and its location in a cell."""
 
     cell: str
     """Name of the cell, such as ``"In[12]"``."""
@@ -42,7 +42,7 @@ class CellBook:
         self._texts: dict[str, dict[str, CellText]] = {}
 
     def here(self, text: str) -> CellText:
-        """Return the place of a cell magic's text in the cell that runs now."""
+        """Return the location of a cell magic's text in the running cell."""
         return CellText(
             self.running_cell() or "this cell", 1 + self._leading_lines(), text
         )
@@ -78,7 +78,7 @@ class CellBook:
             del known[next(iter(known))]
 
     def with_text(self, text: str) -> CellText | None:
-        """Return the cell of a text, which may be older than its file's."""
+        """Return the cell of a text, which may be an older text of its file."""
         found = (known[text] for known in self._texts.values() if text in known)
         return next(found, None)
 

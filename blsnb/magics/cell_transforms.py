@@ -1,4 +1,4 @@
-"""The place of our magics in a cell: a first line ``%triton_model``, cell magics."""
+"""Cell transformations: ``%triton_model`` as first line, misplaced cell magics."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def move_to_the_end(lines: list[str]) -> list[str]:
 def register(shell: Any) -> Callable[[], None]:
     """Add the transformation and the refusals; return a function that removes them.
 
-    IPython takes a cell magic below the first line for an unknown line magic.
+    IPython would treat a cell magic below the first line as an unknown line magic.
     """
     transformations = shell.input_transformers_cleanup
     transformations.append(move_to_the_end)
@@ -63,7 +63,7 @@ def register(shell: Any) -> Callable[[], None]:
 
 def _refusal(name: str) -> Callable[[str], NoReturn]:
     def refuse(line: str) -> NoReturn:
-        """Raise an error that says where the magic belongs."""
+        """Raise an error that names the valid location of the magic."""
         raise UsageError(
             f"%%{name} must be the first line of its cell: what stands above it, "
             "comments too, belongs below it or into another cell"

@@ -40,7 +40,7 @@ class _Default:
     def __init__(self) -> None:
         self.server: Server | None = None
         self.seen: dict[str, Any] = {}
-        """The options that the server follows, or about which was warned."""
+        """The options in effect, or for which a warning was shown."""
         self.observers: dict[Observer, Callable[[], None]] = {}
 
 
@@ -136,7 +136,7 @@ def infer(
     InferenceError
         The request failed: Triton's text and code, and the run so far.
     WouldHang
-        Triton would never answer.
+        Triton would never respond.
     InputError
         An argument or an input has a wrong type.
     """
@@ -165,7 +165,7 @@ async def async_infer(
     InferenceError
         The request failed.
     WouldHang
-        Triton would never answer.
+        Triton would never respond.
     InputError
         An argument or an input has a wrong type.
     """
@@ -196,7 +196,7 @@ def stream(
     InferenceError
         The request was rejected.
     WouldHang
-        Triton would never answer.
+        Triton would never respond.
     InputError
         An argument or an input has a wrong type.
     """

@@ -26,13 +26,13 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
     Parameters
     ----------
     runs
-        The places of the runs that the cell shows itself.
+        Displays of the runs in the running cell.
     """
     formatter = shell.display_formatter.mimebundle_formatter
     in_place = shell.display_formatter.ipython_display_formatter
 
     def run_in_place(run: Run) -> None:
-        """Display nothing for a run that has a place; other runs as a bundle."""
+        """Display a run as a bundle, unless it is already displayed."""
         is_silent = _is_value(shell) and runs.is_silent(run.trace)
         if not (is_silent or runs.has_place(run.trace)):
             raise NotImplementedError
@@ -44,7 +44,7 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
     def comparison_bundle(comparison: Comparison, **_: Any) -> dict[str, Any]:
         from blsnb.views.documents import document
 
-        # Its two runs need not be shown again below it.
+        # Do not show its two runs again below it.
         for run in (comparison.this, comparison.baseline):
             note_run(cast("Run", run))
             runs.hide(run.trace)

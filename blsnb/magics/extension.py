@@ -14,13 +14,13 @@ from blsnb.magics.cell_book import CellBook
 from blsnb.magics.commands.subcommands import TritonMagics
 from blsnb.magics.define import DefineMagics
 from blsnb.magics.errors import breakpoints, report
+from blsnb.magics.imported.saved_files import load_saved
 from blsnb.magics.runs import show
-from blsnb.magics.saved_files import load_saved
 from blsnb.serving.server_log import TritonFormatter
 
 _loaded: weakref.WeakKeyDictionary[Any, contextlib.ExitStack]
 _loaded = weakref.WeakKeyDictionary()
-"""What undoes the changes to each shell."""
+"""Functions that undo the changes to each shell."""
 _MODEL_LOGGER = "blsnb.model"
 
 
@@ -58,7 +58,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Remove what was added; the server and its models stay."""
+    """Remove what the extension added; the server and its models stay."""
     undo = _loaded.pop(shell, None)
     if undo is not None:
         undo.close()
@@ -82,7 +82,7 @@ def _register_magics(shell: Any, magics: Any) -> Callable[[], None]:
 
 
 def _restore(table: dict[str, Any], name: str, ours: Any, earlier: Any) -> None:
-    """Restore an earlier magic, unless ours has been replaced since."""
+    """Restore an earlier magic, unless blsnb's has been replaced since."""
     if table.get(name) == ours:
         del table[name]
         if earlier is not None:

@@ -106,7 +106,7 @@ class Flags(argparse.ArgumentParser):
 
 
 def _plain(prog: str) -> argparse.HelpFormatter:
-    """Format help to one width: it is a docstring too."""
+    """Format help with a fixed width, because it is also a docstring."""
     return argparse.RawDescriptionHelpFormatter(prog, width=79, max_help_position=27)
 
 
@@ -140,7 +140,7 @@ Make this cell a Triton Python model: its text is the model.py, to the letter.
 The model is written into the kernel's private repository and loaded at once.
 The cell never runs in the notebook's own namespace, and a model cannot see
 the notebook's variables: hand it files with --file, or parameters in its
-configuration. If it does not load, what served before goes on serving.
+configuration. If it does not load, the previous version still serves.
 """
 _MODEL_NOTES = """\
 {name} and $name are replaced by values of notebook variables.

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from blsnb.views.live.connection import Connection
 
 _MAX_KNOWN = 10_000
-"""Maximum number of page ids kept of runs that are no longer kept."""
+"""Maximum number of page ids remembered for runs that were dropped."""
 _log = logging.getLogger(__name__)
 
 
 def has_no_models() -> bool:
-    """Whether the page has only the models of widgets that are displayed themselves.
+    """Whether the page has models only of widgets that are displayed themselves.
 
     Elsewhere a widget can replace a document in the page, while a notebook saved
     meanwhile keeps the document.
@@ -48,6 +48,8 @@ def bundle(trace: Trace, **how: Any) -> dict[str, Any]:
         from blsnb.views.figures import figure
 
         shown["image/png"] = figure.png(trace)
+        # Exporters to LaTeX prefer it to a picture.
+        del shown["text/latex"]
     return shown
 
 
@@ -106,8 +108,8 @@ class ProgressBar:
 class DisplayedRuns:
     """The runs that a kernel has displayed, and their connection to its pages.
 
-    A displayed run is kept alive by its server or by whoever holds it, never by its
-    display. The connection is opened with the first run that a page displays.
+    Displaying a run does not keep it alive; its server or a reference of the user does.
+    The connection is opened when a page displays the first run.
 
     Parameters
     ----------
@@ -121,10 +123,10 @@ class DisplayedRuns:
         self._known: deque[str] = deque(maxlen=_MAX_KNOWN)
         self._workers = Workers(1, "blsnb answers")
         self._connection: Connection | None = None
-        """The only one of this kernel; None until a page displays a run."""
+        """The connection of this kernel; None until a page displays a run."""
 
     def add(self, source: RunRecord | Trace) -> None:
-        """Note a run that is displayed, by what keeps its calls."""
+        """Note a displayed run by the object that keeps its calls."""
         if self._connection is None and not has_page(self._shell):
             return
         # Deferred: loading the extension must not import the widget library.
@@ -164,7 +166,7 @@ class DisplayedRuns:
         try:
             self._workers.submit(serve)
         except (OutOfResourcesError, RuntimeError):
-            # Without a thread the answer takes time of the cell.
+            # Without a thread the request is handled on the cell's thread.
             serve()
 
     def close(self) -> None:
@@ -186,7 +188,7 @@ def connect(shell: Any) -> Callable[[], None]:
 
 
 def note(source: RunRecord | Trace) -> None:
-    """Note a run that is displayed, by what keeps its calls."""
+    """Note a displayed run by the object that keeps its calls."""
     # Deferred: loading the extension must not import the engine.
     from blsnb.trace.run_record import RunRecord
 
@@ -209,7 +211,7 @@ def note_run(run: Run) -> None:
 
 
 def has_page(shell: Any) -> bool:
-    """Return whether a page runs the cell that keeps models of hidden widgets.
+    """Return whether a page, and no program, runs the cell.
 
     Programs that execute notebooks keep the state of every widget in the notebook,
     and exporters then load code from the network. They name no cell.

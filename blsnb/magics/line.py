@@ -18,12 +18,12 @@ from blsnb.magics.flags import Flags
 _PIECE = r"""[^\s"'{]|"[^"]*"|'[^']*'|\{[^{}]*\}|[{"']"""
 _WORD = re.compile(f"(?:{_PIECE})+")
 _QUOTED = re.compile(r"""(\{[^{}]*\})|"([^"]*)"|'([^']*)'""")
-# Within an expression it would be a name, negated twice.
+# Within an expression ``--name`` would be a name, negated twice.
 _OPTION = re.compile(r"(?<!\S)--[a-z][\w-]*")
 
 
 class Line(NamedTuple):
-    """The text after a subcommand, and where it is run."""
+    """The text after a subcommand, and the context in which it runs."""
 
     text: str
     namespace: dict[str, Any]
@@ -69,7 +69,7 @@ def expand(text: str, namespace: Mapping[str, Any]) -> str:
     try:
         expanded: str = DollarFormatter().vformat(text, args=[], kwargs=namespace)
     except Exception:
-        # The braces may contain any expression, which may fail in any way.
+        # The braces may contain any expression, and so raise any exception.
         return text
     return expanded
 

@@ -11,6 +11,7 @@ from blsnb.model_graph.scopes import Scope, contexts
 from blsnb.model_graph.sent_tensors import (
     SentTensor,
     is_request,
+    list_items,
     method,
     request_arguments,
     sent_tensor,
@@ -101,7 +102,7 @@ def _place(call: ast.Call, name: ast.expr | None, scope: Scope) -> tuple[str, in
 def _inputs(
     node: ast.expr | None, scope: Scope, evaluator: Evaluator
 ) -> tuple[SentTensor, ...] | None:
-    items = _items(node, scope, evaluator)
+    items = list_items(node, scope, evaluator)
     sent = [sent_tensor(each, where, evaluator) for each, where in items]
     known = tuple(each for each in sent if each is not None)
     return known if known and len(known) == len(sent) else None
@@ -110,41 +111,10 @@ def _inputs(
 def _outputs(
     node: ast.expr | None, scope: Scope, evaluator: Evaluator
 ) -> tuple[str, ...] | None:
-    items = _items(node, scope, evaluator)
+    items = list_items(node, scope, evaluator)
     names = [evaluator.possible(each, where).only for each, where in items]
     known = tuple(name for name in names if isinstance(name, str))
     return known if known and len(known) == len(names) else None
-
-
-def _items(
-    node: ast.expr | None, scope: Scope, evaluator: Evaluator
-) -> list[tuple[ast.expr, Scope]]:
-    """Return the items of a list display; none for another expression."""
-    if node is None:
-        return []
-    held, where = evaluator.followed(node, scope)
-    if not isinstance(held, ast.List | ast.Tuple):
-        return []
-    is_changed = held is not node and _is_changed(node, scope)
-    if is_changed or any(isinstance(each, ast.Starred) for each in held.elts):
-        return []
-    return [(each, where) for each in held.elts]
-
-
-def _is_changed(node: ast.expr, scope: Scope) -> bool:
-    """Whether a list may be changed after it was made: ``tensors.append(...)``."""
-    if not isinstance(node, ast.Name) or scope.function is None:
-        return True
-    if node.id in scope.bound:
-        return _is_changed(*scope.bound[node.id]) and isinstance(
-            scope.bound[node.id][0], ast.Name
-        )
-    return any(
-        isinstance(each, ast.Attribute)
-        and isinstance(each.value, ast.Name)
-        and each.value.id == node.id
-        for each in ast.walk(scope.function.node)
-    )
 
 
 def _executions(request: ast.Call, scope: Scope) -> list[ast.Call]:

@@ -73,6 +73,37 @@ def request_arguments(
     return found
 
 
+def list_items(
+    node: ast.expr | None, scope: Scope, evaluator: Evaluator
+) -> list[tuple[ast.expr, Scope]]:
+    """Return the items of a list display; none for another expression."""
+    if node is None:
+        return []
+    held, where = evaluator.followed(node, scope)
+    if not isinstance(held, ast.List | ast.Tuple):
+        return []
+    is_changed = held is not node and _is_changed(node, scope)
+    if is_changed or any(isinstance(each, ast.Starred) for each in held.elts):
+        return []
+    return [(each, where) for each in held.elts]
+
+
+def _is_changed(node: ast.expr, scope: Scope) -> bool:
+    """Whether a list may be changed after it was made: ``tensors.append(...)``."""
+    if not isinstance(node, ast.Name) or scope.function is None:
+        return True
+    if node.id in scope.bound:
+        return _is_changed(*scope.bound[node.id]) and isinstance(
+            scope.bound[node.id][0], ast.Name
+        )
+    return any(
+        isinstance(each, ast.Attribute)
+        and isinstance(each.value, ast.Name)
+        and each.value.id == node.id
+        for each in ast.walk(scope.function.node)
+    )
+
+
 def sent_tensor(
     node: ast.expr, scope: Scope, evaluator: Evaluator
 ) -> SentTensor | None:

@@ -40,7 +40,7 @@ def _source(parts: ServerParts, name: str) -> ModelSource:
         except ModelConfigError as error:
             config, trouble = ModelConfig(), str(error)
     status = parts.models.status(name)
-    folder = _version_folder(directory, config)
+    folder = version_folder(directory, config)
     return ModelSource(
         config,
         folder,
@@ -51,7 +51,8 @@ def _source(parts: ServerParts, name: str) -> ModelSource:
     )
 
 
-def _version_folder(directory: ModelDirectory, config: ModelConfig) -> Path | None:
+def version_folder(directory: ModelDirectory, config: ModelConfig) -> Path | None:
+    """Return the folder of the newest version that serves; None without one."""
     versions = directory.chosen_versions(config) or directory.versions
     return directory.version_dir(versions[-1]) if versions else None
 

@@ -120,7 +120,7 @@ class Agreement:
         """The number of cases, and how many of them differ."""
         count = counted(len(self.cases), "case")
         if self.agree:
-            # Two equal errors agree, and are seldom what the user wanted to see.
+            # Equal errors agree, but the user probably expected a result.
             failed = sum(case.failed for case in self.cases)
             if failed == len(self.cases):
                 return f"{count}, the same error on both servers"

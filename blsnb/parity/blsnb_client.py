@@ -62,7 +62,7 @@ class BlsnbClient:
             return False
 
     def send(self, request: ClientRequest) -> ClientOutcome:
-        """Run a request with all values recorded, outside of the server's history."""
+        """Run a request with all values recorded, without keeping the run."""
         run = self._stream if self.is_decoupled(request) else self._infer
         return run(request)
 

@@ -186,7 +186,7 @@ def _output(
 
 
 def _described(ref: TensorRef | None, index: tuple[int, ...] | None) -> str:
-    """Return datatype and shape, with a few values or the one that differs most."""
+    """Return datatype, shape, and a few values or the one that differs most."""
     if ref is None:
         return ""
     kind = f"{ref.dtype.datatype}[{', '.join(map(str, ref.shape))}]"

@@ -21,7 +21,7 @@ _CALLERS = 32
 
 
 class AsyncRequests:
-    """Runs client requests on threads of its own, while the event loop goes on."""
+    """Runs client requests on its own threads, not on the event loop's."""
 
     def __init__(self, requests: ClientRequests) -> None:
         self._requests = requests
@@ -36,7 +36,7 @@ class AsyncRequests:
         try:
             return await loop.run_in_executor(self._workers(), context.run, call)
         except asyncio.CancelledError:
-            # As when a gRPC client cancels: the model may check for it, and goes on.
+            # As when a gRPC client cancels: the model may check for it, and continues.
             for root in begun:
                 root.cancel()
             raise

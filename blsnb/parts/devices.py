@@ -17,7 +17,7 @@ from blsnb.runtimes.runtime import Runtime
 def choose_runtime(
     runtime: str | Runtime, hostile: HostilePlacement | None
 ) -> RuntimeChoice:
-    """Choose a runtime; say on stderr, once per process, if it is not the usual one."""
+    """Choose a runtime; report an unusual one on stderr, once per process."""
     chosen = choose(runtime, with_device=hostile is not None)
     if chosen.notable:
         _say(f"blsnb: {chosen.runtime.describe()}; {chosen.reason}")
@@ -63,12 +63,12 @@ class Devices:
 
     @property
     def reason(self) -> str:
-        """Why it is this runtime."""
+        """Why this runtime was chosen."""
         return self._chosen.reason
 
     @property
     def hostile_seed(self) -> int | None:
-        """The seed by which tensors are moved at random; None if they are not."""
+        """The seed of hostile placement; None without it."""
         hostile = self._placements.hostile
         return None if hostile is None else hostile.seed
 

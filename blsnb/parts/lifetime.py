@@ -1,4 +1,4 @@
-"""The lifetime of a server: whether it is closed, and what is closed with it."""
+"""The lifetime of a server: its state, and the functions that close its parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ServerLifetime:
     Parameters
     ----------
     exit_timeout_s
-        Seconds that requests in flight have when the server is closed.
+        Maximum seconds for requests in flight to complete when the server is closed.
     """
 
     def __init__(self, exit_timeout_s: float = 30.0) -> None:
@@ -35,23 +35,23 @@ class ServerLifetime:
         return self._creator.is_current_process
 
     def check_open(self) -> None:
-        """Refuse to work for a server that was closed.
+        """Raise an error if the server was closed.
 
         Raises
         ------
         ServerClosedError
-            It was closed.
+            The server was closed.
         """
         if self.closed:
             raise ServerClosedError
 
     def at_close(self, close: Close) -> Close:
-        """Call a function when the server is closed, before all that was given earlier.
+        """Call a function when the server is closed, before earlier registered ones.
 
         Returns
         -------
         Callable
-            Withdraws the function.
+            Cancels the registration.
 
         Raises
         ------
@@ -63,7 +63,7 @@ class ServerLifetime:
         return lambda: self._closers.pop(close, None)
 
     def close(self) -> None:
-        """Close everything once; in a forked child only mark its copy as closed."""
+        """Close all parts once; in a forked child only mark its copy as closed."""
         if self.closed:
             return
         self.closed = True

@@ -38,7 +38,7 @@ class Measurements:
             raise inference_error(error) from None
 
     def batching(self, name: str, version: int) -> ModelBatching:
-        """Return how a model's requests were batched, and why not together."""
+        """Return how a model's requests were batched, and why some were not."""
         check_text(name=name)
         check_version(version)
         try:
@@ -51,13 +51,13 @@ class Measurements:
         return self._engine.metrics_text()
 
     def reading(self) -> readings.Reading:
-        """Return the server's counters as they are now."""
+        """Return the present counters of the server."""
         engine = self._engine
         in_flight = len(engine.open_requests.in_flight())
         return readings.read(engine.catalog, in_flight, time.monotonic_ns())
 
     def monitor(self) -> Monitor:
-        """Return the monitor of the server; a new one once it was closed."""
+        """Return the monitor of the server; a new one if the last one was closed."""
         from blsnb.dashboard.monitor import Monitor
 
         self._lifetime.check_open()

@@ -51,7 +51,7 @@ class Models:
         self._changed_files = changed_files
         self._lifetime = lifetime
         self._unloadable: dict[str, str] = {}
-        """Models whose newer text did not load, each with the cell and the reason."""
+        """Why a newer text of a model did not load, by model, with the cell."""
 
     def __repr__(self) -> str:
         rows = self.index()
@@ -89,7 +89,7 @@ class Models:
             return self.change(name, written)
 
     def change(self, name: str, files: Mapping[str, FileContent | None]) -> ModelStatus:
-        """Write files of a private model and reload it; all of it or nothing.
+        """Write files of a private model and reload it, completely or not at all.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class Models:
     def _newer_text(
         self, files: Mapping[str, FileContent | None], error: ModelLoadError
     ) -> str:
-        """Return which text did not load, and why, in a line."""
+        """Return a line that names the text that did not load, and the reason."""
         texts = [each for each in files.values() if isinstance(each, str)]
         found = (self._control.origins.get(text) for text in texts)
         cell = next((f"{origin.cell} " for origin in found if origin is not None), "")
@@ -129,12 +129,12 @@ class Models:
             before = catalog.versions(name)
 
             def serves() -> bool:
-                # After Ctrl-C, too, the folder holds what serves.
+                # Even after Ctrl-C the folder contains the files that serve.
                 return catalog.versions(name) != before
 
             try:
                 with self._repository.changing(name, files, serves) as directory:
-                    # A file may come before the model that it belongs to.
+                    # A file may be written before its model.
                     if directory.has_model_file() or directory.is_ensemble():
                         self._control.bring_up(name, always=True)
             except BaseException:
@@ -231,25 +231,29 @@ class Models:
             self._origin(name),
             tuple(self._trouble(name)),
         )
-        return replace(status, running=tuple(running))
+        differs = self._folder_that_differs(name)
+        return replace(status, running=tuple(running), differs=differs)
+
+    def _folder_that_differs(self, name: str) -> str:
+        derived = self._repository.derivations.get(name)
+        return str(derived.folder) if derived is not None and derived.edits() else ""
 
     def _origin(self, name: str) -> str:
-        """Return where a serving model came from."""
+        """Return the origin of a serving model."""
         directory = self._control.served_from(name)
         if directory is None:
             return ""
         if self._control.is_overridden(name):
             return "files or a configuration given with load()"
+        if directory.path.parent != self._repository.private_root:
+            return str(directory.path)
         versions = self._engine.catalog.versions(name)
         cells = [served.info.origin for served in versions.values()]
         named = dict.fromkeys(f"cell {origin.cell}" for origin in cells if origin)
-        if named:
-            return ", ".join(named)
-        own = directory.path.parent == self._repository.private_root
-        return "define()" if own else str(directory.path)
+        return ", ".join(named) or "define()"
 
     def _trouble(self, name: str) -> Iterator[str]:
-        """Yield why the text that serves is not the newest one."""
+        """Yield reasons why the serving text is not the newest one."""
         if name in self._unloadable:
             yield self._unloadable[name]
         elif self._control.is_changed(name):

@@ -13,10 +13,11 @@ from blsnb.engine.request.inflight import Caller
 from blsnb.engine.request.lifetime import RootRequest, TooLate, interruptible
 from blsnb.engine.request.open_requests import Begun, stopping_refusal
 from blsnb.engine.request.reader import TOO_LATE, Reader
-from blsnb.engine.request.streaming import Readable, Single
+from blsnb.engine.request.streaming import Readable, SingleResponse
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import InferenceError, ServerClosedError, TraceError
 from blsnb.parts.lifetime import ServerLifetime
+from blsnb.pb_utils.compiled.releases import has
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.response import Response
 from blsnb.response_stream import Stream
@@ -26,7 +27,7 @@ from blsnb.trace.run_record import RunRecord
 
 
 class Answer(NamedTuple):
-    """The response to a client request, which may be its refusal."""
+    """The response to a client request, or its refusal."""
 
     response: ResponseMessage
     advice: str = ""
@@ -62,9 +63,9 @@ class ClientRequests:
         Parameters
         ----------
         begun
-            Receives the life of the request, so that another thread can cancel it.
+            Receives the request's lifetime, so that another thread can cancel it.
         record
-            Record of the run; a new one, which the server keeps, if None.
+            Record of the run; None creates one that the server keeps.
 
         Raises
         ------
@@ -84,7 +85,7 @@ class ClientRequests:
         try:
             answer = self._answer(message, root)
         except InferenceError as error:
-            # It would hang: the run shows what happened until then.
+            # The run of a request that would hang shows what happened before.
             error.run = self._failed_run(message, root, error.message)
             raise
         response = answer.response
@@ -103,19 +104,19 @@ class ClientRequests:
         begun: Begun | None = None,
         deadline_ns: int = 0,
     ) -> Answer:
-        """Run a network client's request on this thread; return also a refusal.
+        """Run a network client's request on this thread; a refusal is returned, too.
 
         Parameters
         ----------
         begun
-            Receives the life of the request, so that another thread can cancel it.
+            Receives the request's lifetime, so that another thread can cancel it.
         deadline_ns
             Monotonic time at which the client leaves; 0 for no deadline.
 
         Raises
         ------
         WouldHang
-            Triton would never answer.
+            Triton would never respond.
         """
         self._prepare()
         root = self._open_requests.open(deadline_ns, None, begun)
@@ -146,7 +147,8 @@ class ClientRequests:
             root.raise_ended()
         assert response is not None
         if response.error is not None and not (response.final or advice):
-            # Sent before the final flag, an error never reaches Triton's client.
+            # An error that was sent before the final flag never reaches Triton's
+            # client.
             note_lost(root.record.calls[:1], response.error)
             response = ResponseMessage()
         return Answer(response, advice)
@@ -197,7 +199,7 @@ class ClientRequests:
         RequestError
             The request was refused.
         WouldHang
-            Triton would never answer.
+            Triton would never respond.
         """
         self._prepare()
         root = self._open_requests.open(deadline_ns, None, begun)
@@ -219,7 +221,7 @@ class ClientRequests:
             self._open_requests.close(root)
             raise
         assert responses is not None
-        if isinstance(responses, Single):
+        if isinstance(responses, SingleResponse):
             self._open_requests.close(root)
         return Reader(self._open_requests, root, responses)
 
@@ -246,7 +248,10 @@ class ClientRequests:
         self._prepare()
         engine = self._engine
         config = engine.catalog.config(request.model_name, request.fields.version)
-        return request.message(config, engine.placements.runtime)
+        message = request.message(config, engine.placements.runtime)
+        if request.outputs and not has("unique_outputs", engine.release):
+            message.requested_outputs = tuple(dict.fromkeys(request.outputs))
+        return message
 
     def _failed_run(
         self, message: RequestMessage, root: RootRequest, error: str
@@ -256,12 +261,12 @@ class ClientRequests:
     def replay(
         self, message: RequestMessage, client_timeout_s: float | None = None
     ) -> Run:
-        """Run a recorded request on the current model; return also a failed run.
+        """Run a recorded request on the current model; a failed run is returned, too.
 
         Raises
         ------
         TraceError
-            Its inputs were not recorded.
+            The inputs of the call were not recorded.
         """
         self._prepare()
         decoupled = self._check_recorded(message)
@@ -301,7 +306,7 @@ class ClientRequests:
         Parameters
         ----------
         record
-            Record of the run; a new one, which the server keeps, if None.
+            Record of the run; None creates one that the server keeps.
 
         Raises
         ------

@@ -63,7 +63,7 @@ def parts_of(server: HasParts) -> ServerParts:
     Raises
     ------
     TypeError
-        It is not a server.
+        ``server`` is not a server.
     """
     parts = getattr(server, "_parts", None)
     if not isinstance(parts, ServerParts):

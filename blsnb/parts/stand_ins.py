@@ -1,4 +1,4 @@
-"""The stand-ins of a server: substitutes for models whose backend is not here."""
+"""The stand-ins of a server: substitutes for models."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from blsnb.run import Run
 
 
 class ModelStandIns:
-    """Loads stand-ins in the place of models, and the models again afterwards."""
+    """Replaces models by stand-ins, and reloads the models afterwards."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class ModelStandIns:
             self._restore(name, before, served)
 
     def _restore(self, name: str, before: StandIn | None, served: bool) -> None:
-        # Defined or unloaded within the block, the model stays as it is.
+        # A model that was defined or unloaded within the block is left unchanged.
         if self._lifetime.closed or self._control.standins.get(name) is None:
             return
         with self._control.standins.changing(name, before):
@@ -106,6 +106,6 @@ class ModelStandIns:
         directory = self._repository.directory(name)
         if directory is not None and directory.is_ensemble():
             raise ModelLoadError(
-                f"an ensemble has no backend: '{name}' is made of models, and a "
-                "stand-in can answer for each of them"
+                f"an ensemble has no backend: '{name}' consists of models, and a "
+                "stand-in can replace each of them"
             )

@@ -1,1 +1,1 @@
-"""What a model author imports as triton_python_backend_utils."""
+"""The module that models import as ``triton_python_backend_utils``."""

@@ -1,4 +1,4 @@
-"""The boundary between model code and the engine: what each expects of the other."""
+"""The interfaces between model code and the engine."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Backend(Protocol):
         """Run a request; the future holds ``convert`` of the result."""
 
     def note_error(self, response: Any, model_name: str) -> None:
-        """Remember an error response, to report it if the model never checks it."""
+        """Record an error response; a note follows if the model never checks it."""
 
     def log(self, level: str, text: str) -> None:
         """Write a line of the model's log."""
@@ -104,13 +104,13 @@ class Reply(Protocol):
         """Send a response, the final flag, or both."""
 
     def sent(self) -> tuple[int, bool]:
-        """Return how many responses were sent, and whether the final flag was."""
+        """Return the number of responses sent, and whether the final flag was sent."""
 
     def is_cancelled(self) -> bool:
         """Whether the client has cancelled the request."""
 
     def trace(self) -> Any:
-        """Return the mark that makes a BLS request a child of this one."""
+        """Return the value that makes a BLS request a child of this request."""
 
 
 class UnboundBackend:
@@ -136,7 +136,7 @@ class UnboundBackend:
         """Do nothing."""
 
     def log(self, level: str, text: str) -> None:
-        """Do nothing: there is no model's log."""
+        """Do nothing: there is no model to log for."""
 
     def is_model_ready(self, name: str, version: str) -> bool:
         """Refuse the call."""

@@ -63,7 +63,7 @@ class InferenceRequest(Compiled):
     Parameters
     ----------
     request_id
-        The server returns it; empty for none.
+        Id that the response repeats; empty for none.
     correlation_id
         Sequence: an unsigned 64-bit number or a string; 0 for none.
     inputs
@@ -125,8 +125,7 @@ class InferenceRequest(Compiled):
     ) -> None:
         expect(trace, InferenceTrace)
         model_name = string(model_name)
-        # The defaults themselves need no check: a microsecond less of the fifteen that
-        # a call takes (7 %), as docs/performance.md says.
+        # The defaults need no check, which saves 7 % of a call (docs/performance.md).
         usual = (
             flags is _UNSET
             and timeout is _UNSET
@@ -173,7 +172,7 @@ class InferenceRequest(Compiled):
 
     @compiled(method_signature("inputs", "List[triton::backend::python::PbTensor]"))
     def inputs(self) -> list[Tensor]:
-        """Return the inputs that were supplied: a new list of the same tensors."""
+        """Return the inputs of the request: a new list of the same tensors."""
         return list(self._inputs)
 
     @compiled(method_signature("request_id", "str"))
@@ -194,7 +193,7 @@ class InferenceRequest(Compiled):
     @compiled(method_signature("set_flags", "None", "arg0: int"))
     def set_flags(self, flags: int, /) -> None:
         """Set the sequence flags."""
-        # A copy: what was sent stays as it was.
+        # A copy, so that a request that was sent does not change.
         self._message = self._message.with_fields(flags=integer(flags, UINT32))
 
     @compiled(method_signature("timeout", "int"))
@@ -210,12 +209,12 @@ class InferenceRequest(Compiled):
 
     @compiled(method_signature("requested_output_names", "Set[str]"))
     def requested_output_names(self) -> set[str]:
-        """Return the requested names; of a received request never empty."""
+        """Return the requested names; never empty for a received request."""
         return set(self._requested)
 
     @compiled(method_signature("trace", "c_python_backend_utils.InferenceTrace"))
     def trace(self) -> InferenceTrace:
-        """Return the request's mark, for the BLS requests that serve it."""
+        """Return the value with which BLS requests become children of this request."""
         if self._reply is None:
             return mark(self._message.trace)
         return mark(self._reply.trace())
@@ -230,7 +229,7 @@ class InferenceRequest(Compiled):
             Accept any number of responses, and wait for the first. Required when
             the callee is decoupled.
 
-        A model that is missing, not ready or failing is not raised: see
+        A model that is missing, not ready or failing does not raise: check
         ``has_error``.
 
         Raises
@@ -272,14 +271,14 @@ class InferenceRequest(Compiled):
         return response
 
     def _iterate(self, responses: Responses) -> ResponseIterator:
-        # The iterator does not hold the request.
+        # The iterator must not reference the request.
         receive = functools.partial(
             _received, self._classes.response, self._backend, self._message.model_name
         )
         return over(self._classes.iterator, receive, responses)
 
     def _sent(self) -> RequestMessage:
-        """Return the message to send: the same each time, like its tensors."""
+        """Return the message to send, the same one each time, with the same tensors."""
         refs: tuple[TensorRef, ...] = ()
         for tensor in self._inputs:
             refs += (transmit(tensor),)
@@ -296,8 +295,8 @@ class InferenceRequest(Compiled):
     )
     def get_response_sender(self) -> InferenceResponseSender:
         """Return the sender of this request's responses; the same at every call."""
-        # Held weakly, and holding the request: so that the request lives exactly
-        # as long as something may still answer it.
+        # A weak reference to the sender, which references the request: the request
+        # lives exactly as long as something may still respond to it.
         sender = None if self._sender is None else self._sender()
         if sender is None:
             sender = sender_of(self, self._reply, self._requested)
@@ -321,7 +320,7 @@ def _received(
     model_name: str,
     message: ResponseMessage,
 ) -> InferenceResponse:
-    """Return the response object of the model; watch whether it checks an error."""
+    """Return the model's response object; note an error that is never checked."""
     response = receive_response(kind, message)
     if message.error is not None:
         backend.note_error(response, model_name)
@@ -336,7 +335,7 @@ def receive_request(
     reply: Reply,
     zero_copy: bool = False,
 ) -> InferenceRequest:
-    """Return the request object that a model's ``execute`` gets.
+    """Return the request object for a model's ``execute``.
 
     Parameters
     ----------
@@ -345,9 +344,9 @@ def receive_request(
     inputs
         Inputs as the model receives them.
     requested
-        Names of the outputs to send, never empty where the model has outputs.
+        Names of the outputs to send; not empty if the model has outputs.
     zero_copy
-        Let the inputs' ``as_numpy`` give read-only views, not copies.
+        Whether ``as_numpy`` of the inputs returns read-only views instead of copies.
     """
     request: InferenceRequest = _new(kind)
     request._message = message

@@ -22,7 +22,7 @@ _GPU = MemoryType(0)
 
 
 class InferenceTrace(Compiled):
-    """The mark of a request; a BLS request that has it becomes a child of it.
+    """Identifies a request; a BLS request with it becomes a child of that request.
 
     References
     ----------
@@ -50,7 +50,7 @@ NO_TRACE = mark(None)
 
 
 class PreferredMemory(Compiled):
-    """Where the outputs of a BLS request should be placed.
+    """The preferred memory for the outputs of a BLS request.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class PreferredMemory(Compiled):
 
 
 ANY_MEMORY = PreferredMemory(MemoryType(1))
-"""The default: the caller accepts outputs on any device."""
+"""The default, for callers that accept outputs on any device."""
 
 
 def wanted_device(memory: PreferredMemory) -> str | None:

@@ -20,14 +20,14 @@ _EMPTY_TENSOR = "Output tensor for inference response should not be empty."
 
 
 class InferenceResponse(Compiled):
-    """The answer to a request.
+    """The response to a request.
 
     Parameters
     ----------
     output_tensors
         List or tuple of `Tensor`.
     error
-        If given, the receiver sees it and no outputs.
+        Replaces the outputs for the receiver.
     parameters
         Dict of str to bool, int or str; from 25.02 on.
 
@@ -46,7 +46,7 @@ class InferenceResponse(Compiled):
     __slots__ = ("_asked", "_error", "_parameters", "_received", "_tensors")
     _received: bool
     _asked: bool
-    """Whether anyone looked if it is an error."""
+    """Whether ``has_error`` was called."""
 
     @compiled(
         "c_python_backend_utils.InferenceResponse(output_tensors: "
@@ -104,7 +104,7 @@ def send(response: InferenceResponse, requested: tuple[str, ...]) -> ResponseMes
     Triton (python_backend: src/infer_response.cc, PruneOutputTensors).
     """
     if response._error is not None:
-        # Passed on, it is its receiver's to ask.
+        # A response that is passed on is checked by its receiver.
         response._asked = True
         error = response._error
         return ResponseMessage(error=error.message(), code=error.code().name)
@@ -124,12 +124,12 @@ def send(response: InferenceResponse, requested: tuple[str, ...]) -> ResponseMes
 def receive_response(
     kind: type[InferenceResponse], message: ResponseMessage
 ) -> InferenceResponse:
-    """Return the response object that a caller of BLS gets.
+    """Return the response object for a BLS caller.
 
     Parameters
     ----------
     kind
-        The class of the imitated release.
+        Class of the followed release.
     """
     response: InferenceResponse = _new(kind)
     response._tensors = tensors = []

@@ -1,4 +1,4 @@
-"""ResponseIterator: the responses of a decoupled BLS request, as they come."""
+"""ResponseIterator: the responses of a decoupled BLS request."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _DONE = "Iteration is done for the responses."
 
 
 class ResponseIterator(Compiled):
-    """Iterates over responses; they are kept, so that it can be done again.
+    """Iterates over responses, which are kept for further iterations.
 
-    A loop that was left is resumed by the next one; after the last response a new
-    loop begins with the first. Dropping the iterator cancels nothing.
+    The next loop continues after a loop that was left, and begins anew after the last
+    response. Dropping the iterator does not cancel the request.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class ResponseIterator(Compiled):
 
     @compiled(f"cancel({_SELF}) -> None")
     def cancel(self) -> None:
-        """Ask the model to stop; what it still sends can be read."""
+        """Ask the model to stop; its further responses can still be read."""
         if self._responses is not None:
             self._responses.cancel()
 
@@ -77,14 +77,14 @@ def over(
     receive: Callable[[ResponseMessage], InferenceResponse],
     responses: Responses,
 ) -> ResponseIterator:
-    """Return the iterator over responses that are still coming.
+    """Return an iterator over the responses of a request in flight.
 
     Parameters
     ----------
     kind
-        The class of the imitated release.
+        Class of the followed release.
     receive
-        Makes what the model gets.
+        Makes the model's response object.
     """
     iterator: ResponseIterator = object.__new__(kind)
     iterator._kept = []

@@ -97,7 +97,7 @@ class InferenceResponseSender(Compiled):
 def sender_of(
     request: object, reply: Reply | None, requested: tuple[str, ...]
 ) -> InferenceResponseSender:
-    """Return the sender of a request, which it keeps alive."""
+    """Return the sender of a request; the sender keeps the request alive."""
     sender: InferenceResponseSender = object.__new__(InferenceResponseSender)
     sender._request = request
     sender._reply = reply

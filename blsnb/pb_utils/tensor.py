@@ -1,4 +1,4 @@
-"""Tensor: a named array, and its value once it was sent or received."""
+"""Tensor: a named array, and its frozen value after it was sent or received."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Tensor(Compiled):
         self._dtype = dtype
         self._ref = freeze(name, array, dtype) if dtype is BYTES else None
         if not plain and isinstance(array, np.ma.MaskedArray):
-            # The compiled class cannot read its flags.
+            # The compiled class cannot read the flags of such an array.
             raise AttributeError(
                 "'numpy.ndarray' object has no attribute 'c_contiguous'"
             )
@@ -164,7 +164,7 @@ class Tensor(Compiled):
         source = self._source
         return HOST if isinstance(source, np.ndarray) else source.device  # type: ignore[union-attr]
 
-    # Not a static method, as on Triton: a call on an instance is refused.
+    # Not a static method: as on Triton, a call on an instance is refused.
     @compiled("from_dlpack(self: str, arg0: object) -> c_python_backend_utils.Tensor")
     def from_dlpack(name: str, tensor: Any, /) -> Tensor:  # type: ignore[misc]
         """Return a tensor of another library's memory, without a copy.
@@ -250,7 +250,7 @@ def _from_dlpack(name: str, producer: Any) -> Tensor:
 
 
 def _private(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return a copy in memory that it does not own, as on Triton."""
+    """Return a copy that does not own its memory, as on Triton."""
     return np.ndarray(array.shape, array.dtype, bytearray(array.tobytes()))
 
 
@@ -297,7 +297,7 @@ def transmit_some(
 
 
 def receive(ref: TensorRef) -> Tensor:
-    """Return a receiver's tensor of a frozen value."""
+    """Return a new tensor with a frozen value."""
     tensor: Tensor = _new(Tensor)
     tensor._name = ref.name
     tensor._dtype = ref.dtype
@@ -308,7 +308,7 @@ def receive(ref: TensorRef) -> Tensor:
 
 
 def receive_view(ref: TensorRef) -> Tensor:
-    """Return a receiver's tensor whose ``as_numpy`` is a read-only view."""
+    """Return a new tensor whose ``as_numpy`` is a read-only view."""
     tensor = receive(ref)
     if ref.dtype is not BYTES and ref.dtype is not BF16 and ref.device == HOST:
         tensor._array = ref.view()

@@ -1,1 +1,1 @@
-"""Which models exist."""
+"""The folders of models: read, changed, exported."""

@@ -1,4 +1,4 @@
-"""One model's folder, read as Triton reads it."""
+"""ModelDirectory: the folder of one model, read as Triton reads it."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def version_number(name: str) -> int | None:
     if match is None or (name[0] == "0" and len(name) > 1):
         return None
     number = int(match["number"])
-    # Triton crashes on a larger one.
+    # Triton crashes on a larger number.
     return number if number <= _MAX_VERSION else None
 
 
@@ -237,7 +237,7 @@ def _stamps(
         with os.scandir(path) as entries:
             listed = list(entries)
     except OSError:
-        # It was removed meanwhile, or may not be read.
+        # It was removed concurrently, or is not readable.
         return
     here = (found.st_dev, found.st_ino)
     if here in above:
@@ -292,12 +292,12 @@ def is_version_changed(
 
 
 def sources(files: Files) -> dict[str, Stamp]:
-    """Return the files that people write: Python files and configurations."""
+    """Return the files that users edit: Python files and configurations."""
     return {path: files[path] for path in files if path.endswith(_SOURCES)}
 
 
 def _unreadable(file: Path, error: OSError) -> ModelConfigError:
-    """Return the error of a configuration that exists and cannot be read."""
+    """Return the error of an existing configuration that cannot be read."""
     return ModelConfigError(
         f"failed to open text file for read {file}: {error.strerror}",
         code="INTERNAL",

@@ -84,7 +84,7 @@ def release_notes(requirements: Path, release: tuple[int, int]) -> list[str]:
 
 
 def export_notes(directory: ModelDirectory) -> list[str]:
-    """Return what to know before a model is served elsewhere."""
+    """Return notes on a model's differences on a Triton server."""
     name = printable(directory.name)
     try:
         config = directory.config()

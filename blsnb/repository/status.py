@@ -1,4 +1,4 @@
-"""The status of a model, shown in cards, tables and logs."""
+"""ModelStatus: the status of a model for cards, tables and logs."""
 
 from __future__ import annotations
 
@@ -40,17 +40,19 @@ class ModelStatus:
     findings
         Oddities of the configuration.
     standin
-        Description of the stand-in that answers; empty without one.
+        Description of the model's stand-in; empty without one.
     steps
         Steps of an ensemble: ``"double: EX -> MIDDLE"``.
     advice
         What to do about the reason, after a failed load.
     origin
-        Where it came from: ``"cell In[3]"``, a folder, or an override.
+        Its source: ``"cell In[3]"``, a folder, or an override.
     trouble
         Newer text that did not load, or files that changed since the load.
     running
         A line for each instance that Ctrl-C could not end.
+    differs
+        The user's folder of a model that cells changed; empty if they agree.
     """
 
     name: str
@@ -69,6 +71,7 @@ class ModelStatus:
     origin: str = ""
     trouble: tuple[str, ...] = ()
     running: tuple[str, ...] = ()
+    differs: str = ""
 
     def __repr__(self) -> str:
         versions = ",".join(map(str, self.versions)) or "-"
@@ -102,7 +105,7 @@ def status_of(
     load_s, standin
         As in `ModelStatus`.
     notes
-        Further findings, such as ensembles that went down with the model.
+        Further findings, such as ensembles that were unloaded together with the model.
     gpu_count
         Number of usable GPUs.
     origin, trouble
@@ -130,7 +133,7 @@ def status_of(
 
 
 def _findings(config: ModelConfig, gpu_count: int) -> Iterator[str]:
-    """Yield what is odd in a configuration, and what a Python model lacks."""
+    """Yield warnings about a configuration, and what a Python model lacks."""
     yield from findings(config, gpu_count=gpu_count)
     if config.backend != "python":
         return

@@ -1,1 +1,1 @@
-"""Where tensors live and are computed: the host, a CUDA device, a simulated one."""
+"""Runtimes: tensors in host memory, on CUDA devices and on a simulated device."""

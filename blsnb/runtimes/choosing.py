@@ -1,4 +1,4 @@
-"""The runtime of a server: the requested one, or CuPy where a device responds."""
+"""The runtime of a server: the requested one, or CuPy if a device responds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RuntimeChoice(NamedTuple):
     runtime: Runtime
     reason: str
     notable: bool = False
-    """Whether to report it: the choice depends on this machine's CuPy."""
+    """Whether to report the choice, because it depends on this machine's CuPy."""
 
 
 def choose(wanted: str | Runtime, *, with_device: bool = False) -> RuntimeChoice:
@@ -45,7 +45,9 @@ def choose(wanted: str | Runtime, *, with_device: bool = False) -> RuntimeChoice
     if not isinstance(wanted, str):
         return RuntimeChoice(wanted, "passed as an object")
     if wanted not in NAMES:
-        raise ValueError(f"runtime must be one of {', '.join(NAMES)}, not {wanted!r}")
+        raise ValueError(
+            f"runtime={wanted!r} is not valid; expected {', '.join(map(repr, NAMES))}"
+        )
     if wanted == "auto":
         return _automatic(with_device)
     if wanted == "numpy" and with_device:

@@ -16,7 +16,7 @@ NO_DEVICE = "Failed to get current CUDA device id."
 
 
 class DeviceError(Exception):
-    """A device is missing or refuses; the text is Triton's where Triton has one."""
+    """A device is missing or fails; with Triton's text, if Triton has one."""
 
 
 class ImportedMemory(NamedTuple):
@@ -67,7 +67,7 @@ class Runtime(Protocol):
         """Number of usable devices."""
 
     def describe(self) -> str:
-        """Return library, devices and versions, for a reader."""
+        """Return library, devices and versions as text."""
 
     def from_dlpack(self, producer: Any) -> ImportedMemory:
         """Import memory by DLPack without a copy, once its producer has filled it.

@@ -1,8 +1,8 @@
-"""A simulated device: its memory is not the host's, and its work is done late.
+"""A simulated device with its own memory and deferred work.
 
-Work is done when something waits for it, and not before; until then the memory holds
-rubbish. So code that reads without waiting, copies without need, or mistakes a device's
-tensor for one of the host, is found without a GPU.
+Work is done only when something waits for it; until then the memory contains garbage.
+This finds, without a GPU, code that reads without waiting, copies needlessly, or treats
+a tensor on a device like one on the host.
 
 A model uses it like CuPy: ``asarray``, ``from_dlpack``, ``asnumpy``.
 """
@@ -26,7 +26,7 @@ from blsnb.tensors.memory import device_name
 RUBBISH = 0xCB
 """Value of each byte of memory that was never written."""
 NO_WAIT = -1
-"""DLPack's stream number by which a consumer renounces the producer's waiting."""
+"""DLPack's stream number of a consumer for which the producer need not wait."""
 _NO_NUMPY = (
     "Implicit conversion to a NumPy array is not allowed. Please use `.get()` to "
     "construct a NumPy array explicitly."
@@ -230,7 +230,7 @@ def _operand(value: Any) -> Any:
 
 
 def empty(shape: Shape, dtype: Any, device: Device = DEVICES[0]) -> DeviceArray:
-    """Return an array whose memory holds rubbish."""
+    """Return an array whose memory contains garbage."""
     memory = _allocated(shape, dtype, device)
     memory.reshape(-1).view(np.uint8)[...] = RUBBISH
     return DeviceArray(device, memory)

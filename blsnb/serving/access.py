@@ -37,7 +37,7 @@ _MAX_SHOWN = 100
 
 
 class Restriction(NamedTuple):
-    """The header that requests for a restricted API must carry, and its value."""
+    """Name and value of the header that a restricted API requires."""
 
     header: str
     value: str
@@ -64,7 +64,7 @@ class Access:
     allow_host
         Names, besides the server's own addresses, by which clients may address it.
     allow_load_files
-        Whether a load request may bring files: their code runs in this process.
+        Whether a load request may contain files, whose code runs in this process.
     http_restricted, grpc_restricted
         The header that each restricted API requires.
 
@@ -87,13 +87,13 @@ class Access:
             _check_host(host)
 
     def check_load(self, files: Mapping[str, bytes], config: str | None = None) -> None:
-        """Refuse a load request that makes code of the client's choice run.
+        """Refuse a load request that would run code chosen by the client.
 
         Raises
         ------
         RequestError
-            It brings files, or its configuration names one outside the model's folder,
-            and files are not allowed.
+            Files are not allowed, and the request contains files, or its configuration
+            names a file outside the model's folder.
         """
         if self.allow_load_files:
             return
@@ -123,7 +123,7 @@ class Access:
         )
 
     def refusal(self, headers: Mapping[str, str], bound: str) -> str:
-        """Return why a browser's request is refused; empty for an accepted request.
+        """Return why a request of a browser is refused; empty if it is accepted.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class Access:
         return ""
 
     def _knows_host(self, header: str | None, bound: str) -> bool:
-        """Whether a Host header cannot be a name rebound to this machine."""
+        """Whether a Host header is safe from DNS rebinding."""
         if header is None or is_unix(bound):
             return True
         host = _hostname(header)

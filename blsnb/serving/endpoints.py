@@ -18,6 +18,7 @@ from blsnb.files.owned import Creator
 from blsnb.parts.server_parts import HasParts, ServerParts, parts_of
 from blsnb.serving.access import Access
 from blsnb.serving.core.log_settings import LogSettings
+from blsnb.serving.core.serving_options import ServingOptions
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.ports import (
     is_loopback,
@@ -44,7 +45,7 @@ class Endpoint(Protocol):
 
     @property
     def address(self) -> str:
-        """Address as a client takes it."""
+        """Address in the form that clients need."""
 
     def close(self, timeout_s: float) -> None:
         """Accept no more requests, and wait up to a timeout for running ones."""
@@ -74,11 +75,12 @@ class Endpoints:
         host: str,
         access: Access | None = None,
         unix_sockets: str | os.PathLike[str] | None = None,
+        options: ServingOptions | None = None,
     ) -> None:
         self.host = host
         self.access = access or Access()
         self._unix_sockets = unix_sockets
-        self._shared = SharedState(parts, self.access)
+        self._shared = SharedState(parts, self.access, options)
         self._parts = parts
         self._open: dict[str, Endpoint] = {}
         self._closed = False
@@ -114,7 +116,7 @@ class Endpoints:
 
     @property
     def addresses(self) -> dict[str, str]:
-        """The address of each protocol, by name, as a client takes it."""
+        """The address of each protocol, by name, in the form that clients need."""
         return {name: each.address for name, each in self._listed()}
 
     def _listed(self) -> list[tuple[str, Endpoint]]:
@@ -213,7 +215,7 @@ class Endpoints:
 
 @contextlib.contextmanager
 def without_fork_notices() -> Iterator[None]:
-    """Import gRPC so that it prints no notice whenever a notebook runs ``!ls``.
+    """Import gRPC without the notice that it prints whenever a process forks.
 
     While it serves, gRPC cannot support forked processes anyway. Nothing changes if
     it was imported before, or the environment variable is set.
@@ -278,10 +280,11 @@ def serve(
     host: str = LOOPBACK,
     access: Access | None = None,
     unix_sockets: str | os.PathLike[str] | None = None,
+    options: ServingOptions | None = None,
 ) -> Endpoints:
     """Serve a live server over Triton's HTTP and gRPC protocols.
 
-    Clients of Triton use its models as they use those of a real server.
+    Triton's clients can use it like a real server.
 
     Parameters
     ----------
@@ -290,8 +293,8 @@ def serve(
     http, grpc, metrics
         The ports; 0 for a free one, None to leave a protocol out.
     host
-        The address to listen on. Any but a loopback address lets everybody who can
-        reach it run models, and load others: a warning is given.
+        The address to listen on. If it is reachable from other machines, their users
+        can run the models' code and load other models, and a warning says so.
     access
         What clients may do: web pages, host names, loads with files, restricted APIs.
         None for `Access`'s defaults.
@@ -299,6 +302,9 @@ def serve(
         A folder in which Unix sockets named ``http.sock``, ``grpc.sock`` and
         ``metrics.sock`` replace the ports; only this user may enter it. A missing
         folder is made.
+    options
+        How the ports answer, such as the size limit of inputs over HTTP. None for
+        Triton's defaults.
 
     Returns
     -------
@@ -329,6 +335,6 @@ def serve(
         )
     if access is not None:
         check_type("access", access, Access, "a blsnb.serving.access.Access")
-    endpoints = Endpoints(parts, host, access, unix_sockets)
+    endpoints = Endpoints(parts, host, access, unix_sockets, options)
     endpoints.start({HTTP: http, GRPC: grpc, METRICS: metrics})
     return endpoints

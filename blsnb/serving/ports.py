@@ -19,7 +19,7 @@ _MAX_SOCKET_PATH = 107
 
 
 def address_of(host: str, port: int) -> str:
-    """Return host and port as a client takes them: ``"127.0.0.1:8000"``.
+    """Return host and port in the form that clients need: ``"127.0.0.1:8000"``.
 
     The host of a Unix socket, ``"unix:PATH"``, is a whole address.
     """
@@ -29,7 +29,7 @@ def address_of(host: str, port: int) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or an address is always this machine."""
+    """Whether a name or an address always means this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

@@ -1,1 +1,1 @@
-"""Arrays and their types, independent of any model."""
+"""Tensors: their types, values, conversions, comparisons and summaries."""

@@ -10,7 +10,7 @@ import numpy as np
 from blsnb.tensors.dtypes import Shape
 
 LARGE = 1 << 20
-"""Bytes from which new memory of the system costs more time than a copy."""
+"""Minimum bytes for which new system memory costs more time than a copy."""
 IDLE_BYTES = 64 << 20
 """Maximum bytes kept for reuse: four tensors of 16 MB, as one call uses."""
 _Array = np.ndarray[Any, Any]
@@ -57,7 +57,7 @@ def _memory(size: int) -> _Memory:
 def frozen(array: _Array) -> bytes | memoryview:
     """Return the elements of a `LARGE` array in C order, in memory that is read-only.
 
-    They are copied, unless the array is all of a buffer that is frozen already.
+    They are copied, unless the array covers a whole frozen buffer.
     """
     return _frozen_already(array) or _copied(array)
 

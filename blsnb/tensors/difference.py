@@ -66,7 +66,7 @@ class TensorDifference:
 
     @property
     def words(self) -> str:
-        """The difference in words, for a reader."""
+        """The difference as text."""
         this, baseline = self.this, self.baseline
         match self.change:
             case Change.ADDED if this is not None:
@@ -129,7 +129,7 @@ def difference(
         return TensorDifference(name, change, this, baseline)
     found = Deviation(this, baseline)
     if same_type and not found.differing:
-        # Zeros of two signs, NaNs of two kinds.
+        # Zeros of different signs, or different NaNs.
         change = Change.SAME
     at = found.at
     index = None if at < 0 else tuple(map(int, np.unravel_index(at, this.shape)))

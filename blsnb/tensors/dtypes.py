@@ -10,7 +10,7 @@ Shape = tuple[int, ...]
 
 
 class DType(NamedTuple):
-    """One type as configuration, wire, backend and NumPy spell it."""
+    """The names of one type in configurations, requests, the backend and NumPy."""
 
     data_type: str
     """Configuration: ``"TYPE_FP32"``."""

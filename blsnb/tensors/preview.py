@@ -19,15 +19,15 @@ from blsnb.tensors.summary import unit
 SIDE = 128
 """Maximum rows or columns of a preview."""
 _MIN_SIDE = 8
-"""Minimum rows and columns of a picture; smaller arrays are rather tables of scores."""
+"""Minimum rows and columns of a picture; smaller arrays are treated as tables."""
 MAX_VALUES = 48
-"""Maximum number of cells whose values are written out."""
+"""Maximum number of cells whose values are included as text."""
 MAX_COLUMNS = 6
 """Maximum number of columns of such a slice, unless it has a single row."""
 MAX_STRINGS = 200
 MAX_STRING_BYTES = 4096
 NAN_LEVEL = 255
-"""The level of NaN, which lies at no level between low and high."""
+"""The level that represents NaN."""
 _LEVELS = 254
 _SEARCHED = 1 << 24
 """Maximum number of elements searched for extremes; larger slices are sampled."""
@@ -236,8 +236,8 @@ def _reduce(table: Array) -> tuple[Array, str]:
         return table, ""
     at_rows = _starts(table.shape[0], rows)
     at_columns = _starts(table.shape[1], columns)
-    # In activations a single spike matters; in counts, labels and pixels the largest
-    # of many neighbours would be a distortion.
+    # Show single spikes of activations; in counts, labels and pixels the largest of
+    # many neighbours would distort the picture.
     if table.dtype.kind not in "fb" or table.size > _SEARCHED:
         return table[np.ix_(at_rows, at_columns)], "stride"
     high = np.maximum.reduceat(table, at_rows, axis=0)
@@ -257,7 +257,7 @@ def _range(values: Array) -> tuple[float, float]:
 
 
 def _quantise(values: Array, low: float, high: float) -> bytes:
-    # An infinity is at the end of the scale.
+    # Infinities are at the ends of the scale.
     levels = np.rint(unit(values.clip(low, high), low, high) * _LEVELS)
     levels[np.isnan(values)] = NAN_LEVEL
     return bytes(levels.astype(np.uint8))
@@ -293,7 +293,7 @@ def _string(element: bytes) -> str:
     if len(element) <= MAX_STRING_BYTES:
         return element.decode("utf-8", "backslashreplace")
     cut = MAX_STRING_BYTES
-    # Not within a character.
+    # Do not cut within a character.
     while cut > MAX_STRING_BYTES - 4 and element[cut] & 0xC0 == 0x80:
         cut -= 1
     return element[:cut].decode("utf-8", "backslashreplace") + "…"

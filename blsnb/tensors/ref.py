@@ -1,4 +1,4 @@
-"""TensorRef: a tensor's value once it has crossed a model boundary, frozen."""
+"""TensorRef: the frozen value of a tensor that crossed a model boundary."""
 
 from __future__ import annotations
 

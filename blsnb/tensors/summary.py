@@ -25,7 +25,7 @@ _BLOCK = 1 << 16
 class Stats:
     """Statistics of a tensor; all but the counts are over its finite values.
 
-    None stands for the minimum of no values, and for what no float can hold.
+    None replaces the minimum of no values, and numbers that no float can represent.
     """
 
     count: int
@@ -147,7 +147,7 @@ def _finite(value: float) -> float | None:
 
 def unit(values: Any, low: float, high: float) -> Any:
     """Scale values of any library so that low becomes 0 and high 1."""
-    # Halves, since the distance of the largest two doubles is no double.
+    # Halves, since the distance of the two largest doubles exceeds a double.
     width = high / 2 - low / 2
     return (values.astype(np.float64) / 2 - low / 2) / (width or 1.0)
 

@@ -35,7 +35,7 @@ class Tolerance:
             value = getattr(self, name)
             if not (value >= 0 and math.isfinite(value)):
                 raise ValueError(
-                    f"{name} must be a finite number, 0 or larger, not {value!r}"
+                    f"{name}={value!r} is not valid; expected a finite number from 0"
                 )
 
     def __str__(self) -> str:

@@ -87,7 +87,7 @@ def assert_replays(triton_server: TestedServer) -> Callable[..., Comparison]:
 
 
 def _lent(pool: ServerPool, test: pytest.Item) -> TestedServer:
-    """Return the server of a test; fail the test in a few lines if there is none."""
+    """Return the server of a test; if it cannot be made, fail the test briefly."""
     from blsnb.errors import BlsnbError
 
     try:

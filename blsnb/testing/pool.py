@@ -26,7 +26,7 @@ class _Shared(NamedTuple):
 
 
 class ServerPool:
-    """Servers by test, of its own or shared with other tests."""
+    """The servers of tests, shared or not."""
 
     def __init__(self) -> None:
         self._shared: list[_Shared] = []
@@ -65,7 +65,7 @@ class ServerPool:
 
 
 def _sharing(test: pytest.Item, share: str) -> pytest.Collector | None:
-    """Return the node whose tests share a server; None for a server of its own."""
+    """Return the node whose tests share a server; None if the test does not share."""
     kind = _NODES.get(share)
     if kind is None:
         return None

@@ -91,7 +91,9 @@ def settings_of(
     share = options.pop("share", None) or share or "function"
     if share not in SCOPES:
         known = ", ".join(SCOPES)
-        raise SettingError(f"mark.triton: share must be one of {known}, not {share!r}")
+        raise SettingError(
+            f"mark.triton: share={share!r} is not valid; expected {known}"
+        )
     _check_options(options)
     return FixtureSettings(
         tuple(repositories) if roots is None else _paths(roots, folder),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class TestedServer(Server):
     """The server of the fixture ``triton_server``: a `blsnb.Server` for tests."""
 
-    # Not a class of tests, whatever its name looks like to pytest.
+    # pytest must not collect it as a class of tests.
     __test__ = False
 
     _folder = Path()
@@ -62,7 +62,7 @@ class TestedServer(Server):
         call: Callable[[dict[str, Any]], Any] | None = None,
         remote: str | None = None,
     ) -> ModelStatus:
-        """Let a stand-in answer for a model until the test ends.
+        """Replace a model by a stand-in until the test ends.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class TestedServer(Server):
         ModelLoadError
             The model's configuration is incomplete.
         ValueError
-            None or several of the ways to answer were passed.
+            Not exactly one of these arguments was passed.
         """
         standing_in = self.standing_in(
             name, zeros=zeros, random=random, replay=replay, call=call, remote=remote

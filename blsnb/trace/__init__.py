@@ -1,1 +1,1 @@
-"""What happened; plain data."""
+"""Recorded calls, and traces as plain values."""

@@ -17,7 +17,7 @@ from blsnb.trace.spans import Span, Trace
 _Key = tuple[str, int]
 RUNNING = "still running"
 NAMES = ("request_id", "correlation_id")
-"""Fields that only name a request: where they alone differ, it is the same request."""
+"""Fields that only identify a request, and are not compared."""
 UNRECORDED = "tensors were not recorded"
 
 
@@ -36,7 +36,7 @@ class RequestChange(NamedTuple):
     """A field of a request, or a parameter of a response, that differs."""
 
     name: str
-    """As of an option of ``infer``; of a parameter also its own name."""
+    """Name of the option of ``infer``, and of the custom parameter."""
     this: str
     """The value as text; empty for none."""
     baseline: str
@@ -63,7 +63,7 @@ class CallChange:
     """Why it was not compared in full; empty if it was."""
 
     def __bool__(self) -> bool:
-        """Whether anything is known to differ."""
+        """Whether any difference is known."""
         said = any(change.name not in NAMES for change in self.request)
         return bool(self.tensors or self.error or self.responses or said)
 
@@ -77,7 +77,7 @@ def change_of(alignment: Alignment, row: int, baseline: int) -> CallChange:
     compared = list(_tensors(this, before)) if known else []
     gone = sum(change.difference.change == "unknown" for change in compared)
     lossy = alignment.this if lost(this) else alignment.baseline
-    # A span of the user has no tensors, and a rejected call may have none.
+    # A span opened by model code has no tensors; a rejected call may have none.
     may_lack = alignment.this.models[this.model].kind == "span"
     may_lack = may_lack or bool(this.error or before.error)
     counts = this.response_count, before.response_count
@@ -102,7 +102,7 @@ def _errors(this: Span, baseline: Span) -> Iterator[tuple[str, str]]:
 
 
 def _requests(this: Span, baseline: Span) -> Iterator[RequestChange]:
-    """Yield what requests and responses say besides tensors, where it differs."""
+    """Yield request fields and parameters that differ."""
     here, there = _said(this), _said(baseline)
     if here != there:
         for name in dict.fromkeys([*here, *there]):
@@ -163,9 +163,9 @@ class TraceComparison:
 
     alignment: Alignment
     changes: Mapping[int, CallChange]
-    """By position; unchanged calls, as far as known, are left out."""
+    """Changes by position, without calls that are unchanged as far as known."""
     unknown: Mapping[str, tuple[int, ...]]
-    """Positions of calls that both have but not compared in full, by reason."""
+    """Positions of shared calls that were not compared in full, by reason."""
 
     @cached_property
     def page_part(self) -> TraceComparison:
@@ -191,7 +191,7 @@ AnyTrace = Trace | TraceComparison
 
 
 def sides(run: AnyTrace) -> tuple[Trace, TraceComparison | None]:
-    """Return the trace that is looked at, and its comparison if it has a baseline."""
+    """Return the viewed trace, and its comparison if it has a baseline."""
     return (run, None) if isinstance(run, Trace) else (run.this, run)
 
 

@@ -18,7 +18,7 @@ _REASONS = {
 
 
 def because(limit: str, setting: int) -> str:
-    """Return which limit dropped something, and how to keep it next time."""
+    """Return the clause that names a limit and how to keep the data next time."""
     reason = _REASONS.get(limit, "limits what is kept")
     return f"{limit}={setting} {reason}. {PIN}"
 
@@ -42,7 +42,7 @@ def notices(trace: Trace) -> list[str]:
 
 
 def was_dropped(trace: Trace, call: int) -> bool:
-    """Return whether a call was dropped."""
+    """Whether a call was dropped."""
     drop = drop_of(trace, "calls")
     if drop is not None and 0 <= call <= drop.last:
         return True
@@ -51,7 +51,7 @@ def was_dropped(trace: Trace, call: int) -> bool:
 
 
 def find_call(trace: Trace, call: int) -> Span:
-    """Return the call of an id.
+    """Return the call with an id.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def find_call(trace: Trace, call: int) -> Span:
 
 
 def missing_call(trace: Trace, call: int) -> str:
-    """Return why a trace has no call of an id: dropped, or never made."""
+    """Return why a trace has no call with an id: dropped, or never made."""
     if was_dropped(trace, call):
         drop = drop_of(trace, "calls")
         if drop is not None:
@@ -112,7 +112,7 @@ def _of_file(trace: Trace, limits: str) -> str:
 
 
 def lost(span: Span) -> bool:
-    """Return whether a call has lost values of tensors."""
+    """Whether a call has lost values of tensors."""
     return any(ref.evicted for ref in span.tensors)
 
 
@@ -122,7 +122,7 @@ def drops_of(
     keep_calls: tuple[int, int] | None,
     budget_bytes: int | None,
 ) -> tuple[Drop, ...]:
-    """Return what limits have dropped of a run.
+    """Return the drops of calls and values of a run.
 
     Parameters
     ----------

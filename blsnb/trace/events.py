@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Activity(enum.StrEnum):
-    """Points in a request's life, named and placed as Triton's trace names them.
+    """Points in a request's life, with the names of Triton's trace.
 
     References
     ----------
@@ -51,7 +51,8 @@ def parse_level(name: str) -> TraceLevel:
     """
     if name.upper() not in TraceLevel.__members__:
         raise ValueError(
-            f"trace_level must be 'tensors', 'timestamps' or 'off', not {name!r}"
+            f"trace_level={name!r} is not valid; expected 'tensors', 'timestamps' or "
+            "'off'"
         )
     return TraceLevel[name.upper()]
 
@@ -85,34 +86,34 @@ class Origin(NamedTuple):
     cell: str
     """Such as ``"In[12]"``."""
     offset: int
-    """Lines of the cell above the first of the source."""
+    """Number of lines of the cell above the source."""
 
 
 class ModelInfo(NamedTuple):
-    """Which model a call ran on, as far as a view must know."""
+    """The model of a call, as views need it."""
 
     name: str
     version: int
     backend: str
     device: str
-    """``"cpu"`` or ``"gpu:0"``; ``"stand-in"`` for what has none."""
+    """``"cpu"`` or ``"gpu:0"``; ``"stand-in"`` for a stand-in."""
     kind: str
-    """``"model"``; ``"stand-in"`` for what answers in the place of one; or ``"span"``
-    for a span that a user opened."""
+    """``"model"``, ``"stand-in"``, or ``"span"`` for a span opened by model code."""
     source: str
     """The text of its ``model.py``; empty for ensembles."""
     origin: Origin | None = None
-    """None for a model that came from no cell."""
+    """The cell of its source; None if it was not defined in a cell."""
     unbatched: int = 0
-    """The ``max_batch_size`` of a model that takes batches and has no batcher."""
+    """``max_batch_size`` of a model that supports batches but has no batcher; else
+    0."""
 
     @property
     def is_ensemble(self) -> bool:
-        """Whether it is an ensemble: its steps compute, not the model itself."""
+        """Whether it is an ensemble, which does not compute itself."""
         return self.backend == "ensemble"
 
     def place(self, line: int) -> str:
-        """Return where a line of its source is, such as ``In[12] line 5``."""
+        """Return the location of a source line, such as ``In[12] line 5``."""
         if self.origin is None:
             return f"model.py:{line}"
         return f"{self.origin.cell} line {line + self.origin.offset}"
@@ -122,7 +123,7 @@ class ModelInfo(NamedTuple):
 class Call:
     """The record of one request: filled in as it happens, read-only afterwards.
 
-    A record, not seven event objects: the same facts at a seventh of the cost.
+    One record costs a seventh of separate event objects.
     Times are nanoseconds of the monotonic clock; 0 means that the request did
     not reach that activity.
     """
@@ -136,19 +137,19 @@ class Call:
     requested_outputs: tuple[str, ...] = ()
     """Names of the requested outputs; empty for all of them."""
     response_parameters: ParameterPairs = ()
-    """Of the response; those of a decoupled call are in ``responses``."""
+    """Outputs of the response; those of a decoupled call are in ``responses``."""
     flags: int = 0
     """`CallFlag` bits."""
     asked_cancelled: bool = False
     """Whether the model called ``is_cancelled()``; no flag, as its thread sets it."""
     line: int = 0
-    """Line of the caller's source that made the call; 0 if not known."""
+    """Line of the caller's source with the call; 0 if unknown."""
     execution: int = 0
     """Number of the ``execute`` that ran it; calls of a batch share it."""
     batch: int = 0
     """Number of requests of its ``execute``; 0 if it did not reach one."""
     batching: list[Batching] | None = None
-    """Of a batching model: why it was executed with whom, and not with others."""
+    """For a batching model: why it was part of executions, or was not."""
     request_start_ns: int = 0
     queue_start_ns: int = 0
     compute_start_ns: int = 0
@@ -161,11 +162,11 @@ class Call:
     inputs: tuple[TensorRef, ...] = ()
     outputs: tuple[TensorRef, ...] = ()
     responses: ResponseLog | None = None
-    """Of a decoupled call only; a single answer is in ``outputs``."""
+    """Responses of a decoupled call; a single response is in ``outputs``."""
     error: str = ""
     error_code: str = ""
     device: DeviceWork | None = None
-    """Copies to and from a device, and what was computed there."""
+    """Copies to and from a device, and computing on it."""
     logs: list[LogLine] | None = None
     notes: list[str] | None = None
 

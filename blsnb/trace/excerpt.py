@@ -13,9 +13,9 @@ from blsnb.trace.spans import Span, Trace
 MOST = 50_000
 """Maximum number of calls in a page."""
 _KNOWN: dict[int, Trace] = {}
-"""Excerpts of traces in memory, by identity: a page needs one many times."""
+"""Cached excerpts by trace, since a page needs an excerpt several times."""
 _FAILED = 10
-"""A tenth of the calls may be failed ones from the middle."""
+"""Divisor: at most a tenth of the kept calls are failed ones from the middle."""
 
 
 def page_excerpt(trace: Trace) -> Trace:

@@ -1,4 +1,4 @@
-"""Facts that a trace carries beside calls and tensors; durations as text."""
+"""Facts of a trace besides calls and tensors; durations as text."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Copy(NamedTuple):
     """``"cpu"`` or ``"gpu:0"``."""
     target: str
     hostile: bool = False
-    """Whether it was made only because of hostile placement."""
+    """Whether hostile placement caused it."""
 
 
 class DeviceWork:

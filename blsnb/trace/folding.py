@@ -12,7 +12,7 @@ from blsnb.trace.events import Call, ModelInfo
 Pair = tuple[ModelInfo | None, ModelInfo]
 
 _FAILED = 10
-"""A tenth of the calls may be failed ones from the middle."""
+"""Divisor: at most a tenth of the kept calls are failed ones from the middle."""
 
 
 class FoldedCalls(NamedTuple):
@@ -51,7 +51,7 @@ def fold(calls: list[Call], room: int) -> list[Call]:
     Parameters
     ----------
     calls
-        In the order of their starts; other threads may append calls meanwhile.
+        In the order of their starts; other threads may append calls concurrently.
     """
     head = max(1, room // 2)
     tail = max(head, len(calls) - room // 2)
@@ -119,7 +119,7 @@ class FoldedCounts:
 
     def listed(self) -> tuple[FoldedCalls, ...]:
         """Return the counts by caller and model, in order of first appearance."""
-        # A copy: another thread may fold calls meanwhile.
+        # A copy, because another thread may fold calls concurrently.
         return tuple(known.listed() for known in list(self._counts.values()))
 
 

@@ -1,4 +1,4 @@
-"""Gaps: where calls that are only counted were between the kept ones."""
+"""Gaps: positions of calls that are only counted between the kept ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from blsnb.trace.events import Call, ModelInfo
 
 Name = tuple[bool, str]
-"""Whether it is a user's span, and the model name without version or stand-in."""
+"""Whether it is a span of model code, and the model's name."""
 _Place = tuple[Call | None, Name]
 
 
@@ -129,7 +129,7 @@ class Gaps:
         models
             The models of the trace.
         """
-        # A copy: another thread may remove calls meanwhile.
+        # A copy, because another thread may remove calls concurrently.
         behind = dict(self._behind)
         if not behind:
             return ()

@@ -24,8 +24,8 @@ _MOST_FORGOTTEN = 1000
 KEEP_RESPONSES = 1000
 """Maximum number of responses of one call that are kept."""
 _STREAM_SHARE = 2
-"""Divisor: one open call's responses have this part of the budget, and less if more
-calls are open at once. Those of ended calls count among the values of the calls."""
+"""Divisor: responses of one open call may use this part of the budget, divided by the
+number of open calls. Responses of ended calls count as values of their calls."""
 
 
 _TENSORS = TraceLevel.TENSORS
@@ -36,12 +36,12 @@ Observer = Callable[[RunRecord, Call | None], None]
 
 
 class Recorder:
-    """Records runs. An observer that raises is removed, and the run goes on.
+    """Records runs. An observer that raises an exception is removed.
 
     Parameters
     ----------
     level
-        What is recorded.
+        Level of recording.
     budget_bytes
         Bytes of tensor values kept alive by all runs that are not pinned.
     keep_runs
@@ -65,8 +65,8 @@ class Recorder:
         self._runs: dict[str, RunRecord] = {}
         self._calls_before = 0
         """Number of calls of all runs when the last one ended."""
-        # The thread that takes the token may fold: popping from a list is atomic, and
-        # no other thread waits.
+        # The thread that takes the token folds. Popping from a list is atomic, and
+        # other threads do not wait.
         self._token = ["fold"]
         self._numbers = itertools.count(1)
         self._observers: tuple[Observer, ...] = ()
@@ -106,7 +106,7 @@ class Recorder:
         if len(self._runs) <= self.keep_runs:
             return
         loose = [run for run in self.runs if not run.pinned]
-        # Displayed runs outlive others, but never fill more than half of the room.
+        # Displayed runs are kept longer, but fill at most half of the room.
         room = self.keep_runs // 2
         shown = {run.id for run in [r for r in loose if r.is_displayed][-room:]}
         others = [run for run in loose if not room or run.id not in shown]
@@ -136,7 +136,7 @@ class Recorder:
             run.calls.remove(call)
 
     def log_responses(self, run: RunRecord, call: Call) -> None:
-        """Let a call have any number of responses."""
+        """Give a call a log of responses."""
         most_bytes = None
         run.open_streams += 1
         level = self._level_of(run)
@@ -208,7 +208,7 @@ class Recorder:
 
     def _fold(self, current: RunRecord) -> None:
         """Fold calls, the oldest runs' first, until some of the room is free."""
-        # Other threads open calls meanwhile and leave their folding to this one.
+        # Other threads that open calls leave the folding to this thread.
         while len(current.calls) > current.fold_at:
             try:
                 token = self._token.pop()
@@ -226,7 +226,7 @@ class Recorder:
         current.fold_at = len(current.calls)
         self._fold_all(loose)
         count = sum(len(run.calls) for run in loose)
-        # What cannot be folded must not be looked at again with every call.
+        # Calls that cannot be folded must not be examined again with every call.
         current.fold_at += max(self.keep_calls - count, self.keep_calls // _FREED, 1)
 
     def _fold_all(self, runs: list[RunRecord]) -> None:

@@ -15,7 +15,7 @@ T = TypeVar("T")
 class Ends(Generic[T]):
     """The first and latest of many items; those between are only counted.
 
-    One thread adds items; other threads may read meanwhile.
+    One thread adds items; other threads may read concurrently.
 
     Parameters
     ----------

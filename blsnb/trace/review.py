@@ -1,4 +1,4 @@
-"""Notes on a run, from its spans: what Triton allows and a reviewer would not."""
+"""Notes on a run, from its spans: probable mistakes that Triton accepts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Notes = dict[int, list[str]]
 
 
 def reviewed(trace: Trace) -> Trace:
-    """Return a trace whose spans have the notes of a review after their own."""
+    """Return a trace with the notes of a review after the spans' own notes."""
     notes = {} if trace.running else review(trace.spans, trace.models)
     if not notes:
         return trace
@@ -52,14 +52,14 @@ def review(spans: Sequence[Span], models: Sequence[ModelInfo]) -> Notes:
     for row, text in _crowds(spans, models):
         notes[row].append(text)
     for span in spans:
-        # A note of its own says why it went on.
+        # The span already has a note about that.
         if not span.notes and _ignores_leaving(span, models[span.model]):
             notes[span.index].append(_IGNORED.format(models[span.model].name))
     return dict(notes)
 
 
 def _loops(spans: Sequence[Span]) -> dict[tuple[int, int, int], list[Span]]:
-    """Return the calls that one line of one caller made of one model."""
+    """Return the calls of one model by one line of one caller."""
     loops: dict[tuple[int, int, int], list[Span]] = defaultdict(list)
     for span in spans:
         if span.parent >= 0 and span.line and span.request_end_ns:
@@ -100,7 +100,7 @@ def _is_chain(calls: list[Span]) -> bool:
 
 
 def _ignores_leaving(span: Span, model: ModelInfo) -> bool:
-    """Whether a client left while a Python model ran, and the model never asked."""
+    """Whether a Python model ran on after its client left, without checking."""
     if span.parent >= 0 or (model.backend, model.kind) != ("python", "model"):
         return False
     left = span.flags & (CallFlag.CANCELLED | CallFlag.ASKED_CANCELLED | CallFlag.ERROR)
@@ -130,7 +130,7 @@ def _crowds(
 
 
 def _unbatched(model: ModelInfo) -> str:
-    """Return advice for a model that takes batches and has no batcher."""
+    """Return advice for a model that supports batches but has no batcher."""
     if model.unbatched < 2:
         return ""
     return (

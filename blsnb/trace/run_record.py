@@ -23,15 +23,15 @@ _FEW_RESPONSES = 8
 
 @dataclass(slots=True, eq=False, repr=False, weakref_slot=True)
 class RunRecord:
-    """The calls of one client request, and of all that it caused."""
+    """The calls of one client request, with all calls that it caused."""
 
     id: str
     level: TraceLevel | None = None
     """Level of a run that is not kept, and not reported to observers; else None."""
     of_client: bool = False
-    """Whether a network client sent it: its response is shown nowhere else."""
+    """Whether a network client sent it, so that only this record has its response."""
     is_hidden: bool = False
-    """Whether its caller does not want it displayed."""
+    """Whether the caller turned its display off."""
     is_displayed: bool = False
     """Whether a notebook has displayed it; such runs are kept longer."""
     cell: str = ""
@@ -43,7 +43,7 @@ class RunRecord:
     gaps: Gaps | None = None
     """Positions of the folded calls; None if no call is folded."""
     fold_at: int = sys.maxsize
-    """Number of calls from which on some are folded."""
+    """Number of calls at which folding begins."""
     held: deque[Call] = field(default_factory=deque)
     """The calls that have values, in the order in which they ended."""
     held_bytes: int = 0

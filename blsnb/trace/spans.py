@@ -78,7 +78,7 @@ class Span:
     device_use: DeviceUse | None = None
     """Device use of its execution; None if it ran on the host."""
     response_parameters: ParameterPairs = ()
-    """Of the response; each of ``responses`` has its own."""
+    """Parameters of the response; each of ``responses`` has its own."""
     origin: Any = None
     """Origin of the call in a recording, as JSON; not checked."""
 
@@ -152,17 +152,17 @@ class Trace:
     remarks: tuple[str, ...] = ()
     """Remarks about the file."""
     gaps: tuple[Gap, ...] = ()
-    """Where counted calls were, as far as known."""
+    """Positions of counted calls, as far as known."""
     drops: tuple[Drop, ...] = ()
     """Dropped calls and values, with the limits that dropped them."""
     clock: ClockReading | None = None
-    """Relates the times of a file to the time of day; None if not known."""
+    """Offset between the file's times and the time of day; None if unknown."""
     pauses: tuple[Pause, ...] = ()
     """Periods of a file in which a debugger stopped the process."""
     profiles: tuple[Profile, ...] = ()
     """Profiles of a file."""
     recording: Recording | None = None
-    """The recording that a file is part of; else None."""
+    """The recording to which a file belongs; else None."""
     unread: tuple[UnreadChunk, ...] = ()
     """Optional chunks of unknown types in a file."""
 
@@ -183,7 +183,7 @@ class Trace:
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
-        """Rows of the calls that each span made, in order."""
+        """Rows of each span's calls, in order."""
         rows: list[list[int]] = [[] for _ in self.spans]
         for span in self.spans:
             if span.parent >= 0:

@@ -1,4 +1,4 @@
-"""Batches of a run in a few words."""
+"""Sentences about the batches of a run."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def executions(trace: Trace) -> dict[int, int]:
 
 
 def _is_batched(spans: Iterable[Span]) -> bool:
-    """Return whether any call shared its ``execute`` with another request."""
+    """Whether any call shared its ``execute`` with another request."""
     return any(span.batch > 1 for span in spans)
 
 
 def batches(trace: Trace, calls: Iterable[int]) -> str:
-    """Return the number of executions of a model's calls; "" if all were alone."""
+    """Return the number of executions of a model's calls; "" if none was batched."""
     spans = [trace.spans[call] for call in calls]
     if not _is_batched(spans):
         return ""
@@ -38,7 +38,7 @@ def batches(trace: Trace, calls: Iterable[int]) -> str:
 
 
 def left_out(trace: Trace, calls: Iterable[int]) -> str:
-    """Return why calls of a model missed earlier batches; "" if none did."""
+    """Return why calls of a model missed earlier batches; "" if they did not."""
     causes: Counter[str] = Counter()
     for call in calls:
         for entry in trace.spans[call].batching:

@@ -74,5 +74,5 @@ def _row(trace: Trace, span: Span) -> tuple[Any, ...]:
 
 
 def _ms(start_ns: int, end_ns: int) -> float | None:
-    """Return a duration; None if one of its ends was not reached."""
+    """Return a duration; None if its start or end was not reached."""
     return (end_ns - start_ns) / 1e6 if start_ns and end_ns else None

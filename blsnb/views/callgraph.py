@@ -8,15 +8,15 @@ import numpy as np
 
 from blsnb.trace.events import CallFlag, ModelInfo
 from blsnb.trace.spans import Trace
-from blsnb.views.columns import Array, Columns, columns_of
+from blsnb.views.columns import Array, Columns, OfTrace, columns_of
 from blsnb.views.rows import distinct_names
 
 _MAX_BOXES = 60
 _KEPT = 40
-"""Number of boxes that are kept where there are more models than boxes."""
+"""Number of boxes that are kept if there are too many models."""
 _OTHERS = -1
 _FAILING_SHARE = 0.05
-"""Share of failed calls from which a box is marked: one in hundreds is not."""
+"""Minimum share of failed calls for which a box is marked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Box:
     first: int
     """Row of the first call; siblings are drawn in this order."""
     is_ensemble: bool = False
-    """Whether its own time is the time between its steps."""
+    """Whether it is an ensemble, whose own time is the time between its steps."""
 
     @property
     def failing(self) -> bool:
@@ -71,7 +71,7 @@ class CallGraph:
 
 
 def call_graph(trace: Trace) -> CallGraph:
-    """Sum up the calls of a trace by model, those that are only counted included."""
+    """Sum up the calls of a trace by model, including calls that are only counted."""
     graph = _whole(trace)
     return graph if len(graph.boxes) <= _MAX_BOXES else _gathered(graph)
 
@@ -85,6 +85,7 @@ def own_times(trace: Trace) -> dict[str, float]:
     return own
 
 
+@OfTrace
 def _whole(trace: Trace) -> CallGraph:
     """Return the graph with a box for every model."""
     columns = columns_of(trace)
@@ -158,7 +159,7 @@ def _edges(columns: Columns) -> tuple[Edge, ...]:
 
 
 def _with_folded(graph: CallGraph, trace: Trace) -> CallGraph:
-    """Add the calls that are only counted; at least one of each kind is kept."""
+    """Add the calls that are only counted; at least one call of each pair is kept."""
     number = {model: place for place, model in enumerate(trace.models)}
     boxes = {box.model: box for box in graph.boxes}
     edges = {(edge.source, edge.target): edge for edge in graph.edges}

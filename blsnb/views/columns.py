@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Span, Trace
 
+T = TypeVar("T")
 Array = np.ndarray[Any, Any]
 
 PHASES = (
@@ -84,8 +85,8 @@ class Columns:
         end = np.clip(self.end_us[made], start, self.end_us[parent])
         order = np.lexsort((start, parent))
         parent, start, end = parent[order], start[order], end[order]
-        # Callers follow each other on one long axis, so that a running maximum
-        # never reaches from one into the next.
+        # All callers are placed on one axis one after the other, so that a running
+        # maximum does not cross from one caller to the next.
         shift = parent * (self.wall_us + 1.0)
         reached = np.maximum.accumulate(end + shift) - shift
         before = np.concatenate(([0.0], reached[:-1]))
@@ -99,22 +100,40 @@ class Columns:
         return np.asarray(self.duration_us - self.covered_us)
 
 
-_recent: tuple[tuple[weakref.ref[Trace], Columns], ...] = ()
-"""The columns made last: a document needs those of a run and its baseline often."""
+class OfTrace(Generic[T]):
+    """Values made of traces; those of the last two traces are kept.
+
+    A document needs those of a run and its baseline often. Thread-safe.
+
+    Parameters
+    ----------
+    make
+        Returns the value of a trace.
+    """
+
+    def __init__(self, make: Callable[[Trace], T]) -> None:
+        self._make = make
+        self._recent: tuple[tuple[weakref.ref[Trace], T], ...] = ()
+
+    def __call__(self, trace: Trace) -> T:
+        """Return the value of a trace."""
+        for known, value in self._recent:
+            if known() is trace:
+                return value
+        value = self._make(trace)
+        # Replaced as a whole: another thread may be reading it.
+        self._recent = (weakref.ref(trace), value), *self._recent[:1]
+        return value
+
+
+@OfTrace
+def _whole(trace: Trace) -> Columns:
+    return _made(trace)
 
 
 def columns_of(trace: Trace, rows: Sequence[int] | None = None) -> Columns:
     """Return the columns of a trace, or of some of its rows."""
-    global _recent
-    if rows is not None:
-        return _made(trace, rows)
-    for known, columns in _recent:
-        if known() is trace:
-            return columns
-    columns = _made(trace)
-    # Replaced as a whole: another thread may be reading it.
-    _recent = (weakref.ref(trace), columns), *_recent[:1]
-    return columns
+    return _whole(trace) if rows is None else _made(trace, rows)
 
 
 def _made(trace: Trace, rows: Sequence[int] | None = None) -> Columns:
@@ -149,7 +168,7 @@ def _responses(spans: Sequence[Span], flags: Array) -> Array:
 
 
 def _begin_steps(trace: Trace, spans: Sequence[Span], opened: list[Array]) -> None:
-    """End the queue of an ensemble at its first step: it computes nothing itself."""
+    """End the queue phase of an ensemble, which does not compute, at its first step."""
     _, queue, compute, infer, *_ = opened
     for place in np.flatnonzero((queue > 0) & (compute == 0)).tolist():
         steps = trace.children[spans[place].index]
@@ -158,10 +177,10 @@ def _begin_steps(trace: Trace, spans: Sequence[Span], opened: list[Array]) -> No
 
 
 def _phases(opened: list[Array], ended: Array) -> Array:
-    """Return a phase for each activity that was reached, up to the next one.
+    """Return a phase for each activity that was reached; it ends at the next one.
 
-    So the phases add up to the call's duration, even of a call that failed early or
-    is still running.
+    The phases add up to the call's duration, even if the call failed early or is still
+    running.
     """
     phases = np.full((len(opened), len(ended)), np.nan)
     upto = ended

@@ -8,7 +8,7 @@ from blsnb.views.format import time
 
 _NOISE_SHARE = 0.05
 _NOISE_US = 20.0
-"""Differences below either of the two are noise of a busy machine."""
+"""Differences below either limit are treated as noise."""
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -35,7 +35,7 @@ class Delta(NamedTuple):
 
     @property
     def short(self) -> str:
-        """The sign and the size of the difference, for where there is little room."""
+        """The sign and the size of the difference, for narrow places."""
         return self.sign if self.sign == "≈" else f"{self.sign} {self._amount}"
 
     @property

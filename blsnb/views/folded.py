@@ -33,12 +33,12 @@ def folded_note(trace: Trace) -> list[str]:
 
 
 def left_out(trace: Trace) -> list[str]:
-    """Return lines on the calls and values that a trace no longer holds."""
+    """Return lines about the calls and values that a trace no longer keeps."""
     return [*folded_note(trace), *notices(trace)]
 
 
 class OnlyCounted:
-    """Finds the calls that are only counted and belong to the calls of a row."""
+    """Finds the counted calls that belong to the calls of a row."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -57,7 +57,7 @@ class OnlyCounted:
         return self._counted.get(pair) if self._kept[pair] == len(calls) else None
 
     def more_like(self, call: int) -> bool:
-        """Return whether calls of the same model and caller are only counted."""
+        """Whether further calls of the same model and caller are only counted."""
         return bool(self._counted) and _pair(self._trace, call) in self._counted
 
     def stretch(self, calls: Sequence[int]) -> tuple[float, float] | None:

@@ -1,4 +1,4 @@
-"""Times, counts and names as text; twin of js/src/format.ts."""
+"""Times, counts and names as text; the counterpart of js/src/format.ts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from blsnb.printable import printable
 from blsnb.trace.facts import UNITS
 from blsnb.trace.facts import time as time
 
-# By name: in a source file they look like a letter and a hyphen.
+# By name, because in a source file they look like a letter and a hyphen.
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 _NARROW = frozenset("iIjlftr.,:;|!'()[]{}-/ \"`")
@@ -40,7 +40,7 @@ def sendable(text: str, most: int) -> str:
 
 
 def width(text: str, size: float, bold: bool = False) -> float:
-    """Estimate the width of text in a sans-serif font in pixels, rather too high."""
+    """Return an upper estimate of the width of sans-serif text in pixels."""
     return sum(map(_em, text)) * size * (1.1 if bold else 1.0)
 
 
@@ -56,7 +56,7 @@ def _em(character: str) -> float:
 
 def clip(text: str, size: float, most: float, bold: bool = False) -> str:
     """Return visible text at most `most` pixels wide, without its middle."""
-    # Longer text fits no width, and measuring it takes time.
+    # Longer text never fits, and measuring it takes time.
     text = cut(printable(cut(text, 300)), 300)
     if width(text, size, bold) <= most:
         return text

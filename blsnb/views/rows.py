@@ -33,10 +33,10 @@ class Row:
     baseline: tuple[int, ...] = ()
     """The counterparts in the baseline; new calls have none."""
     counted: tuple[int, ...] = ()
-    """Those of its calls that the baseline only counts."""
+    """Calls of the row that the baseline only counts."""
     partial: bool = False
-    """Whether one of the runs has more such calls that are only counted. The calls
-    that are kept are then no fair sample: the slowest one is among them."""
+    """Whether one of the runs has further such calls that are only counted. The kept
+    calls are then biased: the slowest one is always among them."""
 
     @property
     def new(self) -> int:
@@ -59,7 +59,7 @@ class Row:
 def rows(run: AnyTrace, fold_from: int = FOLD_FROM) -> Iterator[Row]:
     """Yield the rows top to bottom, callees below their callers.
 
-    Calls that only the baseline has are where they once started.
+    Calls that only the baseline has are placed by their start.
 
     Parameters
     ----------

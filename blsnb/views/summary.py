@@ -1,4 +1,4 @@
-"""A run, or a comparison, in numbers and words: the same in picture, table and text."""
+"""Facts of a run or a comparison as text, shared by picture, table and tree."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def heading(trace: Trace) -> str:
 
 
 def facts(run: AnyTrace) -> list[str]:
-    """Return wall time and counts of a run, and how it differs from its baseline."""
+    """Return wall time and counts of a run, and differences from its baseline."""
     trace, comparison = sides(run)
     columns = columns_of(trace)
     words = [
@@ -42,8 +42,8 @@ def facts(run: AnyTrace) -> list[str]:
 
 
 def state_of(trace: Trace) -> State:
-    """Return how far the run is, judging by its calls."""
-    # Plain integers: the operators of an IntFlag take longer than all the rest.
+    """Return the state of a run, derived from its calls."""
+    # Plain integers, because the operators of an IntFlag are slow.
     if not all(span.request_end_ns for span in trace.spans):
         return "running"
     flags = 0
@@ -73,7 +73,7 @@ def differences(comparison: TraceComparison) -> list[str]:
 
 
 def versus(comparison: TraceComparison) -> str:
-    """Return the wall time of the baseline, in words."""
+    """Return the wall time of the baseline as text."""
     return f"vs {time(columns_of(comparison.baseline).wall_us)} baseline"
 
 
@@ -83,7 +83,7 @@ def own_times(comparison: TraceComparison) -> dict[int, Delta | None]:
     graph = callgraph.call_graph(comparison.this)
     found: dict[int, Delta | None] = {}
     for box in graph.boxes:
-        # The box of all others may stand for other models in the baseline.
+        # The box of other models may contain different models in the baseline.
         name = comparison.this.models[box.model].name if box.model >= 0 else ""
         own = before.get(name)
         found[box.model] = None if own is None else Delta(box.own_us, own)

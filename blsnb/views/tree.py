@@ -1,4 +1,4 @@
-"""A run or a comparison as indented text: for a terminal, a PDF, a diff."""
+"""A run or a comparison as indented text, for terminals, PDFs and diffs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from blsnb.views.rows import Row, distinct_names, rows
 from blsnb.views.summary import described, facts, heading
 
 _STAND_IN = "stand-in"
-"""The only kind of model that is written beside its name."""
+"""The only kind of model that is shown after its name."""
 _MAX_LINES = 200
 _MAX_NAME = 80
 _MAX_ERROR = 160

@@ -116,7 +116,7 @@ def test_a_real_server_is_started_with_the_models(tmp_path, blsnb):
         (["models", "outer", "X=[1]", "--triton-release", "1"], "'1'"),
         (
             ["models", "outer", "X=[1]", "--target", "grpc://127.0.0.1:1"],
-            "does not answ",
+            "does not resp",
         ),
     ],
 )

@@ -62,9 +62,9 @@ class Pools:
         return self.made[-1]
 
 
-def begin(pool: Any, request: Inflight, certain: bool = False) -> Any:
+def begin(pool: Any, request: Inflight, blocks_execute: bool = False) -> Any:
     """Take an instance and execute the request on it."""
-    instance = pool.take(request, certain)
+    instance = pool.take(request, blocks_execute)
     instance.execution = request.execution = Execution(instance, [request], 1)
     return instance
 
@@ -73,7 +73,7 @@ def end(pool: Any, instance: Any) -> None:
     """Return from ``execute``."""
     instance.execution.inflight.execution = None
     instance.execution = None
-    pool.give_back(instance)
+    pool.release(instance)
 
 
 def wait_in(pool: Any, request: Inflight) -> tuple[threading.Thread, list[Any]]:
@@ -82,7 +82,7 @@ def wait_in(pool: Any, request: Inflight) -> tuple[threading.Thread, list[Any]]:
 
     def take() -> None:
         try:
-            taken.append(pool.take(request, certain=False))
+            taken.append(pool.take(request, blocks_execute=False))
         except BaseException as error:
             taken.append(type(error))
 
@@ -104,7 +104,7 @@ def given_up(pool: Any, *meanwhile: Callable[[], object]) -> Any:
 
     def leave(waiter: Any, notice: Any = None) -> None:
         request.root.end(KeyboardInterrupt())
-        pool.leave_behind(request.root)
+        pool.replace_abandoned(request.root)
         for action in meanwhile:
             action()
         raise Unwind
@@ -112,5 +112,5 @@ def given_up(pool: Any, *meanwhile: Callable[[], object]) -> Any:
     # The moment between its waking and its leaving, which no event marks.
     late.root.wait = leave  # type: ignore[method-assign]
     with pytest.raises(Unwind):
-        pool.take(late, certain=False)
+        pool.take(late, blocks_execute=False)
     return instance

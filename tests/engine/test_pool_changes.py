@@ -49,7 +49,7 @@ def test_nobody_fills_the_place_of_an_instance_that_goes(pools):
     request = a_request()
     a = begin(pool, request)
     request.root.end(KeyboardInterrupt())
-    pool.leave_behind(request.root)
+    pool.replace_abandoned(request.root)
 
     pool.change([1], [])
     end(pool, a)
@@ -66,7 +66,7 @@ def test_a_fresh_instance_goes_with_the_place_that_it_was_made_for(pools):
     request = a_request()
     a, b = begin(pool, request), begin(pool, a_request())
     request.root.end(KeyboardInterrupt())
-    pool.leave_behind(request.root)
+    pool.replace_abandoned(request.root)
     renew = pool._renew
 
     def meanwhile(old):

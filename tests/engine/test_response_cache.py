@@ -10,7 +10,7 @@ import stage
 from cells import CONFIG, cell
 
 from blsnb import InferenceError, Server
-from blsnb.engine.response_cache import Kept, ResponseCache, cache_key
+from blsnb.engine.response_cache import CachedOutputs, ResponseCache, cache_key
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef, freeze
 
@@ -116,10 +116,10 @@ def test_what_was_not_asked_for_longest_goes_first():
     """And what is larger than all of the cache never comes in."""
     cache = ResponseCache(8)
     for number in (1, 2):
-        cache.keep(bytes([number]), Kept((a_ref("Y", number),), None))
+        cache.keep(bytes([number]), CachedOutputs((a_ref("Y", number),), None))
     cache.find(b"\1")
-    cache.keep(b"\3", Kept((a_ref("Y", 3),), None))
-    cache.keep(b"\4", Kept((a_ref("Y", 4, 4, 4),), None))
+    cache.keep(b"\3", CachedOutputs((a_ref("Y", 3),), None))
+    cache.keep(b"\4", CachedOutputs((a_ref("Y", 4, 4, 4),), None))
 
     kept = [key for key in (b"\1", b"\2", b"\3", b"\4") if cache.find(key)]
     assert [b"\1", b"\3"] == kept
@@ -139,7 +139,7 @@ def test_an_answer_with_an_empty_tensor_is_not_kept(server):
 def test_of_two_answers_the_first_is_kept_and_one_miss_counts():
     """The second request started before the first response was cached."""
     cache = ResponseCache(8)
-    first, other = (Kept((a_ref("Y", number),), None) for number in (1, 2))
+    first, other = (CachedOutputs((a_ref("Y", number),), None) for number in (1, 2))
 
     assert cache.keep(b"1", first)
     assert not cache.keep(b"1", other)

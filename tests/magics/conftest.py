@@ -17,7 +17,7 @@ from blsnb.options import Options, options
 
 @dataclass
 class Ran:
-    """What a cell gave."""
+    """The result of a cell."""
 
     outputs: list[dict[str, Any]]
     stdout: str
@@ -31,7 +31,7 @@ class Ran:
 
     @property
     def report(self) -> str:
-        """The error as it was shown."""
+        """The error as it was displayed."""
         return self.stdout
 
 
@@ -54,7 +54,7 @@ class Notebook:
         return Ran(outputs, captured.stdout, captured.stderr, error, result.result)
 
     def cell(self, ago: int = 0) -> str:
-        """Return the name of the cell that ran last, or before."""
+        """Return the name of the latest cell, or of an earlier one."""
         return f"In[{self.shell.execution_count - 1 - ago}]"
 
 
@@ -69,7 +69,7 @@ def shell():
 
 @pytest.fixture
 def notebook(shell):
-    """A shell with the extension loaded and nothing else in it."""
+    """A shell with only the extension loaded."""
     before = dict(shell.user_ns)
     extension.load_ipython_extension(shell)
     yield Notebook(shell)
@@ -81,7 +81,7 @@ def notebook(shell):
 
 @pytest.fixture
 def settings():
-    """The options, as they are at first and again after the test."""
+    """The options, which are restored after the test."""
     yield options
     for name in Options.__dataclass_fields__:
         setattr(options, name, getattr(Options(), name))

@@ -16,7 +16,7 @@ _PATIENCE_S = 90
 
 
 class Kernel:
-    """A kernel, and the outputs of its cells as a notebook keeps them."""
+    """A kernel and the outputs of its cells as a notebook stores them."""
 
     def __init__(self, temporary: Path) -> None:
         self._manager = KernelManager()
@@ -33,7 +33,7 @@ class Kernel:
         return self._client.execute(source)
 
     def outputs(self, request: str, until: Any) -> list[Any]:
-        """Return the outputs of a cell, once they are enough."""
+        """Return the outputs of a cell, once a condition holds."""
         shown: dict[str, Any] = {}
         deadline = time.monotonic() + _PATIENCE_S
         while time.monotonic() < deadline:
@@ -74,7 +74,7 @@ def _environment(temporary: Path) -> dict[str, str]:
 
 
 def _keep(shown: dict[str, Any], message: dict[str, Any]) -> None:
-    """Keep an output in its place: one that is updated takes the place of the old."""
+    """Store an output; an updated output replaces the old one."""
     kind, content = message["msg_type"], message["content"]
     kinds = ("display_data", "execute_result", "stream", "error")
     if kind.removeprefix("update_") not in kinds:

@@ -22,38 +22,38 @@ def status(**changed):
 
 
 def test_a_card_is_one_line_of_text():
-    """Name, version, state, inputs and outputs, load time."""
+    """It has name, version, state, inputs, outputs and load time."""
     expected = "add version 1 READY  X:FP32[-1] -> Y:FP32[-1]  loaded in 4.1 ms"
 
     assert expected == card.text(status())
 
 
-def test_what_is_not_usual_is_added():
-    """Batching, and more than one instance."""
+def test_unusual_settings_are_added():
+    """Batching and several instances are shown."""
     text = card.text(status(max_batch_size=8, instance_count=2))
 
     assert "max batch size 8  2 instances  loaded" in text
 
 
-def test_a_failure_stands_below_what_still_serves():
-    """Both facts, in both forms."""
+def test_a_failure_is_shown_below_the_serving_version():
+    """Both facts are in HTML and text."""
     shown = card.bundle(status(), "the new one did not load")
 
-    expected = "⚠ the new one did not load: the previous version goes on serving"
+    expected = "⚠ the new one did not load: the previous version still serves"
     assert expected == shown["text/plain"].splitlines()[1]
     assert expected in shown["text/html"]
 
 
-def test_a_model_that_does_not_serve_says_why():
-    """In the words of the index."""
+def test_a_model_that_does_not_serve_has_its_reason():
+    """The reason is that of the repository index."""
     gone = status(versions=(), state="UNAVAILABLE", reason="unloaded", load_s=0.0)
 
     expected = "add UNAVAILABLE  X:FP32[-1] -> Y:FP32[-1]\n⚠ unloaded"
     assert expected == card.text(gone)
 
 
-def test_files_that_are_no_model_yet_are_no_failure():
-    """A configuration that is written first looks neither good nor bad."""
+def test_incomplete_files_are_not_a_failure():
+    """A configuration without a model is neither green nor red."""
     waiting = {"versions": (), "state": "not loaded", "load_s": 0.0}
     page = card.bundle(status(**waiting))["text/html"]
     odd = card.bundle(status(**waiting, findings=("an odd line",)))["text/html"]
@@ -63,8 +63,8 @@ def test_files_that_are_no_model_yet_are_no_failure():
     assert "#b42318" == bar.search(odd)[1]
 
 
-def test_names_are_no_markup():
-    """Names of models and tensors are other people's texts."""
+def test_names_are_escaped():
+    """Names of models and tensors are foreign texts."""
     hostile = "<script>alert(1)</script>"
     shown = card.bundle(status(name=hostile, inputs=(hostile,)), hostile)
     table = card.table([status(name=hostile)])
@@ -73,19 +73,19 @@ def test_names_are_no_markup():
 
 
 def test_many_tensors_are_counted():
-    """A card stays small."""
+    """A card with many tensors stays small."""
     text = card.text(status(inputs=tuple(f"X{n}:FP32[1]" for n in range(12))))
 
     assert "X7:FP32[1], … 4 more -> Y" in text
 
 
 def test_times_are_short():
-    """Three digits are enough."""
+    """Times have three digits."""
     times = [card.milliseconds(s) for s in (0.00412, 0.12345, 2.5)]
 
     assert ["4.1 ms", "123 ms", "2.50 s"] == times
 
 
 def test_a_table_without_rows_has_its_head():
-    """It is a table nevertheless."""
+    """An empty table has column titles."""
     assert "model  version" == card.grid(("model", "version"), [])["text/plain"]

@@ -30,12 +30,12 @@ def test_blank_lines_above_the_magic_count():
 
 
 def test_another_cell_in_the_history_does_not_count():
-    """A cell may run without being kept there."""
+    """A cell may run without being stored in the history."""
     assert 1 == book("\n\nx = 1").here("x").offset
 
 
 def test_an_older_text_keeps_its_place(tmp_path):
-    """An error may tell of a run before the last change."""
+    """An error may come from a run before the latest change."""
     cells = book()
     old, new = CellText("In[1]", 1, "a"), CellText("In[2]", 1, "b")
     cells.remember(tmp_path / "model.py", old)
@@ -44,7 +44,7 @@ def test_an_older_text_keeps_its_place(tmp_path):
     assert [old, new, None] == [cells.with_text(text) for text in "abc"]
 
 
-def test_a_file_that_was_changed_since_is_no_cells(tmp_path):
+def test_a_changed_file_has_no_cell(tmp_path):
     """An editor may have written it."""
     cells, path = book(), tmp_path / "model.py"
     place = CellText("In[1]", 1, "a")
@@ -59,7 +59,7 @@ def test_a_file_that_was_changed_since_is_no_cells(tmp_path):
 
 
 def test_the_oldest_texts_are_forgotten():
-    """A cell that is edited all day does not fill the memory."""
+    """The number of texts per file is limited."""
     cells = book()
     for number in range(30):
         cells.remember(PATH, CellText(f"In[{number}]", 1, str(number)))

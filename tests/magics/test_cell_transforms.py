@@ -11,7 +11,7 @@ CALL = "get_ipython().run_line_magic('triton_model', 'add --quiet')\n"
 
 
 def test_the_call_comes_last_and_lines_keep_their_numbers():
-    """The first line stays as a comment."""
+    """The first line becomes a comment."""
     moved = move_to_the_end(["%triton_model add --quiet\n", "x = 1\n", "y = 2"])
 
     expected = ["# %triton_model add --quiet\n", "x = 1\n", "y = 2\n", CALL]
@@ -31,7 +31,7 @@ def test_the_call_comes_last_and_lines_keep_their_numbers():
     ],
 )
 def test_other_cells_are_left_alone(cell):
-    """Only a first line with something below it is meant."""
+    """Only a first line with text below it is transformed."""
     lines = cell.splitlines(keepends=True)
 
     assert lines == move_to_the_end(lines)
@@ -40,22 +40,22 @@ def test_other_cells_are_left_alone(cell):
 
 @pytest.mark.parametrize("above", ["", "\n", "\n  \n"])
 def test_the_source_is_all_below_the_line(above):
-    """To the letter, with an end to its last line."""
+    """The source is unchanged, and its last line ends with a newline."""
     assert "\nx = '\\n'\n" == source_below(f"{above}%triton_model add\n\nx = '\\n'")
 
 
 @pytest.mark.parametrize("above", ["# My first model.\n", "import blsnb\n\n"])
 @pytest.mark.parametrize("magic", ["triton_model", "triton_config", "triton_file"])
 def test_a_cell_magic_below_something_says_where_it_belongs(notebook, above, magic):
-    """IPython alone would say that there is no such magic."""
+    """IPython alone would report an unknown magic."""
     cell = DOUBLE.lstrip().replace("triton_model", magic)
     ran = notebook.run(f"{above}{cell}")
 
     assert f"UsageError: %%{magic} {WHERE}" in ran.stderr
 
 
-def test_text_of_a_cell_in_a_string_is_nobodys_business(notebook):
-    """It is no line of the cell."""
+def test_a_magic_in_a_string_is_ignored(notebook):
+    """A magic inside a string is not a line of the cell."""
     ran = notebook.run(f"text = '''\n{DOUBLE}'''\nlen(text)")
 
     assert ran.error is None

@@ -18,7 +18,7 @@ def completer(shell):
 
 
 def complete(completer, text):
-    """Return what Tab offers at the end of a cell, and what it replaces."""
+    """Return the candidates at the end of a cell, and the text they replace."""
     from IPython.core.completer import provisionalcompleter
 
     with provisionalcompleter():
@@ -49,6 +49,7 @@ def texts(completer, text):
                 ("--h", "--help"),
                 ("--h", "--host"),
                 ("--h", "--http"),
+                ("--h", "--http-max-input-size"),
                 ("--h", "--http-restricted-api"),
             ],
         ),
@@ -73,20 +74,20 @@ def texts(completer, text):
         ("%%triton_file d", [("d", "double")]),
     ],
 )
-def test_what_may_stand_there_is_offered(completer, line, expected):
-    """And nothing else."""
+def test_valid_candidates_are_offered(completer, line, expected):
+    """Nothing else is offered."""
     assert expected == complete(completer, line)
 
 
 def test_all_subcommands_are_offered(completer):
-    """Before anything is typed."""
+    """They are offered before anything is typed."""
     from blsnb.magics.commands.subcommands import SUBCOMMANDS
 
     assert sorted(SUBCOMMANDS) == sorted(texts(completer, "%triton "))
 
 
 def test_the_first_line_of_a_larger_cell_is_completed(completer):
-    """The cursor's line counts, not the last."""
+    """The cursor's line is completed, not the last line."""
     cell = "%%triton_model m --qui\nimport os\n"
     from IPython.core.completer import provisionalcompleter
 
@@ -96,26 +97,26 @@ def test_the_first_line_of_a_larger_cell_is_completed(completer):
 
 
 @pytest.mark.parametrize("line", ["import o", "%timeit x", "x = '%triton mo"])
-def test_other_lines_are_left_to_others(completer, line):
-    """Ours offers nothing there."""
+def test_other_lines_are_ignored(completer, line):
+    """Nothing is offered there."""
     assert "models" not in texts(completer, line)
 
 
 def test_types_are_offered_after_a_colon_only(completer):
-    """The name of a tensor is the author's."""
+    """The name of a tensor is free."""
     assert not any(
         "FP32[" in text for text in texts(completer, "%%triton_model m --input F")
     )
 
 
-def test_inputs_of_a_model_that_is_not_there_are_none(completer):
-    """No error either."""
+def test_an_unknown_model_has_no_input_candidates(completer):
+    """Completion raises no error."""
     assert "X=" not in texts(completer, "%triton infer nowhere ")
 
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A folder to work in, with a repository of models and files."""
+    """A working directory with a repository of models and files."""
     for name in ("models/a/1", "models/b/1", "more", ".hidden", "with blank"):
         (tmp_path / name).mkdir(parents=True)
     for name in ("moved.json", ".secret"):
@@ -141,6 +142,6 @@ def here(tmp_path, monkeypatch):
         ("%%triton_model m --file mov", ["moved.json"]),
     ],
 )
-def test_paths_are_offered_where_there_is_one(completer, here, line, expected):
-    """Folders where it must be one; the models of a repository behind its own."""
+def test_paths_are_completed(completer, here, line, expected):
+    """Only folders are offered for folders; models follow their repository."""
     assert expected == sorted(texts(completer, line))

@@ -38,17 +38,17 @@ def _settings():
 
 
 def test_there_is_one_server_for_all(server):
-    """Every door leads to it."""
+    """All functions and magics use the same server."""
     assert server is default.server() is blsnb.server() is default.started()
 
 
 def test_none_is_made_before_its_first_use():
-    """Asking whether there is one makes none."""
+    """Checking for the server does not make it."""
     assert default.started() is None
 
 
 def test_a_model_runs_without_a_notebook(server):
-    """blsnb.infer and blsnb.async_infer are the server's own."""
+    """blsnb.infer and blsnb.async_infer use the default server."""
     server.define("double", SOURCE, config=CONFIG)
     inputs = {"X": [1.0]}
 
@@ -58,8 +58,8 @@ def test_a_model_runs_without_a_notebook(server):
 
 
 @pytest.mark.parametrize("name", ["infer", "async_infer", "stream"])
-def test_the_default_servers_functions_take_what_a_servers_take(name):
-    """Help and completion show each option, in both."""
+def test_the_functions_have_the_options_of_a_server(name):
+    """Help and completion show each option."""
     of_server = list(inspect.signature(getattr(Server, name)).parameters.values())[1:]
     of_default = list(inspect.signature(getattr(default, name)).parameters.values())
 
@@ -77,7 +77,7 @@ def test_a_stream_reads_from_its_models(server):
 
 @pytest.mark.usefixtures("_settings")
 def test_the_options_are_its_settings():
-    """As they are when it is first used."""
+    """The settings are read at the first use."""
     options.log_verbose = 1
     options.keep_runs = 3
     options.keep_calls = 70
@@ -89,7 +89,7 @@ def test_the_options_are_its_settings():
 
 
 def test_the_options_have_the_defaults_of_a_server():
-    """Written out in both, since options must not import a server."""
+    """The defaults are listed twice, since options must not import a server."""
     of_server = inspect.signature(Server).parameters
     shared = vars(Options()).keys() & of_server.keys()
 
@@ -101,7 +101,7 @@ def test_the_options_have_the_defaults_of_a_server():
 
 @pytest.mark.usefixtures("_settings")
 def test_a_setting_that_comes_too_late_is_reported_once(server):
-    """It would change nothing, without a word; what is shown may change any time."""
+    """Display settings may change at any time."""
     options.show = not options.show
     assert server is default.server()
     options.keep_runs = 3
@@ -113,7 +113,7 @@ def test_a_setting_that_comes_too_late_is_reported_once(server):
 
 
 def test_closing_makes_room_for_a_new_one():
-    """The old one is closed, its folder is gone, the new one is empty."""
+    """The old server and its folder are gone, and the new server is empty."""
     old = default.server()
     root = parts_of(old).repository.private_root
     default.close_default()
@@ -127,7 +127,7 @@ def test_closing_makes_room_for_a_new_one():
 
 
 def test_an_observer_follows_the_server():
-    """It may be registered before the server, and follows the next one, too."""
+    """It may be registered first, and also observes the next server."""
     seen = []
     stop = default.observe(lambda run, call: seen.append(call))
     for _ in range(2):
@@ -146,7 +146,7 @@ def test_an_observer_follows_the_server():
 
 @pytest.mark.slow
 def test_the_folder_is_removed_when_the_process_ends():
-    """Nobody has to close the default server."""
+    """The default server needs no explicit close."""
     code = "import blsnb; print(blsnb.server()._parts.repository.private_root)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

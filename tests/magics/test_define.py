@@ -23,7 +23,7 @@ def folder(name="double"):
 
 
 def state(name="double"):
-    """All that must not change when a cell is refused."""
+    """Return all state that a refused cell must not change."""
     server = default.server()
     files = sorted(path for path in folder(name).rglob("*") if path.is_file())
     hashes = [(path, hashlib.sha256(path.read_bytes()).digest()) for path in files]
@@ -32,7 +32,7 @@ def state(name="double"):
 
 
 def test_the_cell_is_the_model_file_to_the_letter(notebook):
-    """Also where a string would suffer from indentation, or the text from templates."""
+    """Indentation in strings and text like templates are unchanged."""
     cell = DOUBLE + "TEXT = '''\n  two {spaces}\n'''\n"
     notebook.run(cell)
 
@@ -41,14 +41,14 @@ def test_the_cell_is_the_model_file_to_the_letter(notebook):
 
 
 def test_the_cell_does_not_run_in_the_notebook(notebook):
-    """No name of the model appears in the user's namespace."""
+    """No name of the model appears in the notebook."""
     notebook.run(DOUBLE)
 
     assert "TritonPythonModel" not in notebook.shell.user_ns
 
 
 def test_a_card_is_shown_and_nothing_else(notebook):
-    """Name, version, state, inputs and outputs, load time."""
+    """The card has name, version, state, inputs, outputs and load time."""
     ran = notebook.run(DOUBLE)
 
     [text] = ran.texts
@@ -57,7 +57,7 @@ def test_a_card_is_shown_and_nothing_else(notebook):
 
 
 def test_quiet_shows_no_card(notebook):
-    """For notebooks that define many models."""
+    """--quiet suits notebooks that define many models."""
     ran = notebook.run(DOUBLE.replace(FLOW, f"{FLOW} --quiet"))
 
     assert [] == ran.outputs
@@ -65,7 +65,7 @@ def test_quiet_shows_no_card(notebook):
 
 
 def test_options_are_the_configuration(notebook):
-    """Each option says what its field of config.pbtxt says."""
+    """Each option sets its field of config.pbtxt."""
     options = f"{FLOW} --max-batch-size 8 --instances 2 --kind cpu --version 3"
     notebook.run(DOUBLE.replace(FLOW, options))
 
@@ -80,7 +80,7 @@ def test_options_are_the_configuration(notebook):
 
 
 def test_changed_options_replace_the_old_ones(notebook):
-    """An option contradicts a configuration of the user's, not its former self."""
+    """An option conflicts with the user's configuration, not with former options."""
     notebook.run(DOUBLE.replace(FLOW, f"{FLOW} --max-batch-size 8"))
     ran = notebook.run(DOUBLE.replace(FLOW, f"{FLOW} --max-batch-size 4"))
 
@@ -89,7 +89,7 @@ def test_changed_options_replace_the_old_ones(notebook):
 
 
 def test_without_options_the_former_ones_are_gone(notebook):
-    """The cell is all there is: its line says everything."""
+    """The cell's line defines all options."""
     notebook.run(DOUBLE.replace(FLOW, f"{FLOW} --max-batch-size 8"))
     notebook.run(DOUBLE.replace(FLOW, ""))
 
@@ -97,7 +97,7 @@ def test_without_options_the_former_ones_are_gone(notebook):
 
 
 def test_the_configuration_of_a_variable_is_kept_to_the_letter(notebook):
-    """--config names a variable that holds the text."""
+    """--config names a variable with the text."""
     notebook.shell.user_ns["pbtxt"] = CONFIG
     notebook.run(DOUBLE.replace(FLOW, "--config pbtxt"))
 
@@ -105,7 +105,7 @@ def test_the_configuration_of_a_variable_is_kept_to_the_letter(notebook):
 
 
 def test_the_configuration_may_be_a_file(notebook, tmp_path):
-    """--config names a path, also one that a variable holds."""
+    """--config names a path, or a variable with a path."""
     path = tmp_path / "my config.pbtxt"
     path.write_text(CONFIG)
     notebook.shell.user_ns["path"] = path
@@ -117,7 +117,7 @@ def test_the_configuration_may_be_a_file(notebook, tmp_path):
 
 
 def test_a_configuration_that_is_neither_is_refused(notebook):
-    """The text says what was looked for."""
+    """The error says what was searched."""
     ran = notebook.run(DOUBLE.replace(FLOW, "--config nowhere"))
 
     assert "--config nowhere: there is no variable and no file" in ran.stderr
@@ -125,7 +125,7 @@ def test_a_configuration_that_is_neither_is_refused(notebook):
 
 @pytest.mark.parametrize("first", ["model", "config"])
 def test_an_option_and_a_configuration_that_disagree_are_an_error(notebook, first):
-    """The text shows both, whichever came first; the former model still serves."""
+    """The error shows both; the former model still serves."""
     notebook.run(DOUBLE.replace(FLOW, ""))
     model = DOUBLE.replace(FLOW, "--max-batch-size 8")
     config = "%%triton_config double\n" + CONFIG + "max_batch_size: 4\n"
@@ -141,7 +141,7 @@ def test_an_option_and_a_configuration_that_disagree_are_an_error(notebook, firs
 
 
 def test_options_add_to_a_configuration(notebook):
-    """What only one of them says is said."""
+    """Fields that only one of them sets are merged."""
     notebook.run("%%triton_config double\n" + CONFIG)
     notebook.run(DOUBLE.replace(FLOW, "--instances 2"))
     notebook.run("%%triton_config double\n" + CONFIG + "max_batch_size: 4\n")
@@ -151,7 +151,7 @@ def test_options_add_to_a_configuration(notebook):
 
 
 def test_a_configuration_cell_is_kept_to_the_letter(notebook):
-    """Comments and spaces stay."""
+    """Comments and spaces are unchanged."""
     notebook.run(DOUBLE)
     notebook.run("%%triton_config double\n" + CONFIG)
 
@@ -168,7 +168,7 @@ def test_a_configuration_may_come_before_its_model(notebook):
 
 
 def test_files_are_put_beside_the_model(notebook, tmp_path):
-    """By their own name, by another, from a folder, with a space in the path."""
+    """Files, renamed files, folders and paths with spaces are supported."""
     (tmp_path / "a folder").mkdir()
     weights = tmp_path / "a folder" / "weights.bin"
     weights.write_bytes(b"\x00\x01")
@@ -183,7 +183,7 @@ def test_files_are_put_beside_the_model(notebook, tmp_path):
 
 
 def test_a_missing_file_is_named(notebook):
-    """And nothing of the model is written."""
+    """The error names it, and nothing of the model is written."""
     ran = notebook.run(DOUBLE.replace(FLOW, "--file nowhere.bin"))
 
     assert "--file nowhere.bin: there is no file nowhere.bin" in ran.stderr
@@ -191,7 +191,7 @@ def test_a_missing_file_is_named(notebook):
 
 
 def test_a_sibling_file_is_what_the_model_imports(notebook):
-    """%%triton_file writes it, and a change of it reloads the model."""
+    """%%triton_file writes it, and a change reloads the model."""
     notebook.run("%%triton_file double/1/helper.py\nFACTOR = 3\n")
     notebook.run(DOUBLE.replace("import triton", "import helper\nimport triton"))
     notebook.run(
@@ -215,7 +215,7 @@ def test_a_sibling_file_is_what_the_model_imports(notebook):
     ],
 )
 def test_a_sibling_file_needs_its_version(notebook, line, expected):
-    """The text says how to write it."""
+    """The error shows the usage."""
     ran = notebook.run(f"%%triton_file {line}\nX = 1\n")
 
     assert expected in ran.stderr
@@ -245,7 +245,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("broken", BROKEN)
 def test_bad_input_loses_nothing(notebook, broken):
-    """Index, configuration, folder and answers are as before; an error is shown."""
+    """Index, configuration, folder and responses do not change."""
     notebook.run(DOUBLE)
     before = state()
     ran = notebook.run(BROKEN[broken])
@@ -255,18 +255,18 @@ def test_bad_input_loses_nothing(notebook, broken):
 
 
 def test_a_failed_reload_shows_both_facts(notebook):
-    """The card of what still serves, and the error of what does not."""
+    """The card of the serving version and the error are shown."""
     notebook.run(DOUBLE)
     ran = notebook.run(BROKEN["failing initialize"])
 
     [card] = ran.texts
     assert "double version 1 READY" in card
-    assert "the new one did not load: the previous version goes on serving" in card
+    assert "the new one did not load: the previous version still serves" in card
     assert isinstance(ran.error, ModelLoadError)
 
 
 def test_a_model_that_never_loaded_leaves_nothing(notebook):
-    """No folder, no entry of the index, no card."""
+    """There is no folder, no index entry and no card."""
     ran = notebook.run(BROKEN["syntax"])
 
     assert [] == ran.outputs
@@ -274,7 +274,7 @@ def test_a_model_that_never_loaded_leaves_nothing(notebook):
 
 
 def test_a_model_may_call_another(notebook):
-    """BLS from one cell's model to another's."""
+    """BLS works between models of different cells."""
     notebook.run(DOUBLE)
     notebook.run(OUTER)
     notebook.run(infer("outer"))
@@ -283,7 +283,7 @@ def test_a_model_may_call_another(notebook):
 
 
 def test_the_first_line_of_an_ordinary_cell_makes_it_a_model(notebook):
-    """The cell runs in the notebook, and then its text is the model."""
+    """The cell runs in the notebook, and then its text becomes the model."""
     cell = DOUBLE.removeprefix("%") + "ANSWER = 42\n"
     ran = notebook.run(cell)
 
@@ -294,7 +294,7 @@ def test_the_first_line_of_an_ordinary_cell_makes_it_a_model(notebook):
 
 
 def test_a_cell_that_fails_becomes_no_model(notebook):
-    """Its own error is shown, with its own line."""
+    """The cell's own error is shown."""
     ran = notebook.run(DOUBLE.removeprefix("%") + "1 / 0\n")
 
     assert isinstance(ran.error, ZeroDivisionError)
@@ -303,14 +303,14 @@ def test_a_cell_that_fails_becomes_no_model(notebook):
 
 
 def test_the_line_magic_belongs_on_the_first_line(notebook):
-    """Elsewhere it says so."""
+    """Elsewhere it raises an error."""
     ran = notebook.run("x = 1\n%triton_model double\n")
 
     assert "must be the first line of its cell" in ran.stderr
 
 
 def test_help_is_shown_on_request(notebook):
-    """And nothing is defined."""
+    """--help defines no model."""
     ran = notebook.run("%%triton_model --help\npass\n")
 
     assert ran.error is None
@@ -318,7 +318,7 @@ def test_help_is_shown_on_request(notebook):
 
 
 def test_a_path_may_begin_with_the_home_folder(notebook, tmp_path, monkeypatch):
-    """As in a shell."""
+    """A tilde is expanded as in a shell."""
     monkeypatch.setenv("HOME", str(tmp_path))
     Path(tmp_path, "labels.txt").write_text("cat\n")
     notebook.run(DOUBLE.replace(FLOW, f"{FLOW} --file ~/labels.txt"))

@@ -44,14 +44,14 @@ MISFIT = "inconsistent data type: TYPE_FP32 is inferred from model chain"
 
 @pytest.fixture
 def models(notebook):
-    """A notebook with the two models."""
+    """A notebook with two models."""
     assert notebook.run(DOUBLE).error is None
     assert notebook.run(TRIPLE).error is None
     return notebook
 
 
 def test_its_card_has_a_line_for_each_step(models):
-    """What each makes of what, between its inputs and its outputs."""
+    """Each line has the step's inputs and outputs."""
     [shown] = models.run(CHAIN).outputs
     text, page = shown["text/plain"], shown["text/html"]
 
@@ -63,7 +63,7 @@ def test_its_card_has_a_line_for_each_step(models):
 
 
 def test_an_ensemble_that_does_not_fit_is_an_error_of_its_cell(models):
-    """In Triton's words; the one before serves on."""
+    """The error has Triton's text; the former ensemble still serves."""
     models.run(CHAIN)
     ran = models.run(CHAIN.replace('"Y" value: "MIDDLE"', '"Q" value: "MIDDLE"'))
 
@@ -93,18 +93,16 @@ def test_an_ensemble_that_does_not_fit_is_an_error_of_its_cell(models):
         ),
     ],
 )
-def test_a_slip_in_an_ensemble_is_answered_with_what_there_is(
-    models, right, wrong, said
-):
-    """Below Triton's words, which name only what is not there."""
+def test_a_misspelled_name_in_an_ensemble_gets_advice(models, right, wrong, said):
+    """The known names follow Triton's text."""
     ran = models.run(CHAIN.replace(right, wrong))
 
     assert isinstance(ran.error, ModelLoadError)
     assert said in ran.report
 
 
-def test_a_model_that_takes_its_ensemble_down_says_so(models):
-    """On its own card, and on that of the ensemble, until it fits again."""
+def test_the_cards_report_an_ensemble_unloaded_with_its_model(models):
+    """Both cards report it until the ensemble fits again."""
     models.run(CHAIN)
     [shown] = models.run(MODEL.format(name="double", type="INT32", by=2)).outputs
     assert "double version 1 READY" in shown["text/plain"]
@@ -120,8 +118,8 @@ def test_a_model_that_takes_its_ensemble_down_says_so(models):
     assert "READY" == default.server().model("chain").state
 
 
-def test_a_model_that_is_unloaded_says_what_goes_with_it(models):
-    """And the ensemble says with whom it went."""
+def test_unloading_a_model_reports_its_ensembles(models):
+    """The ensemble's card names the model."""
     models.run(CHAIN)
     server = default.server()
     server.unload("triple")
@@ -135,7 +133,7 @@ def test_a_model_that_is_unloaded_says_what_goes_with_it(models):
 
 
 def test_an_ensemble_is_exported_and_imported(models, tmp_path):
-    """With an empty folder for its version, as Triton wants it."""
+    """Its version folder is empty, as Triton requires."""
     models.run(CHAIN)
     assert models.run(f"%triton export {tmp_path}").error is None
     assert (tmp_path / "chain" / "1").is_dir()
@@ -146,7 +144,7 @@ def test_an_ensemble_is_exported_and_imported(models, tmp_path):
 
 
 def test_lines_about_models_know_ensembles(models):
-    """Its table, its configuration, the names that may be completed."""
+    """Table, configuration and completion include ensembles."""
     models.run(CHAIN)
     [table] = models.run("%triton models").texts
     config = models.run("%triton config chain").stdout

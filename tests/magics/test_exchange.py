@@ -18,7 +18,7 @@ def double(notebook):
 
 
 def test_models_are_exported(double, tmp_path):
-    """The card says where they are, and how to go on."""
+    """The card names the folder and its README."""
     double.run(f"folder = {str(tmp_path / 'my models')!r}")
     [shown] = double.run("%triton export {folder}").outputs
 
@@ -29,7 +29,7 @@ def test_models_are_exported(double, tmp_path):
 
 
 def test_only_named_models_are_exported(double, tmp_path):
-    """One that is not there is named."""
+    """An unknown model is named."""
     double.run(DOUBLE.replace("triton_model double", "triton_model another"))
     double.run(f"%triton export {tmp_path} another")
     ran = double.run(f"%triton export {tmp_path} nowhere")
@@ -42,8 +42,8 @@ def test_only_named_models_are_exported(double, tmp_path):
     )
 
 
-def test_foreign_files_are_overwritten_only_if_asked(double, tmp_path):
-    """The error names them, and the option."""
+def test_foreign_files_are_overwritten_only_with_force(double, tmp_path):
+    """The error names the files and the option."""
     (tmp_path / "README.md").write_text("theirs")
     ran = double.run(f"%triton export {tmp_path}")
     assert "README.md" in str(ran.error)
@@ -53,8 +53,8 @@ def test_foreign_files_are_overwritten_only_if_asked(double, tmp_path):
     assert "theirs" != (tmp_path / "README.md").read_text()
 
 
-def test_what_an_export_must_say_is_on_the_card(double, tmp_path):
-    """A parameter of ours, for one."""
+def test_export_notes_are_on_the_card(double, tmp_path):
+    """Parameters of blsnb are an example."""
     row = 'parameters { key: "BLSNB_THREAD" value { string_value: "instance" } }'
     parts_of(default.server()).models.change("double", {"config.pbtxt": row})
     [shown] = double.run(f"%triton export {tmp_path}").texts
@@ -63,7 +63,7 @@ def test_what_an_export_must_say_is_on_the_card(double, tmp_path):
 
 
 def test_models_are_imported(double, tmp_path):
-    """A table shows how they stand, with the reason of one that does not load."""
+    """A table shows their states, with the reason of a failed load."""
     double.run(f"%triton export {tmp_path / 'out'}")
     (tmp_path / "out" / "double").rename(tmp_path / "out" / "imported")
     (tmp_path / "out" / "empty").mkdir()
@@ -77,7 +77,7 @@ def test_models_are_imported(double, tmp_path):
 
 
 def test_only_named_models_are_imported(double, tmp_path):
-    """One that is not there is named."""
+    """An unknown model is named."""
     (tmp_path / "empty").mkdir()
     ran = double.run(f"%triton import {tmp_path} nowhere")
 
@@ -85,15 +85,15 @@ def test_only_named_models_are_imported(double, tmp_path):
     assert "has no model 'nowhere'; it has: empty" in str(ran.error)
 
 
-def test_a_folder_without_models_says_what_one_would_be(notebook, tmp_path):
-    """An empty table would say nothing."""
+def test_a_folder_without_models_is_explained(notebook, tmp_path):
+    """An empty table would be unclear."""
     printed = notebook.run(f"%triton import {tmp_path}").stdout
 
     assert f"There are no models in {tmp_path}" in printed
 
 
 def test_a_model_is_watched(double):
-    """Until it is unloaded; without the option it is not."""
+    """Watching requires the option and ends with an unload."""
     double.run("%triton load double")
     assert [] == default.server().watched
     [card] = double.run("%triton load double --watch").texts
@@ -105,7 +105,7 @@ def test_a_model_is_watched(double):
 
 
 def test_a_configuration_is_written_from_a_run(double):
-    """From the newest, or from those that variables hold."""
+    """It uses the newest run, or the runs of variables."""
     double.run("one = %triton infer double X=[1.0]")
     double.run("two = %triton infer double X=[1.0,2.0]")
 
@@ -117,8 +117,8 @@ def test_a_configuration_is_written_from_a_run(double):
     assert "'nothing' is not a variable that holds a run" in ran.stderr
 
 
-def test_what_is_odd_in_a_configuration_is_on_the_card(double):
-    """It loads all the same."""
+def test_warnings_about_a_configuration_are_on_the_card(double):
+    """The model loads nevertheless."""
     cell = "%%triton_config double\ndynamic_batching {}\n"
     tensors = "".join(
         f'{field} {{ name: "{name}" data_type: TYPE_FP32 dims: [ -1 ] }}\n'
@@ -130,8 +130,8 @@ def test_what_is_odd_in_a_configuration_is_on_the_card(double):
     assert "⚠ dynamic_batching has no effect while max_batch_size is 0" in card
 
 
-def test_what_is_odd_comes_with_an_error_too(double):
-    """Beside what Triton says."""
+def test_warnings_about_a_configuration_follow_an_error(double):
+    """They are shown after Triton's text."""
     ran = double.run("%%triton_config double\ninstance_group { kind: KIND_GPU }")
 
     assert "has kind KIND_GPU but no GPUs are available" in str(ran.error)

@@ -14,7 +14,7 @@ from .models import DOUBLE, FLOW, infer
 
 
 def touched(shell):
-    """All that the extension touches, as values to compare."""
+    """Return all state that the extension changes, as comparable values."""
     formatter = shell.display_formatter.mimebundle_formatter
     return (
         {kind: dict(table) for kind, table in shell.magics_manager.magics.items()},
@@ -32,7 +32,7 @@ def touched(shell):
 
 
 def test_unloading_restores_everything(shell):
-    """Magics, displays, completion, transformations, events, logging, errors."""
+    """All registrations, event handlers and log handlers are restored."""
     before = touched(shell)
     extension.load_ipython_extension(shell)
     assert before != touched(shell)
@@ -42,7 +42,7 @@ def test_unloading_restores_everything(shell):
 
 
 def test_unloading_restores_everything_after_work(shell):
-    """Displays are looked up by name first and by type later."""
+    """Displays are registered by name first and by type later."""
     before = touched(shell)
     extension.load_ipython_extension(shell)
     shell.run_cell(DOUBLE)
@@ -55,7 +55,7 @@ def test_unloading_restores_everything_after_work(shell):
 
 
 def test_loading_twice_is_loading_once(shell):
-    """And so is unloading."""
+    """Unloading is idempotent, too."""
     before = touched(shell)
     extension.load_ipython_extension(shell)
     once = touched(shell)
@@ -67,8 +67,8 @@ def test_loading_twice_is_loading_once(shell):
     assert before == touched(shell)
 
 
-def test_what_others_had_registered_comes_back(shell):
-    """A magic of the same name, and a display of the same type."""
+def test_earlier_registrations_are_restored(shell):
+    """Magics and displays of the same name or type are restored."""
     from blsnb.run import Run
 
     formatter = shell.display_formatter.mimebundle_formatter
@@ -82,8 +82,8 @@ def test_what_others_had_registered_comes_back(shell):
     assert magic is shell.magics_manager.magics["line"].pop("triton")
 
 
-def test_what_others_registered_since_stays(shell):
-    """Only ours is taken away."""
+def test_later_registrations_are_kept(shell):
+    """Only blsnb's own registrations are removed."""
     extension.load_ipython_extension(shell)
     magic = shell.magics_manager.magics["line"]["triton"] = lambda line: "theirs"
     extension.unload_ipython_extension(shell)
@@ -92,7 +92,7 @@ def test_what_others_registered_since_stays(shell):
 
 
 def test_reloading_keeps_the_models(notebook):
-    """%reload_ext is a new door to the same room."""
+    """%reload_ext keeps server and models."""
     notebook.run(DOUBLE)
     extension.unload_ipython_extension(notebook.shell)
     extension.load_ipython_extension(notebook.shell)
@@ -118,7 +118,7 @@ print(loaded, heavy)
 
 @pytest.mark.slow
 def test_a_first_model_needs_no_heavy_library():
-    """Neither grpc nor matplotlib nor widgets; loading makes no server."""
+    """grpc, matplotlib and widgets are not imported, and loading makes no server."""
     done = subprocess.run(
         [sys.executable, "-c", LIGHT], capture_output=True, text=True, check=True
     )

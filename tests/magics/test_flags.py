@@ -22,7 +22,7 @@ DESIGNED = [
 
 
 def test_every_option_of_the_design_is_there():
-    """And in the help, which is where people look."""
+    """Every option is in the help."""
     flags = model_flags()
 
     assert sorted([*DESIGNED, "--help"]) == flags.option_strings()
@@ -30,12 +30,12 @@ def test_every_option_of_the_design_is_there():
 
 
 def test_the_help_is_the_docstring():
-    """There is one text, so the two cannot differ."""
+    """Help and docstring are one text."""
     assert model_flags().format_help() == DefineMagics.triton_model.__doc__
 
 
 def test_options_may_be_repeated():
-    """Inputs, outputs and files come in any number, in order."""
+    """Inputs, outputs and files keep their order."""
     line = "m --input A --input B --file c --file d"
     given = model_flags().parse(line.split())
 
@@ -52,7 +52,7 @@ def test_options_may_be_repeated():
     ],
 )
 def test_dynamic_batching_may_have_a_delay(line, expected):
-    """Without one it is on."""
+    """Without a delay it is only enabled."""
     found = model_flags().parse(line.split()).dynamic_batching
 
     assert (expected, type(expected)) == (found, type(found))
@@ -70,8 +70,8 @@ def test_dynamic_batching_may_have_a_delay(line, expected):
         ("m --input", "expected one argument"),
     ],
 )
-def test_wrong_flags_say_what_is_wrong_and_what_there_is(line, expected, capsys):
-    """In a few lines: the error names the option, the usage is below it."""
+def test_an_error_names_the_option_and_the_usage(line, expected, capsys):
+    """The error has a few lines."""
     with pytest.raises(UsageError, match=expected) as caught:
         model_flags().parse(line.split())
     assert "\n\nusage: %%triton_model [--help]" in str(caught.value)
@@ -89,21 +89,21 @@ def test_wrong_flags_say_what_is_wrong_and_what_there_is(line, expected, capsys)
         ("b c", ": b c\n"),
     ],
 )
-def test_an_option_that_is_none_is_asked_about(typed, meant):
-    """Where there is one like it."""
+def test_a_misspelled_option_gets_a_suggestion(typed, meant):
+    """The error suggests a similar option."""
     with pytest.raises(UsageError) as caught:
         model_flags().parse(["m", *typed.split()])
     assert meant in str(caught.value)
 
 
-def test_asking_for_help_prints_it(capsys):
-    """And does nothing else."""
+def test_help_is_printed(capsys):
+    """--help does nothing else."""
     with pytest.raises(HelpShown):
         model_flags().parse(["--help"])
     assert capsys.readouterr().out.startswith("usage: %%triton_model")
 
 
 def test_a_tensor_of_two_words_is_explained():
-    """The type and the dimensions are taken for another argument."""
+    """Type and dimensions would be another argument."""
     with pytest.raises(UsageError, match=r"did you mean NAME:FP32\[-1\], with ':'"):
         model_flags().parse(["m", "--input", "X", "FP32[-1]"])

@@ -100,7 +100,7 @@ def test_a_syntax_error_names_file_and_line_and_the_last_version_serves(reposito
 
     assert [2.0] == ran.value["Y"].tolist()
     assert f'File "{file}", line {line}' in ran.texts[0]
-    assert "the previous version goes on serving" in ran.texts[0]
+    assert "the previous version still serves" in ran.texts[0]
     assert 1 == len(notebook.run(INFER).outputs)
     [table] = notebook.run("%triton models").texts
     assert "newer files did not load: SyntaxError" in table

@@ -39,28 +39,28 @@ def sent(monkeypatch):
 
 @pytest.fixture
 def runs(sent):
-    """The runs that one kernel has displayed."""
+    """The displayed runs of one kernel."""
     runs = DisplayedRuns(PAGE)
     yield runs
     runs.close()
 
 
 def test_only_a_page_gets_a_connection():
-    """Programs that execute notebooks would keep the state of the widget."""
+    """Programs that execute notebooks would store the widget's state."""
     assert has_page(PAGE)
     assert not has_page(shell())
     assert not has_page(SimpleNamespace())
 
 
-def test_vscode_gets_none(monkeypatch):
-    """Its pages have only models of displayed widgets."""
+def test_vscode_gets_no_connection(monkeypatch):
+    """Its pages only have models of displayed widgets."""
     monkeypatch.setenv("VSCODE_PID", "1")
 
     assert not has_page(PAGE)
 
 
 def test_without_a_page_nothing_is_opened():
-    """A terminal, or a program that executes a notebook."""
+    """Terminals and programs that execute notebooks get no connection."""
     runs = DisplayedRuns(shell())
     runs.add(invoice_run())
     runs.close()
@@ -70,7 +70,7 @@ def test_without_a_page_nothing_is_opened():
 
 
 def test_a_displayed_run_is_found_as_long_as_it_is_kept(runs):
-    """Its display keeps no run alive; whoever asks learns which limit dropped it."""
+    """A display keeps no run alive; the error names the limit that dropped it."""
     record = recorded(Recorder(), 3)
     runs.add(record)
     run = wire.page_id(take_trace(record))
@@ -84,7 +84,7 @@ def test_a_displayed_run_is_found_as_long_as_it_is_kept(runs):
 
 
 def test_all_runs_share_one_connection_that_answers_on_a_thread(runs, sent):
-    """No cell waits for an answer."""
+    """Queries do not delay a cell."""
     trace = invoice_run()
     record = recorded(Recorder(), 3)
     runs.add(trace)
@@ -100,7 +100,7 @@ def test_all_runs_share_one_connection_that_answers_on_a_thread(runs, sent):
 
 
 def test_a_hello_is_answered_with_the_lifetime_of_the_kernel(runs, sent):
-    """A page that lost its kernel learns that it has not."""
+    """A page can tell whether its kernel was restarted."""
     runs.add(invoice_run())
     runs._connection._handle_custom_msg({"v": 1, "type": "hello", "runs": {}}, [])
 
@@ -110,7 +110,7 @@ def test_a_hello_is_answered_with_the_lifetime_of_the_kernel(runs, sent):
 
 
 def test_a_failure_to_connect_leaves_the_document(monkeypatch, caplog):
-    """It has embedded previews."""
+    """The document has embedded previews."""
     monkeypatch.setattr(frontend, "_runs", SimpleNamespace(add=None))
     frontend.note(invoice_run())
 

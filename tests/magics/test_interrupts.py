@@ -109,12 +109,12 @@ def traceback_of(outputs: list[Any]) -> str:
 
 
 def last_place(text: str) -> str:
-    """Return the last place of a traceback, without the number of the cell."""
+    """Return the last location of a traceback, without the cell's number."""
     return re.findall(r"cell In\[\d+\] (line \d+ \(model\.py:\d+\))", text)[-1]
 
 
 def lines_here(source: str) -> list[str]:
-    """Return the places of the lines that run, as a traceback names them."""
+    """Return the locations of running lines as in a traceback."""
     lines = source.splitlines()
     numbers = [n for n, line in enumerate(lines, 1) if line.endswith("# here")]
     return [f"line {number} (model.py:{number - 1})" for number in numbers]
@@ -160,7 +160,7 @@ def test_a_busy_loop_ends_in_its_own_line(kernel, start):
     ids=["sync sleeping", "sync busy", "async busy", "async waiting"],
 )
 def test_a_model_that_swallows_the_interrupt_ends(kernel, source):
-    """The prompt is back within a second, twice, and the kernel goes on."""
+    """The prompt is back within a second, twice, and the kernel survives."""
     assert not errors(kernel.run(source))
     took = []
     for _ in range(2):
@@ -174,7 +174,7 @@ def test_a_model_that_swallows_the_interrupt_ends(kernel, source):
 
 
 def test_a_cleanup_of_200_ms_completes(kernel):
-    """The interrupt is not raised again before the grace has passed."""
+    """The interrupt is not raised again within the grace period."""
     assert not errors(kernel.run(SYNC + FINALLY))
 
     outputs, seconds = interrupted(kernel, infer("busy"))
@@ -200,8 +200,8 @@ def test_the_view_shows_the_interrupted_call_with_its_inputs(kernel):
     assert "interrupted ['X']\n" == found[0].text
 
 
-def test_what_cannot_be_ended_is_shown_as_long_as_it_runs(kernel):
-    """Native code goes on after the prompt is back; the table names its line."""
+def test_code_that_cannot_be_interrupted_is_listed_while_it_runs(kernel):
+    """Native code continues after the prompt is back."""
     native = "        time.sleep(3)  # here\n"
     source = ASYNC + native
     assert not errors(kernel.run(source))

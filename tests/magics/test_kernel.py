@@ -44,8 +44,8 @@ run"""
 
 
 @pytest.fixture(scope="module")
-def talks():
-    """The outputs of one cell at 1 ms, at 5 s, without display, and cleared."""
+def outputs_of_cells():
+    """The outputs of one cell: short, long, without display, and cleared."""
     cleared = (
         "from IPython.display import clear_output\n"
         + ASKING.format(seconds=0.001).removesuffix("run")
@@ -58,6 +58,9 @@ def talks():
         ASKING.format(seconds=0.001),
         ASKING.format(seconds=5),
         cleared,
+        "import ipywidgets\ntaken = ipywidgets.Output()\nwith taken:\n    "
+        + ASKING.format(seconds=0.7).replace("\n", "\n    "),
+        "print([each.get('text') or sorted(each['data']) for each in taken.outputs])",
         "blsnb.options.show = False",
         ASKING.format(seconds=0.001),
     ]
@@ -83,30 +86,41 @@ def kinds(outputs):
     return [each.get("text") or sorted(each["data"]) for each in outputs]
 
 
-def test_the_same_cell_has_the_same_outputs_however_long_it_takes(talks):
-    """The view stands where the run starts; its text stays in one piece."""
-    short, long, *_ = talks
+def test_the_same_cell_has_the_same_outputs_however_long_it_takes(outputs_of_cells):
+    """The view is placed where the run starts, and text is not split."""
+    short, long, *_ = outputs_of_cells
 
     assert ["before\n", None, "line 0\nline 1\nline 2\nafter\n"] == [
         each.get("text") for each in short
     ]
     assert kinds(short) == kinds(long)
     for _, shown, _ in (short, long):
-        assert 'const own = "H4sI' in shown.data["text/html"]
+        assert 'const own = "+,^C' in shown.data["text/html"]
         assert shown.data["text/plain"].startswith("talking: ")
 
 
-def test_a_cleared_output_has_the_view_of_the_next_run_only(talks):
-    """It carries the code that the cleared one carried."""
-    *_, cleared, _, _ = talks
+def test_a_cleared_output_has_the_view_of_the_next_run_only(outputs_of_cells):
+    """That view contains the code of the cleared one."""
+    *_, cleared, _, _, _, _ = outputs_of_cells
     [shown] = [each for each in cleared if "data" in each]
 
-    assert 'const own = "H4sI' in shown.data["text/html"]
+    assert 'const own = "+,^C' in shown.data["text/html"]
 
 
-def test_without_display_there_is_text_only(talks):
-    """Neither an empty output nor the name of the run."""
-    assert ["before\nline 0\nline 1\nline 2\nafter\n"] == kinds(talks[-1])
+def test_a_view_in_an_output_widget_is_whole(outputs_of_cells):
+    """It is shown when its run ends, since nothing updates what a widget has taken."""
+    *_, cell, [taken], _, _ = outputs_of_cells
+
+    shown = ["text/html", "text/latex", "text/markdown", "text/plain"]
+    assert [] == kinds(cell)
+    assert repr(["before\nline 0\nline 1\nline 2\n", shown, "after\n"]) == (
+        taken.text.strip()
+    )
+
+
+def test_without_display_there_is_text_only(outputs_of_cells):
+    """There is neither an empty output nor the run's name."""
+    assert ["before\nline 0\nline 1\nline 2\nafter\n"] == kinds(outputs_of_cells[-1])
 
 
 @pytest.fixture(scope="module")
@@ -130,29 +144,26 @@ def cells():
     return book.cells
 
 
-def test_loading_takes_no_time_to_speak_of(cells):
-    """The goal is 150 ms in a kernel that has numpy; slow machines may take longer.
-
-    Of their own work: what others have them wait for says nothing of ours.
-    """
+def test_loading_the_extension_is_fast(cells):
+    """The limit is 150 ms of own work in a kernel that has NumPy."""
     assert int(cells[1].outputs[0].text) < 600
 
 
 def test_a_model_shows_its_card(cells):
-    """And nothing else."""
+    """The card is the only output."""
     [card] = cells[2].outputs
     assert "double version 1 READY" in card.data["text/plain"]
 
 
 def test_a_run_shows_its_document(cells):
-    """As display data, since the cell has no value."""
+    """It is display data, since the cell has no value."""
     [shown] = cells[3].outputs
     assert "display_data" == shown.output_type
     assert "blsnb-run" in shown.data["text/html"]
 
 
 def test_an_error_is_reported_with_the_cells_lines(cells):
-    """In the notebook file, with its class and text."""
+    """The notebook stores it with class and text."""
     error = next(out for out in cells[5].outputs if out.output_type == "error")
     text = "\n".join(error.traceback)
 
@@ -162,13 +173,13 @@ def test_an_error_is_reported_with_the_cells_lines(cells):
 
 
 def test_a_long_run_was_live_and_is_a_document(cells):
-    """The widget's place is taken by the document when the run ends."""
+    """The document replaces the widget at the end of the run."""
     [shown] = cells[7].outputs
-    assert {"text/html", "text/plain"} == set(shown.data)
+    assert {"text/html", "text/latex", "text/markdown", "text/plain"} == set(shown.data)
     assert "blsnb-run" in shown.data["text/html"]
 
 
 def test_other_cells_are_as_before(cells):
-    """The user's kernel is theirs."""
+    """Cells without blsnb are not affected."""
     [value] = cells[8].outputs
     assert "2" == value.data["text/plain"]

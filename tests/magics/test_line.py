@@ -22,14 +22,14 @@ from blsnb.magics.line import assignments, expand, words
     ],
 )
 def test_a_line_is_split_and_then_expanded(line, expected):
-    """A value with a space in it stays one word."""
+    """A value with a space remains one word."""
     namespace = {"path": "/a b/w.bin", "name": "ann", "n": 3}
 
     assert expected == words(line, namespace)
 
 
 def test_a_text_without_marks_is_left_alone():
-    """Nothing is evaluated without need."""
+    """Text without braces or dollar signs is not evaluated."""
     assert "x:y" == expand("x:y", {})
 
 
@@ -46,12 +46,12 @@ def test_a_text_without_marks_is_left_alone():
     ],
 )
 def test_assignments_begin_outside_of_brackets(text, expected):
-    """Keyword arguments and texts inside an expression belong to it."""
+    """Keyword arguments and strings inside an expression are part of it."""
     assert expected == assignments(text)
 
 
 @pytest.mark.parametrize("text", ["1", "x y=1", "A=(1", "=3"])
-def test_what_is_no_assignment_is_refused(text):
-    """The text is shown."""
+def test_text_without_an_assignment_is_refused(text):
+    """The error shows the text."""
     with pytest.raises(UsageError, match=r"expected INPUT=expression|cannot read"):
         assignments(text)

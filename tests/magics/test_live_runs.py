@@ -16,7 +16,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 class Output:
-    """The outputs of a cell, the former ones included."""
+    """The outputs of a cell, including former ones."""
 
     def __init__(self):
         self.shown = []
@@ -49,7 +49,7 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def trace(monkeypatch):
-    """What is recorded of the run, first and last."""
+    """The recorded trace, at the beginning and at the end."""
     monkeypatch.setattr(live, "trace_now", lambda traces: traces[-1])
     return [running_run()]
 
@@ -62,27 +62,30 @@ def view(output, clock, trace):
 
 
 def looks(view, clock, *seconds):
-    """Let it look at these times."""
+    """Let it refresh at these times."""
     for second in seconds:
         clock.now_ns = round(second * SECOND_NS)
         view.refresh()
 
 
-def test_it_is_a_document_of_the_run_so_far_which_is_made_anew(view, clock, output):
-    """Soon at first, then ever more seldom; each says that it is not all."""
+def test_the_document_of_a_run_so_far_is_updated_less_and_less_often(
+    view, clock, output
+):
+    """Each document says that it is incomplete."""
     looks(view, clock, 0.5, 0.9)
     assert [True] == output.are_running
     looks(view, clock, 1, 2, 3, 4, 5, 6, 7)
 
     assert [True] * 4 == output.are_running
-    assert every({"text/html", "text/plain"} == set(each) for each in output.shown)
+    assert every(
+        {"text/html", "text/latex", "text/markdown", "text/plain"} == set(each)
+        for each in output.shown
+    )
     assert NOTE.replace("'", "&#x27;") in output.shown[-1]["text/html"]
 
 
-def test_a_model_that_tells_of_an_event_does_not_wait_for_a_document(
-    view, clock, output
-):
-    """It is made by who looks from time to time."""
+def test_an_event_does_not_wait_for_a_document(view, clock, output):
+    """The refresher makes documents."""
     clock.now_ns = 60 * SECOND_NS
     view.tick()
 
@@ -90,7 +93,7 @@ def test_a_model_that_tells_of_an_event_does_not_wait_for_a_document(
 
 
 def test_nothing_takes_the_place_of_the_finished_document(view, clock, trace, output):
-    """A model's own thread may go on when the answer has left."""
+    """A thread of the model may continue after the response."""
     trace.append(invoice_run())
     view.finish()
     looks(view, clock, 60, 120)
@@ -101,7 +104,7 @@ def test_nothing_takes_the_place_of_the_finished_document(view, clock, trace, ou
 def test_a_document_that_is_being_made_comes_before_the_finished_one(
     view, clock, trace, output, monkeypatch
 ):
-    """Another thread makes it; the last one stays."""
+    """Another thread makes it; the finished document remains."""
     making, go = threading.Event(), threading.Event()
     update = output.update
 
@@ -126,9 +129,7 @@ def test_a_document_that_is_being_made_comes_before_the_finished_one(
     assert [True, True, False] == output.are_running
 
 
-def test_where_a_page_knows_only_what_is_displayed_it_is_the_widget(
-    output, clock, trace, monkeypatch
-):
+def test_vscode_displays_the_widget_itself(output, clock, trace, monkeypatch):
     """VS Code makes no model of a widget without a view."""
     monkeypatch.setenv("VSCODE_PID", "1")
     view = live.LiveView(trace, output)

@@ -21,14 +21,14 @@ def model(notebook):
 
 
 def save(file, text):
-    """Write a file, visibly later than it was."""
+    """Write a file with a later modification time."""
     later_ns = file.stat().st_mtime_ns + 1_000_000_000
     file.write_text(text)
     os.utime(file, ns=(later_ns, later_ns))
 
 
 def test_a_changed_file_is_loaded_and_shown(model):
-    """Once; the cell below it already meets the new one."""
+    """It is loaded once, before the next cell runs."""
     file, notebook = model
     save(file, file.read_text().replace("* 2", "* 3"))
     ran = notebook.run("%triton infer double X=[1.0]")
@@ -39,19 +39,19 @@ def test_a_changed_file_is_loaded_and_shown(model):
 
 
 def test_one_that_does_not_load_is_shown_with_the_reason(model):
-    """The former version still serves; the cell runs."""
+    """The former version still serves, and the cell runs."""
     file, notebook = model
     save(file, "1 / 0")
     ran = notebook.run("%triton infer double X=[1.0]")
 
     assert [2.0] == ran.value["Y"].tolist()
     assert "its changed files do not load: Internal: ZeroDivisionError" in ran.texts[0]
-    assert "the previous version goes on serving" in ran.texts[0]
+    assert "the previous version still serves" in ran.texts[0]
     assert 1 == len(notebook.run("%triton infer double X=[1.0]").outputs)
 
 
-def test_nothing_is_shown_if_nothing_should_be(model, settings):
-    """But what failed is."""
+def test_only_failures_are_shown_with_display_off(model, settings):
+    """Failed reloads are still shown."""
     file, notebook = model
     settings.show = False
     save(file, file.read_text().replace("* 2", "* 3"))
@@ -60,8 +60,8 @@ def test_nothing_is_shown_if_nothing_should_be(model, settings):
     assert 1 == len(notebook.run("pass").outputs)
 
 
-def test_without_a_server_nothing_is_looked_at(notebook):
-    """None is made for it."""
+def test_without_a_server_no_files_are_examined(notebook):
+    """No server is made for it."""
     notebook.run("pass")
     assert default.started() is None
 

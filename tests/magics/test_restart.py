@@ -24,7 +24,7 @@ ENDLESS = OUTER.replace(
 
 @pytest.fixture
 def kernel(tmp_path) -> Iterator[Kernel]:
-    """A kernel whose temporary files lie in a folder of their own."""
+    """A kernel whose temporary files are in a separate folder."""
     (tmp_path / "temporary").mkdir()
     kernel = Kernel(tmp_path / "temporary")
     yield kernel
@@ -43,7 +43,7 @@ def processes(folder: Path) -> list[str]:
 
 
 def test_a_kernel_restarted_in_the_midst_of_a_call(kernel, tmp_path):
-    """The notebook has the run so far; no folder and no process are left."""
+    """The notebook has the run so far; no folder and no process remain."""
     temporary = tmp_path / "temporary"
     for source in ("%load_ext blsnb", DOUBLE, ENDLESS):
         assert not [out for out in kernel.run(source) if out.output_type == "error"]

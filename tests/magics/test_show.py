@@ -31,7 +31,7 @@ def documents(ran):
 
 
 def test_a_run_shows_itself_once_at_the_end_of_its_cell(double):
-    """The document, and the tree as text."""
+    """It is shown as document and as tree."""
     ran = double.run(infer("double"))
 
     [shown] = ran.outputs
@@ -40,14 +40,14 @@ def test_a_run_shows_itself_once_at_the_end_of_its_cell(double):
 
 
 def test_a_run_that_is_the_cells_value_is_shown_once(double):
-    """As the value."""
+    """It is shown as the value."""
     ran = double.run("import blsnb\nblsnb.infer('double', {'X': [1.0]})")
 
     assert 1 == len(ran.outputs) == len(documents(ran))
 
 
 def test_a_run_that_was_displayed_is_not_shown_again(double):
-    """Also where its name follows on the last line."""
+    """It is not shown again even if its name is the last line."""
     ran = double.run(
         f"{infer('double')}\nfrom IPython.display import display\ndisplay(run)\nrun"
     )
@@ -55,8 +55,8 @@ def test_a_run_that_was_displayed_is_not_shown_again(double):
     assert 1 == len(documents(ran)) == len(ran.outputs)
 
 
-def test_a_run_of_an_earlier_cell_is_shown_again_when_asked_for(double):
-    """A cell with its name shows it whole."""
+def test_a_run_of_an_earlier_cell_can_be_shown_again(double):
+    """A cell with its name shows it completely."""
     double.run(infer("double"))
     ran = double.run("run")
 
@@ -64,7 +64,7 @@ def test_a_run_of_an_earlier_cell_is_shown_again_when_asked_for(double):
 
 
 def test_a_comparison_shows_both_runs_and_neither_again(double):
-    """In words: what changed since the edit."""
+    """Its text lists the changes."""
     double.run(f"{infer('double')}\nbefore = run")
     double.run(DOUBLE.replace("x * 2", "x * 2.5"))
     ran = double.run(f"{infer('double')}\nrun.compare(before)")
@@ -74,8 +74,8 @@ def test_a_comparison_shows_both_runs_and_neither_again(double):
     assert [shown] == ran.outputs
 
 
-def test_a_replay_shows_the_answers_now_and_before(double):
-    """One document, not a second one for the run that it made."""
+def test_a_replay_shows_both_responses(double):
+    """There is no second document for the new run."""
     double.run(infer("double"))
     double.run(DOUBLE.replace("x * 2", "x * 3"))
     ran = double.run("run.replay(0)")
@@ -86,14 +86,14 @@ def test_a_replay_shows_the_answers_now_and_before(double):
 
 
 def test_a_failed_run_shows_itself(double):
-    """So that the failed call can be looked at."""
+    """The failed call can be inspected."""
     ran = double.run("import blsnb\nblsnb.infer('double', {'X': [[1.0]]})")
 
     assert ran.error is not None
     assert 1 == len(documents(ran))
 
 
-def test_calls_below_a_run_are_no_runs(double):
+def test_bls_calls_are_not_runs(double):
     """One client request is one run."""
     double.run(OUTER)
     ran = double.run(infer("outer"))
@@ -102,7 +102,7 @@ def test_calls_below_a_run_are_no_runs(double):
 
 
 def test_three_runs_are_shown_open(double):
-    """A cell with a few runs shows them all."""
+    """All runs of a cell with a few runs are shown."""
     ran = double.run(LOOP.format(3))
 
     assert 3 == len(documents(ran))
@@ -112,7 +112,7 @@ def test_three_runs_are_shown_open(double):
 
 
 def test_from_the_fourth_on_runs_start_collapsed(double):
-    """To their title; a click unfolds them."""
+    """A click on the title unfolds them."""
     ran = double.run(LOOP.format(5))
 
     titles = [
@@ -122,7 +122,7 @@ def test_from_the_fourth_on_runs_start_collapsed(double):
 
 
 def test_beyond_twelve_a_line_says_how_many_more(double):
-    """The last run is shown in any case: a loop that fails ends with the failure."""
+    """The last run is always shown, since a failing loop ends with the failure."""
     ran = double.run(LOOP.format(14) + "\nblsnb.infer('double', {'X': [[1.0]]})")
 
     assert "… 3 runs before the last are not shown" == ran.texts[-1]
@@ -136,7 +136,7 @@ def test_the_first_run_of_a_cell_carries_the_code_of_all(double):
     sizes = [len(output["text/html"]) for output in outputs]
 
     assert [True] + [False] * 11 == [
-        'const own = "H4sI' in output["text/html"] for output in outputs
+        'const own = "+,^C' in output["text/html"] for output in outputs
     ]
     assert sizes[0] <= 75_000
     assert sum(sizes) <= 300_000
@@ -154,12 +154,12 @@ def test_where_the_first_run_is_shown_elsewhere_the_next_one_carries_the_code(do
     outputs = documents(ran)
 
     assert [True, False, True] == [
-        'const own = "H4sI' in output["text/html"] for output in outputs
+        'const own = "+,^C' in output["text/html"] for output in outputs
     ]
 
 
 def test_nothing_is_shown_when_switched_off(double, settings):
-    """blsnb.options.show = False silences all but the value of a later cell."""
+    """With blsnb.options.show = False only the value of a later cell is shown."""
     settings.show = False
     assert [] == double.run(infer("double")).outputs
     assert [] == double.run(f"{infer('double')}\nrun").outputs
@@ -172,7 +172,7 @@ def test_nothing_is_shown_when_switched_off(double, settings):
 
 @pytest.mark.parametrize("wanted", [True, False])
 def test_previews_can_be_left_out(double, settings, monkeypatch, wanted):
-    """blsnb.options.embed_previews = False leaves statistics only."""
+    """blsnb.options.embed_previews = False embeds only statistics."""
     asked = []
 
     def document(trace, *, embed_previews, carries_code):
@@ -188,7 +188,7 @@ def test_previews_can_be_left_out(double, settings, monkeypatch, wanted):
 
 @pytest.mark.slow
 def test_a_picture_can_be_added(double, settings):
-    """blsnb.options.static = "png" is for readers of LaTeX and PDF."""
+    """blsnb.options.static = "png" is for LaTeX and PDF."""
     settings.static = "png"
     [shown] = double.run(infer("double")).outputs
 
@@ -196,7 +196,7 @@ def test_a_picture_can_be_added(double, settings):
 
 
 def test_runs_of_a_server_that_starts_later_are_shown(notebook):
-    """The extension is loaded before there is a server."""
+    """The extension is loaded before the server exists."""
     assert default.started() is None
     notebook.run(DOUBLE)
 
@@ -217,8 +217,8 @@ asked.acquire()"""
 TWO_MORE = "for _ in range(2):\n    asked.acquire(timeout=60)"
 
 
-def test_runs_of_a_thread_that_was_there_before_the_cell_are_not_the_cells(double):
-    """A client in the background does not fill the cells below it; its own it does."""
+def test_runs_of_older_threads_do_not_belong_to_the_cell(double):
+    """A background client's runs appear in the cell that started it only."""
     begun = double.run(CLIENT)
     idle = double.run(TWO_MORE)
     asking = double.run(f"{TWO_MORE}\n{infer('double')}")
@@ -230,7 +230,7 @@ def test_runs_of_a_thread_that_was_there_before_the_cell_are_not_the_cells(doubl
 
 
 def test_a_trace_of_nothing_shows_nothing(notebook, settings):
-    """At level "off" there is nothing to see."""
+    """Nothing is recorded at level "off"."""
     settings.trace_level = "off"
     notebook.run(DOUBLE)
 
@@ -245,7 +245,7 @@ def record(name="1", start=1, ended=False):
 
 
 class Outputs:
-    """The outputs of a cell in their order, as they are now."""
+    """The present outputs of a cell, in order."""
 
     def __init__(self):
         self.shown = []
@@ -286,7 +286,7 @@ class FakeView:
 
 @pytest.fixture
 def runs(monkeypatch):
-    """A display in a running cell, with a clock and views of our own."""
+    """A display in a running cell, with fake clock and views."""
     FakeView.made = []
     monkeypatch.setattr("blsnb.magics.runs.live_runs.LiveView", FakeView)
     monkeypatch.setattr(places, "trace_now", lambda run: run.id)
@@ -306,7 +306,7 @@ def runs(monkeypatch):
 
 
 def test_a_short_run_gets_no_widget(runs):
-    """Half a second is the limit."""
+    """A run of less than half a second gets none."""
     run = record()
     runs.clock.now = 500_000_000
     runs.observe(run, run.calls[0])
@@ -315,7 +315,7 @@ def test_a_short_run_gets_no_widget(runs):
 
 
 def test_a_long_run_gets_a_widget_that_receives_events(runs):
-    """Made at the first event after half a second, finished when the run ends."""
+    """It is made after half a second and finished when the run ends."""
     run = record()
     for runs.clock.now in (100, 600_000_000, 700_000_000):
         runs.observe(run, run.calls[0])
@@ -327,7 +327,7 @@ def test_a_long_run_gets_a_widget_that_receives_events(runs):
 def test_events_that_come_while_the_widget_is_made_make_no_second_one(
     runs, monkeypatch
 ):
-    """Several threads may see at once that a run takes long."""
+    """Several threads may notice at once that a run is long."""
     run = record()
 
     class Slow(FakeView):
@@ -355,7 +355,7 @@ def test_a_run_that_was_live_is_not_shown_again(runs):
 
 
 def test_the_last_event_of_a_run_makes_no_widget(runs):
-    """It would be replaced at once."""
+    """The widget would be replaced at once."""
     run = record()
     runs.clock.now = run.calls[0].request_end_ns = 600_000_000
     runs.observe(run, run.calls[0])
@@ -364,7 +364,7 @@ def test_the_last_event_of_a_run_makes_no_widget(runs):
 
 
 def test_a_call_that_outlives_its_run_makes_no_widget(runs):
-    """A model's own thread may go on when the answer has left."""
+    """A thread of the model may continue after the response."""
     run = record(ended=True)
     runs.clock.now = 600_000_000
     runs.observe(run, run.calls[0])
@@ -373,7 +373,7 @@ def test_a_call_that_outlives_its_run_makes_no_widget(runs):
 
 
 def test_at_most_three_runs_are_live_at_once(runs):
-    """A hundred concurrent requests make no hundred widgets."""
+    """Many concurrent requests do not make many widgets."""
     runs.clock.now = 600_000_000
     for number in range(5):
         run = record(str(number))
@@ -382,8 +382,8 @@ def test_at_most_three_runs_are_live_at_once(runs):
     assert 3 == len(FakeView.made)
 
 
-def test_a_long_run_in_which_nothing_happens_is_shown_all_the_same(runs):
-    """Responses are no events, and a model may think for long."""
+def test_a_long_run_without_events_is_shown(runs):
+    """Responses are no events, and a model may compute for long."""
     run = record()
     runs.observe(run, run.calls[0])
     for runs.clock.now in (400_000_000, 600_000_000, 700_000_000):
@@ -396,7 +396,7 @@ def test_a_long_run_in_which_nothing_happens_is_shown_all_the_same(runs):
 
 
 def test_a_live_run_is_refreshed_after_its_cell_and_none_begins_there(runs):
-    """A stream continues in the background."""
+    """A stream may continue in the background."""
     seen, unseen = record("1"), record("2", start=500_000_000)
     for run in (seen, unseen):
         runs.observe(run, run.calls[0])
@@ -410,7 +410,7 @@ def test_a_live_run_is_refreshed_after_its_cell_and_none_begins_there(runs):
 
 
 def test_a_live_run_that_outlives_its_cell_is_finished(runs):
-    """A task may go on after its cell."""
+    """A task may continue after its cell."""
     run = record()
     runs.clock.now = 600_000_000
     runs.observe(run, run.calls[0])
@@ -421,7 +421,7 @@ def test_a_live_run_that_outlives_its_cell_is_finished(runs):
 
 
 def ending_elsewhere(runs, run, monkeypatch, told):
-    """End a run on a thread of its own, and the cell on another one meanwhile."""
+    """End a run on one thread and the cell on another one."""
     ending, go = threading.Event(), threading.Event()
 
     def finish(view):
@@ -443,7 +443,7 @@ def ending_elsewhere(runs, run, monkeypatch, told):
 
 
 def test_a_cell_ends_when_the_document_of_its_run_is_there(runs, monkeypatch):
-    """Which another thread makes; who executes notebooks keeps nothing that is late."""
+    """Programs that execute notebooks drop late outputs."""
     told = []
     run = record()
     runs.clock.now = 600_000_000
@@ -454,7 +454,7 @@ def test_a_cell_ends_when_the_document_of_its_run_is_there(runs, monkeypatch):
 
 
 def test_a_run_that_ends_while_its_widget_is_made_is_finished(runs, monkeypatch):
-    """And not shown a second time: its document takes the widget's place."""
+    """It is not shown twice: its document replaces the widget."""
     making, go = threading.Event(), threading.Event()
 
     class Slow(FakeView):
@@ -483,7 +483,7 @@ def test_a_run_that_ends_while_its_widget_is_made_is_finished(runs, monkeypatch)
 
 
 def test_a_run_that_has_ended_without_a_widget_gets_none():
-    """One thread only decides: that which makes it, or that which ends the run."""
+    """Only one thread decides."""
     run = ActiveRun(record(), CellPlaces(True))
 
     assert run.finished_view() is None
@@ -491,7 +491,7 @@ def test_a_run_that_has_ended_without_a_widget_gets_none():
 
 
 def test_a_run_that_ends_a_moment_after_its_cell_is_shown(runs):
-    """Of a stream that was read to its end, execute may still have to return."""
+    """After the last response of a stream, execute may still have to return."""
     run = record()
     runs.observe(run, run.calls[0])
     cell = threading.Thread(target=runs.end_cell)
@@ -503,8 +503,8 @@ def test_a_run_that_ends_a_moment_after_its_cell_is_shown(runs):
     assert ["1"] == runs.outputs.shown
 
 
-def test_a_cell_does_not_wait_for_a_run_that_goes_on(runs, monkeypatch):
-    """A stream in the background has no end to wait for; and no later cell waits."""
+def test_a_cell_does_not_wait_for_a_running_stream(runs, monkeypatch):
+    """Neither do later cells."""
     run = record()
     runs.observe(run, run.calls[0])
     runs.end_cell()
@@ -517,7 +517,7 @@ def test_a_cell_does_not_wait_for_a_run_that_goes_on(runs, monkeypatch):
 
 
 def test_widgets_of_ended_runs_are_kept_for_their_documents(runs):
-    """The last eight answer questions; closing closes all."""
+    """The last eight serve queries; closing closes all."""
     for number in range(10):
         run = record(str(number))
         runs.clock.now = 600_000_000
@@ -542,7 +542,7 @@ def test_without_a_page_no_run_is_live(runs):
 
 
 def test_outside_of_a_cell_nothing_is_collected():
-    """Work in the background belongs to no cell."""
+    """Background work belongs to no cell."""
     runs = RunDisplay(live=True)
     run = record()
     runs.observe(run, run.calls[0])
@@ -566,6 +566,37 @@ def test_the_place_of_a_run_is_reserved_when_it_starts(runs):
     assert ["1"] == runs.outputs.shown
 
 
+def test_a_run_is_shown_when_it_ends_though_its_cell_goes_on(runs):
+    """Without a wait for the end of the cell; once."""
+    run = record()
+    runs.observe(run, run.calls[0])
+    runs.refresh()
+    [empty] = runs.outputs.shown
+    run.ended = True
+    runs.observe(run, None)
+    updates = []
+    runs._cell._places[0]._handle.update = lambda shown, **_: updates.append(shown)
+    runs.refresh()
+    runs.end_cell()
+
+    assert {""} == set(empty.values())
+    assert ["1"] == updates
+
+
+def test_a_run_in_an_output_widget_is_shown_there_when_it_ends(runs, monkeypatch):
+    """Such an output cannot be updated: no place is reserved."""
+    monkeypatch.setattr(places, "_is_captured", lambda: True)
+    run = record()
+    runs.observe(run, run.calls[0])
+    reserved = list(runs.outputs.shown)
+    run.ended = True
+    runs.observe(run, None)
+    runs.end_cell()
+
+    assert [] == reserved
+    assert ["1"] == runs.outputs.shown
+
+
 def test_a_run_that_outlives_its_cell_fills_its_place_when_it_ends(runs):
     """A stream in the background is shown in the cell that started it."""
     run = record()
@@ -579,7 +610,7 @@ def test_a_run_that_outlives_its_cell_fills_its_place_when_it_ends(runs):
 
 
 def test_after_a_cleared_output_the_next_run_has_the_first_place(runs):
-    """It carries the code; the cleared place is not filled."""
+    """It contains the code; the cleared place is not filled."""
     cleared, kept = record("1"), record("2")
     runs.observe(cleared, cleared.calls[0])
     runs.clear()
@@ -596,7 +627,7 @@ def test_after_a_cleared_output_the_next_run_has_the_first_place(runs):
 
 
 def test_the_place_of_a_run_is_found_by_its_id_and_start():
-    """Servers number their runs alike."""
+    """Several servers may use the same ids."""
     cell = CellPlaces(False)
     place = cell.reserve(record("1", start=5))
 
@@ -605,7 +636,7 @@ def test_the_place_of_a_run_is_found_by_its_id_and_start():
 
 
 def test_one_call_is_not_shown(double):
-    """With show=False; the others of its cell are."""
+    """A request with show=False is not displayed; others of the cell are."""
     ran = double.run(
         "import blsnb\n"
         "first = blsnb.infer('double', {'X': [1.0]}, show=False)\n"
@@ -617,7 +648,7 @@ def test_one_call_is_not_shown(double):
 
 
 def test_calls_of_a_block_are_not_shown(double):
-    """With options.using(show=False); the setting is as before afterwards."""
+    """The setting of options.using(show=False) ends with the block."""
     ran = double.run(
         "import blsnb\n"
         "with blsnb.options.using(show=False):\n"
@@ -629,7 +660,7 @@ def test_calls_of_a_block_are_not_shown(double):
 
 
 def test_a_displayed_run_outlives_others(double):
-    """Many runs that nobody has seen do not push it out of the list."""
+    """Many runs without display do not remove it from the list."""
     double.run(infer("double"))
     shown = double.shell.user_ns["run"]
     double.run(

@@ -25,7 +25,7 @@ def logging_model(call):
 
 @pytest.mark.parametrize(("call", "level"), [("log_warn", "W"), ("log_error", "E")])
 def test_warnings_and_errors_reach_stderr_in_tritons_format(notebook, call, level):
-    """Level, day, time, process, file and line, and the message, escaped."""
+    """Lines have level, time, process, file, line and escaped message."""
     notebook.run(logging_model(call + "('a \"b\"\\nc')"))
     written = notebook.run(infer("double")).stderr
 
@@ -40,15 +40,15 @@ def test_warnings_and_errors_reach_stderr_in_tritons_format(notebook, call, leve
 
 
 @pytest.mark.parametrize("call", ["log_info", "log_verbose"])
-def test_the_rest_stays_quiet(notebook, call):
-    """It is in the call's record and in Python's logging."""
+def test_other_levels_are_not_printed(notebook, call):
+    """They are in the call's record and in Python's logging."""
     notebook.run(logging_model(call + "('a')"))
 
     assert "" == notebook.run(infer("double")).stderr
 
 
 def test_lines_reach_pythons_logging(notebook, caplog):
-    """Under the model's own name."""
+    """The logger is named after the model."""
     caplog.set_level(logging.INFO, "blsnb.model")
     notebook.run(logging_model("log_info('hello')"))
     notebook.run(infer("double"))
@@ -57,7 +57,7 @@ def test_lines_reach_pythons_logging(notebook, caplog):
 
 
 def test_a_line_of_another_logger_has_its_own_place():
-    """Whoever logs under a model's name is shown where it did."""
+    """The location is that of the code that logged."""
     record = logging.LogRecord(
         "blsnb.model.m", logging.WARNING, "/x/helper.py", 7, "n = %d", (3,), None
     )

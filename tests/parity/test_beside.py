@@ -137,7 +137,7 @@ def test_both_runs_are_available(ours, address):
 
 def test_unreachable_targets_and_unknown_models_are_refused(ours, address):
     """Each error names the address or the model."""
-    with pytest.raises(TritonServerError, match=r"127\.0\.0\.1:9 does not answer: "):
+    with pytest.raises(TritonServerError, match=r"127\.0\.0\.1:9 does not respond: "):
         ours.compare("slow", {"X": [0.0]}, target="grpc://127.0.0.1:9")
     ours.define("extra", "class TritonPythonModel:\n pass\n", config="")
     with pytest.raises(TritonServerError, match="'extra' is not ready at grpc://127"):

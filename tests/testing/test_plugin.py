@@ -319,7 +319,7 @@ def test_the_folder_of_the_tests_is_no_model(pytester, models):
         ),
         (
             "share='mine'",
-            "mark.triton: share must be one of function, *, session, not 'mine'",
+            "mark.triton: share='mine' is not valid; expected function, *, session",
         ),
         ("'models'", "mark.triton takes keyword arguments only: triton(repository=*"),
         ("repository='no'", "'*/no' is not a folder of models"),

@@ -422,8 +422,13 @@ def test_a_broken_file_is_read_as_far_as_it_goes(folder, data):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@settings(max_examples=20_000)
-@given(broken_files())
-def test_twenty_thousand_broken_files(folder, data):
+def test_twenty_thousand_broken_files(folder, figures):
     """The same, for minutes."""
-    judge(data, folder)
+
+    @settings(max_examples=20_000)
+    @given(broken_files())
+    def check(data):
+        judge(data, folder)
+
+    check()
+    figures(broken_trace_files=20_000)

@@ -284,7 +284,7 @@ def test_values_that_do_not_fit_are_mentioned(tmp_path):
     ]
     assert [] != missing
     assert (told,) == back.remarks
-    assert "bytes) did not fit in the 770,000 bytes that the file was given." in told
+    assert "bytes) did not fit in the 770,000 bytes of the file's budget." in told
     assert "" == write_run(SavedRun(trace, (), None), path)
 
 

@@ -231,7 +231,7 @@ def test_a_file_is_there_only_when_it_is_whole(tmp_path):
 def test_an_unknown_format_is_named(tmp_path):
     """With those that there are."""
     with pytest.raises(
-        ValueError, match="format must be 'triton' or 'perfetto', not 'x'"
+        ValueError, match="format='x' is not valid; expected 'triton' or 'perfetto'"
     ):
         write_traces([], tmp_path / "x", "x")
 

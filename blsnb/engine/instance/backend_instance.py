@@ -1,4 +1,4 @@
-"""LeafInstance: an instance whose work a backend does that is not Python's."""
+"""LeafInstance: an instance of a model whose backend is not Python."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from blsnb.pb_utils.sender import FINAL
 
 
 class LeafInstance(ModelInstance):
-    """One instance of a model that has no source: a leaf of every call graph.
+    """One instance of a model without Python code, so that it makes no BLS calls.
 
-    To the pool, the schedulers and the executor it is an instance as any other.
+    The pool, the schedulers and the executor use it like a Python model's instance.
 
     Parameters
     ----------
@@ -32,16 +32,16 @@ class LeafInstance(ModelInstance):
     model_file
         The model's file.
     bind
-        Makes what writes its log.
+        Returns the writer of its log.
     make
-        Makes what does the work.
+        Creates the backend's instance.
     decoupled
         Whether a request may have any number of responses.
     around
-        Turns tensors into the shapes that clients see, where the work is done with
-        those; None where it is done with the model's own.
+        Converts to the shapes that clients see, if the backend works with those; else
+        None.
     load_root
-        The life of the load that makes it, which Ctrl-C ends.
+        The load that creates it, which Ctrl-C ends.
     """
 
     def __init__(
@@ -59,21 +59,21 @@ class LeafInstance(ModelInstance):
         self._make = make
         self._decoupled = decoupled
         self._around = around
-        # No code of a user's is bound to the thread of its `initialize`.
+        # No user code is bound to the thread of `initialize`.
         self.notes.thread_noted = True
 
     def load(self) -> None:
         """Do nothing: there is no source to import."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Make what does the work.
+        """Create the backend's instance.
 
         Raises
         ------
         BackendError
-            It cannot be made.
+            It cannot be created.
         HookFailed
-            The backend has a fault.
+            The backend raised an unexpected exception.
         """
         try:
             super().initialize(args)
@@ -88,7 +88,7 @@ class LeafInstance(ModelInstance):
 
 
 class _Leaf:
-    """What the hooks of a Python model are to a backend that has others."""
+    """A backend's instance with the methods of a Python model."""
 
     def __init__(
         self, work: BackendInstance, decoupled: bool, around: Reshapes | None
@@ -101,7 +101,7 @@ class _Leaf:
     def execute(
         self, requests: list[InferenceRequest]
     ) -> list[InferenceResponse] | None:
-        """Hand the requests to the backend, and its answers back."""
+        """Execute the requests with the backend."""
         __tracebackhide__ = True
         messages = list(map(self._message, requests))
         answers: Responses
@@ -118,7 +118,9 @@ class _Leaf:
     def _only(self, responses: Iterable[ResponseMessage]) -> ResponseMessage:
         message = _next(iter(responses))
         if message is None:
-            raise ValueError("a request of a model that is not decoupled has no answer")
+            raise ValueError(
+                "the backend sent no response, but the model is not decoupled"
+            )
         return message
 
     def _message(self, request: InferenceRequest) -> RequestMessage:
@@ -135,7 +137,7 @@ class _Leaf:
     def _send(
         self, request: InferenceRequest, responses: Iterable[ResponseMessage]
     ) -> None:
-        """Send responses as they come, the final flag with an error or after all."""
+        """Send each response at once; send the final flag last, or with an error."""
         sender = request.get_response_sender()
         waiting = iter(responses)
         try:
@@ -154,14 +156,14 @@ class _Leaf:
 
 @boundary
 def _ask(work: BackendInstance, messages: list[RequestMessage]) -> Responses:
-    """Let the backend work; Ctrl-C may hit it, as it may hit a model."""
+    """Execute the requests; Ctrl-C may interrupt this like a model."""
     __tracebackhide__ = True
     return work.execute(messages)
 
 
 @boundary
 def _next(responses: Iterator[ResponseMessage]) -> ResponseMessage | None:
-    """Return the next response, which may have to be made first; None after all."""
+    """Return the next response; None after the last one."""
     __tracebackhide__ = True
     return next(responses, None)
 

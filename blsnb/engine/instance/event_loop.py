@@ -27,7 +27,7 @@ class LoopEnded(Exception):
     Parameters
     ----------
     cause
-        The exception with which a task ended it; None where it was stopped.
+        The exception with which a task ended it; None if it was stopped.
     """
 
     def __init__(self, cause: BaseException | None) -> None:
@@ -47,7 +47,7 @@ class _Pending(NamedTuple):
 
 
 class EventLoop:
-    """Runs coroutines on a thread of its own, which starts with the first one.
+    """Runs coroutines on its thread, which starts with the first coroutine.
 
     Parameters
     ----------
@@ -75,14 +75,14 @@ class EventLoop:
         Parameters
         ----------
         loop_ended
-            Ends the request, if the model ends the loop or has ended it.
+            Ends the request, if the model ends the event loop.
 
         Raises
         ------
         Unwind
             The request ended.
         Abandoned
-            The same, and the coroutine could not be cancelled in time.
+            The request ended, and the coroutine could not be cancelled in time.
         """
         __tracebackhide__ = True
         loop = self.start()
@@ -102,8 +102,8 @@ class EventLoop:
             try:
                 root.check()
                 if isinstance(coroutine, Generator):
-                    # Until 3.11 asyncio takes it for a coroutine; a task says what
-                    # is wrong with it.
+                    # Until 3.11 asyncio accepts it as a coroutine; a task raises a
+                    # clear error.
                     return await asyncio.ensure_future(
                         cast(Coroutine[Any, Any, T], coroutine)
                     )
@@ -115,11 +115,11 @@ class EventLoop:
                 root.ended_by(error)
                 raise
             finally:
-                # One that never began must not be called forgotten.
+                # Avoids the warning about a coroutine that was never awaited.
                 coroutine.close()
 
-        # The caller's context variables go with it. The future is not cancelled
-        # itself: that would not say when the coroutine has ended.
+        # The coroutine runs with the caller's context variables. The future is not
+        # cancelled: that would not tell when the coroutine has ended.
         try:
             future = self._submit(loop, guarded(), lost, coroutine)
         except LoopEnded as error:
@@ -145,7 +145,7 @@ class EventLoop:
         """Interrupt tasks where they wait, or the code that keeps the loop busy."""
         for task in tasks:
             with contextlib.suppress(RuntimeError):
-                # The loop may have ended meanwhile.
+                # The loop may have ended in the meantime.
                 loop.call_soon_threadsafe(task.cancel)
         root.interrupt_thread(self.thread_id, is_repeated)
 
@@ -155,14 +155,14 @@ class EventLoop:
         failed: Callable[[BaseException], None],
         loop_ended: Callable[[LoopEnded], None],
     ) -> None:
-        """Start a coroutine on the loop and return at once.
+        """Start a coroutine on the loop without waiting for it.
 
         Parameters
         ----------
         failed
             Receives the exception that leaves the coroutine.
         loop_ended
-            Ends the requests, if the model ends the loop or has ended it.
+            Ends the requests, if the model ends the event loop.
         """
 
         def lost() -> None:
@@ -195,7 +195,7 @@ class EventLoop:
         loop_ended
             Called, on the loop's thread, if the loop ends before it.
         inner
-            What the coroutine would await, closed with it.
+            The coroutine that it awaits, which is closed with it.
         """
         key = object()
         self._pending[key] = _Pending(loop_ended, (coroutine, *inner))
@@ -206,20 +206,20 @@ class EventLoop:
             self._pending.pop(key, None)
             _close(coroutine, *inner)
             raise LoopEnded(self._error) from None
-        # Called by the loop: a coroutine whose end the loop did not live to report is
-        # one that has not ended.
+        # Called by the loop, so a coroutine whose end the loop never reported counts as
+        # not ended.
         future.add_done_callback(lambda _: self._pending.pop(key, None))
         return future
 
     def run_for(self, coroutine: Coroutine[Any, Any, T], seconds: float) -> T:
-        """Run a coroutine on the loop for some time at most.
+        """Run a coroutine on the loop for at most some seconds.
 
         Raises
         ------
         TimeoutError
-            It has not ended by then.
+            It has not ended in that time.
         LoopEnded
-            The model ended the loop before.
+            The model ended the loop.
         """
         return self._submit(self.start(), coroutine, _ignore).result(seconds)
 
@@ -235,7 +235,7 @@ class EventLoop:
         Raises
         ------
         OutOfResourcesError
-            The loop cannot be made, or its thread cannot start.
+            The loop cannot be created, or its thread cannot start.
         """
         if self._loop is None:
             loop = new_loop()
@@ -255,28 +255,28 @@ class EventLoop:
     def _run_forever(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
             while True:
-                # An interrupt of a model that has just ended may arrive in the loop.
+                # An interrupt may arrive in the loop after its model has ended.
                 with contextlib.suppress(Unwind):
                     loop.run_forever()
                     break
                 if self._loop is not loop:
                     break
         except (KeyboardInterrupt, SystemExit) as error:
-            # A task raised it: asyncio lets that end the loop, also on Triton.
+            # A task raised it, which ends the loop on Triton, too.
             self._error = error
         finally:
             tasks = asyncio.all_tasks(loop)
-            # From here on nothing can be started on it.
+            # Nothing can be started on it any more.
             loop.close()
             if self._loop is loop:
                 self._end_pending(tasks)
 
     def _end_pending(self, tasks: set[asyncio.Task[Any]]) -> None:
-        """Give what a loop has not finished an end: its model has ended the loop."""
+        """End the pending coroutines of a loop that its model has ended."""
         pending = []
         while self._pending:
             pending.append(self._pending.popitem()[1])
-        # First the requests: what a coroutine's `finally` sends is then no answer.
+        # The requests end first, so that responses from a `finally` are ignored.
         for each in pending:
             each.loop_ended()
         for each in pending:
@@ -288,14 +288,14 @@ class EventLoop:
                 _close(coroutine)
 
     def stop(self) -> None:
-        """Stop the event loop, if there is one; its tasks are cancelled."""
+        """Stop the event loop, if there is one, and cancel its tasks."""
         loop, thread = self._loop, self._thread
         if loop is None or thread is None:
             return
         self._loop = self._thread = None
         endings: list[asyncio.Task[None]] = []
         with contextlib.suppress(RuntimeError):
-            # The model may have ended it.
+            # The model may have ended the loop.
             loop.call_soon_threadsafe(lambda: endings.append(loop.create_task(_end())))
         if thread is not threading.current_thread():
             thread.join(JOIN_S)

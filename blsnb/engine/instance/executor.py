@@ -42,7 +42,7 @@ Hook = Callable[[list[InferenceRequest]], Any]
 _now = time.monotonic_ns
 _execution_numbers = itertools.count(1)
 number_execution = functools.partial(next, _execution_numbers)
-"""Returns the number of an execution to come."""
+"""Returns the number of the next execution."""
 _ZERO_COPY = "BLSNB_ZERO_COPY"
 _TRUE = ("1", "true", "yes", "on")
 
@@ -50,8 +50,8 @@ _TRUE = ("1", "true", "yes", "on")
 class Executor:
     """Runs the instances of one model version.
 
-    It is also the scheduler of models without a batcher: each request is executed
-    alone, first come, first served.
+    It is also the scheduler of models without a batcher, which execute each request
+    alone, in order of arrival.
 
     Parameters
     ----------
@@ -80,11 +80,11 @@ class Executor:
         """Converts shapes; None if no tensor has a ``reshape``."""
         self._zero_copy = config.parameters.get(_ZERO_COPY, "").lower() in _TRUE
 
-    def run(self, inflight: Inflight, certain: bool) -> ModelInstance:
+    def run(self, inflight: Inflight, blocks_execute: bool) -> ModelInstance:
         """Execute a request as soon as an instance is free; see `Scheduler.run`."""
         __tracebackhide__ = True
         try:
-            instance = self._pool.take(inflight, certain)
+            instance = self._pool.take(inflight, blocks_execute)
         except Deadlock as deadlock:
             hang.end_deadlocked(self._pool, inflight, deadlock.lines)
         self.execute(instance, [inflight])
@@ -96,7 +96,7 @@ class Executor:
         return self._pool.waiting_count
 
     def resized(self) -> None:
-        """Do nothing: the pool hands new instances over itself."""
+        """Do nothing: the pool assigns new instances itself."""
 
     def retire(self) -> None:
         """Finalize the instances, each when it is free."""
@@ -109,13 +109,13 @@ class Executor:
         root: RootRequest | None = None,
         number: int = 0,
     ) -> None:
-        """Run ``execute`` for a batch, answer it, and release the instance.
+        """Run ``execute`` for a batch, and release the instance.
 
         Parameters
         ----------
         root
-            The life of this execution, if it serves several client requests; else
-            that of the only one.
+            Lifetime of this execution if it serves several client requests; else that
+            of the only one.
         number
             Of the execution; a new one if 0.
 
@@ -147,7 +147,7 @@ class Executor:
             for inflight, request in zip(inflights, requests, strict=True):
                 inflight.held = weakref.ref(request)
         instance.execution = None
-        self._pool.give_back(instance)
+        self._pool.release(instance)
 
     def _begin(
         self, instance: ModelInstance, execution: Execution
@@ -216,7 +216,7 @@ class Executor:
             results = _execute(instance, execution, requests)
         except ExecuteFailed as failure:
             _computed(inflights)
-            execution.note_unasked()
+            execution.note_unchecked_errors()
             text = failed(instance.name, failure.text)
             fail_all(inflights, text, failure.cause, failure.code)
             if self._placement is not None:
@@ -224,8 +224,8 @@ class Executor:
             return
         self._take(results, instance, execution, requests)
         if execution.watched is not None:
-            # Now: a model that returns an error has checked it.
-            execution.note_unasked()
+            # Only now: a model that returns an error has checked it.
+            execution.note_unchecked_errors()
 
     def _take(
         self,
@@ -234,7 +234,7 @@ class Executor:
         execution: Execution,
         requests: list[InferenceRequest],
     ) -> None:
-        """Answer requests with what ``execute`` returned."""
+        """Send the responses that ``execute`` returned."""
         inflights = execution.inflights
         if execution.root.ended is not None:
             _computed(inflights)
@@ -248,7 +248,7 @@ class Executor:
         try:
             take_results(results, inflights, instance.name)
         except BaseException as error:
-            # A list or an object of the model's own classes.
+            # The value may be of the model's own classes.
             if isinstance(error, Unwind) or execution.root.ended_by(error):
                 raise Unwind from error
             text = failed(instance.name, describe(error, _TAKE_BOUNDARY))
@@ -259,7 +259,7 @@ class Executor:
     def _drop(self, instance: ModelInstance, execution: Execution) -> None:
         """Refuse to reschedule requests: the model is not configured for it."""
         for inflight in execution.inflights:
-            if inflight.again:
+            if inflight.is_rescheduled:
                 inflight.drop(hang.RESCHEDULED)
                 instance.backend.log("ERROR", hang.not_released(inflight))
 
@@ -267,7 +267,7 @@ class Executor:
         instance.execution = None
         for inflight in execution.inflights:
             inflight.execution = None
-        self._pool.give_back(instance)
+        self._pool.release(instance)
 
 
 _TAKE_BOUNDARY = Executor._take.__code__
@@ -326,11 +326,11 @@ def _on_thread(
     """Call ``execute`` on this thread; turn what it raises into Triton's text."""
     __tracebackhide__ = True
     root, notes = execution.root, instance.notes
-    # With BLSNB_THREAD=instance not the caller's.
+    # With BLSNB_THREAD=instance it is not the caller's thread.
     execution.thread_id = threading.get_ident()
     if execution.thread_id != notes.thread_id and not notes.thread_noted:
         notes.note_bound(execution, hook, instance.model, instance.module)
-    if notes.owed:
+    if notes.queued:
         notes.deliver(execution)
     if root.ended is not None:
         raise Unwind

@@ -1,4 +1,4 @@
-"""Inputs as a model sees them: their order, and the model's own shapes."""
+"""Inputs as a model receives them: their order and ``reshape``."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Reshapes:
         """Whether any tensor has a ``reshape``."""
 
     def inward(self, refs: tuple[TensorRef, ...]) -> tuple[TensorRef, ...]:
-        """Return inputs with the shapes of the model."""
+        """Return inputs with the shapes that the model receives."""
         return tuple(self._turn(ref, self._inward) for ref in refs)
 
     def outward(self, refs: tuple[TensorRef, ...]) -> tuple[TensorRef, ...]:
-        """Return outputs with the shapes of the client."""
+        """Return outputs with the shapes that clients see."""
         return tuple(self._turn(ref, self._outward) for ref in refs)
 
     def _turn(self, ref: TensorRef, table: dict[str, tuple[Shape, Shape]]) -> TensorRef:
@@ -76,8 +76,8 @@ Inputs = tuple[TensorRef, ...]
 class InputOrder:
     """Orders inputs as Triton does, which keeps them in hash tables.
 
-    Those of the client go through two of them, and what the scheduler gives the model
-    besides comes to the second one. What was once found is remembered by the names.
+    Inputs of the client pass through two tables; inputs that the scheduler adds enter
+    the second one. The order is cached by the names.
 
     References
     ----------
@@ -88,7 +88,7 @@ class InputOrder:
         self._known: dict[tuple[tuple[str, ...], int], tuple[int, ...]] = {}
 
     def of(self, inputs: Inputs, extra: Inputs = ()) -> Inputs:
-        """Return the inputs of a client and those of the scheduler, which win."""
+        """Return the inputs; the scheduler's take precedence over the client's."""
         if extra:
             names = {ref.name for ref in extra}
             inputs = tuple([ref for ref in inputs if ref.name not in names])

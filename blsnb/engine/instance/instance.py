@@ -31,7 +31,7 @@ from blsnb.pb_utils.request import InferenceRequest
 
 
 class HookFailed(Exception):
-    """A hook of a model failed before it served; the text is Triton's."""
+    """A hook failed before the model served; the text is Triton's."""
 
     def __init__(self, text: str, cause: BaseException | None = None) -> None:
         super().__init__(text)
@@ -41,14 +41,14 @@ class HookFailed(Exception):
 
 @boundary
 def _call(work: Callable[[], Any]) -> Any:
-    """Call model code; error texts show no frame from here outwards."""
+    """Call model code; error texts omit this frame and its callers."""
     __tracebackhide__ = True
     return work()
 
 
 @interrupted_once
 def _finalize(hook: Callable[[], Any]) -> Any:
-    """Call ``finalize``, which has to release what the model holds."""
+    """Call ``finalize``, in which the model releases its resources."""
     __tracebackhide__ = True
     return hook()
 
@@ -67,11 +67,11 @@ class ModelInstance:
     model_file
         Path of ``model.py``.
     bind
-        Makes the backend of this instance.
+        Creates the backend of this instance.
     release
-        Triton's release to agree with.
+        The followed Triton release.
     own_thread
-        Whether all hooks run on one thread of the instance's own.
+        Whether all hooks run on one thread that belongs to the instance.
     load_root
         The load that creates it, which Ctrl-C ends.
     """
@@ -103,7 +103,7 @@ class ModelInstance:
         self.world = World(name, model_file, self._printed, compiled)
         self.module: types.ModuleType | None = None
         self._class: Any = None
-        """The model's ``TritonPythonModel``; not necessarily a class."""
+        """The model file's ``TritonPythonModel``; not necessarily a class."""
         self.notes = ModelNotes(name)
         self._state_before: SharedState | None = snapshot()
         self.model: Any = None
@@ -177,14 +177,14 @@ class ModelInstance:
     def _initialize(self, args: dict[str, str]) -> None:
         self.notes.thread_id = threading.get_ident()
         self.model = self._class()
-        self._owe_note_of_names(type(self.model))
+        self._queue_note_of_names(type(self.model))
         # Looked up on the object: a constructor may have set it.
         hook = self.found(self.model, "initialize")
         ready_hook = self.found(self.model, "is_ready")
         if has("is_ready", self._release):
             self.ready_hook = ready_hook
         elif ready_hook is not None:
-            self.notes.owed.append(too_new("is_ready"))
+            self.notes.queued.append(too_new("is_ready"))
         if hook is not None:
             result = hook(args)
             if inspect.iscoroutine(result):
@@ -194,7 +194,8 @@ class ModelInstance:
     def found(self, owner: Any, name: str) -> Any:
         """Return an attribute of the model; None if it is missing.
 
-        As for Triton's `PyObject_HasAttr`, it is missing whatever the look-up raises.
+        As with `PyObject_HasAttr` on Triton, any exception of the look-up means
+        missing.
         """
         __tracebackhide__ = True
         try:
@@ -203,7 +204,7 @@ class ModelInstance:
             self._check_ended()
             there = inspect.getattr_static(owner, name, None) is not None
             if there or not isinstance(error, AttributeError):
-                self.notes.owe(
+                self.notes.queue(
                     name,
                     f"{name} of {self.name} is missing to Triton, since looking it up "
                     f"raises {describe(error, _FOUND_BOUNDARY)}",
@@ -211,13 +212,13 @@ class ModelInstance:
             return None
 
     def _check_ended(self) -> None:
-        """Unwind if the load or request has ended: Ctrl-C is no error of the model."""
+        """Unwind if the load or request has ended: Ctrl-C is not a model's error."""
         execution = self.execution
         root = self._load_root if execution is None else execution.root
         if root is not None:
             root.check()
 
-    def _owe_note_of_names(self, kind: type) -> None:
+    def _queue_note_of_names(self, kind: type) -> None:
         try:
             note = note_of_names(self.name, kind)
         except BaseException:
@@ -227,7 +228,7 @@ class ModelInstance:
         self.notes.add_names(note, has_hook(self.model, "execute"))
 
     def _hook(self, work: Callable[[], Any]) -> Any:
-        """Call another hook than ``execute``; every exception is its failure."""
+        """Call a hook other than ``execute``; any exception becomes HookFailed."""
         __tracebackhide__ = True
         try:
             return self.threads.call(self._load_root, lambda: self._guard(work))
@@ -244,7 +245,7 @@ class ModelInstance:
             raise HookFailed(describe(error, _BOUNDARY), error) from error
 
     def unready(self) -> str:
-        """Return why the model's ``is_ready`` says no; empty if it is ready."""
+        """Return why the model's ``is_ready`` fails; empty if it is ready."""
         if self.ready_hook is None:
             return ""
         return unready(self.name, self.ready_hook, self.threads)
@@ -252,7 +253,7 @@ class ModelInstance:
     @property
     def execute_place(self) -> str:
         """The location of ``execute``, for messages."""
-        # Statically: properties are model code.
+        # Static look-up, because properties are model code.
         hook = inspect.getattr_static(self.model, "execute", None)
         hook = hook.__func__ if isinstance(hook, types.MethodType) else hook
         while isinstance(hook, types.FunctionType) and "__wrapped__" in vars(hook):
@@ -262,7 +263,7 @@ class ModelInstance:
         return f"execute() of {self.name}{line}"
 
     def running_place(self, execution: Execution) -> str:
-        """Return which line an abandoned execution runs, and since when."""
+        """Return a sentence with the running line of an abandoned execution."""
         frame = sys._current_frames().get(execution.thread_id)
         while frame is not None and frame.f_code.co_filename != self.model_file:
             frame = frame.f_back
@@ -287,7 +288,8 @@ class ModelInstance:
 
     def discard(self) -> None:
         """Close the instance without ``finalize``, if it never served."""
-        # Whole: a second Ctrl-C would leave modules of the model in `sys.modules`.
+        # Uninterrupted: a second Ctrl-C would leave the model's modules in
+        # `sys.modules`.
         uninterrupted(self._discard)
 
     def _discard(self) -> None:

@@ -1,4 +1,4 @@
-"""The threads of one instance: its event loop, its own thread, its fan-out."""
+"""The threads of one instance: event loop, hook thread and fan-out pool."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ T = TypeVar("T")
 _PATIENCE_S = 5.0
 """Seconds that a model's ``is_ready`` may take."""
 _FAN_OUT = 32
-"""Maximum number of BLS requests of one instance at once.
-
-As Triton's option thread-pool-size, and asyncio's default pool on many cores."""
+"""Maximum number of concurrent BLS requests of one instance.
+It equals Triton's default thread-pool-size, and asyncio's pool on many cores."""
 
 
 class InstanceThreads:
@@ -32,7 +31,7 @@ class InstanceThreads:
     name
         Triton's name of the instance, and of its threads.
     own_thread
-        Whether all hooks run on one thread of the instance's own.
+        Whether all hooks run on one thread that belongs to the instance.
     """
 
     def __init__(self, name: str, own_thread: bool) -> None:
@@ -44,12 +43,12 @@ class InstanceThreads:
         """Whether hooks run on the caller's thread."""
 
     def call(self, root: RootRequest | None, work: Callable[[], T]) -> T:
-        """Run a hook: on the caller's thread, or on the instance's own.
+        """Run a hook on the caller's thread, or on the instance's own.
 
         Raises
         ------
         Abandoned
-            The request ended, and the work may still run.
+            The request ended, and the hook may still run.
         OutOfResourcesError
             The instance's own thread cannot start.
         """
@@ -89,7 +88,7 @@ class InstanceThreads:
         return self._fan_out
 
     def close(self) -> None:
-        """Stop the threads; one that cannot be stopped goes on as a daemon."""
+        """Stop the threads; one that cannot be stopped continues as a daemon."""
         self.loop.stop()
         for workers in (self._fan_out, self._own):
             if workers is not None:
@@ -99,8 +98,8 @@ class InstanceThreads:
 def unready(name: str, hook: Callable[[], Any], threads: InstanceThreads) -> str:
     """Call a model's ``is_ready``; return why it is not ready, or an empty string.
 
-    It runs beside ``execute``, on another thread; a coroutine on the instance's
-    event loop.
+    It runs on another thread than ``execute``; a coroutine runs on the instance's event
+    loop.
 
     References
     ----------

@@ -23,7 +23,7 @@ _ABOUT_THREADS = re.compile(
 )
 HOOKS = ("auto_complete_config", "initialize", "execute", "finalize")
 _ALIKE = 0.78
-"""Similarity of a method's name from which on a hook was probably meant."""
+"""Minimum similarity of a method's name to a hook that it probably means."""
 
 
 class ModelNotes:
@@ -39,7 +39,7 @@ class ModelNotes:
         self._instance = instance
         self.subjects: set[str] = set()
         """Subjects already noted; all instances of a model share the set."""
-        self.owed: list[str] = []
+        self.queued: list[str] = []
         """Notes for the next run."""
         self.findings: list[str] = []
         """Probable mistakes in the model's code, for its card."""
@@ -48,19 +48,19 @@ class ModelNotes:
         self.thread_noted = False
         """Whether ``execute`` may run on any thread without another check."""
 
-    def owe(self, subject: str, note: str) -> None:
-        """Keep a note for the next run; one per subject."""
+    def queue(self, subject: str, note: str) -> None:
+        """Keep a note for the next run, at most one per subject."""
         if subject not in self.subjects:
             self.subjects.add(subject)
-            self.owed.append(note)
+            self.queued.append(note)
 
     def warn(self, subject: str, note: str) -> None:
         """Keep a note for the next run, and for the model's card."""
-        self.owe(subject, note)
+        self.queue(subject, note)
         self.findings.append(note)
 
     def add_names(self, note: str, executes: bool) -> None:
-        """Keep what is wrong with the names of a model's hooks.
+        """Keep a note on misspelled hooks, and a warning if ``execute`` is missing.
 
         Parameters
         ----------
@@ -77,18 +77,18 @@ class ModelNotes:
             )
 
     def deliver(self, execution: Execution) -> None:
-        """Add the owed notes to an execution."""
-        for note in self.owed:
+        """Add the queued notes to an execution."""
+        for note in self.queued:
             execution.inflight.note(note)
-        self.owed = []
+        self.queued = []
 
     def note_bound(
         self, execution: Execution, hook: object, model: object, module: object
     ) -> None:
-        """Note what works on the thread of ``initialize`` only, once per model."""
+        """Note, once per model, objects that work on one thread only."""
         self.thread_noted = True
         if "thread" in self.subjects or inspect.iscoroutinefunction(hook):
-            # On Triton, too, a coroutine runs on the thread of its event loop.
+            # A coroutine runs on the thread of its event loop on Triton, too.
             return
         found = bound_to_thread(model, module)
         if found:
@@ -101,7 +101,7 @@ class ModelNotes:
     def note_thread(
         self, execution: Execution, error: BaseException, loop_thread: int
     ) -> None:
-        """Note, beside an error about threads, that the hooks had different ones.
+        """Add to an error about threads that the hooks ran on different ones.
 
         Parameters
         ----------
@@ -119,9 +119,9 @@ class ModelNotes:
 
 
 def note_of_names(instance: str, kind: type) -> str:
-    """Return a note on methods with nearly the name of a hook; empty if there is none.
+    """Return a note on methods that look like misspelled hooks; empty without any.
 
-    Triton looks hooks up by name only: a model with an ``initialise`` loads.
+    Triton looks hooks up by name, so that a model with an ``initialise`` loads.
     """
     missing = [hook for hook in HOOKS if not hasattr(kind, hook)]
     methods = [name for name in dir(kind) if not name.startswith("_")]
@@ -134,25 +134,25 @@ def note_of_names(instance: str, kind: type) -> str:
     ]
     if not meant:
         return ""
-    return f"Nobody calls {' or '.join(meant)} of {instance}: Triton has no such hook."
+    return f"Triton never calls {' or '.join(meant)} of {instance}: it is not a hook."
 
 
 def has_hook(model: object, name: str) -> bool:
-    """Whether a model has a hook, as far as that is known without calling its code."""
+    """Whether a model has a hook, as far as known without running its code."""
     dynamic = any("__getattr__" in vars(kind) for kind in type(model).__mro__)
     return dynamic or inspect.getattr_static(model, name, None) is not None
 
 
 def is_about_threads(error: BaseException) -> bool:
-    """Whether an exception's text blames the thread on which the code ran."""
-    # Its own str() would be model code.
+    """Whether the text of an exception is about threads or event loops."""
+    # str() of another class would run model code.
     arguments = vars(BaseException)["args"].__get__(error)
     texts = [each for each in arguments if type(each) is str]
     return any(_ABOUT_THREADS.search(text) for text in texts)
 
 
 def bound_to_thread(model: object, module: object) -> str:
-    """Return what of a model works only on the thread that created it.
+    """Return the objects of a model that work only on the thread that created them.
 
     Attributes of the object and globals of its module are examined: sqlite3
     connections, thread-locals and event loops. Empty if there are none.
@@ -178,7 +178,7 @@ def _bound_kind(value: Any) -> str:
         return "threading.local"
     if issubclass(kind, asyncio.AbstractEventLoop):
         return "an event loop"
-    # Only a model that imported it has a connection.
+    # Without the import there are no connections.
     sqlite3 = sys.modules.get("sqlite3")
     if sqlite3 is not None and issubclass(kind, sqlite3.Connection):
         return "sqlite3.Connection" if _refuses_thread(sqlite3, value) else ""
@@ -186,7 +186,7 @@ def _bound_kind(value: Any) -> str:
 
 
 def _refuses_thread(sqlite3: Any, connection: Any) -> bool:
-    """Whether a connection refuses this thread; one made for all threads does not."""
+    """Whether a connection cannot be used on this thread."""
     try:
         sqlite3.Connection.cursor(connection).close()
     except sqlite3.ProgrammingError as error:

@@ -1,4 +1,4 @@
-"""Placement: on the host or on a device, as Triton places tensors and model code."""
+"""Placement: tensors and model code on the host or on a device, as on Triton."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class HostilePlacement:
     def __repr__(self) -> str:
         return f"<HostilePlacement {self.seed}>"
 
-    def flips(self, model: str, tensor: str, role: str) -> bool:
+    def moves(self, model: str, tensor: str, role: str) -> bool:
         """Whether a tensor is moved.
 
         Parameters
@@ -54,7 +54,7 @@ class HostilePlacement:
         """
         number = next(self._numbers[model, tensor, role])
         words = f"{self.seed}/{model}/{tensor}/{role}/{number}"
-        # A text gives the same chance in every process.
+        # A string seed gives the same number in every process.
         return random.Random(words).random() < 0.5
 
 
@@ -70,21 +70,21 @@ def parse_hostile(seed: object) -> HostilePlacement | None:
         return None
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise ValueError(
-            "hostile_placement is the seed of its chance, such as 7; None for none; "
-            f"not {seed!r}"
+            f"hostile_placement={seed!r} is not valid; expected a seed, such as 7, or "
+            "None"
         )
     return HostilePlacement(seed)
 
 
 class Placements:
-    """How a server places tensors, from the next load of a model on.
+    """How a server places tensors of the models that it loads.
 
     Parameters
     ----------
     runtime
         Has the devices, if there are any.
     hostile
-        Moves tensors as Triton might; None for only those that it must.
+        Moves tensors that Triton may move; None moves only those that must move.
     """
 
     def __init__(
@@ -93,25 +93,25 @@ class Placements:
         self.runtime = runtime
         self.hostile = hostile
         self._devices_left = False
-        """Whether models may be in service that another runtime has on its devices."""
+        """Whether models that use an earlier runtime may still serve."""
 
     def use(self, runtime: Runtime) -> None:
-        """Take another runtime."""
+        """Use another runtime."""
         self._devices_left = self._devices_left or bool(self.gpu_count)
         self.runtime = runtime
 
     @property
     def gpu_count(self) -> int:
-        """How many devices models may run on."""
+        """Number of devices on which models can run."""
         return self.runtime.gpu_count
 
     def of(self, config: ModelConfig, *, host_only: bool = False) -> Placement | None:
-        """Return the placement of a model; None where there is no device.
+        """Return the placement of a model; None without a device.
 
         Parameters
         ----------
         host_only
-            Whether its backend takes tensors on the host only.
+            Whether its backend only accepts tensors in host memory.
         """
         if not self.gpu_count and not self._devices_left:
             return None
@@ -136,29 +136,29 @@ class Placement:
         self._host_only = host_only
 
     def inputs(self, call: Call, refs: Refs) -> Refs:
-        """Return inputs where the model gets them.
+        """Return the inputs, moved to where the model receives them.
 
-        On the host, unless the configuration lets them be where they are: the kind of
-        the instance does not count.
+        That is the host, unless the configuration allows inputs on a device. The kind
+        of the instance does not matter.
         """
         return tuple([self._input(call, ref) for ref in refs])
 
     def _input(self, call: Call, ref: TensorRef) -> TensorRef:
         if self._host_only or ref.dtype is BYTES:
             return self._moved(call, ref, HOST)
-        return self._perhaps(call, ref, "input")
+        return self._maybe_moved(call, ref, "input")
 
     def outputs(self, inflight: Inflight, response: ResponseMessage) -> None:
-        """Leave outputs where their caller wants them: where they are, if it is silent.
+        """Move outputs to the memory that the caller prefers, if it has a preference.
 
-        One that cannot be put there fails the request.
+        An output that cannot be moved fails the request.
         """
         wanted, call = inflight.message.memory, inflight.call
         if wanted is not None and not self._runtime.gpu_count:
             wanted = HOST
         try:
             response.outputs = tuple(
-                self._perhaps(call, ref, "output")
+                self._maybe_moved(call, ref, "output")
                 if wanted is None
                 else self._moved(call, ref, wanted)
                 for ref in response.outputs
@@ -167,7 +167,7 @@ class Placement:
             response.outputs, response.error = (), str(error)
 
     def leave(self, inflight: Inflight, response: ResponseMessage) -> None:
-        """Place the only response of a request, which computes until that is done."""
+        """Place the only response of a request, as part of its compute time."""
         call = inflight.call
         self.outputs(inflight, response)
         if call.device is not None and call.compute_end_ns:
@@ -175,18 +175,18 @@ class Placement:
         if response.error is not None:
             self.explain([inflight])
 
-    def _perhaps(self, call: Call, ref: TensorRef, role: str) -> TensorRef:
-        """Return a tensor that may be anywhere, elsewhere if placement is hostile."""
+    def _maybe_moved(self, call: Call, ref: TensorRef, role: str) -> TensorRef:
+        """Return a tensor that may be anywhere; hostile placement may move it."""
         hostile = self._hostile
         if hostile is None or ref.dtype is BYTES:
             return ref
-        if not hostile.flips(self._model, ref.name, role):
+        if not hostile.moves(self._model, ref.name, role):
             return ref
         target = HOST if ref.device != HOST else device_name(0)
         try:
             return self._moved(call, ref, target, hostile=True)
         except DeviceError:
-            # No room there: nothing obliges anybody to move it.
+            # The device has no memory left, and the move is optional.
             return ref
 
     def _moved(
@@ -203,12 +203,12 @@ class Placement:
         return moved
 
     def explain(self, inflights: list[Inflight]) -> None:
-        """Note on requests that failed which tensors hostile placement had moved."""
+        """Note on failed requests which tensors hostile placement had moved."""
         if self._hostile is None:
             return
         for inflight in inflights:
             for call in (inflight.call, *_made_by(inflight)):
-                for text in _told(call, self._hostile.seed):
+                for text in _copy_notes(call, self._hostile.seed):
                     inflight.note(text)
 
 
@@ -223,18 +223,18 @@ def _copied(ref: TensorRef, target: str, runtime: Runtime) -> TensorRef:
 
 
 def _made_by(inflight: Inflight) -> list[Call]:
-    """Return the calls that a request has made."""
+    """Return the BLS calls of a request."""
     calls = inflight.root.record.calls
     return [call for call in calls if call.parent is inflight.call]
 
 
-def _told(call: Call, seed: int) -> list[str]:
+def _copy_notes(call: Call, seed: int) -> list[str]:
     moved = [] if call.device is None else call.device.copies
     return [
         f"Hostile placement (seed {seed}) had moved {copy.tensor!r} of call "
         f"{call.id}, {call.model.name}, from {copy.source} to {copy.target}. Triton "
-        "may have it there, too: ask is_cpu(), take a tensor on a device by DLPack, or "
-        "say where you want it."
+        "may do that, too: check is_cpu(), read a tensor on a device with DLPack, or "
+        "set preferred_memory in the request."
         for copy in moved
         if copy.hostile
     ]
@@ -244,14 +244,14 @@ T = TypeVar("T")
 
 
 class OnDevice:
-    """Makes a device the current one while code of a model runs.
+    """Runs hooks with a device as the current one.
 
     Parameters
     ----------
     runtime
         Has the device.
     number
-        Of the device.
+        Number of the device.
     """
 
     def __init__(self, runtime: Runtime, number: int) -> None:
@@ -259,7 +259,7 @@ class OnDevice:
         self._number = number
 
     def call(self, work: Callable[[], T]) -> T:
-        """Call a hook that serves no request."""
+        """Call a hook other than ``execute``."""
         __tracebackhide__ = True
         with self._runtime.measure(self._number):
             return work()
@@ -267,9 +267,9 @@ class OnDevice:
     def execute(
         self, execution: Execution | None, hook: Callable[[Any], Any], requests: Any
     ) -> Any:
-        """Call ``execute``; when this returns, so has the device's work for it.
+        """Call ``execute``, and wait for its work on the device.
 
-        A coroutine is only made here: what it does on a device is not measured.
+        A coroutine is only created here, so its work on a device is not measured.
         """
         __tracebackhide__ = True
         with self._runtime.measure(self._number) as measured:
@@ -281,7 +281,7 @@ class OnDevice:
 
 
 def on_device(runtime: Runtime, spec: InstanceSpec) -> OnDevice | None:
-    """Return what an instance runs on; None for the host."""
+    """Return the device of an instance; None for the host."""
     if spec.kind != "GPU" or spec.device_id >= runtime.gpu_count:
         return None
     return OnDevice(runtime, spec.device_id)

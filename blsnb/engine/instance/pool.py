@@ -34,13 +34,13 @@ class Retired(Exception):
 class InstancePool:
     """The instances of one model version.
 
-    Taking a free instance needs no lock; only a wait does, and the check whether it
-    would ever end.
+    Taking a free instance needs no lock; waiting for one does, and so does the check
+    for a deadlock.
 
     Parameters
     ----------
     instances
-        All of them, free.
+        All instances; they are free.
     lock
         One for all models, since waits cross models.
     renew
@@ -64,8 +64,8 @@ class InstancePool:
         self.guard: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
         """Held while free instances are removed, and by schedulers that claim them."""
         self.on_free: Callable[[], None] | None = None
-        """Called when an instance is free, where a scheduler has the queue."""
-        self.held_up_by: Callable[[], list[ModelInstance]] = list
+        """Called when an instance is free, if a scheduler has the queue."""
+        self.resource_holders: Callable[[], list[ModelInstance]] = list
         """Returns the holders of the rate-limit resources that the instances lack."""
         self._free: deque[PoolSlot] = deque(instances)
         self._queue: deque[WaitingRequest] = deque()
@@ -127,7 +127,7 @@ class InstancePool:
             self._free.append(slot)
         self._released()
 
-    def expect(self, inflight: Inflight, certain: bool) -> None:
+    def expect(self, inflight: Inflight, blocks_execute: bool) -> None:
         """Record that a request waits in the queue of a scheduler.
 
         Raises
@@ -137,15 +137,15 @@ class InstancePool:
         """
         with self._lock:
             inflight.waiting_for = self
-            if certain and deadlock.is_deadlocked(inflight):
+            if blocks_execute and deadlock.is_deadlocked(inflight):
                 raise Deadlock(deadlock.chain(inflight))
 
-    def take(self, inflight: Inflight, certain: bool) -> ModelInstance:
+    def take(self, inflight: Inflight, blocks_execute: bool) -> ModelInstance:
         """Return a free instance; wait for one if necessary.
 
         Parameters
         ----------
-        certain
+        blocks_execute
             Whether the wait blocks the thread of an ``execute``, so that nothing else
             could break a circle of waits.
 
@@ -165,12 +165,12 @@ class InstancePool:
             except IndexError:
                 slot = None
         if slot is None:
-            slot = self._wait(inflight, certain)
+            slot = self._wait(inflight, blocks_execute)
         if inflight.root.on_arrival is not None:
             inflight.root.arrive()
         return self._fill(slot) if type(slot) is AbandonedSlot else slot
 
-    def _wait(self, inflight: Inflight, certain: bool) -> PoolSlot:
+    def _wait(self, inflight: Inflight, blocks_execute: bool) -> PoolSlot:
         request = WaitingRequest()
         with self._lock:
             self._queue.append(request)
@@ -179,18 +179,18 @@ class InstancePool:
             if request.slot is not None:
                 return request.slot
             try:
-                self._check_wait(inflight, certain)
+                self._check_wait(inflight, blocks_execute)
             except BaseException:
                 inflight.waiting_for = None
                 self._queue.remove(request)
                 raise
         return self._sleep(inflight, request)
 
-    def _check_wait(self, inflight: Inflight, certain: bool) -> None:
+    def _check_wait(self, inflight: Inflight, blocks_execute: bool) -> None:
         if self.retired:
             raise Retired
         inflight.waiting_for = self
-        if certain and deadlock.is_deadlocked(inflight):
+        if blocks_execute and deadlock.is_deadlocked(inflight):
             raise Deadlock(deadlock.chain(inflight))
 
     def _sleep(self, inflight: Inflight, request: WaitingRequest) -> PoolSlot:
@@ -209,7 +209,7 @@ class InstancePool:
         assert request.slot is not None
         return request.slot
 
-    def give_back(self, instance: ModelInstance) -> None:
+    def release(self, instance: ModelInstance) -> None:
         """Release an instance after its ``execute``."""
         if self._abandoned and self._is_replaced(instance):
             return
@@ -234,7 +234,7 @@ class InstancePool:
     def _assign(self) -> None:
         while self._queue:
             try:
-                # A request that saw no queue may take it first.
+                # A request that found the queue empty may take it first.
                 slot = self._free.popleft()
             except IndexError:
                 return
@@ -242,7 +242,7 @@ class InstancePool:
             waiting.slot = slot
             waiting.waiter.wake()
 
-    def leave_behind(self, root: RootRequest) -> None:
+    def replace_abandoned(self, root: RootRequest) -> None:
         """Free the slots of the instances that are busy with an ended request."""
         with self._lock:
             for instance in self.instances:
@@ -311,7 +311,7 @@ class InstancePool:
             fresh = self._renew(old)
         except BaseException:
             with self._lock:
-                # The old one may serve again, unless it was released and finalized.
+                # The old instance serves again, unless it was released and finalized.
                 slot.filled = old not in self._abandoned
                 if old in self.instances:
                     self._free.append(slot)
@@ -324,7 +324,7 @@ class InstancePool:
             if old in self.instances:
                 self.instances[self.instances.index(old)] = fresh
             else:
-                # Removed while a new one was made: that one serves once.
+                # Removed while a new instance was created: that one serves once.
                 self._leaving.add(fresh)
                 self._has_leaving = True
         return fresh

@@ -1,4 +1,4 @@
-"""What ``execute`` returned, read by Triton's rules; notes on its outputs."""
+"""Read the results of ``execute`` by Triton's rules, and note unexpected outputs."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def fail_all(
     cause: BaseException | None = None,
     code: str = "INTERNAL",
 ) -> None:
-    """Answer every request that has no answer yet with an error.
+    """Send an error to every request without a response.
 
-    A response that was sent before stands; the error is a second response if the first
-    one had no final flag, else Triton only logs it.
+    Responses that were sent remain. After one without the final flag the error is a
+    second response; after the final flag Triton only logs it.
     """
     for inflight in inflights:
         inflight.release_flags = RELEASE_ALL
@@ -65,10 +65,9 @@ def fail_all(
 
 
 def fail_without_inputs(inflights: list[Inflight]) -> bool:
-    """Answer all of a batch with an error if one of them has no input at all.
+    """Fail all requests of a batch if one of them has no inputs.
 
-    Optional inputs may all be left out, but the backend looks at the first one for
-    the batch size.
+    All inputs may be optional, but the backend reads the batch size from the first one.
 
     References
     ----------
@@ -89,10 +88,10 @@ def fail_without_inputs(inflights: list[Inflight]) -> bool:
 
 
 def take_results(results: Any, inflights: list[Inflight], instance_name: str) -> None:
-    """Answer requests with what ``execute`` returned.
+    """Send the responses that ``execute`` returned.
 
-    A request whose element is None, or all of them if None was returned, stays
-    open: a response sender may answer it later.
+    A request whose element is None stays open for its response sender; if None was
+    returned, all requests do.
 
     References
     ----------
@@ -147,7 +146,7 @@ def _problem_of(result: Any, inflight: Inflight) -> str:
     if result is None:
         return ""
     if inflight.release_flags == RESCHEDULE:
-        # The misspelling is Triton's.
+        # Misspelled as on Triton.
         return (
             "Expected a None object in the execute function return list for "
             f"reschduled request, found type '{type(result)}'."
@@ -161,10 +160,9 @@ def _problem_of(result: Any, inflight: Inflight) -> str:
 
 
 class OutputNotes:
-    """Compares responses with a configuration; Triton never does.
+    """Compares responses with a configuration, which Triton does not do.
 
-    What was once found right is remembered, so that a loop of like responses is
-    looked at once.
+    Valid responses are cached by their signature, so that equal ones are checked once.
 
     References
     ----------
@@ -184,7 +182,7 @@ class OutputNotes:
     def of(
         self, response: ResponseMessage, requested: tuple[str, ...]
     ) -> Sequence[str]:
-        """Return a note for each output that is missing, unknown or not as configured.
+        """Return a note for each output that is missing, unknown or of the wrong type.
 
         Parameters
         ----------
@@ -194,7 +192,7 @@ class OutputNotes:
         signature: tuple[object, ...] = requested
         for ref in response.outputs:
             signature += (ref.name, ref.dtype, ref.shape)
-        # To hash it costs more than to compare it.
+        # Hashing it costs more than comparing it.
         right = signature == self._last or signature in self._right
         if right and not response.dropped:
             self._last = signature

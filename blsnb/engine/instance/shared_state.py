@@ -1,4 +1,4 @@
-"""SharedState: what a model shares with the notebook and has alone on Triton."""
+"""SharedState: process state that models share here, but not on Triton."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_NAMES = 5
 
 
 class SharedState(NamedTuple):
-    """The state of the process, as far as models usually change it."""
+    """The parts of the process state that models commonly change."""
 
     environment: dict[str, str]
     folder: str
@@ -38,7 +38,7 @@ _NAMES = {
 
 
 def snapshot() -> SharedState:
-    """Return the state as it is now; of libraries that are loaded already."""
+    """Return the present state, of imported libraries only."""
     numpy_random = sys.modules.get("numpy.random")
     torch_threads = getattr(sys.modules.get("torch"), "get_num_threads", None)
     return SharedState(
@@ -66,7 +66,7 @@ def _comparable(state: Any) -> tuple[Any, ...]:
 
 
 def changes(before: SharedState, after: SharedState) -> list[str]:
-    """Return what differs, in words; what a library began with is no change."""
+    """Describe the differences, without those of newly imported libraries."""
     found = []
     if variables := _variables(before.environment, after.environment):
         found.append(f"os.environ ({variables})")
@@ -84,7 +84,7 @@ def _variables(old: dict[str, str], new: dict[str, str]) -> str:
 
 
 def note_of_changes(instance: str, before: SharedState, after: SharedState) -> str:
-    """Return a note on what an instance has changed by loading; empty for nothing."""
+    """Return a note on what loading an instance changed; empty if nothing."""
     what = changes(before, after)
     if not what:
         return ""

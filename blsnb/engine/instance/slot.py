@@ -18,12 +18,12 @@ class AbandonedSlot:
     def __init__(self, instance: ModelInstance) -> None:
         self.instance = instance
         self.waiter = Waiter()
-        """Woken when the instance is released after all."""
+        """Woken when the instance is released."""
         self.filled = False
-        """Whether a new instance has the slot and the old one no longer serves."""
+        """Whether a new instance has replaced the old one in the slot."""
 
     def is_released(self, busy: Container[ModelInstance]) -> bool:
-        """Whether the old instance was released before a new one had its slot.
+        """Whether the old instance was released before it was replaced.
 
         Parameters
         ----------
@@ -34,7 +34,7 @@ class AbandonedSlot:
 
 
 PoolSlot: TypeAlias = ModelInstance | AbandonedSlot
-"""A free instance; or a slot that needs a new one first."""
+"""A free instance, or a slot whose instance must be replaced first."""
 
 
 class WaitingRequest:

@@ -24,7 +24,7 @@ from blsnb.pb_utils.module import module as pb_module
 
 _PREFIX = "_blsnb_"
 _IPYTHON = frozenset({"__IPYTHON__", "display", "get_ipython"})
-"""What IPython adds to the built-in names; no model has them on Triton."""
+"""Names that IPython adds to builtins; models on Triton do not have them."""
 _SIBLING = ":"
 """Separates a world's name from that of a file beside the model."""
 _numbers = itertools.count(1)
@@ -32,10 +32,10 @@ _worlds: dict[str, World] = {}
 
 
 class World:
-    """What ``import`` and ``print`` mean inside one instance of a model.
+    """The modules of one instance, and its ``import`` and ``print``.
 
-    The model's file, the files beside it and what those import run in modules
-    with names of their own in ``sys.modules``; ``sys.path`` stays as it is.
+    The model's file, its sibling files and their imports are modules with unique names
+    in ``sys.modules``; ``sys.path`` does not change.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class World:
     model_file
         Path of ``model.py``.
     write
-        Receives what the instance prints, before it is printed.
+        Receives the text that the instance prints, before it is printed.
     compiled
         The instance's own ``c_python_backend_utils``.
     """
@@ -77,8 +77,8 @@ class World:
         importlib.invalidate_caches()
         _install_finders()
         _worlds[self.package] = self
-        # As on Triton the version's folder is a package, so that a model may import
-        # relatively; that its module has a parent shows in error texts.
+        # As on Triton, the version's folder is a package: relative imports work, and
+        # error texts show the parent of the module.
         package = types.ModuleType(self.package)
         package.__spec__ = importlib.machinery.ModuleSpec(
             self.package, None, is_package=True
@@ -99,7 +99,7 @@ class World:
         _worlds.pop(self.package, None)
         if not _worlds:
             _remove_finders()
-        # The cheap check first: thousands of models are closed one after the other.
+        # The cheap check comes first: thousands of models may be closed in a row.
         for name in [n for n in list(sys.modules) if n.startswith(self.package)]:
             if _world_name(name) == self.package:
                 del sys.modules[name]
@@ -111,11 +111,11 @@ class World:
         for seen in (sys.path_importer_cache, linecache.cache):
             for path in [p for p in list(seen) if p.startswith(folder)]:
                 if f"{path}{os.sep}".startswith(f"{folder}{os.sep}"):
-                    # Another world of the same model may have removed it.
+                    # Another instance of the same model may have removed it.
                     seen.pop(path, None)
 
     def new_module(self, name: str) -> types.ModuleType:
-        """Return an empty module whose imports and prints are the instance's."""
+        """Return an empty module with the instance's ``import`` and ``print``."""
         module = types.ModuleType(name)
         module.__dict__["__builtins__"] = self.builtins
         return module
@@ -150,7 +150,7 @@ class World:
         return builtins.__import__(name, globals, locals, fromlist or (), level)
 
     def has_sibling(self, top: str) -> bool:
-        """Whether a name is a file beside the model, and not an installed module.
+        """Whether a name is a sibling file of the model, and not an installed module.
 
         On Triton the model's folders come last in ``sys.path``.
         """
@@ -178,30 +178,30 @@ def _site_folders() -> list[str]:
 class _WorldLoader(importlib.machinery.SourceFileLoader):
     """Loads a file into a world, from its source.
 
-    No compiled file is kept: one written within the same second would be taken
-    for the new source.
+    No compiled file is kept: one that was written in the same second would be used
+    instead of the new source.
     """
 
     get_source = None  # type: ignore[assignment]
-    """None: otherwise tracebacks would keep every model's source in memory; lines are
-    read from the file anyway."""
+    """None: otherwise tracebacks would keep every model's source in memory.
+    Lines are read from the file."""
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> Any:
         """Return the module that the file's code will fill."""
         return _worlds[_world_name(spec.name)].new_module(spec.name)
 
     def path_stats(self, path: Any) -> Any:
-        """Raise, so that no compiled file is read or written."""
+        """Raise an error, so that no compiled file is read or written."""
         raise OSError(f"{path} is always compiled again")
 
 
 class _WorldFinder(importlib.abc.MetaPathFinder):
-    """Finds the modules of worlds only."""
+    """Finds the modules of instances, and no others."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: Any = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return how to load a module of a world, or None for any other name."""
+        """Return the spec of a module of an instance, or None for any other name."""
         world = _worlds.get(_world_name(fullname))
         if world is None:
             return None
@@ -218,7 +218,7 @@ def _world_name(module_name: str) -> str:
 def _renamed(
     spec: importlib.machinery.ModuleSpec, name: str
 ) -> importlib.machinery.ModuleSpec:
-    """Make a found file a module of a world, under the world's name for it."""
+    """Return a spec that loads a found file as a module of an instance."""
     loader = spec.loader
     spec.name = name
     if isinstance(loader, importlib.machinery.SourceFileLoader):
@@ -229,10 +229,10 @@ def _renamed(
 
 
 class _SiblingFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds a file beside a model for ``importlib.import_module``.
+    """Finds a sibling file of a model for ``importlib.import_module``.
 
-    It comes last, for names that no other finder knows. Code of a world gets that
-    world's module, and the bare name stays free in ``sys.modules``.
+    It is the last finder, for names that no other finder knows. Code of an instance
+    gets the instance's own module, and the bare name stays free in ``sys.modules``.
     """
 
     def find_spec(

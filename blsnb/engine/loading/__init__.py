@@ -1,1 +1,1 @@
-"""From a model's folder to versions that serve: loads, by whom and when."""
+"""Loads and unloads: from a model's folder to versions that serve."""

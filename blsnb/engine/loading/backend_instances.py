@@ -48,7 +48,7 @@ class BackendInstanceMaker:
     """
 
     source = ""
-    """There is no source text to show."""
+    """Empty: there is no source text."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class BackendInstanceMaker:
 
     @property
     def placement(self) -> Placement | None:
-        """What brings inputs to the host; None where there is no device."""
+        """Moves inputs to the host; None without a device."""
         return self._placements.of(self.config, host_only=True)
 
     @property

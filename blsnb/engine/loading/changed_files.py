@@ -10,7 +10,7 @@ from blsnb.engine.model_log import LogWriter
 from blsnb.engine.threads.watcher import Watcher
 from blsnb.errors import BlsnbError, ModelLoadError
 from blsnb.repository.directory import Files, sources
-from blsnb.repository.following import SaveDetector
+from blsnb.repository.imported.following import SaveDetector
 from blsnb.repository.repository import ModelRepository
 
 _WATCH_PAUSE_S = 0.25
@@ -19,7 +19,7 @@ _LOG_FILE = "changed_files.py"
 
 
 class ChangedFiles:
-    """Looks at the folders of models, and loads what is new there.
+    """Polls the folders of models, and loads what is new there.
 
     A load that fails is logged; the former versions still serve.
 
@@ -52,7 +52,7 @@ class ChangedFiles:
         detector = SaveDetector(loaded)
         directory = self._repository.directory(name)
         if directory is not None:
-            # Files that the model wrote while it loaded are no saves.
+            # Files that the model wrote during its load do not count as saved.
             detector.note_load(loaded, directory.files())
         with self._lock:
             if not any(watcher.name == _WATCH_THREAD for watcher in self._watchers):
@@ -60,7 +60,7 @@ class ChangedFiles:
             self._watched.setdefault(name, detector)
 
     def unwatch(self, name: str) -> None:
-        """Stop watching a model; one that is not watched is no error."""
+        """Stop watching a model, if it is watched."""
         with self._lock:
             self._watched.pop(name, None)
 
@@ -98,7 +98,7 @@ class ChangedFiles:
             if name not in names:
                 self._control.take_down(name)
         for name in sorted(names):
-            # A name that two folders have gives None: its versions go on serving.
+            # None for a name in two folders, whose versions continue to serve.
             directory = self._repository.directory(name)
             if directory is not None and not self._is_incomplete(name):
                 self._load(name, always=False)

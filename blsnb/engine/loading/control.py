@@ -99,8 +99,7 @@ class ModelControl:
             The request or load of which this load is part has ended.
         """
         self._check_explicit()
-        if has("checked_model_names", self._engine.release):
-            check_name(name)
+        self._check_name(name)
         self.bring_up(name, config, files, root=root)
 
     def unload(self, name: str, *, unload_dependents: bool = False) -> None:
@@ -118,10 +117,15 @@ class ModelControl:
             The control mode does not allow it; the text is Triton's.
         """
         self._check_explicit()
+        self._check_name(name)
         models = self.ensembles.models_of(name)
         self.take_down(name)
         if unload_dependents:
             self.ensembles.unload_unused(models)
+
+    def _check_name(self, name: str) -> None:
+        if has("checked_model_names", self._engine.release):
+            check_name(name)
 
     def _check_explicit(self) -> None:
         if not self.is_explicit:
@@ -146,7 +150,7 @@ class ModelControl:
         Parameters
         ----------
         config, files, root
-            As in `load`.
+            As for `load`.
         always
             Whether to load a model whose files are unchanged, too.
         by_name
@@ -189,7 +193,7 @@ class ModelControl:
         self.ensembles.reload_with(source.directory.name, root)
 
     def _keep_wanted(self, source: ModelSource) -> None:
-        """Let an ensemble whose models do not fit wait for models that do.
+        """Keep an ensemble wanted although its models do not fit.
 
         Its former versions no longer serve.
         """
@@ -201,7 +205,7 @@ class ModelControl:
             self._sources.keep_folder(source, before)
 
     def reload_ensemble(self, source: ModelSource, root: RootRequest | None) -> None:
-        """Load an ensemble from its last source, whatever its folder holds now.
+        """Load an ensemble from its last source, not from its present folder.
 
         Raises
         ------
@@ -247,7 +251,7 @@ class ModelControl:
         Parameters
         ----------
         wanted
-            Whether it is to be loaded again as soon as its models fit.
+            Whether to load it again as soon as its models fit.
         """
         with self._runner.lock.hold(name):
             if not wanted:
@@ -268,7 +272,7 @@ class ModelControl:
             return None
 
     def alone(self) -> AbstractContextManager[None]:
-        """Let no other thread load or unload a model meanwhile.
+        """Exclude loads and unloads on other threads.
 
         Held while folders change, so that no load reads a half-changed folder.
         """
@@ -288,7 +292,7 @@ class ModelControl:
         return self._catalog.names()
 
     def files(self, name: str) -> Files:
-        """Return the files from which a model was loaded; none if it does not serve."""
+        """Return the files from which a serving model was loaded, else no files."""
         source = self._sources.serving(name)
         return {} if source is None else source.files
 
@@ -303,7 +307,7 @@ class ModelControl:
             return True
 
     def is_overridden(self, name: str) -> bool:
-        """Whether a model serves from something else than its own folder."""
+        """Whether a model serves from an override instead of its own folder."""
         source = self._sources.serving(name)
         return source is not None and source.is_overridden
 
@@ -325,10 +329,10 @@ class ModelControl:
 
 
 def _with_findings(advice: str, directory: ModelDirectory, gpu_count: int) -> str:
-    """Return advice, followed by what is odd in the configuration."""
+    """Return advice, followed by warnings about the configuration."""
     try:
         found = advised(directory.config(), gpu_count=gpu_count)
     except ModelConfigError:
-        # It could not be read; the advice says so.
+        # It could not be read, as the advice says.
         found = ""
     return "\n".join(filter(None, (advice, found)))

@@ -1,4 +1,4 @@
-"""Ensembles: their models, and what a load or unload of one model means for others."""
+"""Ensembles: loads and unloads that follow from those of their models."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class SingleModels(Protocol):
 class Ensembles:
     """The ensembles that are wanted, and their models.
 
-    An ensemble stays wanted when one of its models is unloaded or does not fit any
-    more: it is unloaded together with the model, and loaded again with it.
+    If a model of an ensemble is unloaded or no longer fits, the ensemble is unloaded
+    with it. The ensemble stays wanted, and is loaded again with the model.
 
     References
     ----------
@@ -65,12 +65,13 @@ class Ensembles:
         self._control = control
         self._log = log
         self._wanted: dict[str, ModelSource] = {}
-        """The source of each ensemble, whatever its folder holds by now."""
+        """The source from which each ensemble was loaded."""
         self._down: dict[str, tuple[str, str]] = {}
-        """Ensembles that went down: with which model, and why if it was loaded."""
+        """Ensembles that were unloaded together with a model, which is named with the
+        reason."""
         self._loaded_by_name: set[str] = set()
         self._is_reloading = False
-        """Whether an ensemble is loaded because of a model, not the reverse."""
+        """Whether an ensemble is being loaded because one of its models was loaded."""
 
     def note_loaded_by_name(self, name: str) -> None:
         """Note that a model was loaded by name, not as part of an ensemble."""
@@ -99,7 +100,7 @@ class Ensembles:
         self._wanted[name] = source._replace(directory=directory)
 
     def notes_on(self, name: str) -> Iterator[str]:
-        """Yield which ensembles went down with a model, or why it went down itself."""
+        """Yield which ensembles were unloaded with a model, or why it was unloaded."""
         for ensemble, (model, reason) in sorted(self._down.items()):
             if ensemble == name:
                 event = f"was loaded: {reason}" if reason else "was unloaded"
@@ -159,7 +160,7 @@ class Ensembles:
         return Composing({number: each.config for number, each in versions.items()})
 
     def reload_with(self, name: str, root: RootRequest | None) -> None:
-        """Reload the ensembles of a model that was loaded; unload those it misfits."""
+        """Reload the ensembles of a loaded model; unload those that it does not fit."""
         for ensemble in self._ensembles_of(name):
             if self._control.is_loading(ensemble):
                 continue

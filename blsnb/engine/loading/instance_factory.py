@@ -1,4 +1,4 @@
-"""Choose what makes the instances of a model: Python, another backend, a stand-in."""
+"""Choose the instance maker of a model: Python, another backend, or a stand-in."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class InstanceFactory:
         return bind
 
     def adapted(self, config: ModelConfig) -> ModelConfig:
-        """Return the configuration for the maker: stand-ins run on the CPU."""
+        """Return the configuration for the maker, since stand-ins run on the CPU."""
         standin = self.standins.get(config.name)
         return config if standin is None else on_cpu(config)
 

@@ -109,7 +109,7 @@ def _state(number: int, serving: Collection[int]) -> str:
 
 
 def reason_of(error: CreateError) -> str:
-    """Return why a version was not made, in the words of the index."""
+    """Return why a version was not made, as the repository index has it."""
     if isinstance(error, HookFailed):
         return f"Internal: {error.text}"
     return f"{_CODE_TEXTS[error.code]}: {error.message}"
@@ -122,8 +122,8 @@ def _advice(error: CreateError) -> str:
 
 
 def check_name(name: str) -> None:
-    """Refuse an empty name or a path, in Triton's words."""
-    if not name:
+    """Refuse a blank name or a path, in Triton's words."""
+    if not name.strip():
         text = "Model name cannot be empty. Please enter a valid name to deploy."
         raise ModelLoadError(text, stage="poll")
     if "/" in name or name == "..":

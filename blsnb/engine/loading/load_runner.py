@@ -1,4 +1,4 @@
-"""Run loads: each has a lifetime of its own, or is part of a request or a load."""
+"""Run loads, on their own or as part of a request or another load."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from blsnb.errors import ModelLoadError, ServerClosedError
 from blsnb.repository.directory import ModelDirectory
 
 _LOADING_S = 1.0
-"""Maximum wait of a server that closes for a load that was ended."""
+"""Maximum seconds for which a closing server waits for an ended load."""
 Versions: TypeAlias = Mapping[int, Served]
 Load: TypeAlias = Callable[[RootRequest], dict[int, Served]]
 
@@ -140,7 +140,7 @@ def load_within(root: RootRequest, load: Load, serving: Versions) -> Versions:
 
 
 def _retire(versions: Versions, serving: Versions) -> None:
-    """Retire versions that were loaded but never serve."""
+    """Retire loaded versions that never served."""
     for number, version in versions.items():
         if serving.get(number) is not version:
             version.retire()

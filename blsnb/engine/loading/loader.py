@@ -1,4 +1,4 @@
-"""Load a model's folder: versions that serve, or Triton's text of the failure."""
+"""Load a model's folder: make its versions, or raise Triton's error."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MAX_ORIGINS = 500
 
 
 class Origins(dict[str, Origin]):
-    """The latest cells from which sources came, by the source's text."""
+    """The latest cells of sources, by the source's text."""
 
     def __setitem__(self, source: str, origin: Origin) -> None:
         self.pop(source, None)
@@ -48,7 +48,7 @@ class Origins(dict[str, Origin]):
 
 
 class _Made(NamedTuple):
-    """How a version was made."""
+    """A version and the configuration from which it was made."""
 
     config: ModelConfig
     """The folder's configuration."""
@@ -98,7 +98,7 @@ class Loader:
         Raises
         ------
         ModelLoadError
-            With the text of Triton's load call; nothing of the model is left.
+            With the text of Triton's load call; all new versions were discarded.
         """
         config = self.poll(directory)
         if config.is_ensemble:
@@ -140,7 +140,7 @@ class Loader:
     def _can_keep(
         self, version: Served, config: ModelConfig
     ) -> TypeGuard[ServedVersion]:
-        """Whether new instances are enough to make a version fit a configuration."""
+        """Whether a version fits a configuration after changing its instances only."""
         made = self._made.get(version)
         if made is None or not self._engine.schedulers.can_resize(config):
             return False
@@ -184,7 +184,7 @@ class Loader:
     def _change_instances(
         self, version: ServedVersion, config: ModelConfig, root: RootRequest
     ) -> None:
-        """Make the missing instances of a version, and end the superfluous ones.
+        """Make the missing instances of a version, and remove the superfluous ones.
 
         References
         ----------
@@ -197,7 +197,7 @@ class Loader:
         try:
             added = maker.make_more(wanted, changes.added, root)
             if added:
-                # In a version of their own until they are warm.
+                # In a separate version until they are warmed up.
                 warming = self._served(maker, version.info.version, added)
                 self._warm_up(warming, root)
         except (HookFailed, ModelConfigError) as error:

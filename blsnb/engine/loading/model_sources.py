@@ -44,7 +44,7 @@ class ModelSources:
     repository
         The models' own folders.
     folders
-        Temporary folders of models that are loaded from given files.
+        Temporary folders of models that are loaded from files in memory.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class ModelSources:
         config: ConfigOverride | None = None,
         files: Mapping[str, bytes] | None = None,
     ) -> ModelSource:
-        """Return the source of a load.
+        """Return the source for a load.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class ModelSources:
         return self._serving.get(name)
 
     def is_newer(self, source: ModelSource) -> bool:
-        """Whether a model does not serve, or a file is newer than its own source's."""
+        """Whether a model does not serve, or a file is newer than its source."""
         serving = self._serving.get(source.directory.name)
         if serving is None or not self._catalog.versions(source.directory.name):
             return True
@@ -140,7 +140,7 @@ class ModelSources:
         self.keep_folder(source, before)
 
     def keep_folder(self, source: ModelSource, before: Iterable[Served]) -> None:
-        """Keep the folder of a model that serves, or will serve, from it."""
+        """Keep a folder from which a model serves or will serve."""
         self._folders.use(source.directory.name, source.directory.path, before)
 
     def note_unloaded(self, name: str) -> None:

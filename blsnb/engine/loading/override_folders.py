@@ -1,4 +1,4 @@
-"""Temporary folders of models that are loaded from given files."""
+"""Temporary folders of models that are loaded from files in memory."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class InstanceMaker(Protocol):
 
     @property
     def placement(self) -> Placement | None:
-        """What moves tensors to the model's device; None where there is no device."""
+        """Moves tensors to the model's device; None without a device."""
 
     @property
     def source(self) -> str:
@@ -126,7 +126,7 @@ class PythonInstanceMaker:
 
     @property
     def placement(self) -> Placement | None:
-        """What moves tensors to the model's device; None where there is no device."""
+        """Moves tensors to the model's device; None without a device."""
         return self._engine.placements.of(self.config)
 
     @property

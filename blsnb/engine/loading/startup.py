@@ -19,7 +19,7 @@ class ControlMode(enum.StrEnum):
     NONE = "none"
     """All models are loaded at startup; changed files are ignored."""
     POLL = "poll"
-    """The models of the repository serve; it is polled for changes."""
+    """All models of the repository serve, and it is polled for changes."""
     EXPLICIT = "explicit"
     """Models are loaded and unloaded by name."""
 
@@ -70,8 +70,8 @@ def load_startup_models(
     Parameters
     ----------
     exit_on_error
-        Whether a model that does not load is an error, raised after the others were
-        tried; else it is logged.
+        Whether to raise the error of a model that does not load, after trying the
+        others; otherwise it is logged.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def _combined(
 
 
 def _advice_on_folders(names: Iterable[str], repository: ModelRepository) -> str:
-    """Return advice on folders that are no models, such as a folder of tests."""
+    """Return advice on folders that are not models, such as a folder of tests."""
     folders = {name: repository.directory(name) for name in names}
     others = [
         repr(name)

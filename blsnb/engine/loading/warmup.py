@@ -63,7 +63,7 @@ class WarmUp:
         ModelConfigError
             At stage ``create``: a sample is invalid, or its response is an error.
         Unwind
-            The load has ended, also because a response never comes.
+            The load has ended, possibly because no response can come.
         """
         if self._version.config.message.model_warmup:
             for instance in list(self._version.pool.instances):
@@ -134,7 +134,7 @@ class WarmUp:
         self._version.execute_on(instance, inflights)
         responses = []
         for inflight in inflights:
-            if inflight.again:
+            if inflight.is_rescheduled:
                 # Warm-up requests cannot be rescheduled.
                 inflight.drop(hang.RESCHEDULED)
                 instance.backend.log("ERROR", hang.not_released(inflight))

@@ -63,7 +63,7 @@ class Sample:
             self._value = value
 
     def observe(self, value: float) -> None:
-        """Refuse: only histograms observe."""
+        """Refuse the operation, which only histograms support."""
         raise self._refused("Observe")
 
     def value(self) -> float:
@@ -93,7 +93,7 @@ class Histogram(Sample):
         self._sum = 0.0
 
     def increment(self, value: float) -> None:
-        """Refuse: a histogram only observes."""
+        """Refuse the operation: a histogram only observes."""
         raise self._refused("Increment")
 
     def observe(self, value: float) -> None:
@@ -103,7 +103,7 @@ class Histogram(Sample):
             self._sum += value
 
     def value(self) -> float:
-        """Refuse: a histogram has no single value."""
+        """Refuse the operation: a histogram has no single value."""
         raise self._refused("Value")
 
     def rows(self, name: str) -> Iterator[Row]:

@@ -1,1 +1,1 @@
-"""The life of a request."""
+"""Requests in flight: opened, validated, waited for, interrupted, completed."""

@@ -32,7 +32,7 @@ from blsnb.tensors.ref import TensorRef, freeze
 
 @dataclass(frozen=True, slots=True)
 class ClientRequest:
-    """What `blsnb.Server.infer` takes, as a value."""
+    """The arguments of `blsnb.Server.infer` as a value."""
 
     model_name: str
     inputs: Mapping[str, Any]
@@ -40,7 +40,7 @@ class ClientRequest:
     outputs: Sequence[str] | None = None
     client_timeout_s: float | None = None
     show: bool = True
-    """Whether a notebook displays its run."""
+    """Whether a notebook displays the run."""
 
     def message(self, config: ModelConfig | None, runtime: Runtime) -> RequestMessage:
         """Return the request with its inputs frozen.
@@ -48,7 +48,7 @@ class ClientRequest:
         Parameters
         ----------
         config
-            Configuration of the model; None if it does not serve.
+            The model's configuration; None if the model does not serve.
         runtime
             Has the devices.
 
@@ -65,7 +65,7 @@ class ClientRequest:
             spec = specs.get(name)
             dtype = None if spec is None else BY_DATATYPE.get(spec.datatype)
             if type(value) is np.ndarray and BY_NUMPY.get(value.dtype, 0) is dtype:
-                # Of the configured type: there is nothing to convert.
+                # The array already has the configured type.
                 refs.append(freeze(name, value, dtype))
                 continue
             rank = 0 if spec is None else len(spec.dims) + batch_axes
@@ -84,7 +84,7 @@ def client_request(
     options: RequestOptions,
     method: str = "infer",
 ) -> ClientRequest:
-    """Return a request of the arguments of ``infer`` and its siblings.
+    """Return the request for the arguments of ``infer``, ``stream`` or ``async_infer``.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def _check_target(model_name: object, inputs: object) -> None:
 
 
 def deadline_ns(client_timeout_s: float | None) -> int:
-    """Return when a client leaves that begins to wait now; 0 for no deadline.
+    """Return the monotonic deadline of a wait that starts now; 0 without a timeout.
 
     Raises
     ------
@@ -153,14 +153,14 @@ def _check_timeout(seconds: float | None) -> None:
 
 
 def freeze_on_device(inputs: Mapping[str, Any], runtime: Runtime) -> Mapping[str, Any]:
-    """Return the inputs; those on a device are frozen there.
+    """Return the inputs; tensors on a device are frozen there.
 
     As with CUDA shared memory on Triton, they are not copied to the host.
 
     Raises
     ------
     InputError
-        They are on a device that the runtime lacks.
+        An input is on a device that the runtime does not have.
     """
     found = {
         name: value
@@ -188,9 +188,9 @@ def _freeze(name: str, producer: Any, runtime: Runtime) -> DeviceRef:
 
 
 def reachable(refs: tuple[TensorRef, ...], runtime: Runtime) -> tuple[TensorRef, ...]:
-    """Return tensors; those that no device of the runtime has, on the host.
+    """Return tensors; move those on a device that the runtime lacks to the host.
 
-    A recorded run may be another server's, which has a device, or a file's.
+    A recorded run may come from a server with other devices, or from a file.
     """
     if all([ref.device == HOST for ref in refs]):
         return refs

@@ -1,4 +1,4 @@
-"""Detect waits for an instance that can never end, in the wait graph."""
+"""Detect waits for an instance that can never end, by a search of the wait graph."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from blsnb.engine.request.inflight import (
 def is_deadlocked(waiting: Inflight) -> bool:
     """Whether a request waits for instances that all wait for it.
 
-    A request that waits is stuck if every instance of its model is executing
-    something that is stuck, one of an ensemble if all its steps are; an execution
-    is stuck if its own thread waits for a stuck request. A request that is being
-    visited counts as stuck, so that only a closed circle remains. Threads of a model,
-    event loops and senders may always go on: a wait through them is never stuck.
+    A waiting request is stuck if every instance of its model runs a stuck execution; a
+    request of an ensemble is stuck if all its steps are. An execution is stuck if its
+    own thread waits for a stuck request. A request that is being visited counts as
+    stuck, so that only a closed circle remains. A wait through a model's threads, event
+    loops or senders is never stuck, because they may still make progress.
     """
     return _is_stuck(waiting, set())
 
@@ -34,7 +34,7 @@ def _is_stuck(request: Inflight, visited: set[int]) -> bool:
         return all(_is_stuck(step, visited) for step in list(request.steps.active))
     pool = request.waiting_for
     if pool is not None:
-        holders = pool.held_up_by()
+        holders = pool.resource_holders()
         if holders and all(_is_blocked(i.execution, {*visited}) for i in holders):
             return True
         return all(_is_blocked(i.execution, visited) for i in pool.instances)
@@ -48,7 +48,7 @@ def _is_blocked(execution: Execution | None, visited: set[int]) -> bool:
 
 
 def chain(waiting: Inflight) -> list[str]:
-    """Return the circle in words: one line per call, from the wait onwards."""
+    """Return a sentence for each call of the circle, starting with the wait."""
     lines: list[str] = []
     request: Inflight | None = waiting
     seen: set[int] = set()
@@ -75,7 +75,7 @@ def chain(waiting: Inflight) -> list[str]:
 
 
 def _wait_in(pool: InstanceQueue) -> tuple[str, Execution | None]:
-    """Return what a request to a model waits for, and one of its holders."""
+    """Return what a request to a model waits for, and one execution that holds it."""
     holders = lacks_resources(pool)
     if holders:
         return f"for resources of {holders[0].name}", holders[0].execution
@@ -86,7 +86,7 @@ def _wait_in(pool: InstanceQueue) -> tuple[str, Execution | None]:
 
 
 def lacks_resources(pool: InstanceQueue) -> Sequence[RunningInstance]:
-    """Return the holders of the resources that free instances lack."""
+    """Return the executions that hold resources which free instances need."""
     if all(instance.execution is not None for instance in pool.instances):
         return []
-    return pool.held_up_by()
+    return pool.resource_holders()

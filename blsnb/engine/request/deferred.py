@@ -1,4 +1,4 @@
-"""Requests that run on a worker thread, and the response to such a request."""
+"""Requests that run on a worker thread, and their responses."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def start_on_worker(
 ) -> None:
     """Run a request on a worker thread.
 
-    Only client requests share the threads between models: a request of a model or an
-    ensemble must not wait for other clients.
+    Only client requests get a share of the threads per model: a BLS request or a step
+    of an ensemble must not wait for other clients.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def start_on_worker(
 class DeferredResponse:
     """The only response to a request on a worker thread.
 
-    Its client can leave at its deadline, and the model goes on.
+    When the client leaves at its deadline, the model continues.
     """
 
     def __init__(self, root: RootRequest) -> None:
@@ -57,15 +57,15 @@ class DeferredResponse:
         self._waiter.wake()
 
     def refuse(self, error: RequestError) -> None:
-        """Set the refusal of the request, and wake the client."""
+        """Set the error of a refused request, and wake the client."""
         self._refusal = error
         self._waiter.wake()
 
     def unwind(self) -> None:
-        """Note that the client request has ended; its life has woken the client."""
+        """Note the end of the client request, which woke the client."""
         self._unwound = True
         if self._left:
-            self._root.lose()
+            self._root.end_abandoned()
 
     def get(self, number: int, until_ns: int = 0) -> ResponseMessage | None:
         """Return the response, which is number 0, waiting for it.
@@ -77,7 +77,7 @@ class DeferredResponse:
         TooLate
             The deadline has passed.
         Left
-            The client left meanwhile.
+            The client has left.
         """
         __tracebackhide__ = True
         if number:
@@ -87,7 +87,7 @@ class DeferredResponse:
             raise Left
         if self._refusal is not None:
             raise self._refusal
-        # The model may see the deadline before its client wakes up.
+        # The model may notice the deadline before the client wakes up.
         check_time(until_ns)
         return self._response
 
@@ -99,4 +99,4 @@ class DeferredResponse:
         self._left = True
         self._waiter.wake()
         if self._unwound:
-            self._root.lose()
+            self._root.end_abandoned()

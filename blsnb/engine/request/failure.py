@@ -1,4 +1,4 @@
-"""Exceptions of model code in Triton's words, and where they came from."""
+"""Exceptions of model code as Triton's error texts, and their tracebacks."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def is_ours(filename: str) -> bool:
 
 
 def describe(error: BaseException, stop: types.CodeType) -> str:
-    """Return an exception as Triton puts it into an error message.
+    """Return the text that Triton's error message has for an exception.
 
-    Class, message and frames, innermost first: from the frame that raised
-    outwards along the callers, which is why a coroutine shows one frame only.
+    It has class, message and frames, innermost first; the frames follow the callers of
+    the frame that raised, so a coroutine shows one frame only.
 
     Parameters
     ----------
     stop
-        Code of the function that called the model: frames from there on are ours.
+        Code of the function that called the model; frames outside it belong to blsnb.
 
     References
     ----------
@@ -39,7 +39,7 @@ def describe(error: BaseException, stop: types.CodeType) -> str:
     frames = "".join(f"  {frame}\n" for frame in _frames(error, stop))
     place = f"\n\nAt:\n{frames}" if frames else ""
     try:
-        # Of exactly that type: a subclass may have any methods.
+        # Not a subclass: its methods could run any code.
         message = str.__str__(str(error)) or _EMPTY
     except BaseException as unspeakable:
         why = describe(unspeakable, describe.__code__)
@@ -49,7 +49,7 @@ def describe(error: BaseException, stop: types.CodeType) -> str:
 
 
 def _name(kind: type) -> str:
-    """Return the name of a class, past properties of its metaclass."""
+    """Return the name of a class without running code of its metaclass."""
     name: str = type.__dict__["__name__"].__get__(kind)
     return name
 
@@ -65,10 +65,10 @@ def notes_of(error: BaseException | None) -> tuple[str, ...]:
 
 
 def end_at_the_reader(error: BaseException) -> None:
-    """Cut our own frames off the inner end of a traceback, if others are in it.
+    """Remove the innermost frames of blsnb from a traceback that has other frames, too.
 
-    Ctrl-C is raised by a handler of ours; its reader wants to see, and to debug, the
-    line that it hit.
+    A signal handler of blsnb raises Ctrl-C, but the user wants to see and debug the
+    interrupted line.
     """
     last, trace = None, error.__traceback__
     while trace is not None:
@@ -82,7 +82,7 @@ def end_at_the_reader(error: BaseException) -> None:
 def innermost_outside(
     trace: types.TracebackType | None,
 ) -> types.TracebackType | None:
-    """Return a traceback if any of its frames is outside of blsnb."""
+    """Return a traceback from its innermost frame outside blsnb, if there is one."""
     part = trace
     while part is not None:
         if not is_ours(part.tb_frame.f_code.co_filename):
@@ -94,7 +94,7 @@ def innermost_outside(
 def joined(
     outer: types.TracebackType | None, inner: types.TracebackType | None
 ) -> types.TracebackType | None:
-    """Return one traceback: the outer one's frames, then the inner one's."""
+    """Return one traceback with the frames of the outer and then of the inner one."""
     parts = []
     while outer is not None:
         parts.append(outer)
@@ -125,7 +125,7 @@ def _is_shown(code: types.CodeType) -> bool:
 
 
 def note_lost(calls: list[Call], error: str) -> None:
-    """Note an error that a client never gets."""
+    """Note an error that a client never receives."""
     for call in calls:
         note = (
             "An error was sent without the final flag, and the flag alone afterwards: "

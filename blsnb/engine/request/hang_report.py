@@ -30,7 +30,7 @@ _log = logging.getLogger("blsnb.engine")
 
 
 def deadlocked(lines: list[str], model: str, count: int) -> WouldHang:
-    """Return the error of a circle of calls that wait for each other.
+    """Return the error for calls that wait for each other in a circle.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def deadlocked(lines: list[str], model: str, count: int) -> WouldHang:
 
 
 def out_of_resources(lines: list[str], model: str) -> WouldHang:
-    """Return the error of a circle that the rate limiter closes.
+    """Return the error for a circle of waits that includes rate-limit resources.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def out_of_resources(lines: list[str], model: str) -> WouldHang:
 
 
 def rescheduled(inflight: Inflight) -> WouldHang:
-    """Return the error of a request that cannot be rescheduled."""
+    """Return the error for a request that cannot be rescheduled."""
     name = inflight.message.model_name
     advice = "Raise max_sequence_idle_microseconds: an execution took longer than that."
     if inflight.message.fields.flags & SEQUENCE_END:
@@ -93,7 +93,7 @@ def rescheduled(inflight: Inflight) -> WouldHang:
 
 
 def endless(name: str, steps: Iterable[tuple[str, int]]) -> WouldHang:
-    """Return the error of an ensemble that starts its steps again and again.
+    """Return the error for an ensemble whose steps start again forever.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def endless(name: str, steps: Iterable[tuple[str, int]]) -> WouldHang:
 
 
 def loop_ended(where: str, why: str) -> WouldHang:
-    """Return the error of a coroutine whose event loop the model has ended.
+    """Return the error for a coroutine whose event loop the model has ended.
 
     Parameters
     ----------
@@ -132,12 +132,12 @@ def loop_ended(where: str, why: str) -> WouldHang:
 
 
 def not_released(inflight: Inflight) -> str:
-    """Return what Triton logs of a request that cannot be rescheduled."""
+    """Return Triton's log line for a request that cannot be rescheduled."""
     return f"Failed to release request: {inflight.dropped}"
 
 
 def notice(inflight: Inflight, seconds: float) -> None:
-    """Note and log the chain of waits of a request that may still be answered."""
+    """Note and log what a request has been waiting for; it may still be answered."""
     circle = "; ".join(deadlock.chain(inflight)) or "a response sender has to answer"
     text = (
         f"{inflight.message.model_name} has waited {seconds:g} s ({circle}). This may "
@@ -148,7 +148,7 @@ def notice(inflight: Inflight, seconds: float) -> None:
 
 
 def unanswered(inflight: Inflight, where: str) -> WouldHang:
-    """Return the error of a request that nothing can answer any more."""
+    """Return the error for a request that nothing can answer any more."""
     if inflight.dropped:
         return rescheduled(inflight)
     count, _ = inflight.sent()
@@ -163,7 +163,7 @@ def unanswered(inflight: Inflight, where: str) -> WouldHang:
         "nothing that could still answer it (a response sender, a task, a thread) "
         "holds it.",
         code="UNAVAILABLE",
-        # What to do comes first; a note may say which error was lost.
+        # The fix comes first; a note may then name the lost error.
         advice="\n".join([owed, *(inflight.call.notes or ())]),
     )
 
@@ -171,12 +171,12 @@ def unanswered(inflight: Inflight, where: str) -> WouldHang:
 def end_deadlocked(
     pool: InstanceQueue, waiting: Inflight, lines: list[str]
 ) -> NoReturn:
-    """End the whole client request of a request that would wait forever.
+    """End the client request to which a deadlocked request belongs.
 
     Parameters
     ----------
     lines
-        The circle in words, as `chain` returns it.
+        The circle of waits, as `chain` returns it.
 
     Raises
     ------

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Protocol
 
 from blsnb.engine.request.lifetime import RootRequest
-from blsnb.engine.request.ordered_delivery import Turn
+from blsnb.engine.request.ordered_delivery import DeliveryTurn
 from blsnb.engine.threads.waiter import Waiter
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.request import RELEASE_ALL, RESCHEDULE, InferenceRequest
@@ -37,7 +37,7 @@ class InstanceQueue(Protocol):
     def instances(self) -> Sequence[RunningInstance]:
         """All instances that serve the version."""
 
-    def held_up_by(self) -> Sequence[RunningInstance]:
+    def resource_holders(self) -> Sequence[RunningInstance]:
         """Return the holders of the rate-limit resources that the instances lack."""
 
 
@@ -85,17 +85,17 @@ class Inflight:
 
     decoupled = False
     filler = False
-    """Whether it only fills a slot of a batch: no client sent it."""
+    """Whether it is a null request, which only fills a slot of a batch."""
 
     def __init__(self, message: RequestMessage, root: RootRequest, call: Call) -> None:
         self.release_flags = RELEASE_ALL
         """The model's release flags for the request after ``execute``."""
         self.dropped = ""
-        """Why it cannot be rescheduled, although the model set that flag."""
+        """Why it cannot be rescheduled, although the model set the flag for that."""
         self.batch_size = 1
-        """Number of inferences: its first dimension, if the model batches."""
+        """Batch size: its first dimension if the model batches, else 1."""
         self.cancelled = False
-        """Whether its BLS caller cancelled it."""
+        """Whether the BLS caller cancelled it."""
         self.message = message
         self.requested = message.requested_outputs
         """Names of the outputs to send: all configured ones by default."""
@@ -104,9 +104,9 @@ class Inflight:
         self.execution: Execution | None = None
         """The execution that runs it; None before and after."""
         self.execution_size = 0
-        """Batch size of the ``execute`` of which it is the first request; else 0."""
+        """Size of the batch of which it is the first request; else 0."""
         self.extra: tuple[TensorRef, ...] = ()
-        """Tensors that its scheduler adds to its inputs."""
+        """Tensors that the scheduler adds to its inputs."""
         self.waiting_for: InstanceQueue | None = None
         """The pool in which it waits for a free instance."""
         self.response: ResponseMessage | None = None
@@ -117,17 +117,17 @@ class Inflight:
         """Whether ``execute`` failed; an error that a model returns does not count."""
         self.waiter: Waiter | None = None
         self.steps: StepLog | None = None
-        """The steps for which the request of an ensemble waits."""
-        self.turn: Turn | None = None
-        """Its turn, if the model delivers responses in order."""
+        """The running steps, if this is a request to an ensemble."""
+        self.turn: DeliveryTurn | None = None
+        """Its place in the order of responses, if the model preserves that."""
 
     @property
-    def again(self) -> bool:
+    def is_rescheduled(self) -> bool:
         """Whether the model rescheduled the request."""
         return bool(self.release_flags & RESCHEDULE)
 
     def drop(self, reason: str) -> None:
-        """Refuse to reschedule the request; a sender may still answer it."""
+        """Do not reschedule the request; a sender may still answer it."""
         self.release_flags = RELEASE_ALL
         self.dropped = reason
 
@@ -143,13 +143,13 @@ class Inflight:
             self.finish()
 
     def _refuse(self) -> None:
-        """Unwind ``execute`` itself; other threads and tasks of the model go on."""
+        """Unwind ``execute``; other threads and tasks of the model continue."""
         execution = self.execution
         if execution is not None and execution.thread_id == threading.get_ident():
             self.root.check()
 
     def finish(self, response: ResponseMessage | None = None) -> None:
-        """Set the final flag, and the response if one is given; wake the caller."""
+        """Set the final flag and the response, if any; wake the caller."""
         if response is not None:
             self.response = response
         self.final = True
@@ -164,7 +164,7 @@ class Inflight:
             self.call.notes.append(text)
 
     def expect_later(self) -> Waiter:
-        """Return a waiter that the final flag wakes."""
+        """Return a waiter that is woken by the final flag."""
         self.waiter = waiter = Waiter()
         if self.final:
             waiter.wake()
@@ -176,45 +176,45 @@ class Inflight:
             self.waiter.wake()
 
     def sent(self) -> tuple[int, bool]:
-        """Return the number of responses sent, and whether the final flag was."""
+        """Return the number of responses sent, and whether the final flag was sent."""
         return int(self.response is not None), self.final
 
     def is_cancelled(self) -> bool:
-        """Whether the caller no longer wants the answer.
+        """Whether the caller has cancelled the request.
 
-        As on Triton, a client cancels only its own request, not the BLS requests
-        below it.
+        As on Triton, a client cancels only its own request, not the BLS requests that
+        it causes.
         """
         if self.call.compute_start_ns:
-            # Its scheduler asks earlier.
+            # The scheduler checks it before the call starts.
             self.call.asked_cancelled = True
         if self.call.parent is None:
             return self.root.cancelled
         return self.cancelled or self.root.ended is not None
 
     def trace(self) -> Inflight:
-        """Return this request itself: the mark of a BLS request's caller."""
+        """Return this request, which identifies the caller of a BLS request."""
         return self
 
 
 class Caller:
-    """What makes a request: a client, a model's BLS call, or a step of an ensemble.
+    """The origin of a request: a client, a model's BLS call, or a step of an ensemble.
 
     Parameters
     ----------
     root
-        The client request that it serves.
+        The client request to which it belongs.
     parent
         The request that caused it; None for a client request.
     execution
         The execution whose thread waits for the response; None if another
         thread waits, which keeps no instance busy.
     line
-        Line of the model's source that makes the request; 0 if unknown.
+        Line of the model's source with the call; 0 if unknown.
     flags
         `CallFlag` bits of its call in the trace.
     is_client
-        Whether a client makes it, or an ensemble, which is answered like one.
+        Whether it is a client, or an ensemble, which receives responses like a client.
     """
 
     __slots__ = ("execution", "flags", "is_client", "line", "parent", "root", "steps")
@@ -235,7 +235,7 @@ class Caller:
         self.flags = flags
         self.is_client = is_client
         self.steps: StepLog | None = None
-        """The steps of the ensemble that makes it; None for other callers."""
+        """The running steps of the calling ensemble; None for other callers."""
 
     @property
     def blocks(self) -> bool:
@@ -244,7 +244,7 @@ class Caller:
 
 
 def call_in(model_name: str, line: int) -> str:
-    """Return the name of a BLS call in notes; its line is 0 if unknown."""
+    """Return the subject of a note on a BLS call; its line is 0 if unknown."""
     return f"The call of {model_name}{f' in line {line}' if line else ''}"
 
 
@@ -260,7 +260,7 @@ class Execution:
     Parameters
     ----------
     root
-        Its own life, if it serves several client requests; else theirs.
+        A lifetime of its own if it serves several client requests; else theirs.
     """
 
     __slots__ = (
@@ -284,7 +284,7 @@ class Execution:
         self.instance = instance
         self.inflights = inflights
         self.inflight = inflights[0]
-        """The first one: the parent of BLS calls that name no other."""
+        """The first request: the parent of BLS calls without another parent."""
         self.number = number
         self.root = root or self.inflight.root
         self.thread_id = 0
@@ -297,7 +297,7 @@ class Execution:
     def is_left_by(self, root: RootRequest) -> bool:
         """Whether all client requests that it serves have ended, this one among them.
 
-        Its own life ends with the last of them.
+        Its own lifetime ends with the last of them.
         """
         roots = [inflight.root for inflight in self.inflights]
         if root not in roots or any(other.ended is None for other in roots):
@@ -306,18 +306,18 @@ class Execution:
         self.root.end(root.ended)
         return True
 
-    def note_unasked(self) -> None:
+    def note_unchecked_errors(self) -> None:
         """Note the errors that the model never checked."""
         for response, model_name, line in self.watched or ():
             if is_unasked(response):
                 self.inflight.note(
-                    f"{call_in(model_name, line)} failed, and nobody asked its "
-                    "response has_error(): a failed BLS call does not raise."
+                    f"{call_in(model_name, line)} failed, but has_error() of "
+                    "its response was never called: a failed BLS call does not raise."
                 )
 
     @property
     def call(self) -> Call:
-        """The record of the request that this serves; of a batch, of the first."""
+        """The record of the request, or of the first request of a batch."""
         return self.inflight.call
 
     def __repr__(self) -> str:

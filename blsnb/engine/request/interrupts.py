@@ -1,4 +1,4 @@
-"""Ctrl-C: ends the request of the main thread, and reaches model code only."""
+"""Ctrl-C: ends the request of the main thread, and is raised in model code only."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Folders = Callable[[], Iterable[Path]]
 
 _ENGINE = Path(__file__).resolve().parent.parent
 _CRITICAL = (f"{_ENGINE}{os.sep}", f"{_ENGINE.with_name('trace')}{os.sep}")
-"""Where an interrupt could leave a list half changed."""
+"""Code in which an interrupt could leave a list half changed."""
 _REQUESTS = str(_ENGINE.with_name("parts") / "requests.py")
-"""Likewise: opens and closes client requests."""
+"""Code that opens and closes client requests; critical as well."""
 _LOADING = f"{_ENGINE / 'loading'}{os.sep}"
-"""Likewise, for instances that nothing holds yet."""
+"""Code that holds new instances; critical as well."""
 _BACKENDS = f"{_ENGINE.with_name('backends')}{os.sep}"
-"""Run models as model code does, where the loading calls them."""
+"""Not critical although loading calls it: it executes models."""
 _WORLD = str(_ENGINE / "instance" / "world.py")
-"""Not critical: imports and prints of model code pass through it."""
+"""Not critical: imports and prints of model code run through it."""
 _boundaries: set[types.CodeType] = set()
 _once_only: set[types.CodeType] = set()
 
@@ -38,7 +38,7 @@ class InterruptHandler:
     Parameters
     ----------
     end
-        Ends the request for a reason.
+        Ends the request with a reason.
     models
         Returns the folders of the models' files.
     previous
@@ -55,7 +55,7 @@ class InterruptHandler:
         self._is_first = True
 
     def close(self) -> None:
-        """Send the signal no more."""
+        """Stop repeating the signal."""
         self._repeater.close()
 
     def handle(self, number: int, frame: types.FrameType | None) -> None:
@@ -73,17 +73,17 @@ class InterruptHandler:
             _raise_until_left()
         if is_first and callable(self._previous):
             self._previous(number, frame)
-        # asyncio's handler cancels a task, which does not run meanwhile.
+        # asyncio's handler cancels a task, which cannot run during this call.
         raise KeyboardInterrupt
 
 
 def _raise_until_left() -> None:
-    """Raise the interrupt, and again in the next line that looks for signals.
+    """Raise the interrupt, and again at the next line that handles signals.
 
-    So it leaves a loop whose ``try`` holds every other line. The handler stops this
-    outside of model code.
+    This leaves a loop whose ``try`` encloses every other line. The handler ends it
+    outside model code.
     """
-    # A loop, and no call: after a call Python would look for signals right here.
+    # A loop without a call: after a call Python would handle signals right here.
     for _ in map(_thread.interrupt_main, (signal.SIGINT,)):
         raise KeyboardInterrupt
 
@@ -95,7 +95,7 @@ def boundary(function: F) -> F:
 
 
 def interrupted_once(function: F) -> F:
-    """Mark a function whose model code gets an interrupt once, and never again."""
+    """Mark a function whose model code receives an interrupt only once."""
     _once_only.add(function.__code__)
     return function
 

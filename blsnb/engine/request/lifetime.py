@@ -1,4 +1,4 @@
-"""RootRequest: the life of one client request, with everything that it causes."""
+"""RootRequest: the lifetime of a client request and of all requests that it causes."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ HangNotice = Callable[[float], None]
 
 
 class Unwind(BaseException):
-    """Leaves model code when its whole request has ended; never an answer.
+    """Raised to leave model code when the client request has ended.
 
-    Private, and no Exception: no fallback of a model may turn it into one. It is
-    no KeyboardInterrupt either, which would stop an event loop.
+    Private, and not an Exception, so that a model does not catch it. Not a
+    KeyboardInterrupt, which would stop an event loop.
     """
 
 
 class TooLate(Exception):
-    """The client's deadline passed while it waited."""
+    """The client's deadline passed during a wait."""
 
 
 class RootRequest:
-    """The life of a client request: whether it has ended, and which threads wait.
+    """Whether a client request has ended, and which threads wait for it.
 
     Parameters
     ----------
     record
-        Where the trace of the run is kept.
+        Record of the run in the trace.
     hang_notice_s
-        Seconds after which a wait is reported, and goes on.
+        Seconds after which a wait is reported; the wait continues.
     deadline_ns
         Monotonic time at which the client leaves; 0 for no deadline.
     """
@@ -69,13 +69,13 @@ class RootRequest:
         """Wakes the thread that waits for the completion."""
 
     def arrive(self) -> None:
-        """Note that the request is in a queue: no later one overtakes it there."""
+        """Note that the request is queued; later requests cannot overtake it."""
         call, self.on_arrival = self.on_arrival, None
         if call is not None:
             call()
 
     def end(self, reason: BaseException) -> None:
-        """End the request for a reason, which its caller will see; wake all waits."""
+        """End the request with an error for its client; wake all waiting threads."""
         if self.ended is None:
             self.ended = reason
         for waiter in list(self._waiters):
@@ -89,17 +89,17 @@ class RootRequest:
         ended = self.ended
         if ended is None:
             return False
-        self.left_at(error.__traceback__)
+        self.note_interrupted_at(error.__traceback__)
         return True
 
-    def left_at(self, trace: types.TracebackType | None) -> None:
-        """Note where Ctrl-C left model code; only the first traceback counts."""
+    def note_interrupted_at(self, trace: types.TracebackType | None) -> None:
+        """Keep the first traceback with which Ctrl-C left model code."""
         ended = self.ended
         if isinstance(ended, RequestInterrupted) and ended.__traceback__ is None:
             ended.__traceback__ = innermost_outside(trace)
 
     def unwound(self, error: BaseException) -> None:
-        """Put the callers that an exception has left around the innermost model."""
+        """Add the callers that the exception has left to the innermost traceback."""
         ended = self.ended
         if isinstance(ended, RequestInterrupted):
             inner, outer = ended.__traceback__, error.__traceback__
@@ -113,14 +113,15 @@ class RootRequest:
             async_exception.raise_in(thread_id, kind)
 
     def _unwind_until_left(self, thread_id: int) -> type[Unwind]:
-        """Return an exception that is raised again as long as it is in a model."""
+        """Return an exception that is raised again until it has left model code."""
         folders, again = self.folders, async_exception.RAISE
 
         class RepeatedUnwind(Unwind):
             def __init__(self) -> None:
                 super().__init__()
                 if in_model(sys._getframe(1), folders(), is_repeated=True):
-                    # No call: after one it would be raised right here.
+                    # Without a call: after one the exception would be raised right
+                    # here.
                     for _ in map(again, (thread_id,), (RepeatedUnwind,)):
                         return
 
@@ -134,10 +135,10 @@ class RootRequest:
             line = frame.f_lineno or frame.f_code.co_firstlineno
             trace = types.TracebackType(trace, frame, max(frame.f_lasti, 0), line)
             frame = frame.f_back
-        self.left_at(trace)
+        self.note_interrupted_at(trace)
 
     def cancel(self) -> None:
-        """Note that the caller no longer wants the answer; nothing is interrupted.
+        """Note that the caller has cancelled the request; nothing is interrupted.
 
         Takes no lock: the collector may call it anywhere.
         """
@@ -147,7 +148,7 @@ class RootRequest:
                 call.flags |= CallFlag.CANCELLED
 
     def close_calls(self) -> None:
-        """Mark what the ended request left open: it happened, and it has an end."""
+        """Close the calls that the ended request left open."""
         now = time.monotonic_ns()
         for call in self.record.calls:
             if not call.request_end_ns:
@@ -155,8 +156,8 @@ class RootRequest:
                 call.flags |= CallFlag.CANCELLED | CallFlag.ERROR
                 call.error = call.error or str(self.ended) or "interrupted"
 
-    def lose(self) -> None:
-        """End the record of a request without a client.
+    def end_abandoned(self) -> None:
+        """End the record of a request whose client has left.
 
         Takes no lock: the collector may call it anywhere.
         """
@@ -175,18 +176,18 @@ class RootRequest:
             self._completion.wake()
 
     def wait_until_complete(self, timeout_s: float) -> bool:
-        """Return whether the request has completed, after at most `timeout_s`."""
+        """Wait for the completion; return False after `timeout_s` seconds."""
         self._completion = waiter = self._completion or Waiter()
         return self._is_complete or waiter.wait(timeout_s)
 
     def raise_ended(self, has_response: bool = False) -> None:
-        """Raise why the request ended, for its client.
+        """Raise the reason for which the request ended, if it did.
 
         Parameters
         ----------
         has_response
-            Whether there is a response to read: one that was sent before the
-            request would hang is still delivered.
+            Whether a response can be read: one that was sent before a hang is still
+            delivered.
         """
         __tracebackhide__ = True
         ended = self.ended
@@ -202,7 +203,7 @@ class RootRequest:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the caller no longer wants the answer."""
+        """Whether the caller has cancelled the request or its deadline has passed."""
         if self.ended is not None or self._cancelled:
             return True
         return bool(self.deadline_ns) and time.monotonic_ns() > self.deadline_ns
@@ -215,16 +216,16 @@ class RootRequest:
         Parameters
         ----------
         notice
-            Told after a while how many seconds the wait has lasted.
+            Called with the seconds waited when the wait takes long.
         until_ns
             Monotonic time at which the wait ends; 0 for no limit.
 
         Raises
         ------
         Unwind
-            The request ended meanwhile.
+            The request ended during the wait.
         TooLate
-            It is time to leave.
+            The deadline has passed.
         """
         __tracebackhide__ = True
         self._waiters.add(waiter)
@@ -246,7 +247,7 @@ def check_time(until_ns: int) -> None:
 
 
 def seconds_until(until_ns: int) -> float:
-    """Return how long it is until a time, as a wait takes it; 0 for a time past."""
+    """Return the seconds until a time, 0 if it has passed; None for no limit."""
     left_s = (until_ns - time.monotonic_ns()) / 1e9
     return min(max(0.0, left_s), threading.TIMEOUT_MAX)
 
@@ -267,13 +268,12 @@ def _woken(waiter: Waiter, seconds: float | None, until_ns: int) -> bool:
 def interruptible(
     root: RootRequest, models: Callable[[], Iterable[Path]]
 ) -> Iterator[None]:
-    """Let Ctrl-C end the request, whatever the models make of it.
+    """Let Ctrl-C end the request, even if a model catches the interrupt.
 
-    Only the main thread gets signals. The interrupt is raised where model code
-    or the user's code runs; inside the engine it is noted, so that an instance is
-    never lost half-way between two lists. A model that goes on gets it again. What
-    unwinds the ended request stops here: `RootRequest.raise_ended` then raises why
-    it ended.
+    Only the main thread receives signals. The interrupt is raised in code of models and
+    users; inside the engine it is only noted, so that no instance is lost between two
+    lists. A model that continues is interrupted again. `Unwind` stops here;
+    `RootRequest.raise_ended` then raises the reason.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def interruptible(
     """
     previous = signal.getsignal(signal.SIGINT)
     is_main = threading.current_thread() is threading.main_thread()
-    # None: a handler that is not Python's, and could not be restored.
+    # None: a handler that was not installed from Python, so it cannot be restored.
     is_handled = is_main and previous is not None and previous is not signal.SIG_IGN
     handler: InterruptHandler | None = None
 

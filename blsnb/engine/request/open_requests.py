@@ -16,7 +16,7 @@ from blsnb.trace.recorder import Recorder
 from blsnb.trace.run_record import RunRecord
 
 Begun = Callable[[RootRequest], None]
-"""Receives the life of a request when it begins, so that others can cancel it."""
+"""Receives a new request, so that other threads can cancel it."""
 Folders = Callable[[], tuple[Path, ...]]
 """Returns the folders that contain the files of models."""
 _STOPPING = (
@@ -38,9 +38,9 @@ class OpenRequests:
     hang_notice_s
         Seconds after which a wait is reported.
     folders
-        Tells an interrupt of a model's code from one of the engine's.
+        Returns the folders of the models' files, where interrupts are raised.
     replace_instances
-        Replaces the instances that still run for a request that has ended.
+        Replaces the instances that still execute an ended request.
     """
 
     def __init__(
@@ -56,7 +56,8 @@ class OpenRequests:
         self._replace_instances = replace_instances
         self._open: weakref.WeakSet[RootRequest] = weakref.WeakSet()
         self.is_stopping = False
-        """Whether new requests are refused while those in flight are completed."""
+        """Whether the server refuses new requests while it completes those in
+        flight."""
         self.is_closed = False
 
     def __repr__(self) -> str:
@@ -75,7 +76,7 @@ class OpenRequests:
         deadline_ns
             Monotonic time at which the client leaves; 0 for no deadline.
         record
-            Record of the run; a new one, which the server keeps, if None.
+            Record of the run; None creates one that the server keeps.
 
         Raises
         ------
@@ -87,7 +88,7 @@ class OpenRequests:
         root.folders = self.folders
         self._open.add(root)
         if self.is_closed:
-            # After it was added: `drain` may not have seen the request.
+            # Checked after it was added, because `drain` may not have seen the request.
             self.end(root)
             raise ServerClosedError
         if begun is not None:
@@ -95,14 +96,14 @@ class OpenRequests:
         return root
 
     def open_load(self) -> RootRequest:
-        """Begin a load that is part of no request."""
+        """Begin a load that does not belong to a request."""
         root = RootRequest(RunRecord(""), self._hang_notice_s)
         root.folders = self.folders
         self._open.add(root)
         return root
 
     def open_background(self) -> RootRequest:
-        """Begin work of a model that serves no client request; shutdown ignores it."""
+        """Begin work of a model outside any client request; shutdown ignores it."""
         return RootRequest(self._recorder.begin(), self._hang_notice_s)
 
     def close(self, root: RootRequest) -> None:

@@ -1,4 +1,4 @@
-"""Turns: answers leave in the order in which their requests came."""
+"""DeliveryOrder: responses are delivered in the order of their requests."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.threads.waiter import Waiter
 
 
-class Turn:
-    """One request's place among the answers of its model."""
+class DeliveryTurn:
+    """The place of a request in the order of responses."""
 
     __slots__ = ("_before", "_over")
 
@@ -16,28 +16,28 @@ class Turn:
         self._over = over
 
     def wait(self, root: RootRequest) -> None:
-        """Wait until the request before has its answer.
+        """Wait until the response to the previous request was delivered.
 
         Raises
         ------
         Unwind
-            The request ended meanwhile.
+            The request ended.
         """
         if self._before is not None:
             root.wait(self._before)
 
     def end(self) -> None:
-        """Let the next one have its answer, or go without."""
+        """Let the next response be delivered, whether or not this one was."""
         self._over.wake()
 
 
-class Turns:
+class DeliveryOrder:
     """Delivers responses in request order. Not thread-safe."""
 
     def __init__(self) -> None:
         self._last: Waiter | None = None
 
-    def next(self) -> Turn:
+    def next(self) -> DeliveryTurn:
         """Return the turn after the last one."""
         before, self._last = self._last, Waiter()
-        return Turn(before, self._last)
+        return DeliveryTurn(before, self._last)

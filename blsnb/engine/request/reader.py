@@ -1,4 +1,4 @@
-"""Reader: a client reads the responses of one request, until it has all or leaves."""
+"""Reader: reads the responses of one request for its client."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _CANCELLED = ("Locally cancelled by application!", "CANCELLED")
 class Reader:
     """Reads the responses of one request as gRPC's client does, one by one.
 
-    Its deadline ends the reading and nothing else: the model may ask, and goes on.
+    Its deadline ends only the reading: the model continues and may check for it.
 
     Parameters
     ----------
     open_requests, root
-        The requests in flight, and the life of this one.
+        The requests in flight, and the lifetime of this one.
     responses
-        Waits for the responses.
+        The responses, in order.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Reader:
         self._number = 0
         self._over = False
         self._why: tuple[str, str] | None = None
-        """Why the client left: text and code."""
+        """Text and code of the error after the client left."""
 
     def read(self) -> ResponseMessage | None:
         """Return the next response, waiting for it; None after the last one.
@@ -81,7 +81,7 @@ class Reader:
         return message
 
     def cancel(self) -> None:
-        """Leave: ``is_cancelled()`` turns true in the model, which goes on.
+        """Leave: the model continues, and its ``is_cancelled()`` becomes true.
 
         Takes no lock: the collector may call it anywhere.
         """

@@ -1,4 +1,4 @@
-"""StreamInflight: a decoupled request, which has any number of responses."""
+"""StreamInflight: a decoupled request in flight, with any number of responses."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _COLLECT_AFTER_S = 0.2
 
 
 class Readable(Protocol):
-    """The responses of a request, for one reader that takes them in order."""
+    """The responses of a request, for one reader that reads them in order."""
 
     def get(self, number: int, until_ns: int = 0) -> ResponseMessage | None:
-        """Return a response, waiting for it; None after the last one.
+        """Wait for a response and return it; None after the last one.
 
-        Those before it are dropped.
+        Earlier responses are dropped.
         """
 
     def cancel(self) -> None:
@@ -38,18 +38,18 @@ class Readable(Protocol):
 
 
 class OutputPlacement(Protocol):
-    """Moves the outputs of responses to the devices where their callers want them."""
+    """Moves the outputs of responses to the devices that their callers prefer."""
 
     def outputs(self, inflight: Inflight, response: ResponseMessage) -> None:
-        """Move the outputs of one response; a failure becomes its error."""
+        """Move the outputs of a response; a failure becomes the response's error."""
 
 
 class Left(Exception):
     """The reader of the responses has left."""
 
 
-class Single:
-    """The only answer: of a model that is not decoupled, or a refusal."""
+class SingleResponse:
+    """The only response to a request: of a model that is not decoupled, or an error."""
 
     def __init__(self, response: ResponseMessage) -> None:
         self._response = response
@@ -72,10 +72,10 @@ class FinalFlag(ResponseMessage):
 
 
 class StreamInflight(Inflight):
-    """A decoupled request in flight, and its responses that are not read yet.
+    """A decoupled request in flight, and its unread responses.
 
-    Responses come from any thread, also after ``execute`` has returned. Its one
-    reader gets them by number, in order, and keeps what it needs again.
+    Any thread may send responses, also after ``execute`` has returned. The one reader
+    gets them by number, in order.
     """
 
     __slots__ = (
@@ -100,10 +100,10 @@ class StreamInflight(Inflight):
         self.failure: ResponseMessage | None = None
         """The first error that was sent."""
         self.placement: OutputPlacement | None = None
-        """Moves the outputs; None where there is no device."""
+        """Moves the outputs; None without a device."""
         self._unread: deque[ResponseMessage] = deque()
         self._first = 0
-        """Number of the first response that is not read."""
+        """Number of the first unread response."""
         self._count = 0
         self._left = False
         """Whether the reader has left."""
@@ -116,7 +116,7 @@ class StreamInflight(Inflight):
         self._watch: weakref.ref[Any] | None = None
 
     def send(self, response: ResponseMessage | None, final: bool) -> None:
-        """Take a response from the model's sender, the final flag, or both."""
+        """Receive a response of the model's sender, the final flag, or both."""
         if self.root.ended is not None:
             self._refuse()
             return
@@ -125,18 +125,18 @@ class StreamInflight(Inflight):
         self._take(response)
 
     def finish(self, response: ResponseMessage | None = None) -> None:
-        """End the stream, with a last response if one is given."""
+        """End the stream, with a last response if there is one."""
         response = FinalFlag() if response is None else response
         response.final = True
         self._take(response)
 
     def abandon(self, response: ResponseMessage) -> None:
-        """End the stream with an error, where no ``execute`` will run for it."""
+        """End the stream with an error, because no ``execute`` will run for it."""
         self._executed = True
         self.finish(response)
 
     def _refuse(self) -> None:
-        """Unwind ``execute`` itself, also where it is a coroutine of many."""
+        """Unwind ``execute``, even if it is a coroutine that shares its thread."""
         execution = current_execution.get()
         if execution is not None and self in execution.inflights:
             self.root.check()
@@ -173,7 +173,7 @@ class StreamInflight(Inflight):
         )
 
     def sent(self) -> tuple[int, bool]:
-        """Return how many responses were sent, and whether the final flag was."""
+        """Return the number of responses sent, and whether the final flag was sent."""
         return self._count, self.final
 
     def executed(self, where: str) -> None:
@@ -193,29 +193,29 @@ class StreamInflight(Inflight):
                 self._dropped(where)
             else:
                 self._watch = weakref.ref(held, lambda _: self._dropped(where))
-                # A reader that waits already may have to collect circles of references.
+                # A waiting reader may have to collect reference cycles.
                 self._wake_readers()
         self._complete()
 
     def over(self) -> None:
-        """Note that none of its code runs any more, after the final flag was sent."""
+        """Note that no code of the model runs for it after the final flag."""
         self._executed = True
         self._complete()
 
     def _dropped(self, where: str) -> None:
-        """End the stream of a reader for which nothing will come."""
+        """End a stream to which nothing can send a response any more."""
         if not self.final:
             self._hang = hang.unanswered(self, where)
             self._wake_readers()
             self._end_unread()
 
     def _wake_readers(self) -> None:
-        # No lock: the collector may call this anywhere, also where it is held.
+        # No lock: the collector may call this anywhere, even where the lock is held.
         for waiter in list(self._waiters):
             waiter.wake()
 
     def then(self, then: Callable[[], None]) -> None:
-        """Call a function once: when ``execute`` has returned and the stream ended."""
+        """Call a function once, when both ``execute`` and the stream have ended."""
         self._then = then
 
     def _complete(self) -> None:
@@ -227,13 +227,13 @@ class StreamInflight(Inflight):
             then()
 
     def cancel(self) -> None:
-        """Cancel for the caller; the model can check `is_cancelled`."""
+        """Cancel the request; the model can check `is_cancelled`."""
         self.cancelled = True
 
     def leave(self) -> None:
         """Note that the reader has left: unread and later responses are dropped.
 
-        The model goes on. Takes no lock: the collector may call it anywhere.
+        The model continues. Takes no lock: the collector may call it anywhere.
         """
         self._left = True
         self._unread.clear()
@@ -242,12 +242,12 @@ class StreamInflight(Inflight):
 
     @property
     def lost(self) -> bool:
-        """Whether it will never end, and has no reader that would find out."""
+        """Whether the stream never ends and has no reader that would notice."""
         hangs = self._hang is not None and not self.final
         return self._left and (hangs or self.root.ended is not None)
 
     def _end_unread(self) -> None:
-        """Give the record of a lost stream an end; takes no lock."""
+        """End the record of a lost stream. Takes no lock."""
         if not self.lost:
             return
         if self._hang is not None and not self.call.request_end_ns:
@@ -255,28 +255,28 @@ class StreamInflight(Inflight):
             self.call.request_end_ns = time.monotonic_ns()
             self.root.record.hold(self.call)
         if self.call.parent is None:
-            self.root.lose()
+            self.root.end_abandoned()
 
     def get(self, number: int, until_ns: int = 0) -> ResponseMessage | None:
-        """Return a response, waiting for it; None if the stream ends before it.
+        """Wait for a response and return it; None if the stream ends before it.
 
         Parameters
         ----------
         number
-            That of the response read last, or the next one; those before are
-            dropped.
+            That of the latest response read, or the next one; earlier responses
+            are dropped.
         until_ns
-            When the reader leaves; 0 for never. What it has not read by then is
-            lost to it, as to gRPC's client.
+            Monotonic deadline of the reader; 0 for none. Responses that are unread at
+            the deadline are lost to it, as to gRPC's client.
 
         Raises
         ------
         Unwind
-            The whole request ended meanwhile, or ends with this wait.
+            The client request has ended, or this wait ends it.
         TooLate
             The reader's deadline has passed.
         Left
-            The reader has left meanwhile.
+            The reader has left.
         """
         while True:
             with self._lock:
@@ -308,6 +308,6 @@ class StreamInflight(Inflight):
             if waiter.wait(min(left_s, _COLLECT_AFTER_S)):
                 return
             self._collected = True
-            # A request in a circle of references is unreachable, but not freed.
+            # An unreachable request in a reference cycle is not freed at once.
             gc.collect()
         self.root.wait(waiter, lambda s: hang.notice(self, s), until_ns)

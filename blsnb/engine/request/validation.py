@@ -29,16 +29,16 @@ _BATCH_NOTE = (
 
 
 class RequestError(Exception):
-    """A request is refused before a model receives it.
+    """A request was refused before a model received it.
 
     Parameters
     ----------
     message
         Triton's text.
     code
-        Triton's name of the code.
+        Name of Triton's error code.
     advice
-        What the author of the request should do.
+        How to fix the request.
     """
 
     def __init__(self, message: str, code: str = "INVALID_ARG", advice: str = ""):
@@ -51,13 +51,13 @@ class RequestError(Exception):
 class _Input(NamedTuple):
     spec: TensorSpec
     expected: Shape
-    """Shape that a request must have, with the batch axis first if there is one."""
+    """Expected shape of an input, with the batch axis first if there is one."""
 
 
 class RequestValidator:
     """Checks requests against one model's configuration.
 
-    Signatures of valid requests are kept, so that a loop of equal requests is checked
+    Signatures of valid requests are cached, so that a loop of equal requests is checked
     once.
 
     References
@@ -78,7 +78,7 @@ class RequestValidator:
         self._last: tuple[object, ...] = (self,)
 
     def check(self, message: RequestMessage) -> None:
-        """Refuse what Triton refuses, in its order and words.
+        """Refuse an invalid request with Triton's text, checking in Triton's order.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class RequestValidator:
         signature: tuple[object, ...] = message.requested_outputs
         for ref in message.inputs:
             signature += (ref.name, ref.dtype, ref.shape)
-        # To hash it costs more than to compare it.
+        # Hashing it costs more than comparing it.
         if signature != self._last:
             self._check_new(message, signature)
 
@@ -108,6 +108,7 @@ class RequestValidator:
     def _check(self, message: RequestMessage) -> None:
         request = message.fields.prefix
         inputs = self._by_name(message, request)
+        _check_unique(message, request)
         self._check_requested(message)
         self._check_count(list(inputs), request)
         if self._max_batch_size:
@@ -149,7 +150,7 @@ class RequestValidator:
         expected = f"{most} inputs"
         if self._optional:
             expected = f"number of inputs between {least} and {most}"
-        # The lone bracket, when nothing is missing, is Triton's.
+        # Triton's text has a lone bracket when nothing is missing.
         raise RequestError(
             f"{request}expected {expected} but got {len(given)} inputs for model "
             f"'{self._model}'. Got input(s) [{_quoted(given)}], but missing required "
@@ -165,7 +166,7 @@ class RequestValidator:
         unknown = [name for name in given if name not in self._inputs]
         pairs = ((name, did_you_mean(name, missing)) for name in unknown)
         meant = [
-            f"{name!r} is no input. {similar}" for name, similar in pairs if similar
+            f"{name!r} is not an input. {similar}" for name, similar in pairs if similar
         ]
         return "\n".join(meant)
 
@@ -233,7 +234,7 @@ class RequestValidator:
             )
 
     def _check_bytes(self, ref: TensorRef, request: str) -> None:
-        """Check the bytes of a client's tensor against its shape."""
+        """Check the byte size of a client's tensor against its shape."""
         if ref.dtype is BYTES:
             self._check_strings(ref, request)
             return
@@ -274,7 +275,7 @@ class RequestValidator:
                 f"{request}expected {wanted} string elements for {whose}, got {count}"
             )
         if offset > len(data):
-            # The core only counts elements; the backend detects this.
+            # The core only counts elements; the backend detects a truncated one.
             raise RequestError(
                 f"incomplete string data for inference input '{ref.name}', expecting "
                 f"string of length {length} but only {left} bytes available"
@@ -325,7 +326,18 @@ def _dtype_advice(ref: TensorRef, spec: TensorSpec) -> str:
 
 
 def fits(shape: Shape, expected: Shape) -> bool:
-    """Whether a shape matches the configured one, where -1 is any length."""
+    """Whether a shape matches the configured one, where -1 matches any length."""
     if len(shape) != len(expected):
         return False
     return all(want in (-1, have) for have, want in zip(shape, expected, strict=True))
+
+
+def _check_unique(message: RequestMessage, request: str) -> None:
+    """Refuse a repeated output, which older releases never pass on."""
+    names = message.requested_outputs
+    if len(set(names)) == len(names):
+        return
+    name = next(name for name in names if names.count(name) > 1)
+    raise RequestError(
+        f"{request}Duplicate output name '{name}' is not allowed in a request"
+    )

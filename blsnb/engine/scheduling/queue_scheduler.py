@@ -17,7 +17,7 @@ from blsnb.engine.instance.slot import PoolSlot
 from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.inflight import Inflight
 from blsnb.engine.request.lifetime import RootRequest
-from blsnb.engine.request.ordered_delivery import Turns
+from blsnb.engine.request.ordered_delivery import DeliveryOrder
 from blsnb.engine.scheduling.batching.batch import Queued
 from blsnb.engine.scheduling.scheduler import Rejected
 from blsnb.engine.threads.alarm import Alarm
@@ -154,13 +154,13 @@ class QueueScheduler:
         self._wake_ns = 0
         """Next time of the alarm; 0 if it is not set."""
         self._retiring = False
-        self._turns = Turns() if queue.preserve_ordering else None
+        self._turns = DeliveryOrder() if queue.preserve_ordering else None
         self._unstarted: list[Callable[[], None]] = []
         """Executions without a thread: no worker could start and no client waits."""
         pool.on_free = self._wake
         pool.guard = self._lock
 
-    def run(self, inflight: Inflight, certain: bool) -> ModelInstance:
+    def run(self, inflight: Inflight, blocks_execute: bool) -> ModelInstance:
         """Wait until a request was executed in a batch.
 
         Raises
@@ -181,7 +181,7 @@ class QueueScheduler:
         inflight.root.arrive()
         while pending.executed is None:
             if pending.lead is None:
-                self._wait(pending, certain)
+                self._wait(pending, blocks_execute)
             lead, pending.lead = pending.lead, None
             if lead is not None:
                 # A waiter wakes once; the request may have to wait again.
@@ -193,12 +193,12 @@ class QueueScheduler:
             raise Rejected(pending.executed)
         return pending.executed
 
-    def _wait(self, pending: PendingRequest, certain: bool) -> None:
+    def _wait(self, pending: PendingRequest, blocks_execute: bool) -> None:
         """Wait until the request leads a batch, or another thread executed it."""
         __tracebackhide__ = True
         inflight = pending.inflight
         try:
-            self._pool.expect(inflight, certain)
+            self._pool.expect(inflight, blocks_execute)
             inflight.root.wait(pending.waiter, lambda s: hang.notice(inflight, s))
         except Deadlock as deadlock:
             self._leave(pending)

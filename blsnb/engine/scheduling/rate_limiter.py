@@ -136,7 +136,7 @@ class RateLimiter(Generic[T]):
         return self._attempt()
 
     @property
-    def held_up_by(self) -> list[T]:
+    def resource_holders(self) -> list[T]:
         """Running executions that hold resources which the next one lacks."""
         first = self._first()
         if first is None:

@@ -106,10 +106,10 @@ class PoolAdmission:
             begun = self._limiter.release(ticket)
         _begin(begun)
 
-    def held_up_by(self) -> list[ModelInstance]:
+    def resource_holders(self) -> list[ModelInstance]:
         """Return the instances that hold resources which the next execution lacks."""
         with self._lock:
-            return [ticket.instance for ticket in self._limiter.held_up_by]
+            return [ticket.instance for ticket in self._limiter.resource_holders]
 
     def leave(self) -> None:
         """Remove the instances, each at the end of its execution; safe to repeat."""

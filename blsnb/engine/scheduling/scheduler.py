@@ -20,12 +20,12 @@ class Rejected(Exception):
 class Scheduler(Protocol):
     """Decides when, where and in which batch a request is executed."""
 
-    def run(self, inflight: Inflight, certain: bool) -> ModelInstance:
+    def run(self, inflight: Inflight, blocks_execute: bool) -> ModelInstance:
         """Wait until a request was executed; return the instance that executed it.
 
         Parameters
         ----------
-        certain
+        blocks_execute
             Whether the caller blocks the thread of an ``execute``.
 
         Raises

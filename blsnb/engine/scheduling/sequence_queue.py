@@ -170,7 +170,7 @@ class SequenceQueue(Queue):
     def _reschedule(self, pending: PendingRequest, now_ns: int) -> bool:
         """Queue a request again if its model rescheduled it and the batcher agrees."""
         inflight = pending.inflight
-        if not inflight.again:
+        if not inflight.is_rescheduled:
             return False
         message = inflight.message
         inflight.message = message.with_fields(flags=0)

@@ -66,7 +66,7 @@ class StagedScheduler(QueueScheduler):
         """Number of requests in staged batches."""
         self._tickets: dict[int, Ticket] = {}
         """Tickets of running executions, by execution number."""
-        pool.held_up_by = admission.held_up_by
+        pool.resource_holders = admission.resource_holders
 
     @contextlib.contextmanager
     def _advancing(self) -> Iterator[int]:

@@ -1,1 +1,1 @@
-"""Threads of the engine."""
+"""Threads of the engine, and waits on them."""

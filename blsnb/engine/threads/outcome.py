@@ -64,7 +64,7 @@ class Outcome:
             async_exception.clear()
 
     def done(self) -> None:
-        """Mark the work as done: wake the caller, and call what `then` was given."""
+        """Mark the work as done: wake the caller, and call the function of `then`."""
         with self._lock:
             self._done = True
             after = self._after
@@ -102,7 +102,7 @@ class Abandoned(BaseException):
 
 
 def ends_soon(outcome: Outcome, interrupt: Callable[[bool], None]) -> bool:
-    """Whether work ends soon after its request; a second Ctrl-C ends the wait.
+    """Wait shortly for work whose request has ended; return whether the work has ended.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class Repeater:
         if self._ended is None and not self._is_closed:
             self._ended = Waiter()
             try:
-                # Not `threading.Thread`: its locks may be held where the signal came.
+                # Not `threading.Thread`: the interrupted code may hold its locks.
                 _thread.start_new_thread(self._run, (self._ended,))
             except RuntimeError:
                 # No thread is left: the user may press Ctrl-C again.

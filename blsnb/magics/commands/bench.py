@@ -64,7 +64,7 @@ def bench_flags() -> Flags:
 
 
 def bench(line: Line) -> Bench:
-    """Measure the model that a line names."""
+    """Measure the model named in a line."""
     request = request_line(line, bench_flags(), "%triton bench", USAGE)
     given = request.options
     bar = ProgressBar(request.name) if line.live else None

@@ -37,7 +37,7 @@ def list_models(line: Line) -> None:
     if statuses:
         display(card.table(statuses), raw=True)
     else:
-        print("There are no models yet; a %%triton_model cell makes one.")
+        print("There are no models yet; define one in a %%triton_model cell.")
 
 
 def print_config(line: Line) -> None:
@@ -88,7 +88,7 @@ def remove(line: Line) -> None:
 
 
 def print_log(line: Line) -> None:
-    """Print what all models, or one, have logged."""
+    """Print the log lines of all models, or of one."""
     names = line.words
     if len(names) > 1:
         raise _usage_error("log")

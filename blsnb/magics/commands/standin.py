@@ -19,7 +19,9 @@ USAGE = (
     "NAME --zeros | --random SEED | --replay RUN ... | --call FUNCTION | "
     "--remote grpc://HOST:PORT"
 )
-SUMMARY = "let a stand-in answer for a model whose backend is not available"
+SUMMARY = (
+    "replace a model, for example one whose backend is not available, by a stand-in"
+)
 
 
 def standin_flags() -> Flags:
@@ -28,8 +30,8 @@ def standin_flags() -> Flags:
     flags.add_argument("name", metavar="NAME", help="the model; it has a configuration")
     ways = flags.add_mutually_exclusive_group(required=True)
     add = ways.add_argument
-    add("--zeros", action="store_true", help="answer with zeros and empty texts")
-    add("--random", type=int, metavar="SEED", help="answer with random numbers")
+    add("--zeros", action="store_true", help="return zeros and empty strings")
+    add("--random", type=int, metavar="SEED", help="return random numbers")
     add(
         "--replay",
         nargs="+",
@@ -51,7 +53,7 @@ def standin_flags() -> Flags:
 
 
 def standin(line: Line) -> ModelStatus:
-    """Put a stand-in in the place of a model and return its status."""
+    """Replace a model by a stand-in and return its status."""
     given = standin_flags().parse(line.words)
     runs = given.replay and [run_of(word, line.namespace) for word in given.replay]
     try:

@@ -80,7 +80,7 @@ SUBCOMMANDS = {
     ),
     "stats": Subcommand(stats.USAGE, stats.SUMMARY, stats.stats),
     "monitor": Subcommand("", monitor.SUMMARY),
-    "graph": Subcommand(graph.USAGE, graph.SUMMARY, graph.graph),
+    "graph": Subcommand(graph.USAGE, graph.SUMMARY, graph.graph, graph.graph_flags),
     "runtime": Subcommand(runtime.USAGE, runtime.SUMMARY, runtime.runtime),
     "log": Subcommand(
         models.USAGES["log"], "print what models have logged", models.print_log
@@ -97,6 +97,12 @@ SUBCOMMANDS = {
         repositories.EXPORT_SUMMARY,
         repositories.export_models,
         repositories.export_flags,
+    ),
+    "diff": Subcommand(
+        repositories.DIFF_USAGE, repositories.DIFF_SUMMARY, repositories.diff
+    ),
+    "edit": Subcommand(
+        repositories.EDIT_USAGE, repositories.EDIT_SUMMARY, repositories.edit
     ),
     "trace": Subcommand(traces.USAGE, traces.SUMMARY, traces.trace, traces.trace_flags),
     "standin": Subcommand(

@@ -93,7 +93,7 @@ def _list(given: argparse.Namespace, live: bool) -> None:
 
 
 def _rows_that_open(runs: Sequence[Run], rows: Sequence[tuple[str, ...]]) -> Any:
-    """Return a widget with a row for each run, newest first, which opens its view."""
+    """Return a widget with a row for each run, newest first; a row opens its view."""
     import ipywidgets
 
     newest = list(reversed(list(zip(runs, rows, strict=True))))

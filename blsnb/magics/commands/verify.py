@@ -1,4 +1,4 @@
-"""``%triton verify``: the same requests here and on a real Triton server, compared."""
+"""``%triton verify``: compare blsnb with a real Triton server."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from blsnb.magics import default_server as default
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import ProgressBar
 from blsnb.magics.line import Line, RequestLine, request_line
+from blsnb.views.exported import exported
 
 if TYPE_CHECKING:
     from blsnb.benchmark.measure import Progress
@@ -21,7 +22,7 @@ USAGE = (
     "NAME INPUT=EXPRESSION ... [--target TARGET] [--cases FILE] [--install] "
     "[--atol N] [--rtol N]"
 )
-SUMMARY = "make the same requests on a real Triton server, and compare the answers"
+SUMMARY = "send the same requests to a real Triton server, and compare the responses"
 NOTES = """\
 Without a target a real server is started with an export of the models, and
 stopped afterwards: a tritonserver on PATH, or that of nvidia-pytriton.
@@ -73,7 +74,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def verify(line: Line) -> Parity:
-    """Compare the model that a line names with a real server."""
+    """Compare the model named in a line with a real server."""
     request = request_line(line, verify_flags(), "%triton verify", USAGE)
     bar = ProgressBar(request.name) if line.live else None
     try:
@@ -106,7 +107,7 @@ def compare(server: Server, request: RequestLine, progress: Progress) -> Parity:
 
 
 def print_progress(share: float, words: str) -> None:
-    """Print a share between 0 and 1, and what is done."""
+    """Print the completed share, between 0 and 1, and the current step."""
     print(f"{share:4.0%} {words}")
 
 
@@ -115,4 +116,4 @@ def bundle(parity: Parity, *, embed_previews: bool) -> dict[str, str]:
     from blsnb.parity import page
 
     shown = page.html(parity, embed_previews=embed_previews)
-    return {"text/html": shown, "text/plain": str(parity)}
+    return {"text/html": shown, **exported(str(parity))}

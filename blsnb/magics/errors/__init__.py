@@ -1,1 +1,1 @@
-"""Errors as a notebook shows them."""
+"""Reports of errors in notebooks."""

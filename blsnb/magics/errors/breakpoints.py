@@ -1,4 +1,4 @@
-"""A sentence for ``breakpoint()`` while the notebook's debugger is off."""
+"""A message for ``breakpoint()`` while the notebook's debugger is off."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Breakpoints:
     Parameters
     ----------
     place_of
-        Returns the location of a file's line for a reader.
+        Returns the location of a line as text.
     """
 
     def __init__(self, place_of: Callable[[str, int], str]) -> None:
         self._place_of = place_of
         self._hook: Callable[..., Any] | None = None
-        """The replaced hook; None while it is in place."""
+        """The hook that was replaced; None if it was not."""
         self._reported: set[tuple[str, int]] = set()
 
     def begin_cell(self, *_: Any) -> None:

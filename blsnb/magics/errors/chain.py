@@ -1,4 +1,4 @@
-"""The chain of calls through which a failure came, read from the run's trace."""
+"""The chain of calls that failed, read from the run's trace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Link(NamedTuple):
     model: str
     filename: str
     line: int
-    """The line that failed or made the failing call; 0 if unknown."""
+    """The line that failed or contains the failing call; 0 if unknown."""
     source: str
     """Text of the model's file."""
     calls: str

@@ -43,7 +43,7 @@ def _parts(trace: types.TracebackType | None) -> Iterator[types.TracebackType]:
 def counted(
     parts: Sequence[types.TracebackType],
 ) -> list[tuple[types.TracebackType, int]]:
-    """Return each part with the number of its repeats in a row: recursion."""
+    """Return each part with the number of its consecutive repeats."""
     groups = itertools.groupby(
         parts, key=lambda part: (part.tb_frame.f_code, part.tb_lineno)
     )
@@ -65,7 +65,7 @@ def without_repeats(text: str) -> str:
 def joined(
     parts: Sequence[types.TracebackType],
 ) -> types.TracebackType | None:
-    """Return one traceback of these parts; a debugger opens at the last."""
+    """Return one traceback of these parts; a debugger opens at the last part."""
     trace: types.TracebackType | None = None
     for part in reversed(parts):
         trace = types.TracebackType(trace, part.tb_frame, part.tb_lasti, part.tb_lineno)

@@ -18,7 +18,7 @@ _MIN_SIMILARITY = 0.7
 def hints(
     text: str, causes: Sequence[BaseException], namespace: Mapping[str, Any]
 ) -> list[str]:
-    """Return what to do about an error; if nothing is known, similar names.
+    """Return advice on an error, or similar names.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _attributes(obj: object) -> list[str]:
     try:
         return dir(obj)
     except Exception:
-        # A class of the user's may fail here; its own error is already reported.
+        # Code of the user's class may fail here; its error is already reported.
         return []
 
 
@@ -126,7 +126,7 @@ def _did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def _visible(trace: types.TracebackType | None) -> Iterator[str]:
-    """Yield the names that the innermost line could use."""
+    """Yield the names that are visible in the innermost line."""
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     if trace is not None:

@@ -1,4 +1,4 @@
-"""The report of an error: the user's frames, with lines and numbers of cells."""
+"""The report of an error: the user's frames with cell names and source lines."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Report:
         self._tracebacks = weakref.WeakKeyDictionary()
 
     def failed(self, error: ShownError, path: Path, place: CellText) -> None:
-        """Note the file that caused an error; the book has only files that load."""
+        """Note the file that caused an error; `CellBook` has only files that load."""
         self._failed[error] = path, place
 
     def render(self, error: ShownError) -> list[str]:
@@ -145,7 +145,7 @@ class Report:
         source: str | None,
         failed: tuple[Path, CellText] | None = None,
     ) -> Iterator[str]:
-        """Yield the location of a line, in its cell if there is one, and the line."""
+        """Yield the location of a line, in its cell if it has one, and the line."""
         place = self._cells.find(filename)
         if source is not None:
             place = self._cells.with_text(source)
@@ -238,7 +238,7 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _syntax_location(cause: BaseException) -> tuple[str, int]:
-    """Return the location of a syntax error, which has no frame of its own."""
+    """Return the location of a syntax error, which has no frame."""
     from blsnb.model.text.text_format import TextFormatError
 
     match cause:
@@ -250,14 +250,14 @@ def _syntax_location(cause: BaseException) -> tuple[str, int]:
 
 
 def _is_wrapper(error: BaseException) -> bool:
-    """Whether an exception only passes on another one."""
+    """Whether an exception only wraps another one."""
     return type(error).__module__.startswith("blsnb.engine") or isinstance(
         error, BlsnbError
     )
 
 
 def register(report: Report) -> Callable[[], None]:
-    """Let IPython show our reports; return a function that undoes it."""
+    """Let IPython render errors as reports; return a function that undoes it."""
     for kind in _SHOWN:
         setattr(kind, _HOOK, lambda error: report.render(error))
 

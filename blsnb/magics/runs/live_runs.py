@@ -1,4 +1,4 @@
-"""Runs that are still executing, and the widgets that show them meanwhile."""
+"""Runs in progress, and the widgets that show them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _log = logging.getLogger(__name__)
 
 
 class LiveView:
-    """Shows a run in its place until it ends.
+    """Shows a run in its output until it ends.
 
-    The cell's output is a document of the run so far, updated from time to time so
-    that a notebook saved meanwhile contains it; in a page the widget replaces it.
+    The cell's output is a document of the run so far, updated periodically so that a
+    saved notebook contains it; in a page the widget replaces it.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class LiveView:
         self._view.tick(time.monotonic_ns())
 
     def refresh(self) -> None:
-        """Update the widget, and from time to time the document.
+        """Update the widget, and periodically the document.
 
         Called on a thread of its own, so that no model waits for a document.
         """
@@ -123,13 +123,13 @@ class ActiveRun:
         self.place = place
         self.view: LiveView | None = None
         self.is_live = False
-        """Whether a thread makes its widget, or has made it."""
+        """Whether a thread is making its widget or has made it."""
         self._token = [None]
         self._made = Waiter()
         self._shown = Waiter()
 
     def claim(self) -> bool:
-        """Return whether the caller, as the only one, may make the widget."""
+        """Return True to the first caller, which makes the widget."""
         try:
             self._token.pop()
         except IndexError:
@@ -146,7 +146,7 @@ class ActiveRun:
             self._made.wake()
 
     def finished_view(self) -> LiveView | None:
-        """Replace the widget by the document and return it; None without widget."""
+        """Replace the widget by the document and return it; None without a widget."""
         if not self.claim():
             # Another thread may still be making it.
             self._made.wait(_MAKE_TIMEOUT_S)
@@ -159,7 +159,7 @@ class ActiveRun:
         self._shown.wake()
 
     def wait(self, seconds: float) -> None:
-        """Wait for `end`; longer if the run has ended and its document is made."""
+        """Wait for `end`; longer while the document of an ended run is made."""
         is_shown = self._shown.wait(max(0.0, seconds))
         if not is_shown and self.is_live and self.record.ended:
             self._shown.wait(_MAKE_TIMEOUT_S)
@@ -177,11 +177,11 @@ class Refresher:
     def __init__(self, refresh: Callable[[], bool]) -> None:
         self._refresh = refresh
         self._watcher: Watcher | None = None
-        # The thread that takes the token starts the watcher; the others go on.
+        # The thread that takes the token starts the watcher; the others continue.
         self._token = ["start"]
 
     def wake(self) -> None:
-        """Start the thread; almost free where it already runs."""
+        """Start the thread; cheap if it already runs."""
         if self._watcher is None:
             self._start()
 
@@ -194,7 +194,7 @@ class Refresher:
         try:
             watcher.start()
         except OutOfResourcesError as error:
-            # Runs need no thread of their own; only their views are not refreshed.
+            # The runs continue; only their views are not refreshed.
             _log.warning("running requests are not shown: %s", error.message)
             self._token.append("start")
             return
@@ -204,7 +204,7 @@ class Refresher:
         if self._has_active():
             return
         self.close(0)
-        # A run that began meanwhile found the watcher awake.
+        # A run that began before this line found the watcher running.
         if self._has_active():
             self.wake()
 

@@ -81,15 +81,15 @@ class RunDisplay:
                 run.wait((until_ns - time.monotonic_ns()) / 1e9)
 
     def has_place(self, trace: Trace) -> bool:
-        """Return whether a run is shown in a place of the current cell."""
+        """Whether a run is shown in a place of the current cell."""
         return self._cell is not None and self._cell.of(trace) is not None
 
     def is_silent(self, trace: Trace) -> bool:
-        """Return whether a run of the current cell is not to be shown."""
+        """Whether a run of the current cell must not be shown."""
         return self._cell is not None and self._cell.is_silent(trace)
 
     def hide(self, trace: Trace) -> None:
-        """Leave the place of a run empty that is shown elsewhere in the cell."""
+        """Leave the place of a run empty, because the cell shows the run elsewhere."""
         place = None if self._cell is None else self._cell.of(trace)
         if place is not None:
             place.empty()
@@ -109,7 +109,7 @@ class RunDisplay:
             self._update(record, call, self._cell)
 
     def _is_foreign(self, record: RunRecord, call: Call | None) -> bool:
-        """Whether a thread started the run that was alive before the cell."""
+        """Whether the run was started by a thread that is older than the cell."""
         if call is None:
             is_known = record.id in self._foreign
             self._foreign.discard(record.id)
@@ -129,14 +129,16 @@ class RunDisplay:
         view = run.finished_view()
         if view is not None:
             self._keep_open(view)
-        elif run.place is not None and run.cell is not self._cell:
-            # It outlived its cell, whose end left its place empty.
+        elif run.place is not None and (
+            # The cell ended before the run, and left its place empty.
+            run.cell is not self._cell or run.place.is_captured
+        ):
             run.place.fill(record)
         run.end()
         self._active.pop(record.id, None)
 
     def _keep_open(self, view: LiveView) -> None:
-        """Keep a widget that its document fetches slices from; close the oldest."""
+        """Keep a widget that serves slices to its document; close the oldest one."""
         self._open_views.append(view)
         if len(self._open_views) > _MAX_OPEN_WIDGETS:
             self._open_views.popleft().close()
@@ -149,7 +151,7 @@ class RunDisplay:
 
     def _update(self, record: RunRecord, call: Call, cell: CellPlaces) -> None:
         if record.ended:
-            # A model's own thread may go on after the response was sent.
+            # A thread of the model may continue after the response was sent.
             return
         run = self._active.get(record.id) or self._begun(record, cell)
         if run is None or _is_last(call):
@@ -164,10 +166,14 @@ class RunDisplay:
             run.make_view()
 
     def refresh(self) -> bool:
-        """Show what goes on without events; return whether any run is active.
+        """Refresh views between events; return whether any run is active.
 
-        A run that outlives its cell gets no widget: it would stand in another cell.
+        A run that outlives its cell gets no widget, which would appear in another cell.
+        A run that has ended is shown before its cell ends.
         """
+        cell = self._cell
+        if cell is not None:
+            cell.fill_ended(self._active)
         for run in list(self._active.values()):
             if run.record.ended:
                 continue
@@ -178,7 +184,7 @@ class RunDisplay:
         return bool(self._active)
 
     def _begun(self, record: RunRecord, cell: CellPlaces) -> ActiveRun | None:
-        """Note a run that has begun; return None if it has ended meanwhile."""
+        """Note a run that has begun; return None if it has already ended."""
         place = None
         if options.show:
             place = cell.reserve(record)
@@ -189,14 +195,14 @@ class RunDisplay:
             if self._live:
                 self._refresher.wake()
             return run
-        # It ended on another thread, before the run was noted.
+        # It ended on another thread before it was noted.
         self._active.pop(record.id, None)
         return None
 
     def _is_long(self, run: ActiveRun) -> bool:
         calls = run.record.calls
         start = calls[0].request_start_ns if calls else 0
-        if not (start and self._live and run.place):
+        if not (start and self._live and run.place) or run.place.is_captured:
             return False
         if sum(each.is_live for each in self._active.values()) >= _MAX_LIVE:
             return False
@@ -209,7 +215,7 @@ def _is_first(call: Call) -> bool:
 
 
 def _is_last(call: Call) -> bool:
-    """Whether a run ends with this event: a widget would come too late."""
+    """Whether a run ends with this event, so that it needs no widget."""
     return call.parent is None and bool(call.request_end_ns)
 
 
@@ -232,7 +238,7 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
 
 
 def _observe_clear(publisher: Any, clear: Callable[[], None]) -> Callable[[], None]:
-    """Call a function when a kernel's output is cleared; return how to stop."""
+    """Call a function when a cell's output is cleared; return a function to stop."""
     if not hasattr(publisher, "register_hook"):
         return lambda: None
 

@@ -1,4 +1,4 @@
-"""Sends requests to a real Triton server by gRPC, as any of its clients does."""
+"""Client of a real Triton server, by gRPC."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TritonClient:
         Raises
         ------
         TritonServerError
-            The server does not answer; so in `is_ready` and `load_errors`.
+            The server does not respond; also raised by `is_ready` and `load_errors`.
         """
         request = wire.ServerMetadataRequest()
         return str(self._query(self._stub.ServerMetadata, request).version)
@@ -67,9 +67,9 @@ class TritonClient:
         try:
             return call(request, timeout=QUERY_S)
         except grpc.RpcError as error:
-            # The error's own text has twenty lines, of which this is the useful one.
+            # str(error) has twenty lines; only these details are useful.
             raise TritonServerError(
-                f"{self._name} does not answer: {error.details()}"
+                f"{self._name} does not respond: {error.details()}"
             ) from None
 
     def _is_live(self) -> bool:
@@ -126,7 +126,7 @@ class TritonClient:
             for reply in replies:
                 yield _stream_response(reply, _now() - start_ns)
         finally:
-            # Does nothing to a stream that has ended.
+            # Has no effect on a stream that has ended.
             replies.cancel()
 
     def _failure(

@@ -55,7 +55,7 @@ class LocalServer:
     ) -> None:
         if isinstance(error, ServerDiedError):
             error.log = self._server.log_end()
-        # After an interrupt nobody waits until models are finalized.
+        # After an interrupt the user does not wait until models are finalized.
         if error is None:
             self._server.close()
         else:

@@ -1,4 +1,4 @@
-"""What a client receives for one request, as values that can be compared."""
+"""The responses to one request, as values that can be compared."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from blsnb.tensors.ref import TensorRef
 from blsnb.trace.facts import time
 
 WOULD_HANG = "WouldHang"
-"""Code of a request that Triton would never answer."""
+"""Code of a request to which Triton would never respond."""
 NO_RESPONSE = "no response"
-"""Code of a request without a response in the time given to the server."""
+"""Code of a request without a response within the time limit."""
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _LIBRARY = re.compile(r"/[^\s'\"]*/lib/python3\.\d+/")
 # A file in a model's folder is preceded by NAME/VERSION/, wherever the repository is.
@@ -30,7 +30,7 @@ class ClientFailure(NamedTuple):
     """An error as the client receives it."""
 
     code: str
-    """Triton's name of the code; empty in a stream, which transports none."""
+    """Triton's name of the code; empty in a stream, which does not transport codes."""
     text: str
 
 

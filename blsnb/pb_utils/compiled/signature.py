@@ -72,7 +72,7 @@ def _refuses(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> bool:
-    """Whether an exception is about the arguments, not about the call itself."""
+    """Whether an exception is about the arguments of the call."""
     if isinstance(error, TypeError):
         return not _binds(function, args, kwargs)
     if isinstance(error, AttributeError):

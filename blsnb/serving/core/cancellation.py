@@ -19,7 +19,7 @@ class Cancellation:
             callback()
 
     def cancel(self) -> None:
-        """Run all callbacks; one that is added meanwhile may run twice."""
+        """Run all callbacks; one that is added at the same time may run twice."""
         self.happened = True
         for callback in list(self._callbacks):
             callback()

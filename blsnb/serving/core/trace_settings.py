@@ -65,7 +65,7 @@ class TraceSetting:
 class TraceSettings:
     """The trace setting of the server and those of its models. Thread-safe.
 
-    They change nothing else: `blsnb.Server` records every request, at its
+    They have no further effect: `blsnb.Server` records every request at its
     ``trace_level``.
 
     References

@@ -1,4 +1,4 @@
-"""Requests and responses of network clients, whatever their protocol."""
+"""Requests and responses of network clients, for both protocols."""
 
 from __future__ import annotations
 

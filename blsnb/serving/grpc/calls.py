@@ -13,14 +13,14 @@ from blsnb.engine.threads.workers import Worker, Workers
 from blsnb.errors import OutOfResourcesError
 
 MAX_CALLS = 512
-"""Maximum number of ``ModelInfer`` calls in flight; one model gets half of them."""
+"""Maximum number of ``ModelInfer`` calls in flight; one model gets at most half."""
 MAX_STREAMS = 128
 """Maximum number of open streams; each uses two threads, even while it is idle."""
 _MAX_LOADS = 64
 _MAX_READY = 64
 """Maximum number of readiness queries in flight: a model may have a hook for them."""
 _MAX_QUERIES = 64
-"""Maximum number of threads for all other calls: none of them waits for a model."""
+"""Maximum number of threads for other calls, which do not wait for models."""
 
 
 class ModelSlots:
@@ -49,7 +49,7 @@ class ModelSlots:
 
 
 class _Pool(NamedTuple):
-    """Threads for one kind of call, and what each of them does."""
+    """Threads for one kind of call, and the error text if all are in use."""
 
     threads: Workers
     limit: int
@@ -63,10 +63,10 @@ def _pool(limit: int, name: str, what: str) -> _Pool:
 class GrpcThreads(Executor):
     """Gives each call a thread from the pool of its kind.
 
-    gRPC's serving thread ends when its executor refuses a call, and no call is served
-    from then on. Therefore a thread is claimed before gRPC submits a call, and
-    `submit` never fails. One thread is kept for refusals and one for health checks:
-    neither has to start when no thread can.
+    If its executor refuses a call, gRPC's serving thread ends and no further call is
+    served. Therefore a thread is claimed before gRPC submits a call, and `submit` never
+    fails. One thread is kept for refusals and one for health checks, so that they work
+    even when no thread can start.
 
     Raises
     ------

@@ -17,7 +17,7 @@ from blsnb.serving.ports import address_of, max_connections
 _MAX_CALLS_PER_CONNECTION = 384
 """Maximum number of calls in flight on one connection; the client queues others."""
 _MAX_REQUESTS = 1024
-"""Maximum number of requests of streams in flight; one model gets half of them."""
+"""Maximum number of requests of streams in flight; one model gets at most half."""
 _IDLE_MS = 60_000
 """Milliseconds after which an idle connection is closed; clients reconnect."""
 _MAX_MESSAGE_BYTES = 2**31 - 1
@@ -32,7 +32,7 @@ def _options() -> list[tuple[str, int]]:
         ("grpc.per_message_decompression", 0),
         # Otherwise two servers could share a port, each with half of the calls.
         ("grpc.so_reuseport", 0),
-        # New ones are refused at the limit, so idle ones must not stay.
+        # At the limit new connections are refused, so idle ones must not stay.
         ("grpc.max_allowed_incoming_connections", max_connections()),
         ("grpc.max_connection_idle_ms", _IDLE_MS),
         ("grpc.max_concurrent_streams", _MAX_CALLS_PER_CONNECTION),
@@ -71,7 +71,7 @@ class GrpcEndpoint:
 
     @property
     def address(self) -> str:
-        """Host and port, as tritonclient takes them: ``"127.0.0.1:8001"``."""
+        """Host and port in the form that tritonclient needs: ``"127.0.0.1:8001"``."""
         return address_of(self.host, self.port)
 
     def _start(self) -> None:
@@ -96,7 +96,7 @@ class GrpcEndpoint:
         try:
             stopped = self._grpc.stop(timeout_s)
         except (RuntimeError, MemoryError):
-            # No thread is left that could wait for the calls: they end now.
+            # No thread can wait for the calls, so they end now.
             stopped = self._grpc.stop(None) if self._is_started else None
         self._service.stop_streams()
         if stopped is not None and self._is_started:

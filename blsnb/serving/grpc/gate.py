@@ -121,7 +121,7 @@ class Malformed:
 
 
 def _parsing(parse: Any) -> Callable[[bytes], Any]:
-    # protobuf's generated code passes a message's own method.
+    # protobuf's generated code passes the method of a message class.
     kind = getattr(parse, "__self__", None)
     descriptor = getattr(kind, "DESCRIPTOR", None)
 

@@ -37,7 +37,7 @@ class _Ordered:
 
 
 class _Running:
-    """A request in flight, and what cancels it."""
+    """A request in flight, and the function that cancels it."""
 
     __slots__ = ("responses", "root")
 
@@ -53,7 +53,7 @@ class _Running:
 
 
 class GrpcStream:
-    """Runs the requests of a stream side by side.
+    """Runs the requests of a stream concurrently.
 
     They enter their models' queues in the order of their messages. The responses of
     models that are not decoupled are sent in that order, too; all others at once.
@@ -61,8 +61,8 @@ class GrpcStream:
     Parameters
     ----------
     workers
-        Each request uses one of these threads while it runs. If its model has all the
-        threads that it may have, no further message is read until one is free.
+        Each request uses one of these threads while it runs. If its model uses all of
+        its share, no further message is read until a thread is free.
 
     References
     ----------

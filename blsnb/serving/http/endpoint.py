@@ -32,7 +32,7 @@ _PATIENCE_S = 3600.0
 
 
 class HttpPort(HTTPServerConnectionDelegate):
-    """A port whose connections share one thread, so that idle ones cost none.
+    """A port whose connections share one thread, so that idle ones need no thread.
 
     Raises
     ------
@@ -43,7 +43,13 @@ class HttpPort(HTTPServerConnectionDelegate):
     """
 
     def __init__(
-        self, router: Router, threads: HttpThreads, host: str, port: int
+        self,
+        router: Router,
+        threads: HttpThreads,
+        host: str,
+        port: int,
+        *,
+        keeps_headers: bool = False,
     ) -> None:
         self.host = host
         self._threads = threads
@@ -61,7 +67,9 @@ class HttpPort(HTTPServerConnectionDelegate):
             self.port: int = 0 if is_unix(host) else self._socket.getsockname()[1]
             self._loop = new_loop()
             undo.callback(self._loop.close)
-            self.state = PortState(router, threads, self._loop)
+            self.state = PortState(
+                router, threads, self._loop, keeps_headers=keeps_headers
+            )
             start(self._thread)
             undo.pop_all()
         self._started.wait()
@@ -71,7 +79,7 @@ class HttpPort(HTTPServerConnectionDelegate):
 
     @property
     def address(self) -> str:
-        """Host and port, as tritonclient takes them: ``"127.0.0.1:8000"``."""
+        """Host and port in the form that tritonclient needs: ``"127.0.0.1:8000"``."""
         return address_of(self.host, self.port)
 
     def start_request(
@@ -135,7 +143,7 @@ class HttpPort(HTTPServerConnectionDelegate):
         if self._thread.is_alive():
             self._timeout_s = timeout_s
             with contextlib.suppress(RuntimeError):
-                # The loop may end at this moment.
+                # The loop may just have ended.
                 self._loop.call_soon_threadsafe(self._stop.set)
             if threading.current_thread() is not self._thread:
                 self._thread.join(timeout_s + 2 * _CLOSE_S)
@@ -151,7 +159,9 @@ class HttpEndpoint(HttpPort):
         access = shared.access
         guard = Guard(access, host, access.http_restricted)
         router = Router(http_routes(parts, shared), guard)
-        super().__init__(router, HttpThreads("blsnb http"), host, port)
+        keeps = bool(shared.options.http_header_forward_pattern)
+        threads = HttpThreads("blsnb http")
+        super().__init__(router, threads, host, port, keeps_headers=keeps)
 
 
 class MetricsEndpoint(HttpPort):

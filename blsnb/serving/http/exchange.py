@@ -1,4 +1,4 @@
-"""One HTTP exchange: a request is read, its response made by threads and sent."""
+"""One HTTP exchange: read a request, make its response on threads, and send it."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ MAX_BODY_BYTES = 2**31 - 1
 """Triton counts the bytes of a body in 32 bits with a sign."""
 _log = logging.getLogger("blsnb.serving")
 _RETRY_S = 0.1
-"""Seconds until a stream tries again to get a thread, where none can start."""
+"""Seconds between attempts of a stream to get a thread when none can start."""
 _GIVE_UP_S = 10.0
-"""Seconds after which such a stream is broken off."""
+"""Seconds without a thread after which a stream is aborted."""
 _REASONS = {**responses, NOT_ALLOWED: "Not Allowed"}
 
 
@@ -48,8 +48,15 @@ class PortState:
     """The exchanges and connections of a port; only its thread uses them."""
 
     def __init__(
-        self, router: Router, threads: HttpThreads, loop: asyncio.AbstractEventLoop
+        self,
+        router: Router,
+        threads: HttpThreads,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        keeps_headers: bool,
     ) -> None:
+        self.keeps_headers = keeps_headers
+        """Whether requests have their headers as they were sent, too."""
         self.router, self.threads, self.loop = router, threads, loop
         self.connections: Connections[IOStream] = Connections(0)
         self.responding: set[HttpExchange] = set()
@@ -80,7 +87,7 @@ class PortState:
     def drop_stalled(self) -> None:
         """Drop requests that were incomplete at the last check, too.
 
-        tornado's own timeout for bodies costs each request more than all of this.
+        tornado's timeout for bodies would cost each request more time.
         """
         for exchange in self._lingering & self.reading:
             exchange.drop()
@@ -88,9 +95,9 @@ class PortState:
 
 
 class HttpExchange(HTTPMessageDelegate):
-    """Reads a request, lets threads make the response, and sends it.
+    """Reads a request, has threads make the response, and sends it.
 
-    The threads only make it, or its chunks; the port's thread sends each of them.
+    The threads only make the response or its chunks; the port's thread sends them.
     """
 
     def __init__(self, port: PortState, connection: HTTPConnection) -> None:
@@ -102,6 +109,9 @@ class HttpExchange(HTTPMessageDelegate):
         self._line = RequestStartLine("", "", "")
         self._headers = HTTPHeaders()
         self._declared_length: str | None = None
+        self._raw_headers: tuple[tuple[str, str], ...] = ()
+        if port.keeps_headers:
+            self._keep_headers(connection)
         self._parts: list[bytes] = []
         self._request = HttpRequest("", "")
         self._target: Target | None = None
@@ -111,7 +121,7 @@ class HttpExchange(HTTPMessageDelegate):
     def headers_received(
         self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
     ) -> None:
-        """Take what precedes the body; refuse a body that is too large."""
+        """Receive start line and headers; refuse a body that is too large."""
         assert isinstance(start_line, RequestStartLine)
         self._line, self._headers = start_line, headers
         self._port.begin_reading(self)
@@ -121,6 +131,16 @@ class HttpExchange(HTTPMessageDelegate):
         too_large = length.isdecimal() and int(length[:30]) > MAX_BODY_BYTES
         if too_large:
             self._refuse(f"the body has {length} bytes, more than {MAX_BODY_BYTES}")
+
+    def _keep_headers(self, connection: HTTP1Connection) -> None:
+        """Keep names as sent; tornado capitalises those that it passes on."""
+        parse = connection._parse_headers
+
+        def parse_and_keep(data: bytes) -> tuple[str, HTTPHeaders]:
+            self._raw_headers = raw_headers(data)
+            return parse(data)
+
+        connection._parse_headers = parse_and_keep  # type: ignore[method-assign]
 
     def _frame_by_chunks(self, headers: HTTPHeaders) -> None:
         """Let the chunks end a body that has a length, too, as Triton does.
@@ -140,21 +160,21 @@ class HttpExchange(HTTPMessageDelegate):
         self._connection.finish()
 
     def data_received(self, chunk: bytes) -> None:
-        """Take a part of the body."""
+        """Receive a part of the body."""
         self._parts.append(chunk)
         self._port.begin_reading(self)
 
     def on_connection_close(self) -> None:
-        """Forget a request that stays incomplete."""
+        """Forget a request that will stay incomplete."""
         self._parts.clear()
         self._port.reading.discard(self)
 
     def drop(self) -> None:
-        """Close the connection of a request that stays incomplete."""
+        """Close the connection of an incomplete request."""
         self._connection.close()
 
     def finish(self) -> None:
-        """Let a complete request be handled."""
+        """Handle a complete request."""
         self._port.begin_response(self)
         parts, self._parts = self._parts, []
         try:
@@ -170,6 +190,7 @@ class HttpExchange(HTTPMessageDelegate):
             self._headers,
             body,
             declared_length=self._declared_length,
+            raw_headers=self._raw_headers,
         )
         try:
             self._run(self._make, continued=False)
@@ -192,7 +213,7 @@ class HttpExchange(HTTPMessageDelegate):
         self._port.end_response(self)
 
     def _run(self, work: Callable[[], None], *, continued: bool) -> None:
-        """Let a thread do a part of the work; raise if none can start."""
+        """Run a part of the work on a thread; raise an error if none can start."""
         assert self._target is not None
         try:
             self._port.threads.run(self._target, work, continued=continued)
@@ -201,7 +222,7 @@ class HttpExchange(HTTPMessageDelegate):
             self._give_up()
 
     def _continue(self, since_s: float) -> None:
-        """Let the next chunk be made as soon as there is a thread."""
+        """Have the next chunk made as soon as a thread is free."""
         loop = self._port.loop
         try:
             self._run(self._make_chunk, continued=True)
@@ -212,7 +233,7 @@ class HttpExchange(HTTPMessageDelegate):
                 loop.call_later(_RETRY_S, self._continue, since_s)
 
     def _break_off(self, error: OutOfResourcesError) -> None:
-        """End a stream early, with an error if it is one of events."""
+        """End a stream early, with an error if it is a stream of events."""
         self.cancel()
         if self._is_event_stream and not self.stream.closed():
             self._connection.write(error_event(error.message))
@@ -221,7 +242,7 @@ class HttpExchange(HTTPMessageDelegate):
             self._give_up()
 
     def _then(self, step: Callable[..., None], *args: object) -> None:
-        """Call a method on the port's thread, unless that has ended."""
+        """Call a method on the port's thread, unless the thread has ended."""
         with contextlib.suppress(RuntimeError):
             self._port.loop.call_soon_threadsafe(step, *args)
 
@@ -288,6 +309,13 @@ class HttpExchange(HTTPMessageDelegate):
         line = ResponseStartLine("HTTP/1.1", response.status, reason)
         sent = None if self._line.method == "HEAD" else body
         return self._connection.write_headers(line, headers, sent)
+
+
+def raw_headers(data: bytes) -> tuple[tuple[str, str], ...]:
+    """Return the headers of a request in order, with their names as sent."""
+    text = data.decode("utf-8", "replace").lstrip("\r\n")
+    lines = [line.partition(":") for line in text.splitlines()[1:]]
+    return tuple((name, value.strip(" \t")) for name, colon, value in lines if colon)
 
 
 def _is_chunked(headers: HTTPHeaders) -> bool:

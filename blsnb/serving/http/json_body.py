@@ -59,7 +59,7 @@ def parse(body: bytes | memoryview) -> Json:
 
 
 def _is_suspect(text: bytes) -> bool:
-    """Whether Python's parser may accept what Triton's refuses or reads otherwise."""
+    """Whether Python's parser may accept what Triton's refuses or reads differently."""
     if any(number.search(text) for number in _HUGE):
         return True
     return b"\\u" in text and any(each[1] for each in _ESCAPE.finditer(text))
@@ -93,14 +93,14 @@ def _decode(text: bytes) -> Json:
 
 
 def _as_utf8(escape: re.Match[bytes]) -> bytes:
-    """Return a low surrogate that stands alone as three bytes, as Triton reads it."""
+    """Return the three bytes that Triton reads for a lone low surrogate."""
     if escape[1] is None:
         return escape[0]
     return chr(int(escape[1], 16)).encode("utf-8", "surrogatepass")
 
 
 def _as_python(token: re.Match[bytes]) -> bytes:
-    """Return a number that is not finite in Python's spelling."""
+    """Return NaN or an infinity in Python's spelling."""
     if token[0].startswith(b'"'):
         return token[0]
     if token[0].endswith(b"NaN"):
@@ -111,7 +111,7 @@ def _as_python(token: re.Match[bytes]) -> bytes:
 class _Scanner:
     """Finds the reason and the offset at which Triton's parser refuses a text.
 
-    Python's parser has other reasons, and places them elsewhere.
+    Python's parser has other reasons and offsets.
     """
 
     def __init__(self, text: bytes) -> None:
@@ -120,7 +120,7 @@ class _Scanner:
         self._closers: list[bytes] = []
 
     def scan(self) -> None:
-        """Refuse a text that is not valid."""
+        """Raise the error for an invalid text."""
         if not self._next():
             self._fail("The document is empty.")
         self._value()
@@ -148,7 +148,7 @@ class _Scanner:
         return found
 
     def _element(self) -> None:
-        """Pass the end of a list or an object, or its next element."""
+        """Skip the end of a list or an object, or its next element."""
         closer = self._closers[-1]
         if self._took(closer):
             self._closers.pop()
@@ -168,7 +168,7 @@ class _Scanner:
             self._fail("Missing a colon after a name of object member.")
 
     def _value(self) -> None:
-        """Pass a value; of a list or an object that is not empty, the first scalar."""
+        """Skip a value; of a non-empty list or object, skip up to the first scalar."""
         while (first := self._next()) in (b"[", b"{"):
             if len(self._closers) == _MAX_DEPTH:
                 self._fail("Terminate parsing due to Handler error.")
@@ -227,7 +227,7 @@ class _Scanner:
             self._fail("Number too big to be stored in double.", start)
 
     def _not_finite(self) -> None:
-        """Pass NaN or an infinity, in each spelling that Triton accepts."""
+        """Skip NaN or an infinity, in each spelling that Triton accepts."""
         found = _NOT_FINITE.match(self._text, self._offset)
         if found is None:
             found = _BEFORE_INFINITY.match(self._text, self._offset)

@@ -37,9 +37,9 @@ def as_string(value: Json) -> str:
 
 
 def valid_unicode(text: str) -> str:
-    """Replace what is not UTF-8, as the text may be shown and saved with a run.
+    """Replace invalid UTF-8, as the text may be shown and saved with a run.
 
-    Triton passes its bytes on.
+    Triton passes the bytes on unchanged.
     """
     if text.isascii():
         return text
@@ -94,7 +94,7 @@ def has(value: Json, name: str) -> bool:
 
 
 def find(value: Json, name: str) -> Json:
-    """Return a member, or None where the value is not an object or has no such one."""
+    """Return a member; None if the value is not an object or lacks the member."""
     return value.get(name) if isinstance(value, dict) else None
 
 

@@ -57,9 +57,9 @@ _REPOSITORIES = r"/v2/repository(?:/(?P<repository>[^/]+))?"
 _LOAD = _REPOSITORIES + r"/models/(?P<model>[^/]+)"
 _STOPPING = f"[request id: <id_unknown>] {STOPPING}"
 _MAX_REQUESTS = 512
-"""Maximum number of threads for inference requests; one model gets half of them."""
+"""Maximum number of threads for inference requests; one model gets at most half."""
 _MAX_LOADS = 16
-"""Maximum number of threads for loads and unloads; one model gets half of them."""
+"""Maximum number of threads for loads and unloads; one model gets at most half."""
 _MAX_QUERIES = 8
 _log = logging.getLogger("blsnb.serving")
 
@@ -69,10 +69,10 @@ class Pool(enum.Enum):
 
     REQUESTS = enum.auto()
     READINESS = enum.auto()
-    """Uses the threads for requests: a model may have an ``is_ready`` hook."""
+    """Shares the threads of requests, because a model may have an ``is_ready`` hook."""
     LOADS = enum.auto()
     QUERIES = enum.auto()
-    """Nothing here waits for a model."""
+    """Its handlers do not wait for models."""
 
 
 class Route(NamedTuple):
@@ -141,7 +141,7 @@ class Guard(NamedTuple):
 
 
 class Target(NamedTuple):
-    """What responds to requests for a path, on which threads."""
+    """Handler and threads for the requests of a path."""
 
     respond: Callable[[HttpRequest], HttpResponse]
     pool: Pool
@@ -155,10 +155,11 @@ def http_routes(parts: ServerParts, shared: SharedState) -> list[Route]:
     ----------
     server: src/http_server.cc, HTTPAPIServer::Handle
     """
-    requests = Requests(parts)
-    infer = HttpInfer(requests, shared.memory).respond
-    generate = HttpGenerate(requests).respond
-    models, repository = HttpModels(parts), HttpRepository(parts, shared.access)
+    requests = Requests(parts, shared.rules)
+    infer = HttpInfer(requests, shared).respond
+    generate = HttpGenerate(requests, shared.rules).respond
+    models = HttpModels(parts, shared.options)
+    repository = HttpRepository(parts, shared)
     trace = settings.HttpTrace(parts.engine.catalog, shared.trace_settings).respond
     memory = settings.HttpMemory(shared.memory)
     log = functools.partial(settings.logging, shared.log_settings)
@@ -273,7 +274,7 @@ class HttpThreads:
         self._pools[Pool.QUERIES].start()
 
     def run(self, target: Target, work: Callable[[], None], *, continued: bool) -> None:
-        """Let a thread do a part of the work for a request."""
+        """Run a part of the work for a request on a thread."""
         key = None if target.pool is Pool.QUERIES else (target.model, target.pool)
         self._pools[target.pool].submit_for(key, work, continued=continued)
 

@@ -21,7 +21,7 @@ STALLED_S = 10.0
 _ACCEPTED_AT_ONCE = 128
 """Maximum number of connections accepted before others are served."""
 _PAUSE_S = 0.2
-"""Seconds until the next attempt where no descriptor is left."""
+"""Seconds until the next attempt to accept when no descriptor is left."""
 
 
 class Connections(Generic[C]):
@@ -29,7 +29,7 @@ class Connections(Generic[C]):
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        # In the order of their times: what waits longest comes first.
+        # In the order of their times: the connection that waits longest comes first.
         self._idle: dict[C, float] = {}
         self._reading: dict[C, float] = {}
         self._responding: set[C] = set()

@@ -11,7 +11,7 @@ NS = 1 << 62
 
 
 class Malformed(ValueError):
-    """A value is not valid where it stands."""
+    """A value is not valid at its position."""
 
 
 def _shown(value: Any) -> str:
@@ -52,7 +52,7 @@ def listed(value: Any, each: Callable[[Any], T]) -> tuple[T, ...]:
 
 
 def row(value: Any, length: int) -> Sequence[Any]:
-    """Return a list of ``length`` elements, which are not checked."""
+    """Return a list of ``length`` unchecked elements."""
     if not isinstance(value, list) or len(value) != length:
         raise Malformed(f"a list of {length}, not {_shown(value)}")
     return value

@@ -37,7 +37,7 @@ def write_traces(
     """
     if format not in FORMATS:
         known = " or ".join(map(repr, FORMATS))
-        raise ValueError(f"format must be {known}, not {format!r}")
+        raise ValueError(f"format={format!r} is not valid; expected {known}")
     path = Path(path).expanduser()
     with (
         whole_file(path) as partial,

@@ -192,7 +192,7 @@ def _tracks(trace: Trace) -> list[tuple[str, int]]:
 def _request(span: Span) -> Event:
     """Return the fields of a request by the names of the options of ``infer``."""
     options = dict(span.request_fields.options)
-    # The call has a version of its own: the one that ran.
+    # The call has the version that ran.
     version = options.pop("version", None)
     parameters = _parameters(options.pop("parameters", {}).items())
     texts = {name: _value(value) for name, value in options.items()}
@@ -204,7 +204,7 @@ def _parameters(pairs: Iterable[tuple[str, Any]]) -> Event:
 
 
 def _value(value: Any) -> Any:
-    """Return a value that every JSON reader reads exactly."""
+    """Return a value that all JSON readers read without loss."""
     if isinstance(value, int | float) and abs(value) <= _MOST_EXACT:
         return value
     return _cut(str(value))

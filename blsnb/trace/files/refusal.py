@@ -1,4 +1,4 @@
-"""Errors and remarks about files that are not, or not completely, saved runs."""
+"""Errors and remarks about files that are not saved runs or incomplete."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HINTS = {
 
 
 def is_run_file(head: bytes) -> bool:
-    """Return whether a file may be a saved run, by its first bytes."""
+    """Whether a file may be a saved run, judged by its first bytes."""
     return head.startswith(_RUN)
 
 

@@ -28,7 +28,7 @@ _HEAD = 16
 _LEAST_LIMIT = 16 << 20
 """Minimum of the default limit in bytes: columns of similar calls compress well."""
 _BROKEN = (DamagedChunk, zipfile.BadZipFile, zlib.error, EOFError)
-"""Errors of files with missing or changed bytes."""
+"""Errors raised for files with missing or changed bytes."""
 _DAMAGED = (
     *_BROKEN,
     ValueError,
@@ -129,7 +129,7 @@ def _left_out(count: int, size: int, budget_bytes: int) -> str:
         return ""
     return (
         f"The values of {count:,} tensor{'' if count == 1 else 's'} ({size:,} bytes) "
-        f"did not fit in the {budget_bytes:,} bytes that the file was given."
+        f"did not fit in the {budget_bytes:,} bytes of the file's budget."
     )
 
 
@@ -151,7 +151,7 @@ def read_run(path: str | os.PathLike[str], limit_bytes: int | None = None) -> Sa
     Raises
     ------
     TraceFileError
-        It is not a run, a later release wrote it, or it takes more memory.
+        The file is not a run, was written by a later release, or needs more memory.
     OSError
         It cannot be opened.
     """

@@ -1,4 +1,4 @@
-"""SavedRun: a run as a file stores it."""
+"""SavedRun: the contents of a run file."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from blsnb.trace.files.v2.tensor_columns import new_tensor
 
 FORMAT = 1
 _NEWEST = 2
-"""The newest format that this release reads, in any kind of file."""
+"""The newest format that this release reads."""
 _JSON = "run.json"
 _VALUES = "values.bin"
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)

@@ -16,7 +16,7 @@ from blsnb.trace.triton.json_form import STAMP_LEVEL
 from blsnb.trace.triton.requests import TritonRequest, TritonRequests
 
 REJECTED = (
-    "This request was rejected: it was answered before any model computed it. A Triton "
+    "This request was rejected before any model computed it. A Triton "
     "trace file does not contain the reason."
 )
 NO_END = (

@@ -49,9 +49,9 @@ class Metadata(NamedTuple):
     request_id: str
     parent_id: int | None
     fields: RequestFields = PLAIN
-    """What the request says besides, in a file of blsnb; without the request id."""
+    """Further fields of the request, without its id, in a file of blsnb."""
     response_parameters: tuple[ParameterPairs, ...] = ()
-    """Of each response, in a file of blsnb."""
+    """Parameters of each response, in a file of blsnb."""
 
 
 class Stamp(NamedTuple):
@@ -99,7 +99,7 @@ class EventReader:
         self._budget = budget
         self._decode = json.JSONDecoder().raw_decode
         self._boundary = -1
-        # Limits the work for a text in which every attempt fails late.
+        # Bounds the work for a text in which each attempt fails late.
         self._patience = 8 * len(text) + (1 << 20)
 
     def __iter__(self) -> Iterator[Event | Gap]:
@@ -144,7 +144,7 @@ class EventReader:
         """Read an event of any layout, such as the last one."""
         size = _FIRST_LOOK
         while self._patience > 0:
-            # An error in a long text is slow, because its lines are counted.
+            # Errors in a long text are slow, because `json` counts its lines.
             piece = self._piece(at, at + size)
             self._patience -= len(piece) // 8 if size > _FIRST_LOOK else 0
             try:

@@ -28,7 +28,7 @@ def triton_json(traces: Iterable[Trace]) -> Iterator[str]:
     the calls that it made, later ones first. Errors, notes, logs, lines, instances and
     counted calls are omitted. A request's number is its call id plus the numbers of the
     runs before, beginning with 1. Keys ``request`` and ``response_parameters``, which
-    other readers ignore, have what requests and responses say besides.
+    other readers ignore, contain further fields of requests and responses.
 
     References
     ----------
@@ -89,12 +89,12 @@ def _metadata(trace: Trace, span: Span, first: int) -> str:
 
 
 def _said(span: Span) -> dict[str, Any]:
-    """Return what a request and its responses say, without what is plain."""
+    """Return further fields of a request and its responses, without defaults."""
     request = {**span.request_fields.options}
     request.pop("request_id", None)
     if "parameters" in request:
         request["parameters"] = _parameters(span.request_fields.parameters)
-    # As in the file, where a response is a group of outputs.
+    # As in the file, a response is a group of outputs.
     sent = [each.parameters for each in span.responses if each.outputs]
     responses = [_parameters(each) for each in sent or [span.response_parameters]]
     said = {"request": request, "response_parameters": any(responses) and responses}
@@ -129,7 +129,7 @@ def _tensors(span: Span) -> Iterator[tuple[str, TensorRef]]:
 def _tensor(number: int, activity: str, ref: TensorRef) -> str:
     values, escaped = triton_values.written(ref)
     shape = ",".join(map(str, ref.shape))
-    # An extra key of blsnb, so that a reader knows how to interpret backslashes.
+    # An extra key of blsnb, by which readers know how to interpret backslashes.
     own = ',"escaped":true' if escaped else ""
     return (
         f'{{"id":{number},"activity":"{activity}","tensor":{{'

@@ -10,7 +10,7 @@ from blsnb.trace.triton.events import Event, Metadata, Stamp, TensorEvent
 from blsnb.trace.triton.json_form import BACKEND_OUTPUT, QUEUE_INPUT
 
 _CORE = frozenset(activity.value for activity in Activity)
-# Timestamps before the request: a connection may have waited any time for it.
+# Timestamps before the request, while the connection was idle.
 _BEFORE = ("HTTP_RECV", "GRPC_WAITREAD")
 
 
@@ -60,7 +60,7 @@ class TritonRequest:
 
     @property
     def rejected(self) -> bool:
-        """Whether it was answered without being computed or ended."""
+        """Whether it has a response, but neither computation nor end."""
         answered = any("_SEND_" in stamp.name for stamp in self.others)
         went_on = {Activity.COMPUTE_START, Activity.REQUEST_END} & self.times.keys()
         return answered and not went_on

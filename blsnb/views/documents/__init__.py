@@ -1,1 +1,1 @@
-"""Views as documents that need no kernel."""
+"""Views as HTML documents that need no kernel."""

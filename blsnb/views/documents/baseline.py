@@ -1,4 +1,4 @@
-"""What the page reads of a comparison beside the run: the baseline, the changes."""
+"""The part of a page's data that a comparison adds: baseline and changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from blsnb.trace.comparison import CallChange, TraceComparison
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.format import sendable
 
-# A page holds part of the changes; the text and the kernel have all of them.
+# A page contains a part of the changes; the text and the kernel have all.
 _MAX_CHANGES = 2000
 _MAX_TENSORS = 24
 _MAX_TEXT = 400
@@ -20,7 +20,7 @@ _MAX_TEXT = 400
 def baseline_columns(
     comparison: TraceComparison, buffer: Buffer
 ) -> dict[str, list[Any]]:
-    """Put the counterparts of calls into a buffer, and return their columns.
+    """Write the counterparts of calls into a buffer, and return their columns.
 
     ``baseline`` has the id of each call there, -1 for a new call, -2 for one that is
     only counted there. ``missing`` has ids of the baseline.
@@ -36,7 +36,7 @@ def baseline_columns(
 
 
 def changes(comparison: TraceComparison) -> dict[str, Any]:
-    """Return the ids of changed calls, some changes, and what was not compared."""
+    """Return the ids of changed calls, some changes, and calls not compared."""
     found = list(comparison.changes.values())
     ids = [span.id for span in comparison.this.spans]
     return {
@@ -52,7 +52,7 @@ def changes(comparison: TraceComparison) -> dict[str, Any]:
 
 
 def _ranges(calls: Iterable[int]) -> list[list[int]]:
-    """Return ascending ids as stretches: the first id, and the number of ids."""
+    """Return ascending ids as ranges: the first id, and the number of ids."""
     found: list[list[int]] = []
     for call in calls:
         if found and call == sum(found[-1]):

@@ -1,4 +1,4 @@
-"""The bytes beside a header, in aligned parts."""
+"""The binary data that accompanies a header, in aligned parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts of calls that are not numbers, by call id: texts, logs, batches, copies."""
+"""Non-numeric facts of calls by call id: texts, logs, batches, copies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_TEXT = 4096
 _MAX_TEXTS = 512 << 10
 """Maximum number of bytes of all errors, notes, logs and batches together."""
 _BEGINNING = 200
-"""Number of bytes of a text beyond that, and of a name."""
+"""Maximum number of bytes of a text beyond that limit, and of a name."""
 _MAX_LOG_LINES = 100
 _MAX_RUNS = 8
 _MAX_COPIES = 100
@@ -29,7 +29,7 @@ Table = dict[str, Any]
 
 
 def call_tables(trace: Trace, spans: Sequence[Span], notes: Sequence[str]) -> Table:
-    """Return tables by name; tables of devices only where there was work on one.
+    """Return tables by name; those of devices only if a device was used.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class _Tables:
         self.device_use: dict[str, list[Any]] = {}
 
     def add(self, call: str, span: Span) -> None:
-        """Add what there is of a call."""
+        """Add the facts of a call."""
         if span.error:
             self.errors[call] = self._cut(span.error)
         if span.error_code:

@@ -16,6 +16,7 @@ from blsnb.views.callgraph import Box, call_graph
 from blsnb.views.delta import Delta
 from blsnb.views.documents import embed, wire
 from blsnb.views.documents.host import hosted
+from blsnb.views.exported import exported
 from blsnb.views.folded import folded_note, left_out
 from blsnb.views.format import counted, cut, time
 from blsnb.views.pictures.snapshot import snapshot
@@ -41,7 +42,7 @@ def mimebundle(
     height: int = wire.HEIGHT,
     carries_code: bool = True,
 ) -> dict[str, str]:
-    """Return a run for a notebook: the document, and the same as text."""
+    """Return a run for a notebook: the document, and the same as texts."""
     document = html(
         run,
         state=state,
@@ -51,7 +52,7 @@ def mimebundle(
         height=height,
         carries_code=carries_code,
     )
-    return {"text/html": document, "text/plain": tree(run)}
+    return {"text/html": document, **exported(tree(run))}
 
 
 def html(
@@ -67,12 +68,12 @@ def html(
 ) -> str:
     """Return a run as one piece of HTML that needs neither kernel nor network.
 
-    Of a very long run a page holds the first and last calls, with a note.
+    For a very long run the page contains the first and last calls, and a note.
 
     Parameters
     ----------
     state
-        How the run ended, where that is known better than from its calls.
+        Final state of the run, if it cannot be derived from its calls.
     embed_previews
         Whether values of tensors are embedded, or their statistics only.
     notes
@@ -80,12 +81,12 @@ def html(
     selected
         Id of the selected call; its tensors are embedded before others.
     height
-        Height in pixels that the view had last, so that the page does not move.
+        Last height of the view in pixels, so that the page does not move.
     code
         The view's JavaScript; that of blsnb if None.
     carries_code
-        Whether the code is embedded; without it another document of the page has to
-        carry it.
+        Whether the code is embedded; otherwise another document of the page must
+        contain it.
     """
     run = page_part(run)
     trace, comparison = sides(run)
@@ -121,7 +122,7 @@ def whole_page(title: str, body: str) -> str:
 
 
 def still(run: AnyTrace, state: State | None = None) -> str:
-    """Return what readers without scripts see: the picture and a table."""
+    """Return the picture and a table, for readers without scripts."""
     run = page_part(run)
     trace, comparison = sides(run)
     picture = image(snapshot(run, state), [heading(trace), *facts(run)])
@@ -135,7 +136,7 @@ def _models_table(trace: Trace) -> str:
     boxes = call_graph(trace).boxes
     rows = "".join(_model_row(box, batched) for box in boxes)
     return (
-        # A page without a style of its own would show it in its book face.
+        # A page without styles would use a serif font.
         '<details style="font:13px system-ui,sans-serif"><summary>Models</summary>'
         "<table><thead><tr><th>model</th>"
         f"<th>calls</th>{'<th>executions</th>' if batched else ''}"
@@ -156,15 +157,11 @@ def _model_row(box: Box, batched: Mapping[int, int]) -> str:
 
 
 def _requests_table(trace: Trace) -> str:
-    """Return what requests and responses say; "" if all are plain."""
-    said = [
-        (span, requests.request_words(trace, span), list(requests.response_words(span)))
-        for span in trace.spans
-    ]
-    found = [each for each in said if each[1] or each[2]]
+    """Return a table of request fields and parameters; "" if there are none."""
+    found = [span for span in trace.spans if not requests.is_plain(trace, span)]
     if not found:
         return ""
-    rows = "".join(_request_row(trace, *each) for each in found[:_MAX_REQUESTS])
+    rows = "".join(_request_row(trace, span) for span in found[:_MAX_REQUESTS])
     more = len(found) - _MAX_REQUESTS
     left_out = [f"… {counted(more, 'more call')}"] if more > 0 else []
     head = "".join(f"<th>{each}</th>" for each in _REQUESTS_HEAD)
@@ -175,7 +172,9 @@ def _requests_table(trace: Trace) -> str:
     )
 
 
-def _request_row(trace: Trace, span: Span, request: str, responses: list[str]) -> str:
+def _request_row(trace: Trace, span: Span) -> str:
+    request = requests.request_words(trace, span)
+    responses = list(requests.response_words(span))
     shown = responses[:_MAX_RESPONSES]
     more = len(responses) - len(shown)
     shown += [f"… {counted(more, 'more response')}"] if more else []
@@ -210,7 +209,7 @@ def _paragraphs(texts: Iterable[str]) -> str:
 
 
 def image(picture: str, words: Sequence[str]) -> str:
-    """Return an SVG picture as an image, in which scripts are inert."""
+    """Return an SVG picture as an image element, in which scripts do not run."""
     data = base64.b64encode(picture.encode()).decode()
     return (
         f'<img alt="{spelled(", ".join(words))}" style="max-width:100%" '

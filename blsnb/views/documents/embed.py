@@ -1,4 +1,4 @@
-"""Tensors that a document embeds: those of the most important calls, in a budget."""
+"""Tensors that a document embeds, within a budget: those of important calls first."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from blsnb.views.rows import FOLD_FROM
 BUDGET = 256 << 10
 """Maximum size of all entries and previews of a document in bytes."""
 _SUMMARISED = 64 << 20
-"""Maximum number of bytes of values that are summarised, which takes time."""
+"""Maximum number of bytes of values that are summarised, to limit the time."""
 _SHARES = 4
-"""One share of this many of the previews is reserved for tensors of few values."""
+"""Divisor: this part of the preview budget is reserved for tensors of few values."""
 
 
 def priority(trace: Trace, selected: int = -1) -> list[int]:
@@ -90,7 +90,7 @@ def embed(
 class _Embedder:
     """Fills header and buffer until the budget is spent.
 
-    A tensor that is passed on is one value: it is summarised and embedded once.
+    A tensor that is passed on keeps its value, which is summarised and embedded once.
     """
 
     def __init__(self, trace: Trace, buffer: Buffer) -> None:
@@ -111,14 +111,13 @@ class _Embedder:
             self._left -= len(json.dumps(entries)) + len(str(span.id)) + 4
             if self._left < BUDGET // 2:
                 return
-            # Also an empty list: a call without tensors is not left out.
+            # An empty list, too: a call without tensors is not left out.
             self.rows[row] = entries
 
     def show(self) -> None:
-        """Embed previews of the described tensors as long as they fit.
+        """Embed previews of the described tensors while they fit.
 
-        Tensors of few values come first: they are small, and no large picture is worth
-        all of them.
+        Tensors of few values come first, because they are small.
         """
         kept = self._left * (_SHARES - 1) // _SHARES
         self._show(_has_few_values, kept)
@@ -153,7 +152,7 @@ class _Embedder:
             size = _size(each)
             if size <= self._left:
                 self._left -= size
-                # The heatmap takes the place of an image that is too large.
+                # The heatmap replaces an image that is too large.
                 found[name if found else "preview"] = placed(each, self._buffer)
         self._previews[_value(ref)] = found
         return found

@@ -1,4 +1,4 @@
-"""A host in the page: a picture, and the script that puts the view in its place."""
+"""The host element of a view: a picture, and the script that replaces it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import functools
 import gzip
 import hashlib
 import json
+import re
 from html import escape
 from pathlib import Path
 
@@ -14,12 +15,13 @@ from blsnb.views.documents.buffer import Buffer
 from blsnb.views.documents.wire import Header
 
 CODE = Path(__file__).parent.parent / "static" / "view.min.js"
-"""The view's JavaScript; ``view.js`` beside it is the same, to be read."""
+"""The view's JavaScript; ``view.js`` is its readable form."""
 
 HOST = """(({ previousElementSibling: before, parentElement: all }) =>
     before?.matches(".blsnb-run") ? before : all.querySelector(".blsnb-run")
   )(document.currentScript)"""
-"""The host of a script; VS Code runs a copy of the script at the end of the output."""
+"""JavaScript expression for a script's host element; VS Code runs a copy of the
+script at the end of the output."""
 
 AT_ONCE = f"""
 try {{
@@ -29,14 +31,14 @@ try {{
   console.info("blsnb shows the picture first:", error);
 }}
 """
-"""Draws the view before the page is painted, where a live view left rows and code."""
+"""Draws the view before the page is painted, if a live view left rows and code."""
 
-# The host is claimed before anything is awaited: a page may show a run twice, and each
-# script has one host. Where the page's policy allows only inline scripts, the code
-# becomes one. Any failure leaves the picture.
+# Claims the host before awaiting anything: a page may show a run twice, and each
+# script has one host. If the page's policy allows only inline scripts, the code becomes
+# one. After any failure the picture remains.
 #
-# Documents of a page share its code by key. One that carries none waits for another
-# that does, wherever that one stands and whenever it arrives.
+# Documents of a page share the code by key. A document without the code waits for one
+# that contains it, regardless of their order.
 _SCRIPT = r"""
 const id = %(id)s;
 const key = "%(key)s";
@@ -44,9 +46,15 @@ const own = "%(code)s";
 const host = [...document.querySelectorAll(".blsnb-run")]
   .find((each) => each.dataset.run === id && !each.blsnbClaimed);
 const unpack = async (text) => {
-  const packed = atob(text);
-  const bytes = new Uint8Array(packed.length);
-  for (let k = 0; k < bytes.length; k += 1) bytes[k] = packed.charCodeAt(k);
+  const bytes = new Uint8Array(Math.floor(text.length * 0.8));
+  for (let k = 0, n = 0; k < text.length; k += 5) {
+    let word = 0;
+    for (let j = k; j < k + 5; j += 1) {
+      const code = j < text.length ? text.charCodeAt(j) : 117;
+      word = word * 85 + (code > 117 ? %(moved)s[code - 118] : code) - 33;
+    }
+    for (let j = 24; j >= 0; j -= 8, n += 1) bytes[n] = word / 2 ** j;
+  }
   return new Response(
     new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
 };
@@ -130,8 +138,12 @@ _MISSING = (
     "This view needs the first run of its cell, which is not in this page: "
     "run the cell again."
 )
+_MOVED = rb"""\"&<"""
+"""Letters of Ascii85 with a meaning in scripts or HTML; `v` to `y` replace them."""
+_SAFE = bytes.maketrans(_MOVED, b"vwxy")
 _PATIENCE_MS = 2000
-"""Time after which a document without code says so."""
+"""Milliseconds after which a document without code shows a message."""
+_SCRIPT = re.sub(r"\n +", "\n", _SCRIPT)
 
 
 def hosted(
@@ -144,7 +156,7 @@ def hosted(
     at_once: str = AT_ONCE,
     first: str = "",
 ) -> str:
-    """Return a picture, and the script that puts the view in its place.
+    """Return a picture, and the script that replaces it by the view.
 
     Parameters
     ----------
@@ -155,17 +167,18 @@ def hosted(
     code
         The view's JavaScript; that of blsnb if None.
     carries_code
-        Whether the code is embedded. Without it the picture becomes the view where
-        another document of the page carries the same code.
+        Whether the code is embedded. Without it the picture becomes the view if
+        another document of the page contains the same code.
     at_once
         A script that runs before the page is painted.
     first
         Statements before the view is decoded.
     """
-    key, packed = _packed_code(CODE.read_text("utf-8") if code is None else code)
+    key, packed = _packed_code(_own_code() if code is None else code)
     script = _SCRIPT % {
+        "moved": list(_MOVED),
         "first": first,
-        # HTML recognises nothing in a script but its closing tag.
+        # Inside a script HTML only recognises the closing tag.
         "id": json.dumps(run).replace("<", "\\u003c"),
         "key": key,
         "code": packed if carries_code else "",
@@ -182,13 +195,20 @@ def hosted(
     )
 
 
+@functools.cache
+def _own_code() -> str:
+    return CODE.read_text("utf-8")
+
+
 def _packed(data: bytes) -> str:
-    # Without a time of day: the same run results in the same notebook.
-    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
+    """Return compressed bytes in a fourth more characters, for a string in a page."""
+    # No timestamp, so that the same run results in the same notebook.
+    packed = gzip.compress(data, 9, mtime=0)
+    return base64.a85encode(packed).replace(b"z", b"!!!!!").translate(_SAFE).decode()
 
 
 @functools.lru_cache(maxsize=4)
 def _packed_code(code: str) -> tuple[str, str]:
-    """Return the key of JavaScript among those of a page, and the packed code."""
+    """Return the key that identifies JavaScript in a page, and the packed code."""
     data = code.encode()
     return hashlib.sha256(data).hexdigest()[:16], _packed(data)

@@ -1,7 +1,7 @@
-"""From a trace to what the page reads: a JSON header and columns of numbers.
+"""Encode a trace for the page: a JSON header and columns of numbers.
 
-The twin of js/src/wire.ts and js/src/store.ts; both languages read the same golden
-files.
+The counterpart of js/src/wire.ts and js/src/store.ts; both are tested with the same
+golden files.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ FORMAT = 2
 HEIGHT = 400
 """Minimum height of a view in pixels, enough for one call."""
 LIVE_HEIGHT = 480
-"""The same of a running run, of which more is to come."""
+"""Minimum height of a running run, which will get further calls."""
 _MAX_SOURCE = 256 << 10
 _UNKNOWN = ModelInfo("", 0, "", "", "model", "")
 _OF_BASELINE = (
     *("format", "run", "start_ns", "n"),
     *("models", "errors", "columns", "requests"),
 )
-"""What the page shows of a baseline."""
+"""Columns of a baseline that the page shows."""
 
 Header = dict[str, Any]
 
 
 def page_id(run: AnyTrace) -> str:
-    """Return the id of a run among all that one page may show.
+    """Return an id of a run that is unique in a page.
 
-    Kernels number their runs alike, and a notebook shows runs of several kernels.
+    A notebook may show runs of several kernels, which use the same run numbers.
     """
     trace, comparison = sides(run)
     name = f"{trace.run_id}-{trace.start_ns:x}"
@@ -78,13 +78,13 @@ def assemble(
         Positions of the calls to send; all if None. A column has their ids, unless
         all calls are sent and each id is a position.
     state
-        How far the run is, where that is known better than from its calls.
+        State of the run, if it cannot be derived from its calls.
     numbering
-        Numbers of models and instances, kept by a sender of a trace in parts.
+        Numbers of models and instances, if the trace is sent in parts.
     notes
         Notes on the whole run; they are shown with its first call.
     height
-        Height in pixels that the view had last.
+        Last height of the view in pixels.
     buffer
         Receives the columns; a new one if None.
     """
@@ -198,7 +198,7 @@ def _header(trace: Trace, state: State | None, numbering: Numbering) -> Header:
     return {
         "format": FORMAT,
         "run": run,
-        # A string: JSON numbers hold 53 bits.
+        # A string, because numbers in JavaScript have 53 bits.
         "start_ns": str(trace.start_ns),
         "n": len(trace.spans),
         "models": list(map(_model, numbering.models.listed())),
@@ -206,7 +206,7 @@ def _header(trace: Trace, state: State | None, numbering: Numbering) -> Header:
 
 
 def dropped(trace: Trace) -> Header:
-    """Return what limits have dropped of a run, and why."""
+    """Return the dropped calls and values of a run, with the limits."""
     return {
         drop.what: {
             "calls": drop.calls,
@@ -238,7 +238,7 @@ def _folded(trace: Trace, numbering: Numbering) -> list[list[Any]]:
 
 
 def _model(model: ModelInfo | None) -> Header:
-    # A number that remained unused, see `Numbers`.
+    # An unused number; see `Numbers`.
     model = model or _UNKNOWN
     known: Header = {
         "name": sendable(model.name, MAX_TEXT),

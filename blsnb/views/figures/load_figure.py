@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WIDE = 10
-"""Ratio of latencies from which their axis is logarithmic."""
+"""Minimum ratio of latencies for a logarithmic axis."""
 _LATENCIES = (
     ("p50_us", "p50", "infer", "-"),
     ("p90_us", "p90", "input", "--"),
@@ -28,7 +28,7 @@ def plot(title: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
     Parameters
     ----------
     title
-        Written above the axes; empty where it stands elsewhere.
+        Written above the axes; empty to omit it.
     """
     drawn = shown_figure.new_figure(figsize=(7.2, 2.9), dpi=100, layout="constrained")
     left, right = drawn.subplots(1, 2)
@@ -64,7 +64,7 @@ def _tidy(axes: Axes, clients: Sequence[int]) -> None:
 
 
 def _scale(axes: Axes, latencies: Sequence[float]) -> None:
-    """Draw latencies that differ much on a logarithmic axis: all stay readable."""
+    """Use a logarithmic axis for latencies that differ by a large factor."""
     positive = [each for each in latencies if each > 0]
     if positive and max(positive) > _WIDE * min(positive):
         axes.set_yscale("log")

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 def new_figure(**options: Any) -> Figure:
     """Return an empty figure that displays itself as the value of a cell.
 
-    Pyplot does not keep it; a plain figure of matplotlib would then be a line of text.
+    Pyplot does not keep it. Without pyplot, matplotlib's own figures are displayed as a
+    line of text.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Answers to the queries of a page; in each slot only the newest is served."""
+"""Answers to the queries of a page; only the newest query of each slot is served."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Answers:
         except QueryError as error:
             return self._reply(query, {"error": error.answer})
         except Exception as error:
-            # A page without an answer would report a busy kernel indefinitely.
+            # Without an answer the page would show a busy kernel indefinitely.
             _log.exception("a query about tensors failed: %s", query)
             text = f"{type(error).__name__}: {error}"
             return self._reply(query, {"error": {"code": "failed", "text": text}})

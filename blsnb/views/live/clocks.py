@@ -1,4 +1,4 @@
-"""When a live view is sent, and when a notebook keeps it: pure decisions in time."""
+"""Decide when a live view sends updates and when a notebook stores them. Pure."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _FEW_ROWS = 500
 _SEND_RATIO = 10
 """Minimum ratio of the pause between two messages to the time that sending took."""
 _KEEP_RATIO = 20
-"""The same for what a notebook keeps."""
+"""The same ratio for outputs that a notebook stores."""
 _NOTHING = object()
 
 
 class FlushClock:
-    """Decides when a live view sends what happened; the caller tells it the time.
+    """Decides when a live view sends new events; the caller passes the time.
 
-    Ten times a second up to 2000 rows, four times beyond; less often where sending
-    takes more than a tenth of the time.
+    Ten times a second up to 2000 rows, else four times; less often if sending takes
+    more than a tenth of the time.
     """
 
     def __init__(self) -> None:
@@ -38,13 +38,13 @@ class FlushClock:
     def whole(self, rows: int) -> bool:
         """Whether to send all rows of a trace instead of the changed ones.
 
-        A page that opens late receives a snapshot only when the cell has ended. So
-        small traces are sent whole, large ones whenever they have doubled.
+        A page that opens late receives a snapshot only after the cell has ended.
+        Therefore small traces are sent whole, and large ones when they have doubled.
         """
         return rows <= _FEW_ROWS or rows >= 2 * self._whole
 
     def flushed(self, now_ns: int, rows: int, whole: bool, took_ns: int = 0) -> None:
-        """Note that a trace was sent, its number of rows, and how long that took."""
+        """Note that a trace was sent, with its number of rows and the time taken."""
         self._last_ns = now_ns
         self._rows = rows
         self._took_ns = took_ns
@@ -53,10 +53,10 @@ class FlushClock:
 
 
 class KeepClock:
-    """Decides when a notebook receives what a live view shows, to keep it when saved.
+    """Decides when a notebook receives the state of a live view, to store it.
 
-    Something new is kept at once; what goes on changing after a second, after two
-    more, after four, at last once a minute. After a calm time that begins again.
+    The first change is stored at once, further changes after one second, two more, four
+    more, and finally once a minute. After a quiet period the sequence starts again.
     """
 
     def __init__(self) -> None:
@@ -65,13 +65,13 @@ class KeepClock:
         self._next_ns: int | None = None
 
     def due(self, now_ns: int, shown: object) -> bool:
-        """Whether it is time to keep what is shown, a value that can be compared."""
+        """Whether to store the shown state, which can be compared with ``==``."""
         if shown == self._kept:
             return False
         return self._next_ns is None or now_ns >= self._next_ns
 
     def kept(self, now_ns: int, shown: object, took_ns: int = 0) -> None:
-        """Note that this was kept, and how long that took."""
+        """Note that a state was stored, and the time taken."""
         due_ns = now_ns if self._next_ns is None else self._next_ns
         calm = self._next_ns is None or now_ns - due_ns >= self._pause_ns
         self._pause_ns = _SECOND_NS if calm else min(2 * self._pause_ns, _MAX_PAUSE_NS)

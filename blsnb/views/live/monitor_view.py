@@ -1,4 +1,4 @@
-"""The widget that shows a server, as long as a page displays it."""
+"""The widget that shows the overview of a server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from blsnb.views.live.overview import Overview
 CODE = Path(__file__).parent.parent / "static" / "monitor.js"
 
 # The page may receive the widget later than its output. VS Code runs a copy of the
-# script, behind the one that it leaves inert.
+# script, which follows the inert original.
 SCRIPT = """<script>{
   const before = document.currentScript.previousElementSibling;
   const host = before.matches("script") ? before.previousElementSibling : before;
@@ -33,7 +33,7 @@ SCRIPT = """<script>{
 class MonitorView(anywidget.AnyWidget):
     """Models, rates, latencies, queues and errors of one server.
 
-    Thread-safe, and without threads of its own: its owner calls `show`.
+    Thread-safe; starts no threads: its owner calls `show`.
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ class MonitorView(anywidget.AnyWidget):
         return {**data, **still(self._overview)}, metadata
 
     def document(self) -> dict[str, str]:
-        """Return the server at this moment, as an output that needs no kernel.
+        """Return the present state as an output that needs no kernel.
 
-        In a page that has this widget the live view takes the table's place.
+        In a page with this widget the live view replaces the table.
         """
         shown = still(self._overview, time.localtime())
         script = SCRIPT % self.monitor_id
@@ -102,12 +102,12 @@ class MonitorView(anywidget.AnyWidget):
 
 
 def still(overview: Overview, when: time.struct_time | None = None) -> dict[str, str]:
-    """Return an overview for readers without scripts and without a kernel.
+    """Return an overview as a table, for readers without scripts or kernel.
 
     Parameters
     ----------
     when
-        Time of the overview, to be written below it; None for none.
+        Time of the overview, written below it; None to omit it.
     """
     shown = {"text/html": overview.html(), "text/plain": str(overview)}
     if when is not None:

@@ -84,7 +84,7 @@ class Overview(NamedTuple):
     history
         Rates of the last readings, oldest first.
     looks
-        Number of readings; a page that receives no new one shows its numbers as old.
+        Number of readings; a page marks its numbers as old if this stops growing.
     ended
         Whether there will be no further reading.
     """
@@ -113,7 +113,7 @@ class Overview(NamedTuple):
 
     @property
     def numbers(self) -> Overview:
-        """The values of the table alone, to be compared with others."""
+        """The values of the table alone, for comparisons."""
         return self._replace(history=(), looks=0)
 
     @property

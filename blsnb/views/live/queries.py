@@ -52,19 +52,24 @@ def check(query: Message) -> str:
         The version or the type is unknown, or no run is named.
     """
     if query.get("v") != VERSION:
-        text = f"v is {VERSION}, not {query.get('v')!r}: run the cell again"
+        text = f"v={query.get('v')!r} is not valid; expected {VERSION}: rerun the cell"
         raise QueryError("version", text, versions=[VERSION])
     if query["type"] not in ("tensors", "slice"):
-        text = f"type is 'tensors' or 'slice', not {query['type']!r}"
+        text = f"type={query['type']!r} is not valid; expected 'tensors' or 'slice'"
         raise QueryError("unsupported", text)
     run = query.get("run")
     if not isinstance(run, str):
-        raise QueryError("invalid", f"run is the page id of a run, not {run!r}")
+        raise _invalid("run", run, "the page id of a run")
     return run
 
 
+def _invalid(key: str, value: object, expected: str) -> QueryError:
+    text = f"{key}={value!r} is not valid; expected {expected}"
+    return QueryError("invalid", text)
+
+
 def gone() -> QueryError:
-    """Return the error about a run that this kernel does not have."""
+    """Return the error for a run that this kernel does not have."""
     return QueryError("gone", "this kernel does not have the run: run the cell again")
 
 
@@ -75,20 +80,20 @@ def answer(trace: Trace, query: Message, buffer: Buffer) -> Message:
     ----------
     query
         ``{type: "tensors", call}`` or ``{type: "slice", call, tensor, index, mode}``;
-        a call is named by its id.
+        ``call`` is the call's id.
     buffer
         Receives the bytes of previews.
 
     Returns
     -------
     dict
-        ``tensors`` or ``preview``. ``lacks``: why values of the call are not there.
-        ``dropped``: what is no longer kept of the run.
+        ``tensors`` or ``preview``. ``lacks``: why values of the call are missing.
+        ``dropped``: the dropped calls and values of the run.
 
     Raises
     ------
     QueryError
-        The query is malformed, or names something that is no longer kept.
+        The query is malformed, or the call or tensor is no longer kept.
     """
     span = _span(trace, query)
     found = _found(trace, span, query, buffer)
@@ -102,7 +107,7 @@ def answer(trace: Trace, query: Message, buffer: Buffer) -> Message:
 def _span(trace: Trace, query: Message) -> Span:
     call = query.get("call")
     if type(call) is not int:
-        raise QueryError("invalid", f"call is the id of a call, not {call!r}")
+        raise _invalid("call", call, "the id of a call")
     row = trace.row_of(call)
     if row >= 0:
         return trace.spans[row]
@@ -121,7 +126,7 @@ def _found(trace: Trace, span: Span, query: Message, buffer: Buffer) -> Message:
         raise QueryError("dropped", missing_values(trace, [f"{ref.name!r}"]))
     mode = query.get("mode")
     if mode not in ("grid", "image"):
-        raise QueryError("invalid", f"mode is 'grid' or 'image', not {mode!r}")
+        raise _invalid("mode", mode, "'grid' or 'image'")
     draw = preview.grid if mode == "grid" else preview.image
     try:
         return {"preview": placed(draw(ref, _index(query)), buffer)}
@@ -132,13 +137,12 @@ def _found(trace: Trace, span: Span, query: Message, buffer: Buffer) -> Message:
 def _number(query: Message, key: str, size: int) -> int:
     value = query.get(key)
     if type(value) is not int or not 0 <= value < size:
-        text = f"{key} is a number from 0 to {size - 1}, not {value!r}"
-        raise QueryError("invalid", text)
+        raise _invalid(key, value, f"a number from 0 to {size - 1}")
     return value
 
 
 def _index(query: Message) -> list[int]:
     index = query.get("index")
     if not isinstance(index, list) or any(type(at) is not int for at in index):
-        raise QueryError("invalid", f"index is a list of numbers, not {index!r}")
+        raise _invalid("index", index, "a list of numbers")
     return index

@@ -1,7 +1,7 @@
 """A running run as HTML, for a notebook that is saved before the run has ended.
 
-In a page that has the run's widget the live view takes the place of this document, and
-keeps it when newer HTML arrives. Without the widget it shows what had happened.
+In a page with the run's widget the live view replaces this document, and stays when
+newer HTML arrives. Without the widget the document shows the state when it was made.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 from blsnb.trace.excerpt import page_excerpt
 from blsnb.trace.spans import Trace
 from blsnb.views.documents import document, host, wire
+from blsnb.views.exported import exported
 from blsnb.views.folded import folded_note
 from blsnb.views.tree import tree
 
@@ -20,8 +21,8 @@ NOTE = (
 )
 
 _PATIENCE_MS = 600
-"""Time for which neither picture nor document is shown: a page may receive the widget
-later than its output, and would show one after the other."""
+"""Milliseconds during which neither picture nor document is shown: a page may receive
+the widget later than its output, and would show one after the other."""
 _AT_ONCE = """{
   const host = %(host)s;
   const place = () => {
@@ -45,26 +46,26 @@ _FIRST = "if (host) await new Promise((ready) => setTimeout(ready, %(patience)d)
 def mimebundle(
     trace: Trace, *, height: int = wire.LIVE_HEIGHT, carries_code: bool = True
 ) -> dict[str, str]:
-    """Return a running run for a notebook, as HTML and as text.
+    """Return a running run for a notebook, as HTML and as texts.
 
     Parameters
     ----------
     height
-        Height in pixels that the live view has.
+        Height of the live view in pixels.
     carries_code
         Whether the view's code is embedded.
     """
     trace = page_excerpt(trace)
     remarked = replace(trace, remarks=(*trace.remarks, NOTE))
     page = _html(trace, height, carries_code)
-    return {"text/html": page, "text/plain": tree(remarked)}
+    return {"text/html": page, **exported(tree(remarked))}
 
 
 def _html(trace: Trace, height: int, carries_code: bool) -> str:
     notes = [*folded_note(trace), NOTE]
     header, buffer = wire.assemble(trace, notes=notes, height=height)
     header["run"]["saved"] = True
-    # Without values: a model waits meanwhile.
+    # Without values, because a model waits during the call.
     said = f'<p style="font:13px system-ui,sans-serif">{document.spelled(NOTE)}</p>'
     return host.hosted(
         wire.page_id(trace),

@@ -28,8 +28,8 @@ _TRAITS = {"selected", "filter", "height", "baseline"}
 class TraceView(anywidget.AnyWidget):
     """Call graph, timeline and tensors of one run, linked.
 
-    Thread-safe, and without threads or timers of its own: its owner calls `tick` after
-    each event, and `finish` at the end.
+    Thread-safe; starts no threads or timers: its owner calls `tick` after each event,
+    and `finish` at the end.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ class TraceView(anywidget.AnyWidget):
         self._seq = 0
         self._sent: set[int] = set()
         self._open: set[int] = set()
-        # The thread that takes the token flushes. Taking from a list is atomic, and no
-        # thread waits.
+        # The thread that takes the token sends. Taking from a list is atomic, and other
+        # threads do not wait.
         self._token = ["flush"]
         super().__init__(**traits)
         self._answers = Answers(self._own, self.send)
@@ -83,13 +83,13 @@ class TraceView(anywidget.AnyWidget):
         return data | shown, metadata
 
     def _trace(self) -> Trace:
-        """Return the part of the trace that a page can hold."""
+        """Return the part of the trace that fits in a page."""
         return page_excerpt(self._whole())
 
     def document(self, carries_code: bool = True) -> dict[str, str]:
-        """Return the run at this moment, as an output that needs no kernel.
+        """Return the present state of the run as an output that needs no kernel.
 
-        In a page that has this widget the live view takes its place.
+        In a page with this widget the live view replaces it.
         """
         return running_page.mimebundle(
             self._trace(), height=self.height, carries_code=carries_code
@@ -116,7 +116,7 @@ class TraceView(anywidget.AnyWidget):
         self._send_calls(self._seq, self._trace(), None)
 
     def tick(self, now_ns: int) -> bool:
-        """Send what has changed if it is time to; return whether it was sent."""
+        """Send the changes if an update is due; return whether they were sent."""
         if not self._clock.due(now_ns):
             return False
         try:
@@ -130,13 +130,13 @@ class TraceView(anywidget.AnyWidget):
         return True
 
     def finish(self, now_ns: int) -> None:
-        """Send the whole run, and that it has ended."""
+        """Send the whole run with its final state."""
         self._flush(now_ns, whole=True)
         self.send({"v": VERSION, "type": "finished", "run": self.run_id})
 
     def _flush(self, now_ns: int, whole: bool) -> None:
         began_ns = perf_counter_ns()
-        # Numbered before the trace is taken: a later number is never older.
+        # Numbered before the trace is taken, so that a later number is never older.
         seq = self._seq = next(self._numbers)
         trace = self._trace()
         self._identify(trace)
@@ -152,12 +152,12 @@ class TraceView(anywidget.AnyWidget):
         self._clock.flushed(now_ns, len(calls), whole, took_ns)
 
     def _identify(self, trace: Trace) -> None:
-        """Set the id under which the run's document looks for this view."""
+        """Set the id with which the run's document finds this view."""
         if trace.spans and not self.run_id:
             self.set_trait("run_id", wire.page_id(trace))
 
     def _send_calls(self, seq: int, trace: Trace, rows: list[int] | None) -> None:
-        # Rows alone are not compared: the baseline is part of a snapshot.
+        # Changed rows contain no comparison: the baseline is part of a snapshot.
         shown = self._compared(trace) if rows is None else trace
         header, buffer = wire.assemble(
             shown, rows, numbering=self._numbering, height=self.height
@@ -175,7 +175,7 @@ class TraceView(anywidget.AnyWidget):
                 self._answers.receive(content)
 
     def _own(self, run: str) -> Trace:
-        """Return the trace, if the page names this run."""
+        """Return the trace, if a page id is that of this run."""
         trace = self._whole()
         if run != wire.page_id(trace):
             raise queries.gone()

@@ -1,1 +1,1 @@
-"""Pictures for readers without scripts."""
+"""SVG pictures of runs, for readers without scripts."""

@@ -21,7 +21,7 @@ _PHASES = {
 }
 """Colour and height of the phases that are drawn as boxes, by their number."""
 _MARK = 6
-"""Pixels within which only one failure is marked."""
+"""Minimum distance in pixels between marks of failures."""
 
 
 class Scale(NamedTuple):
@@ -78,7 +78,7 @@ class CallBars:
         pieces: int,
         own_fill: str,
     ) -> str:
-        """Draw a phase; time in calls below is a tint of its colour."""
+        """Draw a phase; time spent in its child calls is tinted."""
         start, end, middle, height = box
         x, length = self._x(start), max(0.6, (end - start) * self._x.per_us)
         if not below:
@@ -95,7 +95,7 @@ class CallBars:
         return ground + tint + svg.boxes(own[:pieces], own_fill)
 
     def _below(self, call: int) -> list[tuple[float, float]]:
-        """Return the merged intervals in which calls made by this one ran."""
+        """Return the merged intervals of this call's child calls."""
         rows = list(self._trace.children[call])
         if not rows:
             return []
@@ -112,7 +112,7 @@ class CallBars:
         return spans
 
     def _only_counted_below(self, rows: list[int]) -> list[tuple[float, float]]:
-        """Return when the calls ran that are only counted, by model."""
+        """Return the intervals of calls that are only counted, by model."""
         by_model: dict[int, list[int]] = {}
         for row in rows:
             by_model.setdefault(self._trace.spans[row].model, []).append(row)
@@ -144,7 +144,7 @@ class CallBars:
         )
 
     def strip(self, calls: list[int], middle: float, pieces: int) -> str:
-        """Return folded calls: height and opacity are their concurrency."""
+        """Return the strip of folded calls: height and opacity show concurrency."""
         columns = self._columns
         found = steps(columns.start_us[calls], columns.end_us[calls])
         # More than four shades are hard to distinguish.
@@ -164,7 +164,7 @@ class CallBars:
         return beside + "".join(parts) + self._failures(calls, middle)
 
     def _stretch(self, calls: list[int], middle: float) -> str:
-        """Draw when further calls ran that are only counted."""
+        """Draw the interval of further calls that are only counted."""
         known = self._counted.stretch(calls)
         if known is None:
             return ""
@@ -174,7 +174,7 @@ class CallBars:
     def _failures(self, calls: list[int], middle: float) -> str:
         failed = [call for call in calls if self._errors[call]]
         ends = {round(self._x(float(self._columns.end_us[call]))) for call in failed}
-        # One mark is enough where marks would hide each other.
+        # Marks that are too close would hide each other.
         apart = {x // _MARK: x for x in ends}.values()
         lines = "".join(
             f"M{x - 3} {svg.number(middle - 10)}h6l-3 4z" for x in sorted(apart)

@@ -1,4 +1,4 @@
-"""The call graph, drawn: boxes, edges and their labels."""
+"""The call graph as SVG: boxes, edges and their labels."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def _box(
         room = _BAR - width(own, 10) - 4
         parts.append(_about(box, right, top + 28, room))
     else:
-        # The mark of a failure stands on the border: the line has no room for it.
+        # The mark of a failure is on the border, because the line has no room for it.
         mark = svg.warning(right - 4, top + 4) if box.errors else ""
         parts.append(mark + _beside(compared[box.model], right, top + 28))
     parts.append(_share(box, left + _PAD, top + 34, most))

@@ -22,7 +22,7 @@ class Place(NamedTuple):
     x: float
     y: float
     top: float
-    """Upper edge of the rank; boxes of its second line stand lower."""
+    """Upper edge of the rank; boxes in its second line are lower."""
     bottom: float
     """Lower edge of the rank."""
 

@@ -1,4 +1,4 @@
-"""The picture of a run, as SVG: what a reader without scripts sees."""
+"""The picture of a run as SVG, for readers without scripts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def snapshot(run: AnyTrace, state: State | None = None) -> str:
     Parameters
     ----------
     state
-        How far the run is, where that is known better than from its calls.
+        State of the run, if it cannot be derived from its calls.
     """
     trace, comparison = sides(run)
     own = own_times(comparison) if comparison else None

@@ -1,4 +1,4 @@
-"""The timeline, drawn: a line per row, calls as bars, folded calls as a strip."""
+"""The timeline as SVG: a line per row, calls as bars, folded calls as a strip."""
 
 from __future__ import annotations
 
@@ -132,7 +132,8 @@ class _Names:
         about = self._about(row, failed)
         kept = f"{len(row.calls):,} kept" if counted_only and not about else ""
         if width(self._names[row.model], 12) + width(kept, 10) + 20 < room:
-            # The title says how many are kept of all; a row does where it has room.
+            # The title has the number of kept calls; a row has it only if there is
+            # room.
             about = about or kept
         room -= (width(about, 10) + 20) * bool(about)
         name = clip(self._names[row.model], 12, max(40.0, room))
@@ -152,26 +153,26 @@ class _Names:
 
 
 class _Baseline:
-    """Draws the calls of a baseline: below those of the run, or in their own row."""
+    """Draws the calls of a baseline, below those of the run or in separate rows."""
 
     def __init__(self, trace: Trace) -> None:
         self.columns = columns_of(trace)
         self._names = _Names(trace)
 
     def below(self, row: Row, middle: float, x: Scale) -> str:
-        """Return thin bars below the calls that the run has as well."""
+        """Return thin bars below the corresponding calls of the run."""
         bars = self._boxes(row.baseline, middle + _BELOW, 2.5, x)
         return svg.boxes(bars, "fg3", opacity="0.7")
 
     def beside(self, row: Row, this: Columns) -> str:
-        """Return the difference of a row's durations; nothing where it is small."""
+        """Return the difference of a row's durations; "" if it is small."""
         delta = row.delta(this, self.columns)
         if delta is None:
             return _difference("new", "new") if row.is_new else ""
         return "" if delta.sign == "≈" else _difference(delta.sign, delta.words)
 
     def missing(self, row: Row, middle: float, x: Scale) -> str:
-        """Return a row of hollow bars where the calls once were."""
+        """Return a row of hollow bars for calls that the run lacks."""
         outlines = [
             svg.rect(*box, "card", stroke=svg.COLOURS["fg3"], stroke_dasharray="2 2")
             for box in self._boxes(row.calls, middle - 4, 8.0, x)

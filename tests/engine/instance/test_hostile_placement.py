@@ -86,7 +86,7 @@ def test_the_note_names_the_tensor_and_the_seed(hostile):
 
     moved = "placement (seed 7) had moved 'X' of call 0, m, from cpu to gpu:0"
     assert moved in note
-    assert "ask is_cpu()" in note
+    assert "check is_cpu()" in note
 
 
 def test_an_answer_of_a_call_is_moved_too(hostile):
@@ -134,7 +134,7 @@ def test_a_seed_finds_the_same_again(hostile):
 def test_chance_is_the_same_in_every_process():
     """So that a seed in a report is worth something."""
     hostile = HostilePlacement(7)
-    found = [hostile.flips("m", "X", "input") for _ in range(8)]
+    found = [hostile.moves("m", "X", "input") for _ in range(8)]
 
     assert [False, False, False, False, True, False, False, False] == found
 
@@ -181,7 +181,7 @@ def test_without_a_device_one_is_simulated(server):
 def test_a_seed_is_a_number(seed):
     """Any other value is refused, also False."""
     assert parse_hostile(None) is parse_hostile(False) is None
-    with pytest.raises(ValueError, match="is the seed of its chance"):
+    with pytest.raises(ValueError, match="is not valid; expected a seed"):
         parse_hostile(seed)
 
 

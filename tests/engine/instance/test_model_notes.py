@@ -28,7 +28,7 @@ def test_a_method_that_is_nearly_a_hook_is_noted_once(server):
     """The model loads, as on Triton, and the first run says what was not called."""
     server.define("m", BRITISH, config=CONFIG)
 
-    told = "Nobody calls 'initialise' (initialize?) of m_0: Triton has no such hook."
+    told = "Triton never calls 'initialise' (initialize?) of m_0: it is not a hook."
     assert [told] == server.infer("m", X).notes
     assert [] == server.infer("m", X).notes
 

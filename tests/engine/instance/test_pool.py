@@ -31,7 +31,7 @@ def test_who_waits_first_is_served_first(pools):
 
     for thread, taken in some(waits):
         assert [] == taken
-        pool.give_back(instance)
+        pool.release(instance)
         thread.join()
         assert [instance] == taken
 
@@ -49,7 +49,7 @@ def test_a_request_that_ends_leaves_the_queue(pools):
     assert [Unwind] == taken
     assert 0 == pool.waiting_count
     end(pool, instance)
-    assert instance is pool.take(a_request(), certain=False)
+    assert instance is pool.take(a_request(), blocks_execute=False)
 
 
 def test_an_instance_handed_to_an_ended_request_is_not_lost(pools):
@@ -65,9 +65,9 @@ def test_an_instance_handed_to_an_ended_request_is_not_lost(pools):
 
     request.root.wait = end_while_waking  # type: ignore[method-assign]
     with pytest.raises(Unwind):
-        pool.take(request, certain=False)
+        pool.take(request, blocks_execute=False)
 
-    assert instance is pool.take(a_request(), certain=False)
+    assert instance is pool.take(a_request(), blocks_execute=False)
 
 
 def test_a_self_call_is_a_deadlock(pools):
@@ -80,7 +80,7 @@ def test_a_self_call_is_a_deadlock(pools):
     instance.execution.blocked_on = inner
 
     with pytest.raises(Deadlock) as caught:
-        pool.take(inner, certain=True)
+        pool.take(inner, blocks_execute=True)
 
     assert [
         "a request to model waits (1 instance, all busy)",
@@ -100,7 +100,7 @@ def test_one_busy_instance_that_does_not_wait_is_no_deadlock(pools):
     blocked.execution.blocked_on = inner
     threading.Timer(0.02, lambda: end(pool, working)).start()
 
-    assert working is pool.take(inner, certain=True)
+    assert working is pool.take(inner, blocks_execute=True)
 
 
 def test_a_wait_through_a_sender_is_no_deadlock(pools):
@@ -136,7 +136,7 @@ def test_a_retired_pool_sends_a_late_request_on(pools):
     pool.retire()
 
     with pytest.raises(Retired):
-        pool.take(a_request(), certain=False)
+        pool.take(a_request(), blocks_execute=False)
 
 
 def test_a_retired_pool_still_serves_its_queue(pools):
@@ -150,7 +150,7 @@ def test_a_retired_pool_still_serves_its_queue(pools):
     thread.join()
     assert [instance] == taken
     assert 0 == instance.finalized
-    pool.give_back(instance)
+    pool.release(instance)
 
     assert 1 == instance.finalized
 
@@ -161,7 +161,7 @@ def left_behind(pools: Pools) -> tuple[Any, Any]:
     request = a_request()
     instance = begin(pool, request)
     request.root.end(KeyboardInterrupt())
-    pool.leave_behind(request.root)
+    pool.replace_abandoned(request.root)
     return pool, instance
 
 
@@ -176,7 +176,7 @@ def test_a_fresh_instance_takes_over(pools):
     end(pool, old)
     end(pool, fresh)
     assert (1, 0) == (old.finalized, fresh.finalized)
-    assert fresh is pool.take(a_request(), certain=False)
+    assert fresh is pool.take(a_request(), blocks_execute=False)
 
 
 def test_an_instance_that_comes_back_before_it_is_missed_serves_on(pools):
@@ -185,7 +185,7 @@ def test_an_instance_that_comes_back_before_it_is_missed_serves_on(pools):
 
     end(pool, old)
 
-    assert old is pool.take(a_request(), certain=False)
+    assert old is pool.take(a_request(), blocks_execute=False)
     assert [] == pools.made
     assert 0 == pool.waiting_count
 
@@ -196,7 +196,7 @@ def test_an_instance_that_comes_back_at_once_serves_on(pools, monkeypatch):
     pool, old = left_behind(pools)
     threading.Timer(0.02, lambda: end(pool, old)).start()
 
-    assert old is pool.take(a_request(), certain=False)
+    assert old is pool.take(a_request(), blocks_execute=False)
     assert [] == pools.made
     assert 0 == old.finalized
 
@@ -209,7 +209,7 @@ def test_a_waiting_request_gets_the_fresh_instance(pools):
     thread, taken = wait_in(pool, a_request())
 
     request.root.end(KeyboardInterrupt())
-    pool.leave_behind(request.root)
+    pool.replace_abandoned(request.root)
     thread.join()
 
     assert pools.made == taken
@@ -226,10 +226,10 @@ def test_a_fresh_instance_that_cannot_be_made_is_tried_again(pools):
 
     pool._renew = fail
     with pytest.raises(ZeroDivisionError):
-        pool.take(a_request(), certain=False)
+        pool.take(a_request(), blocks_execute=False)
     pool._renew = renew
 
-    assert "fresh a" == pool.take(a_request(), certain=False).name
+    assert "fresh a" == pool.take(a_request(), blocks_execute=False).name
     assert 1 == old.finalized
 
 
@@ -238,11 +238,11 @@ def test_the_old_instance_serves_on_if_no_fresh_one_can_be_made(pools):
     pool, old = left_behind(pools)
     pool._renew = lambda _: 1 / 0
     with pytest.raises(ZeroDivisionError):
-        pool.take(a_request(), certain=False)
+        pool.take(a_request(), blocks_execute=False)
 
     end(pool, old)
 
-    assert old is pool.take(a_request(), certain=False)
+    assert old is pool.take(a_request(), blocks_execute=False)
     assert 0 == old.finalized
 
 
@@ -282,10 +282,10 @@ def test_only_the_ended_request_is_left_behind(pools):
     pool = pools.pool("a")
     instance = begin(pool, a_request())
 
-    pool.leave_behind(a_root())
+    pool.replace_abandoned(a_root())
 
     end(pool, instance)
-    assert instance is pool.take(a_request(), certain=False)
+    assert instance is pool.take(a_request(), blocks_execute=False)
 
 
 def test_many_threads_lose_no_instance(pools):
@@ -296,12 +296,12 @@ def test_many_threads_lose_no_instance(pools):
 
     def work() -> None:
         for _ in range(200):
-            instance = pool.take(a_request(), certain=False)
+            instance = pool.take(a_request(), blocks_execute=False)
             if instance.name in in_use:
                 doubly.append(instance.name)
             in_use.append(instance.name)
             in_use.remove(instance.name)
-            pool.give_back(instance)
+            pool.release(instance)
 
     threads = [threading.Thread(target=work) for _ in range(6)]
     for thread in threads:
@@ -310,6 +310,6 @@ def test_many_threads_lose_no_instance(pools):
         thread.join()
 
     assert [] == doubly
-    taken = {pool.take(a_request(), certain=False).name for _ in range(3)}
+    taken = {pool.take(a_request(), blocks_execute=False).name for _ in range(3)}
     assert {"a", "b", "c"} == taken
     assert 0 == pool.waiting_count

@@ -45,7 +45,7 @@ def test_an_answer_settles_a_request_whatever_its_release_flags_say():
     take_results([response("Y")], [inflight], "model_0")
 
     assert inflight.final
-    assert not inflight.again
+    assert not inflight.is_rescheduled
 
 
 def test_each_request_gets_its_response():
@@ -110,7 +110,7 @@ def test_an_answer_to_what_comes_back_fails_the_whole_batch():
         f"request, found type '{kind}'."
     )
     assert [PREFIX + text] * 2 == errors(inflights)
-    assert [False, False] == [i.again for i in inflights]
+    assert [False, False] == [i.is_rescheduled for i in inflights]
 
 
 def test_one_request_of_a_batch_comes_back():
@@ -119,7 +119,9 @@ def test_one_request_of_a_batch_comes_back():
     inflights[1].release_flags = RESCHEDULE
     take_results([response("Y"), None], inflights, "model_0")
 
-    assert [(True, False), (False, True)] == [(i.final, i.again) for i in inflights]
+    assert [(True, False), (False, True)] == [
+        (i.final, i.is_rescheduled) for i in inflights
+    ]
 
 
 def test_an_error_that_is_returned_is_no_failure_of_execute():

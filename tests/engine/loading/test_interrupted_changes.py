@@ -59,7 +59,9 @@ def source_of(server):
 @pytest.mark.parametrize(("interrupt", "rooms", "step"), ways())
 @pytest.mark.parametrize("source", [NEW, FAILING], ids=["loads", "fails"])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_what_serves_is_what_the_folder_holds(server, interrupt, rooms, step, source):
+def test_what_serves_is_what_the_folder_holds(
+    server, interrupt, rooms, step, source, figures
+):
     """The old model or the new one, whole; and the next definition works."""
     threads = threading.active_count()
     define(server, OLD)
@@ -81,11 +83,14 @@ def test_what_serves_is_what_the_folder_holds(server, interrupt, rooms, step, so
         ]
         assert [FACTORS[found]] == server.infer("m", X)["Y"].tolist(), fault.where
     assert threads == threading.active_count()
+    figures(interrupts=len(range(1, lines + 1, step)))
 
 
 @pytest.mark.parametrize(("interrupt", "rooms", "step"), ways())
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_first_definition_serves_or_there_is_no_model(server, interrupt, rooms, step):
+def test_a_first_definition_serves_or_there_is_no_model(
+    server, interrupt, rooms, step, figures
+):
     """Neither a folder that does not serve, nor a model without a folder."""
     lines = lines_of(lambda: define(server, NEW), rooms)
 
@@ -98,6 +103,7 @@ def test_a_first_definition_serves_or_there_is_no_model(server, interrupt, rooms
         assert serves == (name in parts_of(server).repository.names()), fault.where
         if serves:
             assert [3] == server.infer(name, X)["Y"].tolist()
+    figures(interrupts=len(range(1, lines + 1, step)))
 
 
 def test_ctrl_c_in_a_model_that_loads_leaves_the_old_one(server, ctrl_c):
@@ -143,7 +149,7 @@ def hit(call, delay_s, count):
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("rounds", [1500])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_ctrl_c_at_any_moment_once_and_twice(server, rounds):
+def test_ctrl_c_at_any_moment_once_and_twice(server, rounds, figures):
     """As a person presses it: between any two instructions, and while it is undone."""
     chance = random.Random(7)
     define(server, OLD)
@@ -169,3 +175,4 @@ def test_ctrl_c_at_any_moment_once_and_twice(server, rounds):
         assert ["m"] == [
             e.name for e in parts_of(server).repository.private_root.iterdir()
         ]
+    figures(interrupted_definitions=rounds - 1)

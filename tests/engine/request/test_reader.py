@@ -320,7 +320,7 @@ def test_a_stream_that_nobody_reads_or_answers_has_an_end(server):
 
 def test_a_stream_that_nobody_answers_has_an_end_when_it_is_dropped(server):
     """The model has dropped it before, and no reader waits."""
-    server.define("model", cell(FIRST + "self.owed = sender"), config=DECOUPLED)
+    server.define("model", cell(FIRST + "self.queued = sender"), config=DECOUPLED)
     forget = cell("return [reply(x_of(request))]")
     server.define("other", forget, config=CONFIG)
     stream = server.stream("model", X)

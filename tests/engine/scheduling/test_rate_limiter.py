@@ -115,7 +115,7 @@ def test_nobody_overtakes_the_first_in_line():
     play = Play({"a": needs(R=1), "b": needs(R=1), "c": needs(Q=1), "d": needs()})
     play.ask("a", "b", "c", "d")
     assert ["a"] == play.order
-    assert [("a", 0)] == play.limiter.held_up_by
+    assert [("a", 0)] == play.limiter.resource_holders
     assert "abcd" == play.all()
 
 
@@ -125,7 +125,7 @@ def test_what_needs_nothing_begins_at_once():
     play.ask("a", "b", "c")
 
     assert ["a", "b", "c"] == play.order
-    assert [] == play.limiter.held_up_by
+    assert [] == play.limiter.resource_holders
 
 
 def test_without_counts_of_the_server_the_most_demanding_instance_decides():

@@ -35,7 +35,7 @@ def test_a_bench_is_a_table_and_a_figure(double):
 
 
 def test_without_options_there_are_four_levels():
-    """Of five seconds each."""
+    """The default levels last five seconds each."""
     given = bench_flags().parse([])
 
     assert ((1, 2, 4, 8), 5.0) == (given.concurrency, given.duration)
@@ -47,12 +47,12 @@ def test_without_options_there_are_four_levels():
     [("5s", 5), ("500ms", 0.5), ("2m", 120), ("3", 3), (".5s", 0.5)],
 )
 def test_a_duration_has_a_unit_or_is_seconds(written, seconds):
-    """As one writes it."""
+    """Durations are written as 5s, 500ms, 2m or 5."""
     assert seconds == bench_flags().parse(["--duration", written]).duration
 
 
 def test_options_may_stand_anywhere(double):
-    """Also between inputs; expressions may have spaces and use the notebook."""
+    """Options may stand between inputs, whose expressions may contain spaces."""
     double.run("n, levels = 3, '1,3'")
     ran = double.run(
         "%triton bench --requests 2 double --trace-level off X=[1.0] * n "
@@ -64,7 +64,7 @@ def test_options_may_stand_anywhere(double):
 
 
 def test_the_runs_of_a_bench_are_not_shown(double):
-    """Nor kept."""
+    """The runs are neither displayed nor kept."""
     ran = double.run(f"{BENCH} --concurrency 2")
 
     assert 1 == len(ran.outputs)
@@ -72,7 +72,7 @@ def test_the_runs_of_a_bench_are_not_shown(double):
 
 
 def test_requests_that_fail_are_shown_by_text(double):
-    """Each text once, with how often it came."""
+    """Each error text is shown once, with the number of failed requests."""
     ran = double.run("%triton bench double Y=[1.0] --requests 3 --concurrency 1")
 
     assert 3 == ran.value.rows[0].failed
@@ -81,7 +81,7 @@ def test_requests_that_fail_are_shown_by_text(double):
 
 
 def test_the_same_without_a_magic(double):
-    """On the default server."""
+    """`blsnb.bench` measures a model of the default server."""
     ran = double.run(
         "import blsnb\nblsnb.bench('double', {'X': [1.0]}, concurrency=[1], requests=2)"
     )
@@ -107,8 +107,8 @@ def test_the_same_without_a_magic(double):
         ("double --concurency 4", "bench has no option --concurency"),
     ],
 )
-def test_what_is_wrong_is_named(double, line, text):
-    """And no request is made."""
+def test_invalid_arguments_are_named(double, line, text):
+    """Invalid arguments are named, and no request is made."""
     ran = double.run(f"%triton bench {line}")
 
     assert isinstance(ran.error, UsageError)
@@ -116,13 +116,13 @@ def test_what_is_wrong_is_named(double, line, text):
 
 
 def test_help_is_printed(double):
-    """Each option with its default."""
+    """The help lists each option with its default."""
     for line in ("%triton bench --help", "%triton bench double --help"):
         assert "--concurrency" in double.run(line).stdout
 
 
 def test_a_model_that_does_not_serve_is_refused(double):
-    """In Triton's words."""
+    """The error has Triton's text."""
     ran = double.run("%triton bench nowhere X=[1.0]")
 
     assert isinstance(ran.error, InferenceError)
@@ -130,7 +130,7 @@ def test_a_model_that_does_not_serve_is_refused(double):
 
 
 def test_a_bar_moves_where_there_is_a_page(double, monkeypatch):
-    """One output, which ends as a line of text: no widget stays in the notebook."""
+    """The bar is one output, which ends as a line of text; no widget remains."""
     monkeypatch.setattr(type(double.shell), "kernel", object(), raising=False)
     ran = double.run(f"{BENCH} --concurrency 2")
 
@@ -143,7 +143,7 @@ def test_a_bar_moves_where_there_is_a_page(double, monkeypatch):
 
 
 def test_a_name_that_is_markup_stays_text(double, monkeypatch, capsys):
-    """In the bar, too."""
+    """A model's name is escaped in the table and in the progress bar."""
     shown = []
     monkeypatch.setattr(
         "blsnb.magics.frontend.display", lambda data, **_: shown.append(data)

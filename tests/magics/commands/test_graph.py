@@ -1,5 +1,7 @@
 """Specification of %triton graph."""
 
+import pytest
+
 from blsnb.views.format import time
 
 
@@ -44,4 +46,99 @@ def test_other_words_are_a_usage_error(notebook):
     """The subcommand takes no names."""
     ran = notebook.run("%triton graph outer")
 
-    assert "UsageError: usage: %triton graph\n" == ran.stderr
+    assert "unrecognized arguments: outer" in ran.stderr
+
+
+CHILD = """%%triton_model {} --input X:FP32[1] --output Y:FP32[1]
+import triton_python_backend_utils as pb_utils
+class TritonPythonModel:
+    def execute(self, requests):
+        return [pb_utils.InferenceResponse([pb_utils.Tensor(
+            "Y", pb_utils.get_input_tensor_by_name(r, "X").as_numpy() {})])
+            for r in requests]
+"""
+CHAIN = """%%triton_model chain --input IN:FP32[1] --output OUT:FP32[1]
+import triton_python_backend_utils as pb_utils
+class TritonPythonModel:
+    def execute(self, requests):
+        responses = []
+        for request in requests:
+            given = pb_utils.get_input_tensor_by_name(request, "IN")
+            first = pb_utils.InferenceRequest(
+                model_name="plus", requested_output_names=["Y"],
+                inputs=[pb_utils.Tensor("X", given.as_numpy())]).exec()
+            if first.has_error():
+                raise pb_utils.TritonModelException(first.error().message())
+            middle = pb_utils.get_output_tensor_by_name(first, "Y")
+            second = pb_utils.InferenceRequest(
+                model_name="times", requested_output_names=["Y"],
+                inputs=[pb_utils.Tensor("X", middle.as_numpy(){})]).exec()
+            out = pb_utils.get_output_tensor_by_name(second, "Y")
+            responses.append(pb_utils.InferenceResponse(
+                output_tensors=[pb_utils.Tensor("OUT", out.as_numpy())]))
+        return responses
+"""
+
+
+@pytest.fixture
+def chain(notebook):
+    """A notebook with a straight pipeline of two models."""
+    notebook.run(CHILD.format("plus", "+ 1"))
+    notebook.run(CHILD.format("times", "* 10"))
+    notebook.run(CHAIN.format(""))
+    notebook.run("import blsnb\nrun = blsnb.infer('chain', {'IN': [2.0]})")
+    return notebook
+
+
+def test_a_straight_pipeline_is_an_ensemble(chain):
+    """Its configuration is printed; both agree on the inputs of the last run."""
+    ran = chain.run("%triton graph --as ensemble chain")
+
+    assert 'name: "chain_ensemble"' in ran.stdout
+    assert "both agree in all outputs; chain took" in ran.stdout
+    assert [] == ran.outputs
+    names = [each.name for each in chain.shell.user_ns["blsnb"].server().models()]
+    assert ["chain", "plus", "times"] == names
+
+
+def test_the_printed_configuration_is_a_model(chain):
+    """It answers as the pipeline did."""
+    text = chain.run("%triton graph --as ensemble chain").stdout
+    chain.run("%%triton_config chain_ensemble\n" + text)
+    chain.run("again = blsnb.infer('chain_ensemble', {'IN': [2.0]})")
+
+    assert [30.0] == chain.shell.user_ns["again"]["OUT"].tolist()
+
+
+def test_an_ensemble_that_differs_is_reported(chain):
+    """The children changed between the two: the outputs are named."""
+    chain.run(
+        CHILD.format("times", "* 10 + next(numbers)").replace(
+            "class", "import itertools\nnumbers = itertools.count()\nclass"
+        )
+    )
+    ran = chain.run("%triton graph --as ensemble chain")
+
+    assert "both differ" in ran.stdout
+    assert "# OUT: " in ran.stdout
+
+
+def test_a_pipeline_that_computes_is_no_ensemble(chain):
+    """The sentence names what and where."""
+    chain.run(CHAIN.format(" + 1"))
+    ran = chain.run("%triton graph --as ensemble chain")
+
+    assert (
+        "UsageError: No ensemble does what chain does: input 'X' of model 'times' is "
+        "computed (model.py:13).\n"
+    ) == ran.stderr
+
+
+def test_without_a_run_nothing_is_compared(notebook):
+    """The configuration is printed with what to do."""
+    notebook.run(CHILD.format("plus", "+ 1"))
+    notebook.run(CHILD.format("times", "* 10"))
+    notebook.run(CHAIN.format(""))
+    ran = notebook.run("%triton graph --as ensemble chain")
+
+    assert "Run chain once, and try again" in ran.stdout

@@ -19,18 +19,18 @@ def double(notebook):
 
 @pytest.fixture
 def page(double, monkeypatch):
-    """A notebook with a page in which something can move."""
+    """A notebook with a page that can show widgets."""
     monkeypatch.setattr(type(double.shell), "kernel", object(), raising=False)
     return double
 
 
 def looking():
-    """Whether a thread of a monitor is there."""
+    """Whether a thread of a monitor is running."""
     return "blsnb monitor" in [thread.name for thread in threading.enumerate()]
 
 
 def test_without_a_page_it_is_a_table_once(double):
-    """And its thread ends."""
+    """Without a page a table is printed once, and the monitor's thread ends."""
     double.run("%triton monitor")
     double.run(infer("double"))
     ran = double.run("%triton monitor")
@@ -56,7 +56,7 @@ def test_in_a_page_it_is_a_table_whose_place_a_widget_takes(page):
     assert looking()
 
 
-def test_where_a_page_knows_only_what_is_displayed_it_is_the_widget(page, monkeypatch):
+def test_vscode_displays_the_widget_itself(page, monkeypatch):
     """VS Code makes no model of a widget without a view."""
     monkeypatch.setenv("VSCODE_PID", "1")
     [shown] = page.run("%triton monitor").outputs
@@ -65,7 +65,7 @@ def test_where_a_page_knows_only_what_is_displayed_it_is_the_widget(page, monkey
 
 
 def test_unloading_the_extension_ends_it(page):
-    """The server stays open."""
+    """Unloading the extension ends the monitor; the server stays open."""
     page.run("%triton monitor")
     extension.unload_ipython_extension(page.shell)
 
@@ -74,8 +74,8 @@ def test_unloading_the_extension_ends_it(page):
     assert "READY" == default.server().model("double").state
 
 
-def test_at_its_end_a_table_stands_in_its_place(page):
-    """A saved notebook has no widget."""
+def test_a_table_replaces_the_widget_at_the_end(page):
+    """A saved notebook has the last table instead of a widget."""
     page.run("%triton monitor")
     ran = page.run("import blsnb; blsnb.server().monitor().close()")
 
@@ -83,7 +83,7 @@ def test_at_its_end_a_table_stands_in_its_place(page):
 
 
 def test_it_takes_no_arguments(double):
-    """What is wrong is said."""
+    """An argument is refused with the usage."""
     ran = double.run("%triton monitor double")
 
     assert isinstance(ran.error, UsageError)

@@ -17,8 +17,8 @@ def _as_before():
     options.runtime, options.hostile_placement = before
 
 
-def test_the_runtime_is_said_with_its_reason(notebook):
-    """Without a name nothing changes."""
+def test_the_runtime_is_printed_with_its_reason(notebook):
+    """Without a name the runtime does not change."""
     said = notebook.run("%triton runtime").stdout
 
     server = default.server()
@@ -27,7 +27,7 @@ def test_the_runtime_is_said_with_its_reason(notebook):
 
 
 def test_another_runtime_loads_the_models_anew(notebook):
-    """And is that of the next default server, too."""
+    """All models are reloaded, and the next default server uses the runtime, too."""
     notebook.run(DOUBLE)
     said = notebook.run("%triton runtime simulated").stdout
 
@@ -41,7 +41,7 @@ def test_another_runtime_loads_the_models_anew(notebook):
 
 
 def test_a_model_that_cannot_follow_is_named(notebook):
-    """It stays as it was."""
+    """A model that does not load on the new runtime stays unchanged."""
     notebook.run("%triton runtime simulated")
     notebook.run(DOUBLE.replace("_model double", "_model double --kind gpu"))
     said = notebook.run("%triton runtime numpy").stdout
@@ -51,8 +51,8 @@ def test_a_model_that_cannot_follow_is_named(notebook):
 
 
 @pytest.mark.parametrize("words", ["torch", "numpy cupy"])
-def test_a_name_that_is_none_is_refused(notebook, words):
-    """With those that there are; the setting stays."""
+def test_an_unknown_runtime_is_refused(notebook, words):
+    """The error lists the runtimes; the setting does not change."""
     ran = notebook.run(f"%triton runtime {words}")
 
     assert isinstance(ran.error, UsageError)
@@ -60,8 +60,8 @@ def test_a_name_that_is_none_is_refused(notebook, words):
     assert "auto" == options.runtime
 
 
-def test_hostile_placement_is_said(notebook):
-    """An option of the kernel's, with its seed."""
+def test_hostile_placement_is_printed(notebook):
+    """The line contains the seed of the option `hostile_placement`."""
     options.hostile_placement = 7
     default.close_default()
     said = notebook.run("%triton runtime").stdout

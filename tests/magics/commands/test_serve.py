@@ -23,7 +23,7 @@ def double(notebook):
 
 
 def asked(address):
-    """What a client gets of the model."""
+    """Return what a client receives from the model."""
     with tritonclient.grpc.InferenceServerClient(address) as client:
         given = tritonclient.grpc.InferInput("X", [1], "FP32")
         given.set_data_from_numpy(np.array([21], np.float32))
@@ -34,8 +34,8 @@ def address_in(text):
     return re.search(r"gRPC: (\S+)", text)[1]
 
 
-def test_it_says_where_and_how(double):
-    """The two lines are those with which a script begins."""
+def test_addresses_and_client_code_are_printed(double):
+    """The printed lines are those with which a client's script begins."""
     ran = double.run(f"%triton serve {FREE}")
 
     address = address_in(ran.stdout)
@@ -46,7 +46,7 @@ def test_it_says_where_and_how(double):
 
 
 def test_a_run_of_a_client_shows_nothing_in_a_cell(double):
-    """Its answer is the client's; the server keeps the run all the same."""
+    """Runs of network clients are recorded but not displayed."""
     address = address_in(double.run(f"%triton serve {FREE}").stdout)
     double.shell.user_ns.update(asked=asked, address=address)
 
@@ -57,15 +57,15 @@ def test_a_run_of_a_client_shows_nothing_in_a_cell(double):
     assert ["double"] == double.shell.user_ns["models"]
 
 
-def test_said_again_it_says_where(double):
-    """And opens nothing."""
+def test_a_second_call_prints_the_addresses(double):
+    """A second %triton serve prints the addresses and opens no port."""
     first = double.run(f"%triton serve {FREE}").stdout
 
     assert first == double.run("%triton serve").stdout
 
 
-def test_other_ports_want_a_stop_first(double):
-    """The text says so."""
+def test_other_ports_require_a_stop_first(double):
+    """The error says how to stop serving."""
     double.run(f"%triton serve {FREE}")
 
     ran = double.run("%triton serve --http 0")
@@ -74,8 +74,8 @@ def test_other_ports_want_a_stop_first(double):
     assert "--stop" in ran.stderr
 
 
-def test_stop_gives_the_ports_back(double):
-    """A second one finds nothing."""
+def test_stop_releases_the_ports(double):
+    """A second --stop reports that nothing is served."""
     address = address_in(double.run(f"%triton serve {FREE}").stdout)
 
     assert "no longer served" in double.run("%triton serve --stop").stdout
@@ -86,7 +86,7 @@ def test_stop_gives_the_ports_back(double):
 
 
 def test_a_port_in_use_is_named(double):
-    """No other is open afterwards."""
+    """The error names the port, and no other port stays open."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -98,8 +98,8 @@ def test_a_port_in_use_is_named(double):
     assert "Nothing is served" in double.run("%triton serve --stop").stdout
 
 
-def test_off_serves_it_not(double):
-    """Here gRPC alone is."""
+def test_off_omits_a_protocol(double):
+    """With the other protocols off only gRPC is served."""
     ran = double.run("%triton serve --http off --grpc 0 --metrics off")
 
     assert "gRPC: " in ran.stdout
@@ -107,8 +107,8 @@ def test_off_serves_it_not(double):
 
 
 @pytest.mark.parametrize("port", ["x", "-1", "65536"])
-def test_what_is_no_port_is_refused(double, port):
-    """With the help."""
+def test_an_invalid_port_is_refused(double, port):
+    """The error contains the usage."""
     ran = double.run(f"%triton serve --grpc {port}")
 
     assert isinstance(ran.error, UsageError)
@@ -116,7 +116,7 @@ def test_what_is_no_port_is_refused(double, port):
 
 
 def test_unloading_the_extension_ends_it(double):
-    """The server stays open."""
+    """Unloading the extension closes the ports; the server stays open."""
     address = address_in(double.run(f"%triton serve {FREE}").stdout)
 
     extension.unload_ipython_extension(double.shell)
@@ -127,15 +127,15 @@ def test_unloading_the_extension_ends_it(double):
     extension.load_ipython_extension(double.shell)
 
 
-def test_its_help_is_its_parsers(notebook):
-    """All options are in it."""
+def test_the_help_lists_all_options(notebook):
+    """The help is that of the parser."""
     text = notebook.run("%triton help serve").stdout
 
     assert all(f"--{each}" in text for each in ("http", "grpc", "host", "stop"))
 
 
 def test_a_token_is_printed_and_required(double):
-    """In a header, over both protocols."""
+    """The token is a header over both protocols."""
     said = double.run(f"%triton serve {FREE} --access-token inference").stdout
     [line] = re.findall(r"header over gRPC: (\S+): (\S+)", said)
     with pytest.raises(tritonclient.grpc.InferenceServerException) as failed:
@@ -146,7 +146,7 @@ def test_a_token_is_printed_and_required(double):
     assert f"header over HTTP: blsnb-token: {line[1]}" in said
 
 
-def test_an_origin_that_is_none_is_refused(double):
-    """In one line."""
+def test_an_invalid_origin_is_refused(double):
+    """The error is one line."""
     with pytest.raises(UsageError, match="allow_origin='x' is not an origin"):
         double.shell.run_line_magic("triton", "serve --allow-origin x")

@@ -12,13 +12,13 @@ ASK = "import blsnb; run = blsnb.infer('leaf', {'X': [1.0, 2.0]}); run['Y'].toli
 
 @pytest.fixture
 def leaf(notebook):
-    """A notebook with a model whose backend is not here."""
+    """A notebook with a model whose backend is not available."""
     notebook.run(CONFIG)
     return notebook
 
 
 def test_the_card_marks_it(leaf):
-    """The value is the model's status."""
+    """The card names the stand-in, and the value is the model's status."""
     ran = leaf.run("%triton standin leaf --zeros")
 
     assert "zeros" == ran.value.standin
@@ -26,8 +26,8 @@ def test_the_card_marks_it(leaf):
     assert [0, 0] == leaf.run(ASK).value
 
 
-def test_every_way_to_answer(leaf):
-    """Chance, a function of the notebook, a recorded run."""
+def test_every_kind_of_stand_in(leaf):
+    """Zeros, random numbers, a function and a recorded run are supported."""
     leaf.run("def doubled(inputs):\n    return {'Y': inputs['X'] * 2}")
     leaf.run("%triton standin leaf --call doubled")
     assert [2, 4] == leaf.run(ASK).value
@@ -50,8 +50,8 @@ def test_every_way_to_answer(leaf):
         ("leaf --remote here:8001", "is not valid; expected one such as 'grpc://"),
     ],
 )
-def test_what_is_wrong_is_named(leaf, line, said):
-    """And nothing has changed."""
+def test_invalid_arguments_are_named(leaf, line, said):
+    """Invalid arguments are named, and the model does not change."""
     ran = leaf.run(f"%triton standin {line}")
 
     assert said in ran.stderr

@@ -23,7 +23,7 @@ def batched(notebook):
 
 
 def test_batches_are_a_histogram_with_reasons(batched):
-    """Sizes as Triton counts them, requests in an execution, why each left."""
+    """The table has batch sizes, requests per execution, and the reasons."""
     [shown] = batched.run("%triton stats double --batching").texts
 
     title, sizes, requests, reasons = shown.split("\n\n")
@@ -39,7 +39,7 @@ def test_batches_are_a_histogram_with_reasons(batched):
 
 
 def test_batches_of_all_models_are_shown_without_a_name(batched):
-    """One after the other; a model without a batcher says so."""
+    """All models are listed; one without a batcher is marked as such."""
     batched.run(DOUBLE.replace("triton_model double", "triton_model alone"))
     alone, double = batched.run("%triton stats --batching").texts
 
@@ -50,8 +50,8 @@ def test_batches_of_all_models_are_shown_without_a_name(batched):
     assert double.startswith("double version 1 (dynamic_batching): 3")
 
 
-def test_what_the_server_returns_shows_the_same(batched):
-    """In a cell; its text elsewhere is one line."""
+def test_server_batching_displays_the_same(batched):
+    """`server.batching()` displays the tables; its text is one line."""
     ran = batched.run("import blsnb\nblsnb.server().batching('double')")
 
     assert ran.texts == batched.run("%triton stats double --batching").texts
@@ -59,14 +59,14 @@ def test_what_the_server_returns_shows_the_same(batched):
 
 
 def test_a_model_that_does_not_serve_is_refused(batched):
-    """In Triton's words."""
+    """The error has Triton's text."""
     ran = batched.run("%triton stats nowhere --batching")
 
     assert isinstance(ran.error, InferenceError)
 
 
 def test_reasons_for_staying_behind_have_a_table_of_their_own():
-    """The most frequent first; a name that is markup is shown, not obeyed."""
+    """The most frequent reason is first, and names are escaped."""
     shown = batching_tables(
         ModelBatching("<b>", 1, "dynamic_batching", {2: 8}, {2: 8}, {"a": 8}, {"b": 9})
     )

@@ -19,10 +19,10 @@ def double(notebook):
 
 
 def test_every_subcommand_of_the_design_is_there():
-    """And each does something."""
+    """Every subcommand exists and has a function."""
     designed = (
         "models config load unload remove import export infer stats trace log bench "
-        "help standin monitor runtime serve tutorial verify"
+        "help standin monitor runtime serve tutorial verify graph diff edit"
     )
 
     assert sorted(designed.split()) == sorted(SUBCOMMANDS)
@@ -31,14 +31,14 @@ def test_every_subcommand_of_the_design_is_there():
 
 
 def test_the_help_is_the_docstring(notebook):
-    """There is one text, so the two cannot differ."""
+    """Help and docstring are one text."""
     assert help_text() == TritonMagics.triton.__doc__
     assert help_text() + "\n" == notebook.run("%triton help").stdout
     assert help_text() + "\n" == notebook.run("%triton").stdout
 
 
 def test_help_on_one_subcommand_is_short(notebook):
-    """How it is written, and what it does."""
+    """It contains the usage and a summary."""
     assert "%triton unload NAME\n  stop serving a model\n" == (
         notebook.run("%triton help unload").stdout
     )
@@ -46,7 +46,7 @@ def test_help_on_one_subcommand_is_short(notebook):
 
 @pytest.mark.parametrize("line", ["%triton help bench", "%triton bench --help"])
 def test_help_on_one_with_options_lists_them(notebook, line):
-    """Each with what it does."""
+    """Each option has a description."""
     assert "--duration TIME          how long each level" in notebook.run(line).stdout
 
 
@@ -58,7 +58,7 @@ def test_no_line_of_the_help_runs_out_of_the_page():
 
 @pytest.mark.parametrize("line", ["%triton nothing", "%triton help nothing"])
 def test_an_unknown_subcommand_is_named(notebook, line):
-    """It is an error."""
+    """An unknown subcommand is an error that names it."""
     ran = notebook.run(line)
 
     assert "%triton has no subcommand 'nothing'. There are: models, " in ran.stderr
@@ -66,8 +66,8 @@ def test_an_unknown_subcommand_is_named(notebook, line):
     assert ran.error is not None
 
 
-def test_a_subcommand_that_is_nearly_one_is_asked_about(notebook):
-    """Letters change places."""
+def test_a_misspelled_subcommand_gets_a_suggestion(notebook):
+    """The error suggests the similar subcommand."""
     ran = notebook.run("%triton modles")
 
     assert "'modles'. Did you mean %triton models? There are: " in ran.stderr
@@ -86,37 +86,46 @@ def test_a_subcommand_that_is_nearly_one_is_asked_about(notebook):
         ("log a b", "%triton log [NAME]"),
         ("import", "%triton import [--help] [--no-watch] PATH [NAME ...]"),
         ("import x --all", "%triton import [--help] [--no-watch] PATH [NAME ...]"),
-        ("export", "%triton export [--help] [--force] PATH [NAME ...]"),
-        ("export --force", "%triton export [--help] [--force] PATH [NAME ...]"),
-        ("export x --farce", "%triton export [--help] [--force] PATH [NAME ...]"),
+        ("export", "%triton export [--help] [--force] [--in-place] [PATH] [NAME ...]"),
+        (
+            "export --force",
+            "%triton export [--help] [--force] [--in-place] [PATH] [NAME ...]",
+        ),
+        (
+            "export x --farce",
+            "%triton export [--help] [--force] [--in-place] [PATH] [NAME ...]",
+        ),
         ("infer", "%triton infer NAME INPUT=EXPRESSION ..."),
     ],
 )
 def test_wrong_arguments_show_the_usage(notebook, line, usage):
-    """One line, for this subcommand."""
+    """The error is the usage of this subcommand, in one line."""
     assert f"usage: {usage}\n" in notebook.run(f"%triton {line}").stderr
 
 
 def test_models_are_a_table(double):
-    """A row for each, also for what does not serve."""
+    """There is a row for each model, including those that do not serve."""
     double.run("%triton unload double")
     double.run(DOUBLE.replace("triton_model double", "triton_model another"))
     [shown] = double.run("%triton models").outputs
 
     head, another, gone = shown["text/plain"].splitlines()
     assert head.split()[:3] == ["model", "version", "state"]
-    assert another.startswith("another  1        READY        X:FP32[-1] → Y:FP32[-1]")
+    assert another.startswith("another  1        READY        cell In[")
+    assert "  X:FP32[-1] → Y:FP32[-1]  " in another
     assert gone.startswith("double   -        UNAVAILABLE")
     assert 3 == shown["text/html"].count("<tr>")
 
 
 def test_without_models_the_next_step_is_named(notebook):
-    """An empty table would say nothing."""
-    assert "a %%triton_model cell makes one" in notebook.run("%triton models").stdout
+    """Without models the output says how to define one."""
+    assert (
+        "define one in a %%triton_model cell" in notebook.run("%triton models").stdout
+    )
 
 
 def test_the_completed_configuration_is_printed(double):
-    """As a config.pbtxt, with Triton's defaults."""
+    """It is a config.pbtxt with Triton's defaults."""
     printed = double.run("%triton config double").stdout
 
     assert default.server().config_text("double") == printed.removesuffix("\n")
@@ -124,7 +133,7 @@ def test_the_completed_configuration_is_printed(double):
 
 
 def test_a_model_that_is_not_there_is_named(notebook):
-    """In Triton's words."""
+    """The error has Triton's text."""
     ran = notebook.run("%triton config nowhere")
 
     assert isinstance(ran.error, InferenceError)
@@ -132,13 +141,13 @@ def test_a_model_that_is_not_there_is_named(notebook):
 
 
 def test_a_model_is_unloaded_and_loaded(double):
-    """Each shows the card."""
+    """Both commands show the card."""
     assert "double UNAVAILABLE" in double.run("%triton unload double").texts[0]
     assert "double version 1 READY" in double.run("%triton load double").texts[0]
 
 
 def test_inputs_are_expressions_of_the_notebook(double):
-    """The run is the value, and is shown once."""
+    """The run is the cell's value and is displayed once."""
     double.run("import numpy as np\nn = 2\nname = 'double'")
     ran = double.run("%triton infer {name} X=np.full(n, 3.5, dtype=np.float32)")
 
@@ -146,8 +155,8 @@ def test_inputs_are_expressions_of_the_notebook(double):
     assert 1 == len(ran.outputs)
 
 
-def test_an_expression_may_use_the_caller_of_a_function(double):
-    """Local names are names of the notebook, too."""
+def test_an_expression_may_use_local_variables(double):
+    """Local variables of a calling function are available, too."""
     ran = double.run(
         "def ask():\n    local = [4.0]\n"
         "    return get_ipython().run_line_magic('triton', 'infer double X=local')\n"
@@ -158,20 +167,20 @@ def test_an_expression_may_use_the_caller_of_a_function(double):
 
 
 @pytest.mark.parametrize("expression", ["X=1 +", "X=import os"])
-def test_an_expression_that_is_none_is_shown(double, expression):
-    """With what Python has to say about it."""
+def test_an_invalid_expression_is_shown(double, expression):
+    """The error contains the expression and Python's message."""
     assert expression in double.run(f"%triton infer double {expression}").stderr
 
 
-def test_a_name_that_is_not_there_is_said_with_its_input(double):
-    """In one line: how the magic came to it is of no interest."""
+def test_an_undefined_name_is_reported_with_its_input(double):
+    """The error is one line, without frames of the magic."""
     ran = double.run("%triton infer double X=nowhere")
 
     assert "UsageError: X=nowhere: name 'nowhere' is not defined" in ran.stderr
 
 
-def test_a_failing_function_is_the_readers_own_error(double):
-    """It may be long, and has lines of its own."""
+def test_an_error_of_a_called_function_is_not_shortened(double):
+    """It may be long, and keeps its traceback."""
     double.run("def made():\n    return nowhere")
 
     assert isinstance(double.run("%triton infer double X=made()").error, NameError)
@@ -179,7 +188,7 @@ def test_a_failing_function_is_the_readers_own_error(double):
 
 
 def test_statistics_are_a_table_or_json(double):
-    """Counts and mean times; or all that Triton has."""
+    """The table has counts and mean times; JSON has all of Triton's fields."""
     double.run("%triton infer double X=[1.0]")
     [table] = double.run("%triton stats double").texts
     printed = json.loads(double.run("%triton stats double --json").stdout)
@@ -192,7 +201,7 @@ def test_statistics_are_a_table_or_json(double):
 
 
 def test_statistics_are_a_metrics_page(double):
-    """All of it, or the lines of one model."""
+    """--metrics prints the page, or the lines of one model."""
     double.run("%triton infer double X=[1.0]")
     whole = double.run("%triton stats --metrics").stdout
     own = double.run("%triton stats double --metrics").stdout.splitlines()
@@ -205,7 +214,7 @@ def test_statistics_are_a_metrics_page(double):
 
 
 def test_the_log_of_models_is_printed(double):
-    """Of all, or of one."""
+    """It has the lines of all models, or of one."""
     assert "Nothing has been logged.\n" == double.run("%triton log").stdout
     logging = "        pb_utils.Logger.log_info('in ' + str(len(requests)))\n"
     double.run(
@@ -219,7 +228,7 @@ def test_the_log_of_models_is_printed(double):
 
 
 def test_a_long_log_shows_its_end(double):
-    """And how much is left out."""
+    """It says how many lines are omitted."""
     lines = default.server().log.lines
     lines.extend(("double", "INFO", str(number)) for number in range(210))
     printed = double.run("%triton log").stdout.splitlines()

@@ -21,63 +21,63 @@ EXAMPLE = RECORDED / "bls_trace_example.json"
 
 
 @pytest.fixture
-def asked(notebook):
-    """A notebook in which a model has answered."""
+def used(notebook):
+    """A notebook in which a model has responded."""
     notebook.run(DOUBLE)
     notebook.run("import blsnb")
     notebook.run("run = blsnb.infer('double', {'X': [2.0]}, request_id='mine')")
     return notebook
 
 
-def test_recorded_runs_are_a_table(asked):
-    """Each has a name, by which it is shown."""
-    [shown] = asked.run("%triton trace").outputs
+def test_recorded_runs_are_a_table(used):
+    """Each run has a name with which it can be shown."""
+    [shown] = used.run("%triton trace").outputs
     head, row = shown["text/plain"].splitlines()
-    [ran] = asked.run(f"%triton trace {row.split()[0]}").texts
+    [ran] = used.run(f"%triton trace {row.split()[0]}").texts
 
     columns = "run at ms cell model request calls errors size pinned"
     assert columns.split() == head.split()
     name, at, ms, *rest = row.split()
-    run = asked.shell.user_ns["run"]
+    run = used.shell.user_ns["run"]
     assert (run.id, f"{run.started_at:%H:%M:%S}") == (name, at)
     assert f"{run.duration_ms:,.3f}" == ms
-    assert [asked.cell(ago=2), "double", "mine", "1", "0", "8", "B"] == rest
+    assert [used.cell(ago=2), "double", "mine", "1", "0", "8", "B"] == rest
     assert ran.startswith("double · request mine: ")
 
 
-def test_without_runs_that_is_said(notebook):
-    """An empty table would say nothing."""
+def test_without_runs_a_message_is_printed(notebook):
+    """An empty table would be unclear."""
     assert "No run has been recorded.\n" == notebook.run("%triton trace").stdout
 
 
-def test_a_variable_is_shown(asked):
-    """As if it were the last line of the cell."""
-    ran = asked.run("%triton trace run")
+def test_a_variable_is_shown(used):
+    """The run of a variable is displayed like the value of a cell."""
+    ran = used.run("%triton trace run")
 
-    assert ran.value is asked.shell.user_ns["run"]
+    assert ran.value is used.shell.user_ns["run"]
     assert "text/html" in ran.outputs[0]
 
 
 def test_a_file_of_a_server_is_shown_and_is_a_run(notebook):
-    """The same view; it says where it was read."""
+    """It has the same view, with the name of the file."""
     ran = notebook.run(f"imported = %triton trace {EXAMPLE}\nimported")
 
     assert "Read from bls_trace_example.json" in ran.texts[0]
     assert [2.0, 3.0, 4.0] == ran.value["Y"].tolist()
 
 
-def test_a_saved_run_is_shown_and_is_a_run(asked, tmp_path):
-    """As a trace file is."""
+def test_a_saved_run_is_shown_and_is_a_run(used, tmp_path):
+    """A saved run is displayed and returned like that of a trace file."""
     path = tmp_path / "kept.blsrun"
-    asked.run(f"run.save({str(path)!r})")
-    ran = asked.run(f"kept = %triton trace {path}\nkept")
+    used.run(f"run.save({str(path)!r})")
+    ran = used.run(f"kept = %triton trace {path}\nkept")
 
     assert ran.texts[0].startswith("double · request mine: ")
     assert [4.0] == ran.value["Y"].tolist()
 
 
 def test_several_requests_of_a_file_are_folded_to_their_titles(notebook):
-    """The first ones; how many there are is said."""
+    """The first ones are shown, with the number of the others."""
     ran = notebook.run(f"%triton trace {RECORDED / 'triton_2.51.0.json'}")
 
     assert 12 == len(ran.outputs)
@@ -86,32 +86,32 @@ def test_several_requests_of_a_file_are_folded_to_their_titles(notebook):
 
 
 @pytest.mark.parametrize("runs", ["run", "[run, run]"])
-def test_a_run_is_written_for_triton(asked, tmp_path, runs):
-    """What is written can be read again."""
-    asked.run(f"runs = {runs}")
-    ran = asked.run(f"%triton trace runs --output {tmp_path / 'a b.json'}")
+def test_a_run_is_written_for_triton(used, tmp_path, runs):
+    """The written file can be read again."""
+    used.run(f"runs = {runs}")
+    ran = used.run(f"%triton trace runs --output {tmp_path / 'a b.json'}")
     assert "UsageError" in ran.stderr
-    ran = asked.run(f"%triton trace runs --output '{tmp_path / 'a b.json'}'")
+    ran = used.run(f"%triton trace runs --output '{tmp_path / 'a b.json'}'")
 
     assert "blsnb.load_trace() reads it." in ran.stdout
     found = blsnb.load_trace(tmp_path / "a b.json")
     assert ["mine"] * (1 + runs.count(",")) == [r.trace.request_id for r in found]
 
 
-def test_a_run_is_written_for_perfetto(asked, tmp_path):
-    """And who opens it is said."""
+def test_a_run_is_written_for_perfetto(used, tmp_path):
+    """The output names the program that opens the file."""
     file = tmp_path / "run.json"
-    ran = asked.run(f"%triton trace run --format perfetto --output {file}")
+    ran = used.run(f"%triton trace run --format perfetto --output {file}")
 
     assert "https://ui.perfetto.dev opens it." in ran.stdout
     assert "traceEvents" in json.loads(file.read_text())
 
 
-def test_a_run_is_written_as_a_page_and_as_a_picture(asked, tmp_path):
-    """Several files at once, if that is wanted; what opens each is said."""
+def test_a_run_is_written_as_a_page_and_as_a_picture(used, tmp_path):
+    """Several files can be written at once."""
     page, picture = tmp_path / "run.html", tmp_path / "run.svg"
     events = tmp_path / "run.json"
-    ran = asked.run(
+    ran = used.run(
         f"%triton trace run --html {page} --svg {picture} --perfetto {events}"
     )
 
@@ -122,7 +122,7 @@ def test_a_run_is_written_as_a_page_and_as_a_picture(asked, tmp_path):
 
 
 def test_one_run_of_several_is_chosen(notebook, tmp_path):
-    """A page shows one; which there are is said."""
+    """A page shows one run; the error names the possible numbers."""
     file, page = RECORDED / "triton_2.51.0.json", tmp_path / "run.html"
     ran = notebook.run(f"run = %triton trace {file} --run 2\nrun")
     second = blsnb.load_trace(file)[1]
@@ -138,7 +138,7 @@ def test_one_run_of_several_is_chosen(notebook, tmp_path):
 
 
 def test_the_formats_are_those_that_can_be_written():
-    """Named twice, since a parser must not import what writes."""
+    """The parser's formats equal those of the writer, which it does not import."""
     assert trace_files.FORMATS == tuple(FORMATS)
 
 
@@ -154,53 +154,53 @@ def test_the_formats_are_those_that_can_be_written():
         ("run --html /nowhere/x.html", "/nowhere/x.html cannot be written"),
     ],
 )
-def test_what_is_wrong_is_said(asked, line, said):
-    """In one line, without a traceback."""
-    assert said in asked.run(f"%triton trace {line}").stderr
+def test_errors_are_one_line(used, line, said):
+    """Errors have no traceback."""
+    assert said in used.run(f"%triton trace {line}").stderr
 
 
-def test_a_run_that_is_no_longer_kept_is_reported_with_its_limit(asked):
-    """It is no unknown name."""
+def test_a_run_that_is_no_longer_kept_is_reported_with_its_limit(used):
+    """Its name is not reported as unknown."""
     server = default.server()
     parts_of(server).recorder.keep_runs = 1
     first = server.runs[0].id
     for _ in range(2):
-        asked.run("blsnb.infer('double', {'X': [2.0]})")
-    said = asked.run(f"%triton trace {first}").stderr
+        used.run("blsnb.infer('double', {'X': [2.0]})")
+    said = used.run(f"%triton trace {first}").stderr
 
     assert f"run {first} is no longer kept: keep_runs=1 limits" in said
     assert "run.keep() pins" in said
 
 
-def test_a_file_that_is_no_trace_is_an_error_of_ours(notebook, tmp_path):
-    """It names the file."""
+def test_a_file_that_is_not_a_trace_is_an_error(notebook, tmp_path):
+    """The error names the file."""
     (tmp_path / "x.json").write_text("{}")
     ran = notebook.run(f"%triton trace {tmp_path / 'x.json'}")
 
     assert isinstance(ran.error, TraceFileError)
 
 
-def test_help_is_the_parsers(notebook):
-    """Behind other words, too."""
+def test_the_help_is_that_of_the_parser(notebook):
+    """--help may follow other words."""
     assert "--format {triton,perfetto}" in notebook.run("%triton trace x --help").stdout
     assert "%triton trace" in notebook.run("%triton trace --help").stdout
     assert default.started() is None
 
 
-def test_a_pinned_run_says_so(asked):
-    """It stays when others leave."""
-    asked.run("kept = run.keep()")
-    [shown] = asked.run("%triton trace").outputs
+def test_a_pinned_run_is_marked(used):
+    """It is kept when others are dropped."""
+    used.run("kept = run.keep()")
+    [shown] = used.run("%triton trace").outputs
 
     assert shown["text/plain"].endswith("pinned")
 
 
-def test_each_row_opens_its_view(asked, monkeypatch):
-    """In a page: the rows are a widget, and a view is made when its row opens."""
-    monkeypatch.setattr(asked.shell, "kernel", object(), raising=False)
+def test_each_row_opens_its_view(used, monkeypatch):
+    """In a page the rows are a widget, and opening a row makes its view."""
+    monkeypatch.setattr(used.shell, "kernel", object(), raising=False)
     seen = []
     monkeypatch.setattr(traces, "display", lambda shown, **_: seen.append(shown))
-    asked.run("%triton trace")
+    used.run("%triton trace")
     [rows] = seen
     assert "double · mine" in rows.titles[0]
 

@@ -11,12 +11,12 @@ from blsnb.magics.commands.tutorial import NotebookError, copy_notebooks
 
 @pytest.fixture
 def names():
-    """Names of the notebooks, in their order."""
+    """Names of the notebooks, in order."""
     return [path.name for path in tutorial.notebooks()]
 
 
-def test_the_notebooks_are_copied_beside_the_user(notebook, tmp_path, names):
-    """As they are; where one begins is said."""
+def test_the_notebooks_are_copied(notebook, tmp_path, names):
+    """The copies are unchanged; the output names the first notebook."""
     folder = tmp_path / "a" / "mine"
     ran = notebook.run(f"%triton tutorial {folder}")
 
@@ -32,15 +32,15 @@ def test_the_notebooks_are_copied_beside_the_user(notebook, tmp_path, names):
 def test_without_a_folder_one_is_made_in_the_working_folder(
     notebook, tmp_path, monkeypatch, names
 ):
-    """It has a name of its own, so that nothing else is in it."""
+    """The default folder is created in the working directory."""
     monkeypatch.chdir(tmp_path)
     notebook.run("%triton tutorial")
 
     assert {*names} == {path.name for path in (tmp_path / "blsnb-tutorial").iterdir()}
 
 
-def test_what_the_user_changed_stays(notebook, tmp_path, names):
-    """Unless forced; removed notebooks are copied again, other files stay."""
+def test_changed_notebooks_are_kept(notebook, tmp_path, names):
+    """--force replaces them; missing notebooks are copied again."""
     first, second, *_ = names
     copy_notebooks(tmp_path)
     (tmp_path / first).write_text("mine")
@@ -71,20 +71,20 @@ def test_what_the_user_changed_stays(notebook, tmp_path, names):
         ),
     ],
 )
-def test_what_is_wrong_is_said(notebook, line, said):
-    """In one line, without a traceback."""
+def test_errors_are_one_line(notebook, line, said):
+    """Errors have no traceback."""
     assert said in notebook.run(f"%triton tutorial {line}").stderr
 
 
-def test_an_installation_without_notebooks_says_so(tmp_path, monkeypatch):
-    """Somebody may have left them out."""
+def test_an_installation_without_notebooks_is_an_error(tmp_path, monkeypatch):
+    """A packager may have removed them."""
     monkeypatch.setattr(tutorial, "_SOURCES", (tmp_path,))
 
     with pytest.raises(NotebookError, match="has no notebooks"):
         copy_notebooks(tmp_path / "to")
 
 
-def test_help_is_the_parsers(notebook):
-    """As of every subcommand."""
+def test_the_help_is_that_of_the_parser(notebook):
+    """The help is printed as for every subcommand."""
     assert "--force" in notebook.run("%triton tutorial --help").stdout
     assert "[FOLDER]" in notebook.run("%triton help tutorial").stdout

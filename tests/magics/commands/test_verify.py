@@ -21,8 +21,8 @@ def double(notebook):
 
 
 @pytest.mark.triton_server
-def test_the_answers_of_both_servers_are_shown(double, tmp_path):
-    """Progress first, then the picture, the table and both runs; and as text."""
+def test_the_responses_of_both_servers_are_shown(double, tmp_path):
+    """The output has progress, then picture, table and both runs."""
     if installed() is None:
         if required():
             pytest.fail("run make triton first", pytrace=False)
@@ -54,8 +54,8 @@ def test_the_answers_of_both_servers_are_shown(double, tmp_path):
         ("double X=[1.0] --instal", "%triton verify has no option --instal"),
     ],
 )
-def test_what_is_wrong_is_named(double, line, text):
-    """And no server is started."""
+def test_invalid_arguments_are_named(double, line, text):
+    """Invalid arguments are named, and no server is started."""
     ran = double.run(f"%triton verify {line}")
 
     assert isinstance(ran.error, UsageError)
@@ -63,16 +63,16 @@ def test_what_is_wrong_is_named(double, line, text):
 
 
 def test_what_cannot_be_compared_is_an_error(double):
-    """A model that is not there, a server that is not."""
+    """A missing model and an unreachable server are errors."""
     assert isinstance(double.run("%triton verify none X=[1]").error, RepositoryError)
     ran = double.run("%triton verify double X=[1.0] --target grpc://127.0.0.1:9")
 
     assert isinstance(ran.error, TritonServerError)
-    assert "grpc://127.0.0.1:9 does not answer" in str(ran.error)
+    assert "grpc://127.0.0.1:9 does not respond" in str(ran.error)
 
 
 def test_help_is_printed(double):
-    """Each option with its default, and the form of a file of cases."""
+    """The help has each option with its default, and the form of a cases file."""
     for line in ("%triton verify --help", "%triton verify double --help"):
         printed = double.run(line).stdout
         assert "--target TARGET" in printed
@@ -89,7 +89,7 @@ def test_help_is_printed(double):
     ],
 )
 def test_options_stand_anywhere_among_inputs(text, options, rest):
-    """One without a value takes none."""
+    """An option without a value does not take the next word."""
     flags: Flags = verify_flags()
 
     assert (options, rest) == flags.split_options(text)

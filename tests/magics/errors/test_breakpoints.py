@@ -15,7 +15,7 @@ STOPPING = DOUBLE.replace("answers = []", "answers = []; breakpoint()")
 
 @pytest.fixture
 def debugger(monkeypatch):
-    """A debugger of a notebook that is not attached, and the calls that it gets."""
+    """A notebook's debugger that is not attached, and its received calls."""
     debugger = types.SimpleNamespace(attached=False, stops=0)
 
     def debugpy_breakpointhook():
@@ -27,8 +27,8 @@ def debugger(monkeypatch):
     return debugger
 
 
-def test_a_breakpoint_that_does_not_stop_says_so(debugger, notebook):
-    """Once, with the line in the cell, and what to do."""
+def test_an_ignored_breakpoint_is_reported(debugger, notebook):
+    """It is reported once, with the cell's line and advice."""
     notebook.run(STOPPING)
     ran = notebook.run(f"import blsnb\nfor _ in range(3):\n    {INFER}")
 
@@ -38,7 +38,7 @@ def test_a_breakpoint_that_does_not_stop_says_so(debugger, notebook):
 
 
 def test_a_debugger_that_is_attached_stops(debugger, notebook):
-    """Its own hook is called by the model, as without blsnb."""
+    """The model calls the debugger's own hook, as without blsnb."""
     notebook.run(STOPPING)
     notebook.run(infer("double"))
     debugger.attached = True
@@ -49,7 +49,7 @@ def test_a_debugger_that_is_attached_stops(debugger, notebook):
     assert "debugpy_breakpointhook" == sys.breakpointhook.__name__
 
 
-def test_a_hook_of_the_users_stays(notebook, monkeypatch):
+def test_a_hook_of_the_user_is_kept(notebook, monkeypatch):
     """Only the hook of the notebook's debugger is replaced."""
     seen = []
     monkeypatch.setattr(sys, "breakpointhook", lambda: seen.append("stopped"))

@@ -13,7 +13,7 @@ def chain(notebook, name):
 
 
 def test_a_single_model_is_a_chain_of_one(notebook):
-    """Its file, its line, what went wrong without Triton's prefix."""
+    """The link has file, line and error without Triton's prefix."""
     notebook.run(DOUBLE.replace("x * 2", "x / 'a'"))
     [link] = chain(notebook, "double")
 
@@ -30,7 +30,7 @@ def test_a_single_model_is_a_chain_of_one(notebook):
 
 
 def test_a_caller_is_named_with_the_line_of_its_call(notebook):
-    """Not with the line where it gave up."""
+    """The line is that of the call, not that of a later failure."""
     notebook.run(DOUBLE.replace("x * 2", "x / 'a'"))
     notebook.run(OUTER)
     first, last = chain(notebook, "outer")
@@ -41,7 +41,7 @@ def test_a_caller_is_named_with_the_line_of_its_call(notebook):
 
 
 def test_a_model_that_is_missing_ends_the_chain(notebook):
-    """There is no line to show."""
+    """A missing model has no line."""
     notebook.run(OUTER)
     first, last = chain(notebook, "outer")
 
@@ -49,7 +49,7 @@ def test_a_model_that_is_missing_ends_the_chain(notebook):
     assert 0 == last.line
 
 
-def test_a_failure_that_was_handled_is_no_link(notebook):
+def test_a_handled_failure_is_not_part_of_the_chain(notebook):
     """A fallback may have failed calls below it."""
     gives_up = "raise pb_utils.TritonModelException(answer.error().message())\n"
     notebook.run(OUTER.replace(gives_up, "pass\n        1 / 0\n"))

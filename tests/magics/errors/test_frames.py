@@ -16,25 +16,25 @@ def shown(line, offset=0):
 
 
 def test_a_line_is_shown_below_the_two_before_it():
-    """With an arrow."""
+    """An arrow marks the line."""
     expected = ["     2 b = 2", "     3 c = 3", "----> 4 d = 4"]
 
     assert expected == shown(4)
 
 
 def test_numbers_are_those_of_the_cell():
-    """The file's line and the lines above it in the cell."""
+    """Line numbers include the cell's lines above the file's text."""
     assert ["    10 a = 1", "---> 11 b = 2"] == shown(2, offset=9)
 
 
 @pytest.mark.parametrize("line", [0, 5])
-def test_a_line_that_is_not_there_shows_nothing(line):
-    """A file may have changed since."""
+def test_a_missing_line_shows_nothing(line):
+    """The file may have changed."""
     assert [] == shown(line)
 
 
 def test_a_joined_traceback_ends_where_its_last_part_does():
-    """A debugger opens there."""
+    """A debugger opens at the last part."""
     traces = []
     for text in ("1 / 0", "[][0]"):
         try:
@@ -51,8 +51,8 @@ def test_a_joined_traceback_ends_where_its_last_part_does():
     assert [__file__, "1 / 0", __file__, "[][0]"] == names
 
 
-def test_our_own_frames_are_not_the_readers():
-    """Nor are those of the libraries that only carry a call."""
+def test_frames_of_blsnb_are_hidden():
+    """Frames of libraries that only forward a call are hidden, too."""
     try:
         ModelRepository([Path("nowhere")])
     except RepositoryError as error:

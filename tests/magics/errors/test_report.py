@@ -39,7 +39,7 @@ def verbose(notebook):
 
 
 def test_the_model_line_is_shown_in_the_cell_and_in_the_file(notebook):
-    """Triton's texts count lines of model.py, the reader's eye those of the cell."""
+    """Triton's texts count lines of model.py, the user those of the cell."""
     notebook.run(FAILING)
     ran = notebook.run(infer("double"))
 
@@ -57,7 +57,7 @@ def test_blank_lines_above_the_magic_count(notebook):
 
 
 def test_the_calling_line_is_shown(notebook):
-    """Where the notebook made the request."""
+    """The report contains the line of the request in the notebook."""
     notebook.run(FAILING)
     ran = notebook.run(infer("double"))
 
@@ -66,7 +66,7 @@ def test_the_calling_line_is_shown(notebook):
 
 
 def test_the_exact_text_of_triton_is_shown(notebook):
-    """With its code, after where it happened."""
+    """Triton's text and code follow the location."""
     notebook.run(FAILING)
     ran = notebook.run(infer("double"))
 
@@ -74,8 +74,8 @@ def test_the_exact_text_of_triton_is_shown(notebook):
     assert f"InferenceError: [INTERNAL] {ran.error.message}" in ran.report
 
 
-def test_our_own_frames_are_hidden(notebook):
-    """The reader cannot mend them."""
+def test_frames_of_blsnb_are_hidden(notebook):
+    """The user cannot fix blsnb's code."""
     notebook.run(FAILING)
     ran = notebook.run(infer("double"))
 
@@ -84,7 +84,7 @@ def test_our_own_frames_are_hidden(notebook):
 
 
 def test_endless_recursion_is_counted_not_listed(notebook):
-    """The line that calls itself is there once; the error has all, as Triton's has."""
+    """The recursive line is shown once; the error has all frames, as Triton's has."""
     notebook.run(DOUBLE.replace("x * 2", "self.execute(requests)"))
     ran = notebook.run(infer("double"))
 
@@ -95,8 +95,8 @@ def test_endless_recursion_is_counted_not_listed(notebook):
     assert 500 < str(ran.error).count("model.py(9): execute")
 
 
-def test_all_frames_are_shown_when_asked_for_again(notebook):
-    """%tb after the error."""
+def test_tb_shows_all_frames(notebook):
+    """%tb after the error shows every frame."""
     notebook.run(FAILING)
     notebook.run(infer("double"))
     again = notebook.run("%tb")
@@ -104,8 +104,8 @@ def test_all_frames_are_shown_when_asked_for_again(notebook):
     assert OURS in again.report
 
 
-def test_an_error_raised_anew_is_shown_for_its_reader_again(notebook):
-    """Showing it again is asking for more; meeting it again is not."""
+def test_an_error_that_is_raised_again_is_short_again(notebook):
+    """Only showing an error again shows all frames."""
     notebook.run(FAILING)
     notebook.run(infer("double"))
     notebook.run("import sys; error = sys.last_value")
@@ -116,7 +116,7 @@ def test_an_error_raised_anew_is_shown_for_its_reader_again(notebook):
 
 
 def test_all_frames_are_shown_in_verbose_mode(verbose):
-    """%xmode Verbose is asking for everything."""
+    """%xmode Verbose shows every frame."""
     verbose.run(FAILING)
     verbose.run("%xmode Verbose")
     ran = verbose.run(infer("double"))
@@ -125,7 +125,7 @@ def test_all_frames_are_shown_in_verbose_mode(verbose):
 
 
 def test_minimal_mode_shows_the_text_only(verbose):
-    """%xmode Minimal is asking for less."""
+    """%xmode Minimal shows no frames."""
     verbose.run(FAILING)
     verbose.run("%xmode Minimal")
     ran = verbose.run(infer("double"))
@@ -134,7 +134,7 @@ def test_minimal_mode_shows_the_text_only(verbose):
 
 
 def test_the_chain_of_models_is_shown(notebook):
-    """From the requested model to the failing one, with their lines."""
+    """It leads from the requested to the failing model, with their lines."""
     notebook.run(FAILING)
     notebook.run(OUTER)
     ran = notebook.run(infer("outer"))
@@ -147,7 +147,7 @@ def test_the_chain_of_models_is_shown(notebook):
 
 
 def test_a_hang_is_shown_at_the_call_that_would_wait(notebook):
-    """Who waits for whom, the line of the cell, and what to do."""
+    """The report has the circle of waits, the cell's line and advice."""
     notebook.run(OUTER.replace('"double"', '"outer"'))
     ran = notebook.run(infer("outer"))
 
@@ -160,8 +160,8 @@ def test_a_hang_is_shown_at_the_call_that_would_wait(notebook):
 
 
 @pytest.mark.parametrize("model", ["double", "outer"])
-def test_an_execute_that_owes_an_answer_is_shown(notebook, model):
-    """In its cell, also if another model waits for it."""
+def test_an_execute_without_a_response_is_shown(notebook, model):
+    """Its cell is shown, even if another model waits for it."""
     notebook.run(DOUBLE.replace("return answers", "del answers"))
     notebook.run(OUTER)
     ran = notebook.run(infer(model))
@@ -173,7 +173,7 @@ def test_an_execute_that_owes_an_answer_is_shown(notebook, model):
 
 
 def test_the_line_where_a_chain_began_is_shown(notebook):
-    """Its exception has become a text on the way, its line has not."""
+    """The origin's line is known although its exception became a text."""
     notebook.run(FAILING)
     notebook.run(OUTER)
     ran = notebook.run(infer("outer"))
@@ -182,7 +182,7 @@ def test_the_line_where_a_chain_began_is_shown(notebook):
 
 
 def test_the_debugger_opens_in_the_model(notebook, debugging):
-    """%debug after a failed request: the model's variables are at hand."""
+    """%debug after a failed request shows the model's variables."""
     notebook.run(FAILING)
     notebook.run(infer("double"))
     shown = debugging("p x.sum()\nup\nq\n")
@@ -193,7 +193,7 @@ def test_the_debugger_opens_in_the_model(notebook, debugging):
 
 
 def test_the_debugger_opens_in_a_failing_initialize(notebook, debugging):
-    """A model that does not load can be looked at, too."""
+    """A model that does not load can be debugged, too."""
     hook = "    def initialize(self, args):\n        size = 7\n        size / 0\n"
     notebook.run(DOUBLE + hook)
     shown = debugging("p size\nq\n")
@@ -204,7 +204,7 @@ def test_the_debugger_opens_in_a_failing_initialize(notebook, debugging):
 
 @pytest.mark.parametrize("model", ["double", "outer"])
 def test_a_notebook_name_gets_a_note(notebook, model):
-    """A model.py cannot see notebook variables; the note says what to do."""
+    """A model.py cannot see notebook variables, and the note gives advice."""
     notebook.run("factor = 2")
     notebook.run(FAILING)
     notebook.run(OUTER)
@@ -216,7 +216,7 @@ def test_a_notebook_name_gets_a_note(notebook, model):
 
 
 def test_a_notebook_name_at_import_gets_a_note(notebook):
-    """When the model is loaded, as when it runs."""
+    """The note also appears while the model is loaded."""
     notebook.run("mean = 2")
     ran = notebook.run(DOUBLE + "SCALE = mean\n")
 
@@ -225,8 +225,8 @@ def test_a_notebook_name_at_import_gets_a_note(notebook):
     assert "The notebook has a variable 'mean'" in ran.report
 
 
-def test_a_name_that_is_nowhere_gets_no_note(notebook):
-    """It is a plain mistake."""
+def test_an_unknown_name_gets_no_note(notebook):
+    """A name that the notebook lacks, too, is a plain mistake."""
     notebook.run(FAILING)
     ran = notebook.run(infer("double"))
 
@@ -234,7 +234,7 @@ def test_a_name_that_is_nowhere_gets_no_note(notebook):
 
 
 def test_a_syntax_error_is_shown_at_the_cells_line(notebook):
-    """With the line itself, though the file is gone again."""
+    """The line is shown although the file has been removed."""
     ran = notebook.run(DOUBLE.replace("answers = []", "answers = [[]"))
 
     assert f"cell {notebook.cell()} line 7 (model.py:6)" in ran.report
@@ -243,7 +243,7 @@ def test_a_syntax_error_is_shown_at_the_cells_line(notebook):
 
 
 def test_a_failed_reload_is_shown_with_its_own_text(notebook):
-    """Not with the text of the one that still serves."""
+    """The lines are those of the new text, not of the serving version."""
     notebook.run(DOUBLE)
     ran = notebook.run(DOUBLE + "\n\n1 / 0\n")
 
@@ -251,33 +251,33 @@ def test_a_failed_reload_is_shown_with_its_own_text(notebook):
 
 
 def test_a_notebook_line_in_a_model_gets_a_note(notebook):
-    """% and ! are the notebook's, not Python's."""
+    """Lines with % and ! are IPython's, not Python's."""
     ran = notebook.run(DOUBLE + "!pip list\n")
 
     assert "lines that begin with % or ! belong to the notebook" in ran.report
 
 
-def test_a_cell_without_the_class_says_its_name(notebook):
-    """And what it must have."""
+def test_a_missing_class_is_named(notebook):
+    """The report says what the class needs."""
     ran = notebook.run(DOUBLE.replace("TritonPythonModel", "Model"))
 
     assert "has no attribute 'TritonPythonModel'" in ran.report
     assert "define class TritonPythonModel with a method execute" in ran.report
 
 
-def test_a_class_without_execute_says_its_name(notebook):
-    """It loads, as on Triton; the first request reports it, also in the run's notes."""
+def test_a_missing_execute_is_reported(notebook):
+    """The model loads as on Triton; the first request reports it in a note."""
     notebook.run(DOUBLE.replace("def execute", "def excute"))
     ran = notebook.run(infer("double"))
 
     assert (
         "Triton calls execute(self, requests) of the class by this name" in ran.report
     )
-    assert "Nobody calls 'excute' (execute?)" in ran.error.run.notes[0]
+    assert "Triton never calls 'excute' (execute?)" in ran.error.run.notes[0]
 
 
-def test_an_error_that_is_raised_gets_a_note(notebook):
-    """TritonError is a value; Python's own words do not say of what."""
+def test_a_raised_tritonerror_gets_a_note(notebook):
+    """TritonError is not an exception, which Python's message does not explain."""
     raising = "raise pb_utils.TritonError('no')"
     notebook.run(DOUBLE.replace("answers = []", raising))
     ran = notebook.run(infer("double"))
@@ -285,8 +285,8 @@ def test_an_error_that_is_raised_gets_a_note(notebook):
     assert "TritonError is a value, not an exception" in ran.report
 
 
-def test_a_tensor_that_is_not_there_gets_a_note(notebook):
-    """A wrong name is no error by itself, only what comes of it."""
+def test_a_missing_tensor_gets_a_note(notebook):
+    """A wrong name returns None; only using that fails."""
     notebook.run(DOUBLE.replace('request, "X"', 'request, "x"'))
     ran = notebook.run(infer("double"))
 
@@ -294,7 +294,7 @@ def test_a_tensor_that_is_not_there_gets_a_note(notebook):
 
 
 def test_a_malformed_configuration_is_shown_at_the_cells_line(notebook):
-    """Line of the cell, line and column of the file, and the line itself."""
+    """The report has the cell's line, the file's position and the text."""
     ran = notebook.run("%%triton_config double\nmax_batch_size: 4\nfoo: 3\n")
 
     assert isinstance(ran.error, ModelConfigError)
@@ -303,7 +303,7 @@ def test_a_malformed_configuration_is_shown_at_the_cells_line(notebook):
 
 
 def test_a_malformed_option_is_shown_with_the_magic_as_typed(notebook):
-    """Not with the call that IPython makes of it."""
+    """The report does not show IPython's call of the magic."""
     ran = notebook.run(DOUBLE.replace("X:FP32[-1]", "X:FP3[-1]"))
 
     typed = f"%%triton_model double {FLOW}".replace("X:FP32", "X:FP3")
@@ -313,7 +313,7 @@ def test_a_malformed_option_is_shown_with_the_magic_as_typed(notebook):
 
 
 def test_a_refused_request_is_shown_with_its_advice(notebook):
-    """Expected and actual, and the likely fix."""
+    """Expected and actual shape and the probable fix are shown."""
     notebook.run(DOUBLE)
     ran = notebook.run("import blsnb\nblsnb.infer('double', {'X': [[1.0], [2.0]]})")
 
@@ -322,7 +322,7 @@ def test_a_refused_request_is_shown_with_its_advice(notebook):
 
 
 def test_a_helper_of_a_model_is_shown_in_its_cell(notebook):
-    """A sibling file came from a cell, too."""
+    """The cell of a sibling file is known, too."""
     notebook.run("%%triton_file double/1/helper.py\n\ndef fail():\n    1 / 0\n")
     model = DOUBLE.replace("import triton", "import helper\nimport triton")
     notebook.run(model.replace("x * 2", "helper.fail()"))
@@ -331,8 +331,8 @@ def test_a_helper_of_a_model_is_shown_in_its_cell(notebook):
     assert f"cell {notebook.cell(ago=2)} line 4 (helper.py:3), in fail" in ran.report
 
 
-def test_what_caused_a_models_exception_is_shown(notebook):
-    """The cause first, as Python does."""
+def test_the_cause_of_an_exception_is_shown(notebook):
+    """The cause comes first, as in Python."""
     broken = DOUBLE.replace(
         "        answers = []\n",
         "        answers = []\n        try:\n            {}['key']\n"
@@ -347,7 +347,7 @@ def test_what_caused_a_models_exception_is_shown(notebook):
 
 
 def test_colours_are_used_where_the_shell_uses_them(notebook):
-    """Red for the class, as in other errors."""
+    """The class is red, as in other errors."""
     notebook.run(FAILING)
     notebook.shell.colors = "linux"
     try:
@@ -359,7 +359,7 @@ def test_colours_are_used_where_the_shell_uses_them(notebook):
 
 
 def test_no_hook_is_left_after_unloading(notebook):
-    """Errors are shown by IPython's own way again."""
+    """IPython renders errors as before."""
     notebook.run("%unload_ext blsnb")
     from blsnb.magics.extension import unload_ipython_extension
 
@@ -368,7 +368,7 @@ def test_no_hook_is_left_after_unloading(notebook):
 
 
 def test_a_missing_output_shows_the_users_line_only(notebook):
-    """With the outputs that there are and a similar one; it is a KeyError, too."""
+    """It is a KeyError that lists the outputs and a similar name."""
     notebook.run(DOUBLE)
     notebook.run("import blsnb\nanswer = blsnb.infer('double', {'X': [1.0]})")
     ran = notebook.run("answer['y']")

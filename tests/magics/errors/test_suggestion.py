@@ -13,7 +13,7 @@ class Hostile:
 
 
 def error_of(action):
-    """Return what an action raises."""
+    """Return the exception that an action raises."""
     with pytest.raises((AttributeError, NameError)) as raised:
         action()
     return raised.value
@@ -37,24 +37,22 @@ def error_of(action):
         ),
     ],
 )
-def test_a_slip_of_the_pen_is_answered_with_the_right_name(
-    notebook, wrong, right, said
-):
-    """Of the module, of its classes, of the model's own variables."""
+def test_a_misspelled_name_gets_a_suggestion(notebook, wrong, right, said):
+    """Names of the module, its classes and the model's variables are known."""
     notebook.run(DOUBLE.replace(wrong, right))
 
     assert said in notebook.run(infer("double")).report
 
 
-def test_a_slip_at_import_is_answered_too(notebook):
-    """When the model is loaded."""
+def test_a_misspelled_name_at_import_gets_a_suggestion(notebook):
+    """Suggestions also work while the model is loaded."""
     ran = notebook.run(f"{DOUBLE}\nN = pb_utils.numpy_to_triton_typ(float)\n")
 
     assert "Did you mean 'numpy_to_triton_type'?" in ran.report
 
 
-def test_a_notebook_variable_is_not_answered_with_another_name(notebook):
-    """That it cannot be seen is what is wrong."""
+def test_a_notebook_variable_gets_no_suggestion(notebook):
+    """The report explains that notebook variables are not visible."""
     notebook.run("reques = 1")
     notebook.run(DOUBLE.replace("x * 2", "x * reques"))
     report = notebook.run(infer("double")).report
@@ -71,18 +69,18 @@ def test_a_notebook_variable_is_not_answered_with_another_name(notebook):
         lambda: Hostile().anything,
     ],
 )
-def test_no_idea_is_no_suggestion(action):
-    """No hint is better than a wrong one."""
+def test_an_unknown_name_gets_no_suggestion(action):
+    """No suggestion is better than a wrong one."""
     assert "" == suggestion(error_of(action))
 
 
-def test_other_errors_have_none():
-    """They are of no name."""
+def test_other_errors_get_no_suggestion():
+    """Only errors about names get suggestions."""
     assert "" == suggestion(ValueError("as_nump"))
 
 
-def test_a_list_in_place_of_an_array_is_said(notebook):
-    """Triton's text names the signature; the hint says what to do."""
+def test_a_list_instead_of_an_array_gets_advice(notebook):
+    """Triton's text only has the signature."""
     notebook.run(DOUBLE.replace("x * 2", "[1.0]"))
 
     assert "Make one with np.array(value" in notebook.run(infer("double")).report

@@ -77,8 +77,8 @@ def test_a_feature_exists_from_its_release_on(feature):
 def test_a_note_names_a_missing_feature_and_its_release(feature, name, since):
     """It suggests doing without, or choosing a newer release."""
     assert too_new(feature) == (
-        f"Triton has {name} since {since}, and triton_release is older. Do without, or "
-        f"set triton_release to {since} or newer and run the model on that."
+        f"Triton has {name} since {since}, and triton_release is older. Do without it, "
+        f"or set triton_release to {since} or newer and run the model on such a server."
     )
 
 

@@ -268,12 +268,12 @@ def test_a_slice_is_answered_in_the_mode_of_the_query(view, mode, kind):
     [
         ({"call": 27}, "the run has no call 27; its calls are 0 to 26"),
         ({"call": -1}, "the run has no call -1"),
-        ({"call": "0"}, "call is the id of a call, not '0'"),
-        ({"call": True}, "not True"),
-        ({"tensor": 9}, "tensor is a number from 0 to 2"),
+        ({"call": "0"}, "call='0' is not valid; expected the id of a call"),
+        ({"call": True}, "call=True is not valid"),
+        ({"tensor": 9}, "tensor=9 is not valid; expected a number from 0 to 2"),
         ({"index": [0, 9]}, "outside the leading axes"),
-        ({"index": "0"}, "index is a list of numbers"),
-        ({"index": [0.5, 0]}, "index is a list of numbers"),
+        ({"index": "0"}, "index='0' is not valid; expected a list of numbers"),
+        ({"index": [0.5, 0]}, "expected a list of numbers"),
         ({"mode": "__import__"}, "'grid' or 'image'"),
     ],
 )

@@ -57,7 +57,7 @@ def copy(value: Any) -> Copy:
 
 
 def device_use(value: Any) -> DeviceUse | None:
-    """Return what an execution used of a device; None if it ran on the host."""
+    """Return the device use of an execution; None if it ran on the host."""
     if value is None:
         return None
     device, *counts = checked.row(value, 4)

@@ -29,14 +29,14 @@ _CHECKED = _HEADER.size - 4
 _NUMBERS = 1 << 16
 """Chunks are numbered modulo this number."""
 _COMPRESS_FROM = 256
-"""Number of bytes of JSON from which compression pays."""
+"""Minimum number of bytes of JSON that are compressed."""
 _LEVEL = 6
 _PIECE = 1 << 16
 """Maximum number of bytes inflated at once."""
 
 
 class DamagedChunk(ValueError):
-    """A chunk is not as it was written."""
+    """The bytes of a chunk are damaged."""
 
 
 class CutOffChunk(DamagedChunk):
@@ -48,7 +48,7 @@ class LargeChunk(ValueError):
 
 
 class Chunk(NamedTuple):
-    """A chunk as it stands in the file; its checksum is correct."""
+    """A chunk of a file; its checksum is correct."""
 
     type: str
     flags: int
@@ -69,7 +69,7 @@ def packed(
     number
         Number of chunks before it in the file.
     value
-        What its JSON says.
+        The value of its JSON.
     body
         Parts of its body.
 
@@ -134,7 +134,7 @@ class ChunkReader:
         CutOffChunk
             The file ends within it.
         DamagedChunk
-            It is not as it was written, or not the one that belongs here.
+            Its bytes are damaged, or it is out of order.
         """
         head = self._file.read(_HEADER.size)
         if not head:
@@ -187,7 +187,7 @@ def json_pieces(chunk: Chunk) -> Iterator[bytes]:
 
 
 def parsed(text: bytes) -> Any:
-    """Return what a JSON text says.
+    """Return the value of a JSON text.
 
     Raises
     ------
@@ -200,4 +200,4 @@ def parsed(text: bytes) -> Any:
 
 
 def _refused(constant: str) -> Any:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a number in JSON")

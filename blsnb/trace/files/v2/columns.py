@@ -30,7 +30,7 @@ class Column(NamedTuple):
 def written(
     columns: Mapping[str, Values], known: Mapping[str, Column]
 ) -> dict[str, Any]:
-    """Return columns as a file has them: no default ones, runs encoded."""
+    """Return columns in the form of a file: runs encoded, default columns omitted."""
     return {
         name: values if name in _MIXED else _shortened(values)
         for name, values in columns.items()

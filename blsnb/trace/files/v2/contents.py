@@ -1,4 +1,4 @@
-"""The chunks of a run file, version 2, and the trace that they make."""
+"""The contents of a run file, version 2, and its trace."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ class RunContents:
         self.models: list[ModelInfo] = []
         self.tensors: list[TensorRef] = []
         self.calls: dict[int, tuple[Any, ...]] = {}
-        """By id; the facts are in the order of `FACTS`."""
+        """Facts of each call by id, in the order of `FACTS`."""
         self.responses: dict[int, list[ResponseEvent]] = defaultdict(list)
         self.folded: tuple[FoldedCalls, ...] = ()
         self.gaps: Sequence[Gap] = ()
-        """The callers are ids, not rows."""
+        """Gaps whose callers are ids, not rows."""
         self.drops: tuple[Drop, ...] = ()
         self.answer: Answer | None = None
         self.pauses: tuple[Pause, ...] = ()
@@ -112,7 +112,7 @@ class RunContents:
             self.responses[call].append(event)
 
     def take_folded(self, value: dict[str, Any], body: bytes) -> None:
-        """Take counted and dropped calls; replaces what was known of them."""
+        """Take counted and dropped calls; they replace earlier counts."""
         self.folded = read_folded(checked.part(value, "folded"), self.models)
         self.gaps = read_gaps(checked.part(value, "gaps"), len(self.models))
         self.drops = read_drops(value.get("drops", {"what": []}))
@@ -127,7 +127,7 @@ class RunContents:
         self.pauses = checked.listed(checked.part(value, "paused"), _pause)
 
     def take_profile(self, value: dict[str, Any], body: bytes) -> None:
-        """Take a profile as it is."""
+        """Take a profile, unchanged."""
         kind, call = checked.text(value.get("kind", "")), value.get("call")
         if call is not None:
             checked.integer(call, 0, MOST_ID)
@@ -143,7 +143,7 @@ class RunContents:
         self.taken_ns = call_values.ns(checked.part(value, "taken_ns"))
         left_out = checked.row(value.get("left_out", [0, 0]), 2)
         count, size = map(call_values.ns, left_out)
-        # A file of blsnb has its own remark about them.
+        # A file that blsnb wrote contains its own remark about them.
         if count and not any(f"({size:,} bytes)" in remark for remark in self.remarks):
             self.remarks.append(
                 f"The file does not contain the values of {count:,} tensors "
@@ -178,7 +178,7 @@ class RunContents:
         )
 
     def _span(self, id: int, rows: Mapping[int, int]) -> Span:
-        # Taken out: the facts of a call are not needed beside its span.
+        # Removed, because the facts of a call are not needed besides its span.
         facts = dict(zip(FACTS, self.calls.pop(id), strict=True))
         responses = tuple(self.responses.get(id, ()))
         facts["parent"] = rows.get(facts["parent"], -1)

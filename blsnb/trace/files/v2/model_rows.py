@@ -38,7 +38,7 @@ _DEFAULTS: dict[str, Any] = {
 
 
 def model_row(model: ModelInfo) -> dict[str, Any]:
-    """Return a model as a file has it: without default values."""
+    """Return a model in the form of a file: without default values."""
     facts = model._asdict()
     facts["origin"] = model.origin and list(model.origin)
     usual = {name for name, value in _DEFAULTS.items() if facts[name] == value}
@@ -61,7 +61,7 @@ def read_model(value: Any) -> ModelInfo:
 
 
 def read_origin(value: Any) -> Origin | None:
-    """Return the cell that a model came from; None if it came from no cell."""
+    """Return the cell that defined a model; None without a cell."""
     if value is None:
         return None
     cell, offset = checked.row(value, 2)
@@ -124,7 +124,7 @@ def write_gaps(trace: Trace, models: Mapping[ModelInfo, int]) -> dict[str, Value
 
 
 def write_drops(drops: Sequence[Drop]) -> dict[str, Values]:
-    """Return what limits have dropped as columns."""
+    """Return drops as columns."""
     return _columns(drops, _DROPS, "what")
 
 
@@ -158,6 +158,6 @@ def read_gaps(value: Any, models: int) -> list[Gap]:
 
 
 def read_drops(value: Any) -> tuple[Drop, ...]:
-    """Return what limits have dropped; unknown kinds are left out."""
+    """Return drops; unknown kinds are left out."""
     drops = (Drop(*row) for row in rows_of(value, _DROPS, "what"))
     return tuple(drop for drop in drops if drop.what in ("calls", "values"))

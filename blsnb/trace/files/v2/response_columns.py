@@ -70,7 +70,7 @@ def _answer_columns(tensors: Sequence[TensorRef]) -> dict[str, Column]:
 
 
 def write_answer(responses: Sequence[SavedResponse], take: Take) -> dict[str, Any]:
-    """Return what the client received as columns."""
+    """Return the client's responses as columns."""
     columns: dict[str, Values] = {
         "outputs": [take(each.outputs) for each in responses],
         "error": [each.error for each in responses],
@@ -83,7 +83,7 @@ def write_answer(responses: Sequence[SavedResponse], take: Take) -> dict[str, An
 
 
 def read_answer(value: Any, tensors: Sequence[TensorRef]) -> tuple[SavedResponse, ...]:
-    """Return what the client received."""
+    """Return the client's responses."""
     rows = rows_of(value, _answer_columns(tensors), "final")
     return tuple(
         SavedResponse(outputs, error, final, dict(parameters))

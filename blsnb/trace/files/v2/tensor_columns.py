@@ -55,11 +55,11 @@ class _Described(NamedTuple):
     shape: tuple[int, ...]
     device: str
     byte_size: int | None
-    """Bytes of the value on the wire; None if it is that of the stored value."""
+    """Size of the value on the wire; None if equal to the size of the stored value."""
     size: int | None
-    """Bytes of the value in the body; None if it is not there."""
+    """Size of the value in the body; None if the body does not contain it."""
     same_as: int | None
-    """Number of an earlier tensor that has the same value."""
+    """Number of an earlier tensor with the same value."""
     statistics: Any = None
     redacted: bool = False
 
@@ -199,7 +199,7 @@ def new_tensor(
     device: str,
     byte_size: int | None,
 ) -> TensorRef:
-    """Return a tensor of a file, whose value must fit its data type and shape."""
+    """Return a tensor of a file after checking the size of its value."""
     dtype = BY_DATATYPE.get(datatype) or DType("", datatype, 0, None, 0)
     if len(shape) > MOST_DIMS:
         raise Malformed(f"a tensor of {len(shape)} dimensions")
@@ -210,7 +210,7 @@ def new_tensor(
 
 
 def _check(ref: TensorRef, data: Bytes) -> None:
-    """Refuse a value that does not fit its tensor's type and shape."""
+    """Refuse a value whose size contradicts its tensor's type and shape."""
     count = math.prod(ref.shape)
     if ref.dtype.datatype not in BY_DATATYPE:
         raise Malformed(f"no value for a {ref.dtype.datatype}{list(ref.shape)}"[:80])

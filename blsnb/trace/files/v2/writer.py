@@ -1,4 +1,4 @@
-"""Writer of run files, version 2: chunks that are appended as a run goes on."""
+"""Writer of run files, version 2: chunks that are appended during a run."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ class RunWriter:
         self._append("FOLD", value)
 
     def answer(self, responses: Sequence[SavedResponse], error: str | None) -> None:
-        """Append what the client received."""
+        """Append the client's responses."""
         value = {"responses": write_answer(responses, self._take), "error": error}
         self._flush_tensors()
         self._append("ANSW", value)
@@ -185,7 +185,7 @@ class RunWriter:
         self._append("prof", {**profile.data, **facts}, [profile.body])
 
     def unread(self, chunk: UnreadChunk) -> None:
-        """Append an optional chunk of another file as it is."""
+        """Append an optional chunk of another file unchanged."""
         type, flags, text, body = chunk
         self._write(framed(type, self._chunks, flags, text, [body]))
         self._chunks += 1
@@ -239,7 +239,7 @@ class RunWriter:
                 self._file.write(part)
             self._file.flush()
         except BaseException:
-            # No chunk is read that follows a part of one.
+            # Readers stop at a partial chunk, so nothing may follow it.
             self.close()
             raise
 

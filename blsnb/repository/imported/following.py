@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from blsnb.repository.directory import Files, Stamp, sources, version_number
@@ -98,6 +98,18 @@ class Follower:
         model = self._model(name)
         model.note_load(before, after, is_serving)
 
+    def note_written(self, name: str, files: Files, paths: Collection[str]) -> None:
+        """Note that files of a model were written from here.
+
+        Parameters
+        ----------
+        files
+            The files of the model.
+        paths
+            Those that were written or removed.
+        """
+        self._model(name).note_written(files, paths)
+
     def note_gone(self, name: str) -> None:
         """Note that a model was unloaded because its folder was removed."""
         self._models.pop(name, None)
@@ -126,6 +138,12 @@ class _FollowedModel:
         self._detector = SaveDetector(self._followed(before))
         self._detector.note_load(self._followed(before), self._followed(after))
         self._seen, self.is_unsettled = after if before is after else None, False
+
+    def note_written(self, files: Files, paths: Collection[str]) -> None:
+        if self._known is not None:
+            self._known |= {path for path in paths if path in files}
+        self._detector.note_written(self._followed(files), paths)
+        self._seen = None
 
     def is_due(self, files: Files) -> bool:
         self._is_missing = self._is_unreadable = False
@@ -175,8 +193,8 @@ def _is_version(path: str) -> bool:
 class SaveDetector:
     """Detects when the files of a watched model were saved and are complete.
 
-    An editor may write a file in steps, and several files one after another: a model
-    is due when its files have changed and two looks in a row find them the same.
+    An editor may write a file in steps, and several files one after another. A model is
+    due when its files have changed and two successive polls find the same files.
 
     Parameters
     ----------
@@ -202,14 +220,24 @@ class SaveDetector:
         self._last = files
         return is_still
 
+    def note_written(self, files: Files, paths: Collection[str]) -> None:
+        """Note that these files were written without a load; their folders, too."""
+        for path in paths:
+            self._loaded.pop(path, None)
+        inner = tuple(paths)
+        for path, stamp in files.items():
+            is_above = path.endswith("/") and any(p.startswith(path) for p in inner)
+            if path in paths or is_above:
+                self._loaded[path] = stamp
+
     def note_load(self, before: Files, after: Files) -> None:
         """Note that a load was tried, whether it succeeded or not.
 
         Parameters
         ----------
         before, after
-            The files before and after the load. Files that the model itself wrote
-            meanwhile are no reason for another load; a source that was saved is.
+            The files before and after the load. Files that the model wrote during the
+            load do not cause another load; a source that was saved does.
         """
         written = {p: after[p] for p in after.keys() - sources(after).keys()}
         self._loaded = {**written, **sources(before)}

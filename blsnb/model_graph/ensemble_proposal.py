@@ -1,0 +1,203 @@
+"""The ensemble that does what a straight BLS pipeline does."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NoReturn
+
+from blsnb.model.config import ModelConfig
+from blsnb.model_graph.possible import Evaluator
+from blsnb.model_graph.scopes import Scope
+from blsnb.model_graph.sent_tensors import (
+    SentTensor,
+    is_request,
+    list_items,
+    method,
+    request_arguments,
+    sent_tensor,
+)
+from blsnb.model_graph.source import Function, Source
+
+_BRANCHES = (ast.If, ast.IfExp, ast.While, ast.Try, ast.Match, ast.BoolOp)
+
+
+class NotAnEnsembleError(Exception):
+    """A pipeline does what no ensemble can do; the text says what and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A call of the pipeline: its model, its inputs and its requested outputs."""
+
+    model: str
+    inputs: tuple[SentTensor, ...]
+    outputs: tuple[str, ...]
+    line: int
+
+
+def ensemble_config(name: str, config: ModelConfig, source: Source) -> ModelConfig:
+    """Return the configuration of an ensemble in place of a BLS pipeline.
+
+    Parameters
+    ----------
+    name
+        The name of the ensemble.
+    config
+        The configuration of the pipeline.
+    source
+        Its ``model.py``.
+
+    Raises
+    ------
+    NotAnEnsembleError
+        A call depends on a condition, computes between calls, or has a target, an input
+        or an output that the source does not tell.
+    """
+    reader = _Pipeline(source, Evaluator(config.parameters))
+    steps = reader.steps()
+    results = reader.results(steps)
+    made = {(step.model, output) for step in steps for output in step.outputs}
+    names = {pair: f"{pair[0]}_{pair[1]}" for pair in made}
+    names.update({results[final]: final for final in results})
+    message = ModelConfig().message
+    message.name, message.platform = name, "ensemble"
+    message.max_batch_size = config.max_batch_size
+    message.input.extend(config.message.input)
+    message.output.extend(config.message.output)
+    for step in steps:
+        row = message.ensemble_scheduling.step.add()
+        row.model_name, row.model_version = step.model, -1
+        for sent in step.inputs:
+            row.input_map[sent.name] = _pool_name(sent, step, names)
+        for output in step.outputs:
+            row.output_map[output] = names[step.model, output]
+    return ModelConfig.of(message)
+
+
+def _pool_name(sent: SentTensor, step: _Step, names: dict[tuple[str, str], str]) -> str:
+    """Return the ensemble's tensor that an input of a step receives."""
+    if sent.datatype or sent.shape is not None:
+        _refuse(f"input '{sent.name}' of model '{step.model}' is computed", step.line)
+    if sent.own_input:
+        return sent.own_input
+    if sent.output_of in names:
+        return names[sent.output_of]
+    _refuse(f"input '{sent.name}' of model '{step.model}' is computed", step.line)
+
+
+class _Pipeline:
+    """Reads the calls and the response of ``execute``."""
+
+    def __init__(self, source: Source, evaluator: Evaluator) -> None:
+        self._source = source
+        self._evaluator = evaluator
+        functions = [each for each in source.functions if each.name == "execute"]
+        if len(functions) != 1:
+            raise NotAnEnsembleError("the source has no single execute()")
+        self._execute: Function = functions[0]
+        self._scope = Scope(source, self._execute)
+        self._conditional = set(_conditional(self._execute.node, False))
+
+    def steps(self) -> list[_Step]:
+        """Return the calls in order."""
+        steps = []
+        for call, function in self._source.calls:
+            if not is_request(call, self._source):
+                continue
+            if function is not self._execute:
+                _refuse("a BLS call is made outside of execute()", call.lineno)
+            if call in self._conditional:
+                _refuse("a BLS call depends on a condition", call.lineno)
+            steps.append(self._step(call))
+        models = [step.model for step in steps]
+        for number, step in enumerate(steps):
+            if step.model in models[:number]:
+                _refuse(f"model '{step.model}' is called twice", step.line)
+        if not steps:
+            raise NotAnEnsembleError("execute() makes no BLS call")
+        return steps
+
+    def _step(self, call: ast.Call) -> _Step:
+        arguments = request_arguments(call, self._scope, self._evaluator)
+        target = arguments.get("model_name")
+        model = target and self._evaluator.possible(target, self._scope).only
+        if not isinstance(model, str):
+            _refuse("the source does not tell which model is called", call.lineno)
+        inputs = [
+            sent_tensor(node, scope, self._evaluator)
+            for node, scope in self._items(arguments.get("inputs"))
+        ]
+        outputs = [
+            self._evaluator.possible(node, scope).only
+            for node, scope in self._items(arguments.get("requested_output_names"))
+        ]
+        sent = tuple(each for each in inputs if each is not None)
+        named = tuple(each for each in outputs if isinstance(each, str))
+        if not sent or len(sent) < len(inputs):
+            _refuse(f"the inputs of model '{model}' are computed", call.lineno)
+        if not named or len(named) < len(outputs):
+            _refuse(f"the outputs of model '{model}' are not literals", call.lineno)
+        return _Step(model, sent, named, call.lineno)
+
+    def _items(self, node: ast.expr | None) -> list[tuple[ast.expr, Scope]]:
+        return list_items(node, self._scope, self._evaluator)
+
+    def results(self, steps: list[_Step]) -> dict[str, tuple[str, str]]:
+        """Return, by output of the pipeline, the model and output that have it."""
+        made = [
+            call
+            for call, function in self._source.calls
+            if function is self._execute and method(call) == "InferenceResponse"
+            if call.args or any(w.arg == "output_tensors" for w in call.keywords)
+        ]
+        if len(made) != 1:
+            raise NotAnEnsembleError("execute() makes no single response with outputs")
+        [call] = made
+        if call in self._conditional:
+            _refuse("the response depends on a condition", call.lineno)
+        tensors = (*call.args, *(word.value for word in call.keywords))[0]
+        return dict(self._outputs(tensors, steps, call.lineno))
+
+    def _outputs(
+        self, node: ast.expr, steps: list[_Step], line: int
+    ) -> Iterator[tuple[str, tuple[str, str]]]:
+        held, scope = self._evaluator.followed(node, self._scope)
+        if isinstance(held, ast.Call) and method(held) == "output_tensors":
+            assert isinstance(held.func, ast.Attribute)
+            # Named like an output, it is read as a tensor of that response.
+            for step in steps:
+                for output in step.outputs:
+                    sent = self._from_response(held.func.value, output, scope)
+                    if sent.output_of == (step.model, output):
+                        yield output, (step.model, output)
+            return
+        for item, where in self._items(node):
+            tensor = sent_tensor(item, where, self._evaluator)
+            if tensor is None or tensor.output_of is None or tensor.datatype:
+                _refuse("an output is computed", line)
+            yield tensor.name, tensor.output_of
+
+    def _from_response(
+        self, response: ast.expr, output: str, scope: Scope
+    ) -> SentTensor:
+        read = ast.Call(
+            ast.Name("get_output_tensor_by_name", ast.Load()),
+            [response, ast.Constant(output)],
+            [],
+        )
+        return sent_tensor(read, scope, self._evaluator) or SentTensor(output)
+
+
+def _conditional(node: ast.AST, is_inside: bool) -> Iterator[ast.Call]:
+    """Yield the calls whose execution depends on a condition or an exception."""
+    for child in ast.iter_child_nodes(node):
+        inside = is_inside or isinstance(child, _BRANCHES)
+        if inside and isinstance(child, ast.Call):
+            yield child
+        yield from _conditional(child, inside)
+
+
+def _refuse(reason: str, line: int) -> NoReturn:
+    raise NotAnEnsembleError(f"{reason} (model.py:{line})")
