@@ -38,10 +38,11 @@ with blsnb.Server() as server:
     run = server.infer("double", {"X": [1, 2, 3]})
 page = document.html(run.trace)
 packed = re.search(r'const own = "([^"]+)"', page)[1]
+letters = packed.translate({118: 92, 119: 34, 120: 38, 121: 60})
 print(json.dumps({
     "home": blsnb.__file__,
     "answer": run["Y"].tolist(),
-    "view": gzip.decompress(base64.b64decode(packed)).decode(),
+    "view": gzip.decompress(base64.a85decode(letters)).decode(),
 }))
 '''
 

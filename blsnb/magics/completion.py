@@ -24,7 +24,19 @@ if TYPE_CHECKING:
 
 _OURS = re.compile(r"\s*(%?%triton(?:_model|_config|_file)?)\s+(.*)", re.DOTALL)
 _TAKE_MODEL = frozenset(
-    ("bench", "config", "infer", "load", "log", "standin", "stats", "unload", "verify")
+    (
+        "bench",
+        "config",
+        "diff",
+        "edit",
+        "infer",
+        "load",
+        "log",
+        "standin",
+        "stats",
+        "unload",
+        "verify",
+    )
 )
 _TENSOR_OPTIONS = ("--input", "--output")
 _PATH_OPTIONS = ("--file", "--config")
@@ -73,6 +85,8 @@ def _subcommand(before: list[str], fragment: str) -> Iterable[str]:
             return _bench(name, rest)
         case ["verify", name, *rest]:
             return _verify(name, rest, fragment)
+        case ["export"] if fragment.startswith("-"):
+            return ["--in-place", "--force"]
         case ["import" | "export"]:
             return paths(fragment, folders_only=True)
         case ["import", folder, *_]:
@@ -80,7 +94,7 @@ def _subcommand(before: list[str], fragment: str) -> Iterable[str]:
         case ["stats", *rest]:
             return [*(_names() if not rest else ()), *stats.FORMS]
         case ["export", _, *_]:
-            return [*_names(), "--force"]
+            return [*_names(), "--force", "--in-place"]
         case ["load", _]:
             return ["--watch"]
         case ["config", _]:

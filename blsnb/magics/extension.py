@@ -14,8 +14,8 @@ from blsnb.magics.cell_book import CellBook
 from blsnb.magics.commands.subcommands import TritonMagics
 from blsnb.magics.define import DefineMagics
 from blsnb.magics.errors import breakpoints, report
+from blsnb.magics.imported.saved_files import load_saved
 from blsnb.magics.runs import show
-from blsnb.magics.saved_files import load_saved
 from blsnb.serving.server_log import TritonFormatter
 
 _loaded: weakref.WeakKeyDictionary[Any, contextlib.ExitStack]

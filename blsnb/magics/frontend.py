@@ -48,6 +48,8 @@ def bundle(trace: Trace, **how: Any) -> dict[str, Any]:
         from blsnb.views.figures import figure
 
         shown["image/png"] = figure.png(trace)
+        # Exporters to LaTeX prefer it to a picture.
+        del shown["text/latex"]
     return shown
 
 

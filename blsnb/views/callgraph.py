@@ -8,7 +8,7 @@ import numpy as np
 
 from blsnb.trace.events import CallFlag, ModelInfo
 from blsnb.trace.spans import Trace
-from blsnb.views.columns import Array, Columns, columns_of
+from blsnb.views.columns import Array, Columns, OfTrace, columns_of
 from blsnb.views.rows import distinct_names
 
 _MAX_BOXES = 60
@@ -85,6 +85,7 @@ def own_times(trace: Trace) -> dict[str, float]:
     return own
 
 
+@OfTrace
 def _whole(trace: Trace) -> CallGraph:
     """Return the graph with a box for every model."""
     columns = columns_of(trace)

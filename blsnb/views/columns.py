@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Span, Trace
 
+T = TypeVar("T")
 Array = np.ndarray[Any, Any]
 
 PHASES = (
@@ -99,22 +100,40 @@ class Columns:
         return np.asarray(self.duration_us - self.covered_us)
 
 
-_recent: tuple[tuple[weakref.ref[Trace], Columns], ...] = ()
-"""Cache of columns: a document reads those of a run and its baseline repeatedly."""
+class OfTrace(Generic[T]):
+    """Values made of traces; those of the last two traces are kept.
+
+    A document needs those of a run and its baseline often. Thread-safe.
+
+    Parameters
+    ----------
+    make
+        Returns the value of a trace.
+    """
+
+    def __init__(self, make: Callable[[Trace], T]) -> None:
+        self._make = make
+        self._recent: tuple[tuple[weakref.ref[Trace], T], ...] = ()
+
+    def __call__(self, trace: Trace) -> T:
+        """Return the value of a trace."""
+        for known, value in self._recent:
+            if known() is trace:
+                return value
+        value = self._make(trace)
+        # Replaced as a whole, because another thread may be reading it.
+        self._recent = (weakref.ref(trace), value), *self._recent[:1]
+        return value
+
+
+@OfTrace
+def _whole(trace: Trace) -> Columns:
+    return _made(trace)
 
 
 def columns_of(trace: Trace, rows: Sequence[int] | None = None) -> Columns:
     """Return the columns of a trace, or of some of its rows."""
-    global _recent
-    if rows is not None:
-        return _made(trace, rows)
-    for known, columns in _recent:
-        if known() is trace:
-            return columns
-    columns = _made(trace)
-    # Replaced as a whole, because another thread may be reading it.
-    _recent = (weakref.ref(trace), columns), *_recent[:1]
-    return columns
+    return _whole(trace) if rows is None else _made(trace, rows)
 
 
 def _made(trace: Trace, rows: Sequence[int] | None = None) -> Columns:

@@ -16,6 +16,16 @@ _MAX_LINES = 3
 _MAX_TEXT = 400
 
 
+def is_plain(trace: Trace, span: Span) -> bool:
+    """Return whether a call's request and responses have no words; takes 1 µs."""
+    if span.response_parameters or any(each.parameters for each in span.responses):
+        return False
+    fields = span.request_fields
+    if span.parent < 0 and fields.request_id == trace.request_id:
+        fields = fields._replace(request_id="")
+    return fields == PLAIN
+
+
 def request_words(trace: Trace, span: Span) -> str:
     """Return the fields of a request as options of ``infer``; "" without any.
 

@@ -16,9 +16,9 @@ pytestmark = pytest.mark.browser
 RUN = samples.invoice_run()
 OLD = "export function mount(host) { host.textContent = 'of another version'; }"
 DAMAGE = {
-    "code that is no gzip": (r'(const own = ")H4sI', r"\1H4sJ"),
-    "code that is no base64": (r'(const own = ")H4sI', r"\1!!!!"),
-    "a header of another run": (r'unpack\("[^"]+"', 'unpack("H4sI"'),
+    "code that is no gzip": (r'(const own = ")\+,\^C', r"\1+,^D"),
+    "code of other letters": (r'(const own = ")\+,\^C', r"\1€~~~"),
+    "a header of another run": (r'unpack\("[^"]+"', 'unpack("+,^C"'),
     "no decompression": (r"new DecompressionStream", "new NoSuchStream"),
     "no shadow": (r"^", "<script>Element.prototype.attachShadow = null;</script>"),
 }

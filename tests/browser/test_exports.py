@@ -5,8 +5,9 @@ import re
 import nbformat
 import pytest
 from nbclient import NotebookClient
-from nbconvert import HTMLExporter, LatexExporter
+from nbconvert import HTMLExporter, LatexExporter, MarkdownExporter
 from playwright.sync_api import expect
+from traitlets.config import Config
 
 from blsnb.views.format import TIMES
 
@@ -66,3 +67,13 @@ def test_latex_has_the_tree(executed):
 
     assert re.search(r"twice: [\d.]+ \w+ wall, 6 calls, 2 models", text)
     assert f"    step {TIMES}5 " in text
+
+
+def test_markdown_has_the_tree_and_no_code(executed):
+    """Where the exporter is told to prefer Markdown to HTML."""
+    preferred = {"display_data_priority": ["text/markdown", "text/plain"]}
+    exporter = MarkdownExporter(config=Config(NbConvertBase=preferred))
+    text, _ = exporter.from_notebook_node(executed)
+
+    assert re.search(r"```text\ntwice: [\d.]+ \w+ wall, 6 calls, 2 models", text)
+    assert len(text) < 10_000

@@ -49,6 +49,7 @@ def texts(completer, text):
                 ("--h", "--help"),
                 ("--h", "--host"),
                 ("--h", "--http"),
+                ("--h", "--http-max-input-size"),
                 ("--h", "--http-restricted-api"),
             ],
         ),

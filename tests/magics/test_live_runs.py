@@ -77,7 +77,10 @@ def test_the_document_of_a_run_so_far_is_updated_less_and_less_often(
     looks(view, clock, 1, 2, 3, 4, 5, 6, 7)
 
     assert [True] * 4 == output.are_running
-    assert every({"text/html", "text/plain"} == set(each) for each in output.shown)
+    assert every(
+        {"text/html", "text/latex", "text/markdown", "text/plain"} == set(each)
+        for each in output.shown
+    )
     assert NOTE.replace("'", "&#x27;") in output.shown[-1]["text/html"]
 
 

@@ -136,7 +136,7 @@ def test_the_first_run_of_a_cell_carries_the_code_of_all(double):
     sizes = [len(output["text/html"]) for output in outputs]
 
     assert [True] + [False] * 11 == [
-        'const own = "H4sI' in output["text/html"] for output in outputs
+        'const own = "+,^C' in output["text/html"] for output in outputs
     ]
     assert sizes[0] <= 75_000
     assert sum(sizes) <= 300_000
@@ -154,7 +154,7 @@ def test_where_the_first_run_is_shown_elsewhere_the_next_one_carries_the_code(do
     outputs = documents(ran)
 
     assert [True, False, True] == [
-        'const own = "H4sI' in output["text/html"] for output in outputs
+        'const own = "+,^C' in output["text/html"] for output in outputs
     ]
 
 
@@ -563,6 +563,37 @@ def test_the_place_of_a_run_is_reserved_when_it_starts(runs):
 
     assert len(json.dumps(empty)) <= 200
     assert {""} == set(empty.values())
+    assert ["1"] == runs.outputs.shown
+
+
+def test_a_run_is_shown_when_it_ends_though_its_cell_goes_on(runs):
+    """Without a wait for the end of the cell; once."""
+    run = record()
+    runs.observe(run, run.calls[0])
+    runs.refresh()
+    [empty] = runs.outputs.shown
+    run.ended = True
+    runs.observe(run, None)
+    updates = []
+    runs._cell._places[0]._handle.update = lambda shown, **_: updates.append(shown)
+    runs.refresh()
+    runs.end_cell()
+
+    assert {""} == set(empty.values())
+    assert ["1"] == updates
+
+
+def test_a_run_in_an_output_widget_is_shown_there_when_it_ends(runs, monkeypatch):
+    """Such an output cannot be updated: no place is reserved."""
+    monkeypatch.setattr(places, "_is_captured", lambda: True)
+    run = record()
+    runs.observe(run, run.calls[0])
+    reserved = list(runs.outputs.shown)
+    run.ended = True
+    runs.observe(run, None)
+    runs.end_cell()
+
+    assert [] == reserved
     assert ["1"] == runs.outputs.shown
 
 

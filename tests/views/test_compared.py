@@ -289,7 +289,7 @@ def test_a_comparison_is_html_and_text():
     bundle = document.mimebundle(EDITED)
     html = bundle["text/html"]
 
-    assert {"text/html", "text/plain"} == set(bundle)
+    assert {"text/html", "text/latex", "text/markdown", "text/plain"} == set(bundle)
     detector = ("text_detector", "1", "7.26 ms", "11.4 ms", f"▼ {MINUS}4.12 ms")
     assert "".join(f"<td>{cell}</td>" for cell in detector) in html
     assert "<td>audit</td><td>1</td><td>505 µs</td><td></td><td>new</td>" in html

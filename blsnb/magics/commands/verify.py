@@ -11,6 +11,7 @@ from blsnb.magics import default_server as default
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import ProgressBar
 from blsnb.magics.line import Line, RequestLine, request_line
+from blsnb.views.exported import exported
 
 if TYPE_CHECKING:
     from blsnb.benchmark.measure import Progress
@@ -115,4 +116,4 @@ def bundle(parity: Parity, *, embed_previews: bool) -> dict[str, str]:
     from blsnb.parity import page
 
     shown = page.html(parity, embed_previews=embed_previews)
-    return {"text/html": shown, "text/plain": str(parity)}
+    return {"text/html": shown, **exported(str(parity))}

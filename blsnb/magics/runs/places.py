@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import time
+from collections.abc import Container
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.getipython import get_ipython
@@ -33,22 +35,29 @@ class Place:
         Record of the run.
     is_reserved
         Whether the output exists immediately; otherwise it appears when filled.
+    is_captured
+        Whether a widget takes the output, where it cannot be updated.
     """
 
-    def __init__(self, number: int, record: RunRecord, is_reserved: bool) -> None:
+    def __init__(
+        self,
+        number: int,
+        record: RunRecord,
+        is_reserved: bool,
+        is_captured: bool = False,
+    ) -> None:
         self.record: RunRecord | None = record
-        self.carries_code = number == 0
+        self.is_captured = is_captured
+        self.carries_code = is_captured or number == 0
         """Whether its document contains the code for all documents of the cell."""
+        self._attempts = itertools.count(1)
+        self._attempt = 0
+        """Number of the last attempt to fill it."""
         self._is_folded = number >= _MAX_UNFOLDED
         self._filled: tuple[RunRecord, bool] | None = None
         self._handle: DisplayHandle | None = None
         if is_reserved:
             self._handle = display(_EMPTY, raw=True, display_id=True)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether it has the document of its run."""
-        return self._filled == (self.record, self.carries_code)
 
     def has(self, trace: Trace) -> bool:
         """Whether it is the place of a trace's run."""
@@ -66,14 +75,17 @@ class Place:
         how
             Options of the document.
         """
-        carries_code = self.carries_code
-        if self.record is not record or not record.calls:
+        filled = record, self.carries_code
+        if self.record is not record or self._filled == filled or not record.calls:
             return
+        attempt = self._attempt = next(self._attempts)
         note(record)
         make = collapsed if self._is_folded else bundle
-        document = make(trace_now(record), carries_code=carries_code, **how)
-        self.update(record, document, raw=True)
-        self._filled = record, carries_code
+        document = make(trace_now(record), carries_code=filled[1], **how)
+        # A later attempt on another thread has the newer document.
+        if attempt == self._attempt:
+            self.update(record, document, raw=True)
+            self._filled = filled
 
     def update(self, record: RunRecord, shown: Any, **how: Any) -> None:
         """Show a widget, or a document of the run so far."""
@@ -114,6 +126,8 @@ class CellPlaces:
         """Return the place of a run that starts; None if its output is captured."""
         if _publisher() is not self._publisher:
             return None
+        if _is_captured():
+            return Place(0, record, is_reserved=False, is_captured=True)
         number = next(self._numbers)
         last = self._places.get(MAX_PLACES - 1)
         if number < MAX_PLACES or last is None:
@@ -144,18 +158,41 @@ class CellPlaces:
         """Return the place of a trace's run."""
         return next((each for each in self._places.values() if each.has(trace)), None)
 
+    def fill_ended(self, active: Container[str] = ()) -> None:
+        """Show the runs that have ended and are not shown.
+
+        Parameters
+        ----------
+        active
+            Ids of runs that are shown by others.
+        """
+        for _, place in sorted(self._places.items()):
+            record = place.record
+            if record and record.ended and record.id not in active:
+                place.fill(record)
+
     def fill(self) -> None:
-        """Show the ended runs that are not shown; the first one contains the code."""
-        found = [self._places[number] for number in sorted(self._places)]
+        """Show the runs of a cell that ends; the first one contains the code."""
+        found = [place for _, place in sorted(self._places.items())]
         shown = [place for place in found if place.record and place.record.calls]
         for place in shown:
             place.carries_code = place is shown[0]
-            record = place.record
-            if record and record.ended and not place.is_complete:
-                place.fill(record)
+        self.fill_ended()
         if self.left_out:
             text = f"… {self.left_out:,} runs before the last are not shown"
             display({"text/plain": text}, raw=True)
+
+
+def _is_captured() -> bool:
+    """Return whether a widget takes what is displayed now, as in ``with Output():``."""
+    widgets = sys.modules.get("ipywidgets")
+    kernel = getattr(get_ipython(), "kernel", None)
+    if widgets is None or kernel is None:
+        return False
+    request = kernel.get_parent().get("header", {}).get("msg_id")
+    known = list(widgets.widgets.widget._instances.values())
+    outputs = (each for each in known if isinstance(each, widgets.Output))
+    return any(each.msg_id == request for each in outputs if each.msg_id)
 
 
 def _publisher() -> Any:

@@ -141,8 +141,10 @@ class RunDisplay:
         view = run.finished_view()
         if view is not None:
             self._keep_open(view)
-        elif run.place is not None and run.cell is not self._cell:
+        elif run.place is not None and (
             # The cell ended before the run, and left its place empty.
+            run.cell is not self._cell or run.place.is_captured
+        ):
             run.place.fill(record)
         run.end()
         self._active.pop(record.id, None)
@@ -186,7 +188,11 @@ class RunDisplay:
         """Refresh views between events; return whether any run is active.
 
         A run that outlives its cell gets no widget, which would appear in another cell.
+        A run that has ended is shown before its cell ends.
         """
+        cell = self._cell
+        if cell is not None:
+            cell.fill_ended(self._active)
         for run in list(self._active.values()):
             if run.record.ended:
                 continue
@@ -215,7 +221,7 @@ class RunDisplay:
     def _is_long(self, run: ActiveRun) -> bool:
         calls = run.record.calls
         start = calls[0].request_start_ns if calls else 0
-        if not (start and self._live and run.place):
+        if not (start and self._live and run.place) or run.place.is_captured:
             return False
         if sum(each.is_live for each in self._active.values()) >= _MAX_LIVE:
             return False

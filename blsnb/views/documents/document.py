@@ -16,6 +16,7 @@ from blsnb.views.callgraph import Box, call_graph
 from blsnb.views.delta import Delta
 from blsnb.views.documents import embed, wire
 from blsnb.views.documents.host import hosted
+from blsnb.views.exported import exported
 from blsnb.views.folded import folded_note, left_out
 from blsnb.views.format import counted, cut, time
 from blsnb.views.pictures.snapshot import snapshot
@@ -41,7 +42,7 @@ def mimebundle(
     height: int = wire.HEIGHT,
     carries_code: bool = True,
 ) -> dict[str, str]:
-    """Return a run for a notebook: the document, and the same as text."""
+    """Return a run for a notebook: the document, and the same as texts."""
     document = html(
         run,
         state=state,
@@ -51,7 +52,7 @@ def mimebundle(
         height=height,
         carries_code=carries_code,
     )
-    return {"text/html": document, "text/plain": tree(run)}
+    return {"text/html": document, **exported(tree(run))}
 
 
 def html(
@@ -157,14 +158,10 @@ def _model_row(box: Box, batched: Mapping[int, int]) -> str:
 
 def _requests_table(trace: Trace) -> str:
     """Return a table of request fields and parameters; "" if there are none."""
-    said = [
-        (span, requests.request_words(trace, span), list(requests.response_words(span)))
-        for span in trace.spans
-    ]
-    found = [each for each in said if each[1] or each[2]]
+    found = [span for span in trace.spans if not requests.is_plain(trace, span)]
     if not found:
         return ""
-    rows = "".join(_request_row(trace, *each) for each in found[:_MAX_REQUESTS])
+    rows = "".join(_request_row(trace, span) for span in found[:_MAX_REQUESTS])
     more = len(found) - _MAX_REQUESTS
     left_out = [f"… {counted(more, 'more call')}"] if more > 0 else []
     head = "".join(f"<th>{each}</th>" for each in _REQUESTS_HEAD)
@@ -175,7 +172,9 @@ def _requests_table(trace: Trace) -> str:
     )
 
 
-def _request_row(trace: Trace, span: Span, request: str, responses: list[str]) -> str:
+def _request_row(trace: Trace, span: Span) -> str:
+    request = requests.request_words(trace, span)
+    responses = list(requests.response_words(span))
     shown = responses[:_MAX_RESPONSES]
     more = len(responses) - len(shown)
     shown += [f"… {counted(more, 'more response')}"] if more else []

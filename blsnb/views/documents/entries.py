@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 from blsnb.tensors import preview
 from blsnb.tensors.preview import Grid, Image, Preview, Text
 from blsnb.tensors.ref import TensorRef
-from blsnb.tensors.summary import TensorSummary
+from blsnb.tensors.summary import Stats, TensorSummary
 from blsnb.trace.spans import Span
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.format import sendable
@@ -16,6 +16,8 @@ from blsnb.views.format import sendable
 _MAX_NAME = 4096
 _MAX_TENSORS = 200
 """Maximum number of tensors of a call: a stream may have thousands."""
+
+_STATS = tuple(field.name for field in fields(Stats))
 
 Entry = dict[str, Any]
 
@@ -63,9 +65,13 @@ def summary(ref: TensorRef) -> Entry:
     summarised = TensorSummary(ref)
     histogram = summarised.histogram
     return {
-        "stats": summarised.stats and _rounded(asdict(summarised.stats)),
+        "stats": summarised.stats and _rounded(summarised.stats),
         "histogram": histogram
-        and _rounded(asdict(histogram)) | {"counts": list(histogram.counts)},
+        and {
+            "low": _number(histogram.low),
+            "high": _number(histogram.high),
+            "counts": list(histogram.counts),
+        },
     }
 
 
@@ -116,11 +122,8 @@ def placed(shown: Preview, buffer: Buffer) -> Entry:
     }
 
 
-def _rounded(facts: Entry) -> Entry:
-    return {
-        name: value if isinstance(value, tuple) else _number(value)
-        for name, value in facts.items()
-    }
+def _rounded(stats: Stats) -> Entry:
+    return {name: _number(getattr(stats, name)) for name in _STATS}
 
 
 def _number(value: float | bool | None) -> float | None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from blsnb.trace.excerpt import page_excerpt
 from blsnb.trace.spans import Trace
 from blsnb.views.documents import document, host, wire
+from blsnb.views.exported import exported
 from blsnb.views.folded import folded_note
 from blsnb.views.tree import tree
 
@@ -45,7 +46,7 @@ _FIRST = "if (host) await new Promise((ready) => setTimeout(ready, %(patience)d)
 def mimebundle(
     trace: Trace, *, height: int = wire.LIVE_HEIGHT, carries_code: bool = True
 ) -> dict[str, str]:
-    """Return a running run for a notebook, as HTML and as text.
+    """Return a running run for a notebook, as HTML and as texts.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ def mimebundle(
     trace = page_excerpt(trace)
     remarked = replace(trace, remarks=(*trace.remarks, NOTE))
     page = _html(trace, height, carries_code)
-    return {"text/html": page, "text/plain": tree(remarked)}
+    return {"text/html": page, **exported(tree(remarked))}
 
 
 def _html(trace: Trace, height: int, carries_code: bool) -> str:
