@@ -11,6 +11,7 @@ from pathlib import Path
 
 from blsnb.engine.request.inflight import Execution
 from blsnb.engine.request.lifetime import RootRequest
+from blsnb.engine.threads import async_exception
 from blsnb.engine.threads.repetition import Repetition
 from blsnb.engine.threads.watcher import Watcher
 from blsnb.errors import OutOfResourcesError
@@ -18,6 +19,8 @@ from blsnb.trace.run_record import RunRecord
 
 _PAUSE_S = 0.02
 """Seconds between two looks at the executions."""
+_PENDING_S = 0.005
+"""Seconds that an exception waits for its thread to run Python code."""
 _JOIN_S = 1.0
 _log = logging.getLogger(__name__)
 
@@ -127,6 +130,15 @@ class AbandonedExecutions:
             self._note_end(left)
         for left in list(self._all):
             left.interrupt(now_ns)
+        if self._all:
+            self._withdraw()
+
+    def _withdraw(self) -> None:
+        """Drop exceptions that native code holds up: they would stop debuggers."""
+        time.sleep(_PENDING_S)
+        for left in list(self._all):
+            if (thread_id := left.execution.thread_id) != threading.get_ident():
+                async_exception.withdraw(thread_id)
 
     def _note_end(self, left: _Abandoned) -> None:
         """Write into the calls when the execution ended."""

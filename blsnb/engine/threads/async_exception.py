@@ -37,6 +37,21 @@ def raise_if(
         return
 
 
+class _Dropped(BaseException):
+    """Takes the place of an exception that is to be dropped."""
+
+
 def clear() -> None:
     """Drop an exception that was not raised in this thread yet."""
-    _clear(threading.get_ident(), None)
+    # Until one is raised, Python 3.11 takes any for pending: each traced function
+    # would then begin forever.
+    try:
+        RAISE(threading.get_ident(), _Dropped)
+    except _Dropped:
+        return
+
+
+def withdraw(thread_id: int) -> None:
+    """Drop an exception that was not raised in another thread yet."""
+    _clear(thread_id, None)
+    clear()

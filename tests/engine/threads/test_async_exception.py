@@ -1,0 +1,63 @@
+"""Exceptions raised in another thread, and dropped again."""
+
+from __future__ import annotations
+
+import faulthandler
+import sys
+import threading
+
+from blsnb.engine.threads import async_exception
+
+
+class Raised(BaseException):
+    """What is raised."""
+
+
+def traced() -> list[str]:
+    """Return the events of a traced function; it ends the process if it hangs."""
+    events = []
+
+    def trace(frame, event, argument):
+        events.append(event)
+        return trace
+
+    before = sys.gettrace()
+    faulthandler.dump_traceback_later(20, exit=True)
+    sys.settrace(trace)
+    try:
+        len(str(events.copy()))
+        (lambda: None)()
+    finally:
+        sys.settrace(before)
+        faulthandler.cancel_dump_traceback_later()
+    return events
+
+
+def test_a_dropped_exception_leaves_nothing_pending():
+    """Debuggers of Python 3.11 hang otherwise."""
+    async_exception.clear()
+
+    assert "call" in traced()
+
+
+def test_an_exception_that_a_blocked_thread_never_takes_is_withdrawn():
+    """The thread goes on, and debuggers work meanwhile."""
+    lock = threading.Lock()
+    lock.acquire()
+    seen = []
+
+    def work() -> None:
+        lock.acquire()
+        seen.append("went on")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert thread.ident is not None
+    async_exception.raise_in(thread.ident, Raised)
+
+    async_exception.withdraw(thread.ident)
+
+    assert "call" in traced()
+    lock.release()
+    thread.join()
+    assert ["went on"] == seen
