@@ -82,15 +82,14 @@ class Kernel:
 
 
 def seconds_without_cpu(*pids: int) -> float:
-    """Return how long the threads of processes have waited for a processor.
+    """Return how long the main threads of processes have waited for a processor.
 
     0 where the kernel of the machine does not count it.
     """
     total_ns = 0
     for pid in pids:
-        for counters in Path(f"/proc/{pid}/task").glob("*/schedstat"):
-            with contextlib.suppress(OSError):
-                total_ns += int(counters.read_text().split()[1])
+        with contextlib.suppress(OSError):
+            total_ns += int(Path(f"/proc/{pid}/schedstat").read_text().split()[1])
     return total_ns / 1e9
 
 

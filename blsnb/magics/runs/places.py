@@ -87,6 +87,11 @@ class Place:
             self.update(record, document, raw=True)
             self._filled = filled
 
+    def refill(self, record: RunRecord) -> None:
+        """Show the document again, after the record has changed."""
+        self._filled = None
+        self.fill(record)
+
     def update(self, record: RunRecord, shown: Any, **how: Any) -> None:
         """Show a widget, or a document of the run so far."""
         if self.record is not record:

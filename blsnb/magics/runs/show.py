@@ -154,7 +154,7 @@ class RunDisplay:
         if not record.going_on:
             place = self._going_on.pop(record.id, None)
             if place is not None:
-                place.fill(record)
+                place.refill(record)
 
     def _keep_open(self, view: LiveView) -> None:
         """Keep a widget that serves slices to its document; close the oldest one."""
