@@ -15,6 +15,8 @@ from blsnb.engine.threads import async_exception
 
 _ATTEMPTS = 100
 """Maximum number of times that a coroutine is resumed to end it."""
+_LINES = 20
+"""Number of lines of a coroutine after one of which it is ended."""
 _OURS = str(Path(__file__).resolve().parents[2])
 
 
@@ -86,23 +88,58 @@ def end(coroutine: Any, kind: type[BaseException]) -> bool:
     """
     if coroutine.cr_frame is None:
         return True
-    throw = functools.partial(coroutine.throw, kind)
-    ending = _throughout(coroutine, kind)
-    here = threading.get_ident()
-    for _ in range(_ATTEMPTS):
-        # No context manager, and no call of Python code: it would be raised there.
-        try:
-            try:
-                for _ in map(async_exception.RAISE, (here,), (ending,)):
-                    throw()
-            except BaseException:
-                pass
-            async_exception.clear()
-        except kind:
-            pass
+    resume = _resume_traced if sys.version_info >= (3, 12) else _resume_throughout
+    for attempt in range(_ATTEMPTS):
+        resume(coroutine, kind, attempt)
         if coroutine.cr_frame is None:
             return True
     return False
+
+
+def _resume_traced(coroutine: Any, kind: type[BaseException], attempt: int) -> None:
+    """Resume a coroutine with an exception; raise another one in a later line.
+
+    Python 3.12 looks for exceptions of other threads at places that may all be in one
+    ``try``.
+    """
+    left = attempt % _LINES
+
+    def trace(frame: types.FrameType, event: str, argument: object) -> Any:
+        nonlocal left
+        if frame.f_code.co_filename.startswith(_OURS):
+            return None
+        if event == "line":
+            left -= 1
+            if left < 0:
+                raise kind
+        return trace
+
+    before = sys.gettrace()
+    coroutine.cr_frame.f_trace = trace
+    sys.settrace(trace)
+    try:
+        coroutine.throw(kind)
+    except BaseException:
+        pass
+    finally:
+        sys.settrace(before)
+
+
+def _resume_throughout(coroutine: Any, kind: type[BaseException], attempt: int) -> None:
+    """Resume a coroutine with an exception, raised in each of its lines."""
+    throw = functools.partial(coroutine.throw, kind)
+    ending = _throughout(coroutine, kind)
+    here = threading.get_ident()
+    # No context manager, and no call of Python code: it would be raised there.
+    try:
+        try:
+            for _ in map(async_exception.RAISE, (here,), (ending,)):
+                throw()
+        except BaseException:
+            pass
+        async_exception.clear()
+    except kind:
+        pass
 
 
 def _throughout(coroutine: Any, kind: type[BaseException]) -> type[BaseException]:
