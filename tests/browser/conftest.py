@@ -61,7 +61,7 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 
 @contextmanager
 def page_of(browser: Browser) -> Iterator[Page]:
-    """A page of its own; what it writes to the console as an error fails the test."""
+    """Return a separate page; an error in its console fails the test."""
     with _silent_page(browser, {"width": 1100, "height": 800}) as page:
         console = Console(page)
         yield page

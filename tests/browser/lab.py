@@ -91,7 +91,7 @@ class Lab:
         self.page.evaluate("jupyterapp.shell.collapseLeft()")
 
     def open_without_kernel(self, name: str) -> None:
-        """Open a notebook as its reader does who answers "No Kernel"."""
+        """Open a notebook, and choose "No Kernel"."""
         self._has_opened = True
         self.page.goto(self.server.front)
         self.page.wait_for_function("globalThis.jupyterapp?.restored")
@@ -102,7 +102,7 @@ class Lab:
         self.page.evaluate("jupyterapp.shell.collapseLeft()")
 
     def clear(self) -> None:
-        """Close what is open, without saving it, for the next test."""
+        """Close all open files without saving, for the next test."""
         self.page.evaluate(_CLEAR)
 
     def command(self, name: str, **arguments: Any) -> None:
@@ -160,7 +160,7 @@ class Lab:
         return bool(found)
 
     def theme(self, name: str) -> None:
-        """Change the theme, and wait for the page to say so."""
+        """Change the theme, and wait until the page reports it."""
         self.command("apputils:change-theme", theme=f"JupyterLab {name}")
         light = json.dumps(str(name == "Light").lower())
         self.page.wait_for_function(

@@ -76,7 +76,7 @@ TENS_OF_CALLS = re.compile(rf"{TIMES}[1-9]\d")
 
 @pytest.fixture
 def running(lab):
-    """A notebook whose last cell runs until it is told that it is enough."""
+    """A notebook whose last cell runs until the test ends it."""
     notebook = lab.write("live.ipynb", "%load_ext blsnb", STEP, WALK, INFER, BELOW)
     enough = notebook.with_name("enough")
     enough.unlink(missing_ok=True)
@@ -102,7 +102,7 @@ def end(running):
 
 @pytest.fixture
 def view(running):
-    """The view of the run, which has made tens of calls and goes on."""
+    """The view of the run, which has made tens of calls and still runs."""
     lab, _ = running
     view = View(lab.cell(CELL))
     expect(view.row("step")).to_contain_text(TENS_OF_CALLS)
@@ -146,7 +146,7 @@ def test_neither_renewals_nor_the_swap_are_seen(view, end, page):
 
 
 def test_selection_is_handed_over(view, end):
-    """Selection and zoom stay."""
+    """The document has the selection and the zoom of the widget."""
     view.row("step").click()
     expect(view.subject).to_have_text("step")
     end()
@@ -204,7 +204,7 @@ RESTART = "void jupyterapp.shell.currentWidget.sessionContext.restartKernel()"
 
 @pytest.fixture
 def saved(running, view):
-    """The text of the notebook, saved while the run goes on."""
+    """The text of the notebook, saved during the run."""
     lab, _ = running
     lab.page.wait_for_function(KEPT)
     lab.save()

@@ -62,7 +62,7 @@ def execute(path: Path, folder: Path) -> Executed:
 
 
 def complaint(output: NotebookNode) -> str:
-    """Return what a cell says has gone wrong; empty if nothing has."""
+    """Return the error of a cell; empty if it succeeded."""
     if output.output_type == "error":
         return "\n".join(output.traceback)
     return output.text if output.get("name") == "stderr" else ""
