@@ -16,7 +16,7 @@ _LOADED = f"{_PANEL}?.context?.isReady && {_PANEL}.content?.widgets?.length > 0"
 IDLE = f"{_LOADED} && {_PANEL}.sessionContext.session?.kernel?.status === 'idle'"
 _CODE = f"""{_PANEL}.content.widgets
     .filter((cell) => cell.model.type === "code" && cell.model.sharedModel.source)"""
-# A cell that fails ends the run: those after it keep waiting for ever.
+# A failing cell ends the run; later cells keep waiting forever.
 _HAS_RUN = f"""() => {_CODE}.every((cell) => cell.model.executionCount !== null
         && cell.model.executionState !== "running")
     || {_CODE}.some((cell) => (cell.model.outputs?.toJSON() ?? [])
@@ -27,7 +27,7 @@ _STATES = f"""() => [{_PANEL}.sessionContext.session?.kernel?.status,
 # A launcher takes the place of the last notebook.
 _IS_CLEAR = """globalThis.jupyterapp !== undefined
     && [...jupyterapp.shell.widgets("main")].every((each) => !each.context)"""
-# What is disposed of is not saved, and does not ask.
+# A disposed document is neither saved nor asked about.
 _CLEAR = """async () => {
     if (globalThis.jupyterapp === undefined) return;
     await jupyterapp.commands.execute(

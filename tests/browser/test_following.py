@@ -15,7 +15,7 @@ from .view import View
 
 pytestmark = pytest.mark.browser
 
-# The page's side of a widget: what it sends is kept, what it is sent is given by hand.
+# The page's side of a widget: its messages are stored, and the test sends others.
 RENDER = """async (text) => {
     const url = URL.createObjectURL(new Blob([text], {type: "text/javascript"}));
     const code = (await import(url)).default;

@@ -131,7 +131,7 @@ def test_a_deadline_ends_the_wait_for_what_is_never_sent(agree, model):
 
 
 def test_a_deadline_ends_the_wait_for_a_sender(agree):
-    """Of a request that is no stream, too."""
+    """The request is not a stream."""
     code = 'kept["owed"] = request.get_response_sender()\nreturned = [None]'
 
     def case(target):

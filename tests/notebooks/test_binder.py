@@ -153,7 +153,7 @@ def test_jupyterlab_opens_the_first_notebook_there(built, checkout):
     try:
         said = (re.search(r"(http://\S+)/lab\?(token=\w+)", s) for s in process.stdout)
         start, token = next(filter(None, said)).groups()
-        # It tells its address a moment before it listens.
+        # It prints its address a moment before it listens.
         patient = urllib3.PoolManager(retries=urllib3.Retry(8, backoff_factor=0.1))
         page = patient.request("GET", f"{start}/lab/tree/{FIRST}?{token}", timeout=30)
         patient.clear()

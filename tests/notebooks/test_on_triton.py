@@ -23,7 +23,7 @@ from .test_tutorials import TUTORIALS
 LOAD_S = 120
 # Another NumPy, another release of ONNX Runtime: the last digits may differ.
 NEAR = {"rtol": 1e-3, "atol": 1e-4}
-# What the second tutorial asks fails, and leaves no run.
+# A request of the second tutorial fails and leaves no run.
 ERRORS = {
     "02_errors": [
         ("double", np.array([1, 2], np.float32)),

@@ -16,7 +16,7 @@ from .model_cells import code_cells, file_cells, model_cells
 PATHS = sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
 TUTORIALS = [path.stem for path in PATHS]
 ERRORS = "02_errors"
-"""What it asks fails, and leaves no run to save."""
+"""Its request fails and leaves no run to save."""
 # A minute is promised on two cores; these also have to share them.
 LONGEST_S = 60
 
