@@ -47,7 +47,7 @@ def playwright() -> Iterator[Playwright]:
 
 @pytest.fixture(scope="package")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    """Chromium, started once; where there is none the tests are skipped."""
+    """Chromium, started once; without it the tests are skipped."""
     found = chromium.executable()
     if found is None:
         reason = "no Chromium here; install it, or name it in BLSNB_CHROMIUM"

@@ -44,7 +44,7 @@ RENDER = """async (text) => {
 }"""
 
 
-# Its output is made anew, as a notebook does.
+# Its output is replaced, as a notebook does.
 RENEW = """() => {
     const [[id, known]] = globalThis[Symbol.for("blsnb")];
     const host = document.createElement("div");

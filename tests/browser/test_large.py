@@ -1,4 +1,4 @@
-"""Specification of very many calls: what is done about it is told in the view."""
+"""Specification of very many calls: the view explains how it reduces them."""
 
 import re
 

@@ -123,8 +123,8 @@ def test_it_is_shown_while_it_executes_and_then_as_a_document(view, end):
 def test_neither_renewals_nor_the_swap_are_seen(view, end, page):
     """Each frame has one view, and the content below it does not move.
 
-    What a saved notebook keeps is made anew while the run goes on: focus and the
-    place of the rows stay.
+    The stored document is replaced while the run continues: focus and the position
+    of the rows stay.
     """
     view.row("step").click()
     view.tree.press("ArrowRight")
@@ -215,7 +215,7 @@ def test_saved_while_it_executes_it_is_the_run_so_far(running, saved):
     """A later reader sees that it is not the whole run, and can explore it.
 
     A page that does not trust the notebook has the picture, and says the same.
-    Where the kernel was restarted meanwhile the view says so.
+    After a restart of the kernel the view says so.
     """
     lab, _ = running
     shown = View(lab.cell(CELL))

@@ -285,7 +285,7 @@ def test_a_client_that_leaves(agree, cast):
         with cast(target, models) as c:
             late = c.ask("left", deadline_s=0.4)
             until(lambda: (c.notes / "saw").exists())
-            # Nobody is told of its end; it is counted then.
+            # Its end cannot be observed; it is counted then.
             until(lambda: any(c.counted("left")[0]))
             saw = (c.notes / "saw").read_text()
             return [late, saw, c.called(), c.counted("left"), c.ask("plus")]

@@ -1,4 +1,4 @@
-"""Who looks at a server, and when that ends."""
+"""When a monitor polls its server, and when polling ends."""
 
 import threading
 

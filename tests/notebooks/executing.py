@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 
 CELL_S = 120
 MAY_FAIL = "raises-exception"
-"""The tag of a cell that fails on purpose; Jupyter goes on after it."""
+"""The tag of a cell that fails on purpose; Jupyter continues after it."""
 LEAVE = """
 import blsnb
 

@@ -54,7 +54,7 @@ class Crowd:
     Parameters
     ----------
     seed
-        Decides who asks whom, and what.
+        Determines all requests.
     requests
         How many each client sends, at least.
     """
