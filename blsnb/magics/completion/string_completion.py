@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.completer import SimpleCompletion, context_matcher
 
 from blsnb.magics import default_server as default
-from blsnb.magics.cursor import Bracket, Cursor, cursor_in_string
+from blsnb.magics.completion.cursor import Bracket, Cursor, cursor_in_string
 from blsnb.parts.server_parts import parts_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from blsnb.magics import flags
 from blsnb.magics.commands import bench, serve, stats, trace_files, traces, verify
 from blsnb.magics.commands import standin as standins
 from blsnb.magics.commands.subcommands import SUBCOMMANDS
-from blsnb.magics.string_completion import string_matcher
+from blsnb.magics.completion.string_completion import string_matcher
 from blsnb.parts.server_parts import parts_of
 from blsnb.repository.repository import models_in
 from blsnb.runtimes import choosing

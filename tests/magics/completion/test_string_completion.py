@@ -2,8 +2,8 @@
 
 import pytest
 
-from .models import DOUBLE
-from .test_completion import complete, texts
+from ..models import DOUBLE
+from .test_line_completion import complete, texts
 
 CELL = "%%triton_model mine --input IMAGE:FP32[4] --output SCORE:FP32[1]\n"
 REQUEST = "pb_utils.InferenceRequest(model_name='double', "

@@ -2,7 +2,7 @@
 
 import pytest
 
-from blsnb.magics.cursor import cursor_in_string
+from blsnb.magics.completion.cursor import cursor_in_string
 
 INSIDE = {
     'infer("do': ("do", [("(", "infer", 0, "")]),
