@@ -16,7 +16,7 @@ from blsnb.engine.model_log import LogWriter
 from blsnb.errors import BlsnbError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.parts.models import Models
-from blsnb.parts.requests import ClientRequests
+from blsnb.parts.readers import Readers
 from blsnb.repository.directory import Files
 from blsnb.repository.imported.folder_scan import FolderScan
 from blsnb.repository.imported.following import Follower, LookClock, followed
@@ -67,7 +67,7 @@ class Following:
         Loads and unloads them.
     repository
         Their folders.
-    requests
+    readers
         Calls `look_if_due` before each request once a folder is followed.
     log
         Writes the models' log while there is no `report`.
@@ -79,14 +79,14 @@ class Following:
         engine: Engine,
         control: ModelControl,
         repository: ModelRepository,
-        requests: ClientRequests,
+        readers: Readers,
         log: LogWriter,
     ) -> None:
         self._models = models
         self._engine = engine
         self._control = control
         self._repository = repository
-        self._requests = requests
+        self._readers = readers
         self._log = log
         self._folders: dict[Path, _Folder] = {}
         self._clock = LookClock()
@@ -118,13 +118,13 @@ class Following:
         for name in before.keys() & after.keys():
             follower.note_load(name, before[name], after[name], name in serving)
         self._folders[scan.root] = _Folder(scan, follower)
-        self._requests.before_request = self.look_if_due
+        self._readers.before_request = self.look_if_due
 
     def unfollow(self, root: Path) -> None:
         """Stop following a folder, if it is followed."""
         self._folders.pop(root, None)
         if not self._folders:
-            self._requests.before_request = None
+            self._readers.before_request = None
 
     def is_followed(self, root: Path) -> bool:
         """Whether a folder is followed."""
