@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 from asserting import every, some
-from hypothesis import given, settings
+from hypothesis import given, seed, settings
 from strategies import Node, call_trees
 from waiting import until
 
@@ -76,24 +76,47 @@ def trees(server: Server) -> Iterator[Trees]:
     return Trees(server)
 
 
+def compute(trees: Trees, node: Node) -> Run:
+    """Run a tree, and compare its answer with that of plain Python."""
+    answer = trees.oracle.run(node).answer
+    run, error = trees.run(node)
+    if answer.error:
+        assert answer.error == without_loop(error.message)
+        assert answer.code == error.code
+        assert {} == run.outputs
+    else:
+        assert answer.total == run["SUM"][0]
+    return run
+
+
 def test_a_tree_of_calls_computes_what_plain_python_does(trees):
     """Its sum, or to the letter the error that reached the client, and its code."""
 
     @PROPERTY
     @given(TREES)
     def check(node):
-        expected = trees.oracle.run(node)
-        run, error = trees.run(node)
-
-        answer = expected.answer
-        if answer.error:
-            assert answer.error == without_loop(error.message)
-            assert answer.code == error.code
-            assert {} == run.outputs
-        else:
-            assert answer.total == run["SUM"][0]
+        compute(trees, node)
 
     check()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize("part", range(3))
+def test_thousands_of_trees_compute_what_plain_python_does(trees, part, figures):
+    """As above, and each trace has the shape of its tree."""
+    seen = Counter()
+
+    @seed(part)
+    @settings(max_examples=7_000)
+    @given(TREES)
+    def check(node):
+        trace = compute(trees, node).trace
+        assert trees.oracle.run(node).shape() == _shape(trace, trace.spans[0])
+        seen.update(trees=1, calls=len(trace.spans))
+
+    check()
+    figures(**seen)
 
 
 def test_the_trace_of_a_tree_of_calls_is_that_tree(trees):

@@ -317,6 +317,9 @@ def test_a_crowd_is_answered(seed):
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", range(100, 110))
-def test_crowds_are_answered(seed):
+def test_crowds_are_answered(seed, figures):
     """As above, with many seeds and more to ask."""
-    assert check(seed, 60)["right"] > 10 * CLIENTS
+    told = check(seed, 60)
+
+    figures(**told)
+    assert told["right"] > 10 * CLIENTS
