@@ -16,7 +16,7 @@ import pytest
 from asserting import every
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from run_files import DONE, HEAD, boundaries, chunks_of, facts, file_of, said
+from run_files import DONE, HEAD, boundaries, chunks_of, facts, file_of, json_of
 from views.samples import invoice_run
 
 from blsnb.errors import TraceError, TraceFileError
@@ -555,7 +555,7 @@ def test_changed_chunks_are_read_or_refused_and_nothing_else(seed, tmp_path_fact
     path = tmp_path_factory.mktemp("fuzz") / "a.blsrun"
     write_run(small_run(), path)
     whole = [
-        (each.type, said(each), each.body) for each in chunks_of(path.read_bytes())
+        (each.type, json_of(each), each.body) for each in chunks_of(path.read_bytes())
     ]
     until = time.monotonic() + _FUZZ_S / 5
     while time.monotonic() < until:
