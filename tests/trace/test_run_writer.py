@@ -1,4 +1,4 @@
-"""Run files of version 2 that are written while a run goes on, and killed writers."""
+"""Run files of version 2 that are written during a run, and killed writers."""
 
 from __future__ import annotations
 
