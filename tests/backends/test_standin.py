@@ -475,3 +475,16 @@ def test_changes_of_a_model_in_the_block_are_kept(server):
 
     with server.standing_in("leaf", zeros=True):
         server.close()
+
+
+def test_the_advice_for_vllm_is_a_configuration(stood):
+    """Its backend declares the tensors on Triton; a stand-in needs them here."""
+    put(stood, 'backend: "vllm"', "llm")
+    with pytest.raises(ModelLoadError) as caught:
+        stood.standin("llm", zeros=True)
+    text = caught.value.advice.partition("config.pbtxt:\n")[2]
+    put(stood, f'backend: "vllm"\n{text}', "llm")
+    stood.standin("llm", zeros=True)
+
+    responses = stood.stream("llm", {"text_input": ["hello"]})
+    assert [["text_output"], []] == [list(each.outputs) for each in responses]
