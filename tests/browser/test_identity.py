@@ -87,7 +87,7 @@ def values(view: View, x: int) -> None:
 
 
 def test_a_widget_drawn_before_the_trim_shows_the_call_that_is_named(notebook):
-    """Call k sent k - 1; 19826 was the answer to another one."""
+    """Call k sent k - 1; another call's values are never shown."""
     notebook.run_cell(RIGHT)
     view = View(notebook.cell(WIDGET))
 
@@ -96,7 +96,7 @@ def test_a_widget_drawn_before_the_trim_shows_the_call_that_is_named(notebook):
 
 
 def test_a_call_is_replayed_as_it_was_recorded(notebook):
-    """And a call that is no longer kept is not replaced by another one."""
+    """A call that is no longer kept is not replaced by another one."""
     notebook.run_cell(REPLAYED)
     notebook.run_cell(REFUSED)
 
@@ -145,7 +145,7 @@ def test_a_view_drawn_after_the_trim_names_dropped_calls_without_a_click(noteboo
 
     expect(note).to_contain_text(LIMIT)
     expect(note).to_contain_text(PIN)
-    # What the first document looked at is handed over, by its id.
+    # The selection of the first document is restored by its id.
     expect(view.inspector).to_contain_text("Call 5000 is no longer kept")
     view.tree.press("End")
     expect(view.inspector.get_by_text("call 10000", exact=True)).to_be_visible()

@@ -259,12 +259,13 @@ class EventLoop:
             self._error = error
         finally:
             tasks = asyncio.all_tasks(loop)
-            # Nothing can be started on it any more.
+            is_stopped = self._loop is not loop
+            if is_stopped:
+                _end_stubborn(loop, tasks)
+            # No task can be started from here on.
             loop.close()
-            if self._loop is loop:
+            if not is_stopped:
                 self._end_pending(tasks)
-            else:
-                _end_stubborn(tasks)
 
     def _end_pending(self, tasks: set[asyncio.Task[Any]]) -> None:
         """End the pending coroutines of a loop that its model has ended."""
@@ -335,13 +336,20 @@ async def _guarded(
         work.close()
 
 
-def _end_stubborn(tasks: set[asyncio.Task[Any]]) -> None:
+def _end_stubborn(
+    loop: asyncio.AbstractEventLoop, tasks: set[asyncio.Task[Any]]
+) -> None:
     """End the tasks of a stopped loop that swallowed their cancellation."""
-    for task in tasks:
-        task._log_destroy_pending = False  # type: ignore[attr-defined]
-        coroutine = task.get_coro()
-        if isinstance(coroutine, types.CoroutineType):
-            coroutines.end(coroutine, Unwind)
+    # Without a loop each wait fails at once, and they would never pause.
+    asyncio._set_running_loop(loop)
+    try:
+        for task in tasks:
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+            coroutine = task.get_coro()
+            if isinstance(coroutine, types.CoroutineType):
+                coroutines.end(coroutine, Unwind)
+    finally:
+        asyncio._set_running_loop(None)
 
 
 def _close(*coroutines: Closable) -> None:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from blsnb.engine.engine import Engine
 from blsnb.engine.instance.instance import HookFailed, ModelInstance
+from blsnb.engine.instance.model_notes import note_of_argv
 from blsnb.engine.instance.placement import Placement, on_device
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.errors import ModelConfigError
@@ -19,6 +20,7 @@ from blsnb.model.rules.validate import validate_create, validate_instances
 from blsnb.pb_utils import config as pb_config
 from blsnb.pb_utils.backend import Backend
 from blsnb.pb_utils.compiled.releases import has
+from blsnb.pb_utils.logger import server_event
 from blsnb.repository.directory import ModelDirectory
 from blsnb.repository.execution_environment import (
     PARAMETER,
@@ -171,12 +173,16 @@ class PythonInstanceMaker:
         for spec in self.config.instance_names():
             reuse = first.name == spec.name and not completes
             instance = first if reuse else self._imported(spec, made, root)
+            text = "TRITONBACKEND_ModelInstanceInitialize: %s (%s device %d)"
+            server_event("I", text, spec.name, spec.kind, spec.device_id)
             instance.initialize(self._args(spec))
             instances.append(instance)
         if first not in instances:
             first.discard()
         if differences:
             instances[0].notes.warn(PARAMETER, differences)
+        if note := note_of_argv(self.source):
+            instances[0].notes.warn("sys.argv", note)
         return instances
 
     def _check_environment(self) -> str:
