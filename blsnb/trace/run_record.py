@@ -58,7 +58,7 @@ class RunRecord:
     """The limit that may have dropped values."""
     ended: bool = False
     going_on: int = 0
-    """Number of its executions that went on when its request ended."""
+    """Number of its executions that continue after its request has ended."""
     taken: tuple[bool, Trace] | None = None
     """The trace of the ended run, once taken, and whether it has notes; discarded
     when calls or values are dropped."""

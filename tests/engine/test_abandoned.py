@@ -1,4 +1,4 @@
-"""Models that go on after Ctrl-C has ended their request: interrupted, and shown."""
+"""Models that continue after Ctrl-C has ended their request: interrupted, and shown."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ import nbformat
 from jupyter_client import KernelManager
 
 _PATIENCE_S = 90
+_KEY_REPEAT_S = 0.03
 
 
 class Kernel:
@@ -62,6 +63,12 @@ class Kernel:
         """Identifier of the process."""
         pid: int = self._manager.provisioner.pid
         return pid
+
+    def pause(self, presses: int) -> None:
+        """Wait as a keyboard does before it repeats a key."""
+        with contextlib.suppress(queue.Empty):
+            if presses:
+                self._client.get_stdin_msg(timeout=_KEY_REPEAT_S)
 
     def restart(self, now: bool = True) -> None:
         """Start another process, as a notebook's menu does.

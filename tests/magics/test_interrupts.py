@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import pytest
@@ -150,7 +149,7 @@ def interrupted(
     clock = _Clock(kernel.pid, os.getpid())
     for _ in range(presses):
         kernel.interrupt()
-        Event().wait(0.03 if presses > 1 else 0)
+        kernel.pause(presses - 1)
     after = kernel.outputs(running, lambda found: False)
     return [*before, *after], clock.seconds
 

@@ -138,7 +138,7 @@ class EventLoop:
                 task.cancel()
 
         with contextlib.suppress(RuntimeError):
-            # The loop may have ended meanwhile.
+            # The loop may have ended in the meantime.
             loop.call_soon_threadsafe(cancel)
         root.interrupt_thread(self.thread_id, is_repeated)
 

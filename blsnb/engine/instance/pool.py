@@ -248,7 +248,7 @@ class InstancePool:
         Returns
         -------
         list of Execution
-            What goes on.
+            Executions that continue.
         """
         found = []
         with self._lock:

@@ -60,7 +60,7 @@ class _Abandoned:
 
 
 class AbandonedExecutions:
-    """Executions that go on although their requests have ended.
+    """Executions that continue although their requests have ended.
 
     A thread interrupts them until they end; it runs as long as there are any.
 

@@ -136,7 +136,7 @@ class RootRequest:
             async_exception.raise_in(thread_id, kind)
 
     def interrupt_execution(self, execution: Execution, is_repeated: bool) -> None:
-        """Unwind an ``execute`` that goes on after the request has ended.
+        """Unwind an ``execute`` that continues after its request has ended.
 
         It is left alone while it waits for a BLS request: the innermost model ends.
         """

@@ -32,7 +32,7 @@ def raise_if(
     thread_id
         Returns the identifier; compiled code, as an `operator.attrgetter` is.
     """
-    # One call of compiled code: the object does not change meanwhile.
+    # One call of compiled code: no other thread runs during it.
     for _ in map(RAISE, filter(None, map(thread_id, (owner,))), (kind,)):
         return
 

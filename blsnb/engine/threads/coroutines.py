@@ -78,8 +78,8 @@ class CancellableAwait:
 def end(coroutine: Any, kind: type[BaseException]) -> bool:
     """Raise an exception in each line of a coroutine that waits; return if it ended.
 
-    A coroutine that swallows any other exception would go on when it is collected, in
-    the middle of other code and perhaps forever.
+    A coroutine that swallows any other exception would continue when it is collected,
+    in the middle of other code and perhaps forever.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class RunDisplay:
         """Runs that no cell started."""
         self._active: dict[str, ActiveRun] = {}
         self._going_on: dict[str, Place] = {}
-        """Places of the ended runs with executions that go on."""
+        """Places of the ended runs with executions that continue."""
         self._open_views: deque[LiveView] = deque()
         self._refresher = Refresher(self.refresh)
 

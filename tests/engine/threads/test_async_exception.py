@@ -41,7 +41,7 @@ def test_a_dropped_exception_leaves_nothing_pending():
 
 
 def test_an_exception_that_a_blocked_thread_never_takes_is_withdrawn():
-    """The thread goes on, and debuggers work meanwhile."""
+    """The thread continues, and debuggers work."""
     lock = threading.Lock()
     lock.acquire()
     seen = []
