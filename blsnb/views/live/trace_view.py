@@ -15,7 +15,7 @@ from blsnb.trace.excerpt import page_excerpt
 from blsnb.trace.spans import Trace
 from blsnb.views.documents import document, host, wire
 from blsnb.views.documents.numbering import Numbering
-from blsnb.views.live import queries, running_page
+from blsnb.views.live import queries
 from blsnb.views.live.answers import Answers
 from blsnb.views.live.clocks import FlushClock
 from blsnb.views.live.queries import VERSION
@@ -85,15 +85,6 @@ class TraceView(anywidget.AnyWidget):
     def _trace(self) -> Trace:
         """Return the part of the trace that fits in a page."""
         return page_excerpt(self._whole())
-
-    def document(self, carries_code: bool = True) -> dict[str, str]:
-        """Return the present state of the run as an output that needs no kernel.
-
-        In a page with this widget the live view replaces it.
-        """
-        return running_page.mimebundle(
-            self._trace(), height=self.height, carries_code=carries_code
-        )
 
     def _compared(self, trace: Trace) -> AnyTrace:
         """Return a trace beside the baseline, if there is one."""
