@@ -14,6 +14,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 import stage
+from attacks import AttackReport, figures  # noqa: F401 (a fixture)
 from conformance.report import (  # noqa: F401 (hooks)
     pytest_report_header,
     pytest_sessionfinish,
@@ -49,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Handle Ctrl-C as in a terminal, even if a script's `&` ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.pluginmanager.register(AttackReport())
     if os.environ.get(RECORD) == "1":
         config.pluginmanager.register(Recorder())
 

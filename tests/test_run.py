@@ -441,7 +441,9 @@ def test_a_run_is_exported_for_perfetto(run, tmp_path):
     ],
 )
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_ctrl_c_leaves_the_old_file_or_the_new(run, tmp_path, name, interrupt, step):
+def test_ctrl_c_leaves_the_old_file_or_the_new(
+    run, tmp_path, name, interrupt, step, figures
+):
     """Ctrl-C at any line of saving leaves no other file in the folder."""
     path = tmp_path / name
     rooms = (*FILES, "run.py", "trace/files/run_file.py")
@@ -459,6 +461,7 @@ def test_ctrl_c_leaves_the_old_file_or_the_new(run, tmp_path, name, interrupt, s
         assert interrupt is raise_interrupt or caught.type is KeyboardInterrupt
         assert path.read_bytes() in (b"old", new), fault.where
         assert [path] == list(tmp_path.iterdir()), fault.where
+    figures(interrupts=len(range(1, lines + 1, step)))
 
 
 @pytest.mark.parametrize("name", ["run.html", "run.blsrun"])

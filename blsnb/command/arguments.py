@@ -32,8 +32,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument(
             "--triton-release",
             metavar="RELEASE",
-            help="release of Triton to follow, such as 24.10 (the newest known); over "
-            "HTTP and gRPC every release behaves like 24.10",
+            help="release of Triton to follow, such as 24.10 (the newest known)",
         )
 
     def add_read_limit(self) -> None:

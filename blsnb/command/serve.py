@@ -19,6 +19,7 @@ from blsnb.command.server_options import (
     boolean,
     check_server_options,
     server_arguments,
+    serving_options,
 )
 from blsnb.errors import ModelLoadError
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from blsnb.inference_server import Server
     from blsnb.serving.access import Access
     from blsnb.serving.core.log_settings import LogSettings
+    from blsnb.serving.core.serving_options import ServingOptions
     from blsnb.serving.endpoints import Endpoints
     from blsnb.serving.server_log import ServerLog
 
@@ -107,6 +109,12 @@ def _add_log(parser: Parser) -> None:
         help="how lines begin: I1122 18:23:05.243951, or 2026-11-22T18:23:05Z I "
         "(default)",
     )
+    add(
+        "--log-file",
+        default="",
+        metavar="FILE",
+        help="append the log to a file instead of writing it to stderr",
+    )
 
 
 def run(words: Sequence[str]) -> int:
@@ -123,6 +131,7 @@ def run(words: Sequence[str]) -> int:
         raise CommandError("--load-model needs --model-control-mode explicit")
     try:
         access, token = access_of(given)
+        options = serving_options(given)
     except ValueError as error:
         raise CommandError(str(error)) from error
     with (
@@ -130,7 +139,7 @@ def run(words: Sequence[str]) -> int:
         _model_argv(),
         _logging(given, unused) as log,
         _server(given) as server,
-        _endpoints(given, server, access) as endpoints,
+        _endpoints(given, server, access, options) as endpoints,
         _end_signal() as end,
     ):
         log.settings = _log_settings(given, endpoints.log_settings)
@@ -140,7 +149,9 @@ def run(words: Sequence[str]) -> int:
     return 0
 
 
-def _endpoints(given: argparse.Namespace, server: Server, access: Access) -> Endpoints:
+def _endpoints(
+    given: argparse.Namespace, server: Server, access: Access, options: ServingOptions
+) -> Endpoints:
     from blsnb.serving.endpoints import serve
 
     try:
@@ -154,6 +165,7 @@ def _endpoints(given: argparse.Namespace, server: Server, access: Access) -> End
                 host=given.host,
                 access=access,
                 unix_sockets=given.unix_sockets,
+                options=options,
             )
     except OSError as error:
         raise CommandError(error.strerror or str(error)) from error
@@ -184,13 +196,18 @@ def _model_argv() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _logging(given: argparse.Namespace, unused: list[str]) -> Iterator[ServerLog]:
-    """Write the log to stderr."""
+    """Write the log to stderr, or to the file of ``--log-file``."""
     from blsnb.engine.model_log import ModelLog
     from blsnb.serving.core.log_settings import LogSettings
     from blsnb.serving.server_log import ServerLog
 
     settings = LogSettings(ModelLog(given.log_verbose))
-    log = ServerLog(_log_settings(given, settings))
+    try:
+        log = ServerLog(_log_settings(given, settings), given.log_file)
+    except OSError as error:
+        raise CommandError(
+            f"--log-file={given.log_file} cannot be written: {error.strerror}"
+        ) from error
     logger = logging.getLogger("blsnb")
     before, propagated = logger.level, logger.propagate
     logger.addHandler(log)
@@ -204,6 +221,7 @@ def _logging(given: argparse.Namespace, unused: list[str]) -> Iterator[ServerLog
         logger.removeHandler(log)
         logger.setLevel(before)
         logger.propagate = propagated
+        log.close()
 
 
 def _log_settings(given: argparse.Namespace, settings: LogSettings) -> LogSettings:

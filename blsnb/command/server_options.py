@@ -7,23 +7,27 @@ from collections.abc import Iterator
 from typing import Any
 
 from blsnb.command.arguments import CommandError, Parser
+from blsnb.serving.core.metadata import SERVER_NAME
+from blsnb.serving.core.serving_options import ServingOptions
+from blsnb.serving.core.trace_settings import TraceSetting
 
 _WITHOUT_EFFECT = (
-    *("id", "model-load-thread-count", "model-load-retry-count"),
+    *("model-load-thread-count", "model-load-retry-count"),
     *("enable-peer-access", "reuse-http-port", "reuse-grpc-port", "http-thread-count"),
     *("grpc-infer-allocation-pool-size", "grpc-infer-response-compression-level"),
+    "grpc-max-response-pool-size",
     *("grpc-keepalive-time", "grpc-keepalive-timeout"),
     *("grpc-keepalive-permit-without-calls", "grpc-http2-max-pings-without-data"),
     "grpc-http2-min-recv-ping-interval-without-data",
     *("grpc-http2-max-ping-strikes", "grpc-max-connection-age"),
-    *("grpc-max-connection-age-grace", "sagemaker-thread-count"),
-    *("vertex-ai-thread-count", "allow-gpu-metrics", "allow-cpu-metrics"),
+    *("grpc-max-connection-age-grace", "sagemaker-port", "sagemaker-thread-count"),
+    *("vertex-ai-port", "vertex-ai-thread-count", "vertex-ai-default-model"),
+    *("allow-gpu-metrics", "allow-cpu-metrics"),
     *("metrics-interval-ms", "backend-directory", "backend-config"),
     *("repoagent-directory", "cache-directory", "pinned-memory-pool-byte-size"),
     *("cuda-memory-pool-byte-size", "cuda-virtual-address-size"),
     *("min-supported-compute-capability", "buffer-manager-thread-count"),
-    *("host-policy", "log-file", "trace-file", "trace-rate", "trace-count"),
-    "trace-log-frequency",
+    "host-policy",
 )
 """Options on whose values no client and no model can rely."""
 _REFUSED = {
@@ -31,9 +35,6 @@ _REFUSED = {
     "grpc-server-key": "its gRPC has no TLS",
     "grpc-root-cert": "its gRPC has no TLS",
     "model-load-gpu-limit": "GPU memory is not limited",
-    "http-max-input-size": "bodies are limited to 2147483647 bytes",
-    "http-header-forward-pattern": "headers are not forwarded",
-    "grpc-header-forward-pattern": "headers are not forwarded",
     "sagemaker-safe-port-range": "there is no SageMaker endpoint",
 }
 """Options that protect the server, or that models or clients rely on."""
@@ -48,7 +49,7 @@ _FORMS = (
     ("rate-limit-resource", "NAME:COUNT[:DEVICE]"),
     ("cache-config", "local,size=BYTES"),
     ("metrics-config", "SETTING=VALUE"),
-    ("trace-config", "level=LEVEL"),
+    ("trace-config", "SETTING=VALUE"),
 )
 _BOOLEANS = {
     "true": True,
@@ -57,6 +58,19 @@ _BOOLEANS = {
     "false": False,
     "0": False,
     "off": False,
+}
+_TRACE_OPTIONS = {
+    "trace-file": "triton,file",
+    "trace-rate": "rate",
+    "trace-count": "count",
+    "trace-log-frequency": "triton,log-frequency",
+}
+"""The settings of --trace-config that older options set."""
+_TRACE_FIELDS = {
+    "rate": "trace_rate",
+    "count": "trace_count",
+    "triton,file": "trace_file",
+    "triton,log-frequency": "log_frequency",
 }
 _LEVELS = {"OFF": "off", "TIMESTAMPS": "timestamps", "TENSORS": "tensors"}
 
@@ -97,8 +111,19 @@ def add_server_options(parser: Parser) -> None:
     add("--rate-limit", choices=("off", "execution_count"), default="off")
     add("--response-cache-byte-size", type=int, default=0, metavar="BYTES")
     add("--trace-level", action="append", default=[], choices=tuple(_LEVELS))
+    add("--id", default=SERVER_NAME, metavar="NAME")
+    for name in ("http", "grpc"):
+        add(f"--{name}-header-forward-pattern", default="", metavar="REGEX")
     for name, form in _FORMS:
         add(f"--{name}", action="append", default=[], metavar=form)
+    _add_hidden(parser)
+
+
+def _add_hidden(parser: Parser) -> None:
+    """Add the options that the help leaves out: deprecated or without effect."""
+    add = parser.add_argument
+    for name in _TRACE_OPTIONS:
+        add(f"--{name}", help=argparse.SUPPRESS)
     for name in (*_WITHOUT_EFFECT, *_REFUSED):
         add(f"--{name}", action="append", help=argparse.SUPPRESS)
     for name in _REFUSED_IF_TRUE:
@@ -116,13 +141,14 @@ def check_server_options(given: argparse.Namespace) -> list[str]:
     for name, reason in (_REFUSED | _REFUSED_IF_TRUE).items():
         if _value(given, name):
             raise CommandError(f"--{name} is not supported: {reason}")
-    if given.strict_readiness is False:
-        raise CommandError(
-            "--strict-readiness=false is not supported: the server is ready when all "
-            "models are"
-        )
     unused = [name for name in _WITHOUT_EFFECT if _value(given, name) is not None]
-    return [f"--{name} has no effect here" for name in unused]
+    lines = [f"--{name} has no effect here" for name in unused]
+    if any(name != "mode" for name, _ in _trace_settings(given)):
+        lines.append(
+            "trace settings other than the level are kept for clients, and have no "
+            "effect: every request is recorded, and no trace file is written"
+        )
+    return lines
 
 
 def _value(given: argparse.Namespace, name: str) -> Any:
@@ -222,7 +248,84 @@ def _metrics(texts: list[str]) -> Iterator[tuple[str, bool | str]]:
         yield name, _BOOLEANS.get(value.lower(), value)
 
 
-def _trace_level(given: argparse.Namespace) -> dict[str, str]:
+def serving_options(given: argparse.Namespace) -> ServingOptions:
+    """Return the options of the ports.
+
+    Raises
+    ------
+    ValueError
+        A value is invalid.
+    """
+    return ServingOptions(
+        server_id=given.id,
+        strict_readiness=given.strict_readiness is not False,
+        http_max_input_size=given.http_max_input_size,
+        http_header_forward_pattern=given.http_header_forward_pattern,
+        grpc_header_forward_pattern=given.grpc_header_forward_pattern,
+        trace=TraceSetting(**_trace(given)),
+        log_file=given.log_file,
+    )
+
+
+def _trace_settings(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """Yield names and values of the trace settings, without their level.
+
+    Raises
+    ------
+    CommandError
+        A setting is malformed or unknown; in Triton's words where there are some.
+    """
+    for option, name in _TRACE_OPTIONS.items():
+        if (value := _value(given, option)) is not None:
+            yield name, value
+    for text in given.trace_config:
+        name, _, value = text.partition("=")
+        mode, comma, _ = name.rpartition(",")
+        if not (name and value):
+            raise CommandError(
+                "--trace-config option format is '<trace mode>,<setting>=<value>'. "
+                f"Got {text}"
+            )
+        if "opentelemetry" in (mode, value if name == "mode" else ""):
+            raise CommandError(
+                f"--trace-config={text} is not supported: traces are not sent to "
+                "collectors"
+            )
+        if (comma and mode != "triton") or (name == "mode" and value != "triton"):
+            raise CommandError(
+                f"invalid value for trace mode option: {mode or value}. Available "
+                'options are "triton" and "opentelemetry"'
+            )
+        if name != "level":
+            yield name, value
+
+
+def _trace(given: argparse.Namespace) -> dict[str, Any]:
+    """Return the trace settings as clients read them."""
+    found: dict[str, Any] = {"trace_level": _trace_levels(given)}
+    for name, value in _trace_settings(given):
+        if name == "mode":
+            continue
+        if name not in _TRACE_FIELDS:
+            raise CommandError(
+                f"--trace-config={name}={value} is not supported; expected one of "
+                f"level, mode, {', '.join(_TRACE_FIELDS)}"
+            )
+        if name == "triton,file":
+            found["trace_file"] = value
+        else:
+            found[_TRACE_FIELDS[name]] = _number(value)
+    return found
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise CommandError(f"Invalid option value. Got {text}") from None
+
+
+def _trace_levels(given: argparse.Namespace) -> tuple[str, ...]:
     levels = list(given.trace_level)
     for text in given.trace_config:
         name, _, value = text.partition("=")
@@ -231,4 +334,13 @@ def _trace_level(given: argparse.Namespace) -> dict[str, str]:
     for level in levels:
         if level not in _LEVELS:
             raise CommandError(f"invalid value for trace level option: {level.lower()}")
-    return {"trace_level": _LEVELS[levels[-1]]} if levels else {}
+    return tuple(level for level in levels if level != "OFF")
+
+
+def _trace_level(given: argparse.Namespace) -> dict[str, str]:
+    """Return the level of the recorder: the most detailed one of those given."""
+    asked = any(text.startswith("level=") for text in given.trace_config)
+    if not (asked or given.trace_level):
+        return {}
+    levels = _trace_levels(given)
+    return {"trace_level": _LEVELS[max(levels, default="OFF", key=list(_LEVELS).index)]}

@@ -18,6 +18,7 @@ from blsnb.files.owned import Creator
 from blsnb.parts.server_parts import HasParts, ServerParts, parts_of
 from blsnb.serving.access import Access
 from blsnb.serving.core.log_settings import LogSettings
+from blsnb.serving.core.serving_options import ServingOptions
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.ports import (
     is_loopback,
@@ -74,11 +75,12 @@ class Endpoints:
         host: str,
         access: Access | None = None,
         unix_sockets: str | os.PathLike[str] | None = None,
+        options: ServingOptions | None = None,
     ) -> None:
         self.host = host
         self.access = access or Access()
         self._unix_sockets = unix_sockets
-        self._shared = SharedState(parts, self.access)
+        self._shared = SharedState(parts, self.access, options)
         self._parts = parts
         self._open: dict[str, Endpoint] = {}
         self._closed = False
@@ -278,6 +280,7 @@ def serve(
     host: str = LOOPBACK,
     access: Access | None = None,
     unix_sockets: str | os.PathLike[str] | None = None,
+    options: ServingOptions | None = None,
 ) -> Endpoints:
     """Serve a live server over Triton's HTTP and gRPC protocols.
 
@@ -299,6 +302,9 @@ def serve(
         A folder in which Unix sockets named ``http.sock``, ``grpc.sock`` and
         ``metrics.sock`` replace the ports; only this user may enter it. A missing
         folder is made.
+    options
+        How the ports answer, such as the size limit of inputs over HTTP. None for
+        Triton's defaults.
 
     Returns
     -------
@@ -329,6 +335,6 @@ def serve(
         )
     if access is not None:
         check_type("access", access, Access, "a blsnb.serving.access.Access")
-    endpoints = Endpoints(parts, host, access, unix_sockets)
+    endpoints = Endpoints(parts, host, access, unix_sockets, options)
     endpoints.start({HTTP: http, GRPC: grpc, METRICS: metrics})
     return endpoints

@@ -1,4 +1,4 @@
-"""The server's log on stderr, in Triton's line format."""
+"""The server's log, in Triton's line format."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ import logging
 import os
 import sys
 import time
+from pathlib import Path
+from typing import TextIO
 
+from blsnb.printable import printable
 from blsnb.serving.core.log_settings import LogSettings
 
+_ERRORS = "backslashreplace"
+"""How characters are written that UTF-8 lacks: models may log any."""
 _SWITCHES = {"E": "log_error", "W": "log_warning", "I": "log_info"}
 
 
@@ -36,7 +41,7 @@ class TritonFormatter(logging.Formatter):
         message = record.getMessage()
         if record.exc_info:
             message += f"\n{self.formatException(record.exc_info)}"
-        text = json.dumps(message, ensure_ascii=False)
+        text = printable(json.dumps(message, ensure_ascii=False))
         return f"{self._start(record)} {os.getpid()} {place}] {text}"
 
     def _start(self, record: logging.LogRecord) -> str:
@@ -50,23 +55,39 @@ class TritonFormatter(logging.Formatter):
 
 def level_of(record: logging.LogRecord) -> str:
     """Return the letter of a record's level: E, W or I."""
+    severity = getattr(record, "triton_severity", None)
+    if severity is not None:
+        return str(severity)
     if record.levelno >= logging.ERROR:
         return "E"
     return "W" if record.levelno >= logging.WARNING else "I"
 
 
 class ServerLog(logging.Handler):
-    """Writes the log lines of the server and its models to stderr.
+    """Writes what the server and its models log.
 
     Parameters
     ----------
     settings
         Decides which lines are written, and their format; clients may change it.
+    path
+        File to append to; empty for stderr.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
     """
 
-    def __init__(self, settings: LogSettings) -> None:
+    def __init__(self, settings: LogSettings, path: str = "") -> None:
         super().__init__(logging.INFO)
         self.settings = settings
+        self._file: TextIO | None = None
+        if path:
+            # Closed with the handler.
+            self._file = Path(path).open(  # noqa: SIM115
+                "a", encoding="utf-8", errors=_ERRORS
+            )
         self._formatters = {
             name: TritonFormatter(iso=name == "ISO8601")
             for name in ("default", "ISO8601")
@@ -79,7 +100,14 @@ class ServerLog(logging.Handler):
             return
         try:
             line = self._formatters[str(values["log_format"])].format(record)
-            sys.stderr.write(f"{line}\n")
-            sys.stderr.flush()
+            stream = self._file or sys.stderr
+            stream.write(f"{line}\n")
+            stream.flush()
         except Exception:
             self.handleError(record)
+
+    def close(self) -> None:
+        """Close the file."""
+        super().close()
+        if self._file is not None:
+            self._file.close()

@@ -1,5 +1,9 @@
 """Specification of hostile text: wherever it stands, it stays text, nothing runs."""
 
+import html
+import json
+import random
+
 import pytest
 from playwright.sync_api import expect
 from views import samples
@@ -45,13 +49,13 @@ MARKUP = [
 FOREIGN = "img, iframe, object, embed, base, meta[http-equiv], details[open], math, a"
 
 
-def hostile_run(swapped=False):
+def hostile_run(swapped=False, texts=MARKUP):
     """Each text as name, id, instance, device, error, note, log, tensor and value."""
     script = samples.Script()
-    texts = MARKUP[::-1] if swapped else MARKUP
+    texts = texts[::-1] if swapped else texts
     for text in texts:
         script.model(text, text, text, source=f"{text}\n{text}")
-    root = script.call(None, MARKUP[0], 0, 5, 5, 9000, 5)
+    root = script.call(None, texts[-1] if swapped else texts[0], 0, 5, 5, 9000, 5)
     for number, text in enumerate(texts):
         call = script.call(root, text, 10 + 300 * number, 1, 1, 90, 1, line=1)
         samples.fail(call, text, text)
@@ -66,7 +70,7 @@ def hostile_run(swapped=False):
 
 
 def walked(view, page):
-    """Go through all rows and boxes, as who reads them does, and say what was found."""
+    """Visit all rows and boxes, and return what was executed."""
     view.rows.first.click()
     for _ in MARKUP:
         view.tree.press("ArrowDown")
@@ -87,7 +91,7 @@ def harmless(page):
 
 @pytest.fixture
 def opened(page, tmp_path):
-    """Open a page; a dialog or a second page would say that something ran."""
+    """Open a page; a dialog or a second page shows that something ran."""
 
     def opened_(text):
         file = tmp_path / "hostile.html"
@@ -129,7 +133,7 @@ def test_in_a_comparison(opened, page):
 
 
 def test_without_scripts(browser, tmp_path):
-    """Picture and table: one image, which is ours, and cells with text."""
+    """The page has one image, blsnb's own, and cells with text."""
     file = tmp_path / "hostile.html"
     file.write_text(document.page(hostile_run()), encoding="utf-8")
     context = browser.new_context(java_script_enabled=False)
@@ -144,3 +148,51 @@ def test_without_scripts(browser, tmp_path):
     assert 0 == page.locator("iframe, object, embed, base, math, svg, a").count()
     assert {"file:", "data:"} >= set(asked)
     context.close()
+
+
+def broken(text, rng):
+    """Return a text as programs mangle it: cut, nested, escaped, repeated or mixed."""
+    at = rng.randrange(len(text) + 1)
+    other = rng.choice(MARKUP)
+    return rng.choice(
+        [
+            text[:at] + other + text[at:],
+            text[at:] + other,
+            f"{text[:at]}\x00{text[at:]}",
+            text.replace("<", "<<").replace(">", ">>"),
+            html.escape(text) + other,
+            json.dumps(text) + other,
+            text.swapcase(),
+        ]
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_many_hostile_pages(browser, tmp_path, scripts, figures):
+    """130 pages of mangled texts each way: nothing runs, nothing is fetched."""
+    rng = random.Random(130)
+    context = browser.new_context(java_script_enabled=scripts)
+    page = context.new_page()
+    asked = set()
+    page.on("request", lambda request: asked.add(request.url[:5]))
+    page.on("dialog", lambda dialog: (asked.add("dialog"), dialog.dismiss()))
+    page.on("popup", lambda popup: asked.add("popup"))
+    file = tmp_path / "hostile.html"
+    for number in range(130):
+        texts = [broken(rng.choice(MARKUP), rng) for _ in range(4)]
+        run = hostile_run(texts=texts)
+        file.write_text(document.page(run), encoding="utf-8")
+        page.goto(file.as_uri())
+        if scripts:
+            view = View(page)
+            view.rows.first.click()
+            view.tree.press("ArrowDown")
+            assert harmless(page), (number, texts)
+        else:
+            assert 0 == page.locator(FOREIGN.replace("img, ", "")).count(), texts
+            assert 1 == page.locator("img").count(), texts
+        assert {"file:", "data:"} >= asked, (number, texts, asked)
+    context.close()
+    figures(hostile_pages=130)

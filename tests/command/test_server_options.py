@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import json
+import re
 import signal
+import subprocess
+import urllib.error
+import urllib.request
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from cells import cell
 
 from blsnb.command.arguments import CommandError
 from blsnb.command.serve import flags
@@ -14,7 +22,10 @@ from blsnb.command.server_options import (
     apply_ports,
     check_server_options,
     server_arguments,
+    serving_options,
 )
+from blsnb.parity.triton.environment import installed
+from blsnb.serving.core.trace_settings import TraceSetting
 
 from .test_serve import X, address_of, ask, serving, write_model
 
@@ -49,13 +60,60 @@ def given(*words: str) -> argparse.Namespace:
             {"summary_latencies": True},
         ),
         (["--trace-config=level=TIMESTAMPS"], "trace_level", "timestamps"),
+        (
+            ["--trace-config=level=TENSORS", "--trace-config=level=TIMESTAMPS"],
+            "trace_level",
+            "tensors",
+        ),
+        (["--trace-level=OFF"], "trace_level", "off"),
     ],
 )
 def test_an_option_becomes_the_server_s_argument(
     words: list[str], name: str, value: object
 ) -> None:
-    """Under the name that tritonserver has."""
+    """It has tritonserver's name."""
     assert value == server_arguments(given(*words))[name]
+
+
+TRACE = TraceSetting()
+ECHO = cell(
+    "parameters = json.loads(request.parameters())\n"
+    "return [reply(np.float32([len(parameters.get('X-Who', ''))]))]"
+).replace("import stage", "import json")
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        ([], "http_max_input_size", None),
+        (["--http-max-input-size=9"], "http_max_input_size", 9),
+        (["--http-header-forward-pattern=x-"], "http_header_forward_pattern", "x-"),
+        (["--grpc-header-forward-pattern=x-"], "grpc_header_forward_pattern", "x-"),
+        (["--id=mine"], "server_id", "mine"),
+        ([], "strict_readiness", True),
+        (["--strict-readiness=0"], "strict_readiness", False),
+        (["--log-file=f"], "log_file", "f"),
+        ([], "trace", TRACE),
+        (["--trace-config=level=OFF"], "trace", TRACE),
+        (["--trace-config=mode=triton"], "trace", TRACE),
+        (["--trace-config=rate=5"], "trace", replace(TRACE, trace_rate=5)),
+        (["--trace-rate=5"], "trace", replace(TRACE, trace_rate=5)),
+        (["--trace-config=count=5"], "trace", replace(TRACE, trace_count=5)),
+        (["--trace-config=triton,file=f"], "trace", replace(TRACE, trace_file="f")),
+        (["--trace-file=f"], "trace", replace(TRACE, trace_file="f")),
+        (
+            ["--trace-config=triton,log-frequency=5"],
+            "trace",
+            replace(TRACE, log_frequency=5),
+        ),
+        (["--trace-level=TENSORS"], "trace", replace(TRACE, trace_level=("TENSORS",))),
+    ],
+)
+def test_an_option_becomes_one_of_the_ports(
+    words: list[str], name: str, value: object
+) -> None:
+    """Under the name that tritonserver has."""
+    assert value == getattr(serving_options(given(*words)), name)
 
 
 @pytest.mark.parametrize(
@@ -63,36 +121,44 @@ def test_an_option_becomes_the_server_s_argument(
     [
         (["--grpc-use-ssl=true"], "--grpc-use-ssl is not supported: its gRPC has no"),
         (["--grpc-server-cert=f"], "--grpc-server-cert is not supported"),
-        (["--http-max-input-size=9"], "--http-max-input-size is not supported"),
-        (["--http-header-forward-pattern=.*"], "headers are not forwarded"),
+        (["--http-max-input-size=0"], "http_max_input_size=0 is not valid; expected"),
+        (["--http-header-forward-pattern=["], "'[' is not a regular expression"),
         (["--model-namespacing=true"], "--model-namespacing is not supported"),
-        (["--strict-readiness=false"], "--strict-readiness=false is not supported"),
         (["--cache-config=local"], "No cache specified. --cache-config option format"),
         (["--cache-config=redis,host=h"], "expected local,size=BYTES"),
         (["--metrics-config=a"], "option format is <setting>=<value>. Got a"),
         (["--rate-limit-resource=R:x"], "--rate-limit-resource option format is"),
         (["--trace-config=level=FOO"], "invalid value for trace level option: foo"),
+        (["--trace-config=level"], "--trace-config option format is '<trace mode>,"),
+        (["--trace-config=rate=x"], "Invalid option value. Got x"),
+        (["--trace-config=foo=1"], "--trace-config=foo=1 is not supported; expected"),
+        (["--trace-config=triton,x=1"], "--trace-config=triton,x=1 is not supported"),
+        (["--trace-config=mode=opentelemetry"], "traces are not sent to collectors"),
+        (["--trace-config=opentelemetry,url=x"], "traces are not sent to collectors"),
+        (["--trace-config=mode=x"], "invalid value for trace mode option: x. Avail"),
+        (["--trace-config=x,file=f"], "invalid value for trace mode option: x. Avail"),
         (["--http-address=::1", "--grpc-address=127.0.0.1"], "the addresses"),
         (["--log-info=maybe"], "invalid value for bool option: maybe"),
     ],
 )
 def test_an_option_that_protects_is_never_ignored(words: list[str], text: str) -> None:
-    """And a value in another format is refused."""
+    """A value in another format is refused, too."""
 
     def check() -> None:
         options = given(*words)
         check_server_options(options)
         apply_ports(options)
         server_arguments(options)
+        serving_options(options)
 
-    with pytest.raises(CommandError) as failed:
+    with pytest.raises((CommandError, ValueError)) as failed:
         check()
 
     assert text in str(failed.value)
 
 
 def test_an_option_without_effect_is_named() -> None:
-    """Once; the protecting ones are accepted where they are switched off."""
+    """It is named once; protecting options are accepted if switched off."""
     options = given(
         "--grpc-use-ssl=false",
         "--pinned-memory-pool-byte-size=0",
@@ -106,8 +172,85 @@ def test_an_option_without_effect_is_named() -> None:
     ] == check_server_options(options)
 
 
+def test_trace_settings_without_effect_have_one_line() -> None:
+    """The level has an effect."""
+    line = (
+        "trace settings other than the level are kept for clients, and have no effect: "
+        "every request is recorded, and no trace file is written"
+    )
+
+    assert [] == check_server_options(given("--trace-config=level=TENSORS"))
+    assert [line] == check_server_options(
+        given("--trace-config=rate=1", "--trace-config=triton,file=f", "--trace-rate=2")
+    )
+
+
+ROWS = Path(__file__).with_name("tritonserver_options.txt")
+TABLE = {
+    name: words
+    for line in ROWS.read_text().splitlines()
+    if not line.startswith("#")
+    for name, *words in [line.split()]
+}
+"""What is done with each option."""
+
+
+def listed(word: str) -> list[str]:
+    """Return the options with a word in the table."""
+    return [name for name, words in TABLE.items() if word in words]
+
+
+BOOLEAN = ("grpc-use-ssl", "grpc-use-ssl-mutual", "allow-sagemaker", "allow-vertex-ai")
+
+
+def test_every_option_of_tritonserver_is_known() -> None:
+    """The parser has those of the table, and no others."""
+    words = [
+        word.removeprefix("--")
+        for action in flags()._actions
+        for word in action.option_strings
+        if word.startswith("--")
+    ]
+    assert sorted(TABLE) == sorted(words)
+
+
+def test_the_real_program_has_no_further_option() -> None:
+    """The list is that of its help."""
+    env = installed()
+    if env is None:
+        pytest.skip("no tritonserver is installed")
+    told = subprocess.run(
+        [str(env.server), "--help"],
+        env=env.variables(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    found = re.findall(r"^ +--([a-z0-9-]+)", told.stdout + told.stderr, re.M)
+
+    later = {*listed("own"), *listed("newer")}
+    assert sorted(TABLE.keys() - later) == sorted(set(found))
+
+
+@pytest.mark.parametrize("name", listed("line"))
+def test_an_accepted_option_has_a_line(name: str) -> None:
+    """Where it has no effect."""
+    assert [f"--{name} has no effect here"] == check_server_options(
+        given(f"--{name}=1")
+    )
+
+
+@pytest.mark.parametrize("name", listed("refused"))
+def test_a_refused_option_has_a_reason(name: str) -> None:
+    """It protects, or models or clients rely on it."""
+    value = "true" if name in (*BOOLEAN, "model-namespacing") else "x"
+
+    with pytest.raises(CommandError, match=f"^--{name} is not supported: "):
+        check_server_options(given(f"--{name}={value}"))
+
+
 def test_a_command_line_of_tritonserver_carries_over(tmp_path: Path) -> None:
-    """Repository, ports, address, and what has no effect here."""
+    """Repository, ports and address work; options without effect are named."""
     write_model(tmp_path, "one")
     words = [
         f"--model-repository={tmp_path}",
@@ -125,3 +268,65 @@ def test_a_command_line_of_tritonserver_carries_over(tmp_path: Path) -> None:
     assert not [line for line in lines if line.startswith("metrics")]
     assert stderr.endswith('"--http-thread-count has no effect here"\n')
     assert 1 == stderr.count("\n")
+
+
+def test_options_of_the_ports_have_effect(tmp_path: Path) -> None:
+    """The size limit, forwarded headers, the server's name, readiness, the log."""
+    write_model(tmp_path / "models", "one", ECHO)
+    write_model(tmp_path / "models", "bad", "1/0")
+    log = tmp_path / "log"
+    log.write_text("before\n")
+    words = [
+        *(f"--model-repository={tmp_path / 'models'}", f"--log-file={log}"),
+        *("--http-port=0", "--grpc-port=0", "--allow-metrics=false"),
+        *("--exit-on-error=false", "--strict-readiness=false", "--id=mine"),
+        *("--http-max-input-size=999", "--http-header-forward-pattern=^X-"),
+        *("--trace-config=rate=7", "--http-thread-count=8"),
+    ]
+    with serving(*words) as (process, lines):
+        http = address_of("HTTP", lines)
+        found = [
+            ask(http, path) for path in ("/v2", "/v2/logging", "/v2/trace/setting")
+        ]
+        request = urllib.request.Request(
+            f"http://{http}/v2/models/one/infer",
+            json.dumps(X).encode(),
+            {"X-Who": "me"},
+        )
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            told = json.load(answer)["outputs"][0]["data"]
+        with urllib.request.urlopen(f"http://{http}/v2/health/ready") as answer:
+            ready = answer.status
+        large = {**X["inputs"][0], "shape": [250], "data": [0] * 250}
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            ask(http, "/v2/models/one/infer", {"inputs": [large]})
+        process.send_signal(signal.SIGTERM)
+        _, stderr = process.communicate(timeout=30)
+
+    names, logging, trace = found
+    assert ("mine", str(log), "7") == (
+        names["name"],
+        logging["log_file"],
+        trace["trace_rate"],
+    )
+    assert ([2.0], 200, 400) == (told, ready, refused.value.code)
+    assert b"exceeds the maximum allowed value of 999" in refused.value.read()
+    assert "" == stderr
+    first, *rest = log.read_text().splitlines()
+    assert "before" == first
+    assert '"--http-thread-count has no effect here"' in rest[0]
+    assert any("Started HTTPService at" in line for line in rest)
+
+
+def test_a_log_file_that_cannot_be_written_is_refused(
+    tmp_path: Path, blsnb: Any
+) -> None:
+    """The error is one line."""
+    (tmp_path / "models").mkdir()
+    ended = blsnb("serve", tmp_path / "models", f"--log-file={tmp_path}/no/log")
+
+    assert (2, "") == (ended.status, ended.stdout)
+    assert (
+        f"blsnb serve: --log-file={tmp_path}/no/log cannot be written: No such file or "
+        "directory\n"
+    ) == ended.stderr

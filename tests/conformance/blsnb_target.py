@@ -23,6 +23,7 @@ from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.serving.core import requests
+from blsnb.serving.core.request_rules import rules_of
 from blsnb.serving.core.shared_memory import SharedMemory
 from blsnb.serving.grpc.requests import request_of, version_of
 
@@ -32,7 +33,7 @@ from .targets import PATIENCE_S, REPOSITORIES, Answer, Failure, Request, Value
 T = TypeVar("T")
 OWN = re.escape(str(Path(blsnb.pb_utils.__file__).parent)) + r"/\w+\.py"
 LEFT = ("DEADLINE_EXCEEDED", "CANCELLED")
-"""What the client says itself, when it has left."""
+"""Text of the client itself after it has left."""
 GRPC_CODES = {"INVALID_ARG": "INVALID_ARGUMENT", "UNSUPPORTED": "UNIMPLEMENTED"}
 
 
@@ -120,7 +121,7 @@ class BlsnbTarget:
         answers: list[Answer] = []
         try:
             message, told = message_of(request)
-            reader = parts_of(self.server).requests.read(
+            reader = parts_of(self.server).readers.read(
                 message, deadline_ns=deadline_ns(request)
             )
             while (response := reader.read()) is not None:
@@ -211,4 +212,4 @@ def message_of(request: Request) -> tuple[RequestMessage, bool]:
     asked = asked_of(request)
     version = version_of(asked.model_version)
     read, empty_final = request_of(asked, version, SharedMemory())
-    return requests.message_of(read), empty_final
+    return requests.message_of(read, rules_of((24, 10))), empty_final

@@ -111,11 +111,16 @@ def test_a_damaged_text_is_parsed_or_refused(text):
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@settings(max_examples=150_000, deadline=LONGEST)
-@given(broken_texts())
-def test_many_damaged_texts_are_parsed_or_refused(text):
+def test_many_damaged_texts_are_parsed_or_refused(figures):
     """The same with 150,000 texts."""
-    judge(text)
+
+    @settings(max_examples=150_000, deadline=LONGEST)
+    @given(broken_texts())
+    def check(text):
+        judge(text)
+
+    check()
+    figures(damaged_configurations=150_000)
 
 
 HOSTILE = {

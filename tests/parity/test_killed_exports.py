@@ -29,7 +29,7 @@ def is_ready(server, name):
         ),
     ],
 )
-def test_every_model_is_served(real, tmp_path, share):
+def test_every_model_is_served(real, tmp_path, share, figures):
     """All models are loaded at start; one that fails would end the server."""
     target = tmp_path / "beside" / "out"
     target.mkdir(parents=True)
@@ -40,5 +40,6 @@ def test_every_model_is_served(real, tmp_path, share):
     try:
         ready = [name for name in killed_exports.MODELS if is_ready(server, name)]
         assert list(killed_exports.MODELS) == ready
+        figures(kills=1, models_served_by_triton=len(ready))
     finally:
         server.close()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 from asserting import every, some
-from hypothesis import given, settings
+from hypothesis import given, seed, settings
 from strategies import Node, call_trees
 from waiting import until
 
@@ -49,7 +49,7 @@ def eventually(is_so: Callable[[], bool]) -> None:
 
 
 class Trees:
-    """Runs trees of calls on models that stand ready."""
+    """Runs trees of calls on loaded models."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -72,8 +72,21 @@ class Trees:
 
 @pytest.fixture
 def trees(server: Server) -> Iterator[Trees]:
-    """Models that do what a tree says, one for each level."""
+    """Models that execute a tree, one for each level."""
     return Trees(server)
+
+
+def compute(trees: Trees, node: Node) -> Run:
+    """Run a tree, and compare its result with that of plain Python."""
+    answer = trees.oracle.run(node).answer
+    run, error = trees.run(node)
+    if answer.error:
+        assert answer.error == without_loop(error.message)
+        assert answer.code == error.code
+        assert {} == run.outputs
+    else:
+        assert answer.total == run["SUM"][0]
+    return run
 
 
 def test_a_tree_of_calls_computes_what_plain_python_does(trees):
@@ -82,18 +95,28 @@ def test_a_tree_of_calls_computes_what_plain_python_does(trees):
     @PROPERTY
     @given(TREES)
     def check(node):
-        expected = trees.oracle.run(node)
-        run, error = trees.run(node)
-
-        answer = expected.answer
-        if answer.error:
-            assert answer.error == without_loop(error.message)
-            assert answer.code == error.code
-            assert {} == run.outputs
-        else:
-            assert answer.total == run["SUM"][0]
+        compute(trees, node)
 
     check()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize("part", range(3))
+def test_thousands_of_trees_compute_what_plain_python_does(trees, part, figures):
+    """Each trace has the shape of its tree."""
+    seen = Counter()
+
+    @seed(part)
+    @settings(max_examples=7_000)
+    @given(TREES)
+    def check(node):
+        trace = compute(trees, node).trace
+        assert trees.oracle.run(node).shape() == _shape(trace, trace.spans[0])
+        seen.update(trees=1, calls=len(trace.spans))
+
+    check()
+    figures(**seen)
 
 
 def test_the_trace_of_a_tree_of_calls_is_that_tree(trees):
@@ -122,7 +145,7 @@ def _shape(trace: Trace, span: Span) -> tuple[object, ...]:
 
 
 def test_every_call_lies_within_its_caller_and_has_an_end(trees):
-    """Also when it failed; its activities are in Triton's order."""
+    """Failed calls do, too; activities are in Triton's order."""
 
     @PROPERTY
     @given(TREES)

@@ -11,8 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blsnb.repository.directory import Stamp
-from blsnb.repository.folder_scan import FolderScan
-from blsnb.repository.following import LOOK_PERIOD_NS, Follower, Look, LookClock
+from blsnb.repository.imported.folder_scan import FolderScan
+from blsnb.repository.imported.following import (
+    LOOK_PERIOD_NS,
+    Follower,
+    Look,
+    LookClock,
+)
 
 OLD = {"": Stamp(1, 0), "1/": Stamp(1, 0), "1/model.py": Stamp(1, 10)}
 NEW = OLD | {"1/model.py": Stamp(2, 10)}
@@ -24,12 +29,12 @@ def follower(files=OLD, is_serving=True):
 
 
 def looks(follower, *seen):
-    """Return what looks find, given the files of a model or None without folder."""
+    """Return the results of looks at the files of a model; None without a folder."""
     return [follower.look({} if each is None else {"m": each}) for each in seen]
 
 
 def test_an_unchanged_model_is_left_alone():
-    """However often one looks."""
+    """The number of looks does not matter."""
     assert [Look()] * 3 == looks(follower(), OLD, OLD, OLD)
 
 
@@ -115,7 +120,7 @@ FILES = st.one_of(
 
 @given(st.lists(FILES, max_size=8), FILES)
 def test_in_the_end_what_is_in_the_folder_serves(history, last):
-    """Whatever happened before: two looks at unchanged files are enough, once."""
+    """Two looks at unchanged files are always enough."""
     decider, served = Follower({}, frozenset()), None
     for files in [*history, last, last]:
         [look] = looks(decider, files)

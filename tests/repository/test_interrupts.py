@@ -92,7 +92,7 @@ def states(tmp_path, files, fails):
 
 @pytest.mark.parametrize(("way", "how", "step"), ways(11))
 @pytest.mark.parametrize("fails", [False, True], ids=["loads", "fails"])
-def test_a_change_is_made_or_not(interrupt, tmp_path, step, fails):
+def test_a_change_is_made_or_not(interrupt, tmp_path, step, fails, figures):
     """Whether the model loads, or the change is being undone; nothing is left over."""
     old, new = states(tmp_path, NEW, fails)
     repository = ModelRepository([tmp_path])
@@ -109,12 +109,13 @@ def test_a_change_is_made_or_not(interrupt, tmp_path, step, fails):
         assert KeyboardInterrupt is caught.type, fault.where
         assert tree(repository.private_root) in (old, new), fault.where
 
+    figures(interrupts=len(range(1, lines + 1, step)))
     repository.close()
     assert not repository.private_root.exists()
 
 
 @pytest.mark.parametrize(("way", "how", "step"), ways(11))
-def test_a_new_model_is_there_or_not(interrupt, tmp_path, step):
+def test_a_new_model_is_there_or_not(interrupt, tmp_path, step, figures):
     """One of the user's that is changed for the first time, too: theirs stays."""
     (tmp_path / "m" / "1").mkdir(parents=True)
     (tmp_path / "m" / "1" / "model.py").write_text("theirs")
@@ -132,6 +133,7 @@ def test_a_new_model_is_there_or_not(interrupt, tmp_path, step):
         assert tree(repository.private_root) in ({}, new), fault.where
         repository.close()
     assert theirs == tree(tmp_path)
+    figures(interrupts=len(range(1, lines + 1, step)))
 
 
 def export(repository, target):
@@ -148,7 +150,7 @@ def exported_models(folder: Path) -> dict[str, dict[str, bytes | None]]:
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize(("way", "how", "step"), ways(71))
 def test_each_exported_model_is_the_old_or_the_new(
-    interrupt, tmp_path, step, monkeypatch
+    interrupt, tmp_path, step, monkeypatch, figures
 ):
     """Nothing is left over, and the next export takes nothing for foreign."""
     # To look for packages takes long, and writes nothing.
@@ -172,6 +174,7 @@ def test_each_exported_model_is_the_old_or_the_new(
         assert found["m"] in (old["m"], new["m"]), fault.where
         assert [target] == list(target.parent.iterdir()), fault.where
         json.loads((target / MANIFEST).read_text())
+    figures(interrupts=len(range(1, lines + 1, step)))
     repository.close()
 
 
@@ -184,8 +187,8 @@ def of(repository, target, files):
     return target
 
 
-def test_a_killed_export_is_not_mistaken_for_somebody_elses(tmp_path):
-    """Files that differ from what was to arrive are foreign as ever."""
+def test_files_of_a_killed_export_are_known(tmp_path):
+    """Files that differ from the expected ones are foreign."""
     repository = ModelRepository()
     with repository.changing("m", OLD):
         pass

@@ -31,12 +31,14 @@ with repository.changing("m", {"1/model.py": "x"}):
         pytest.param(killed_exports.TWO_STEPS, 3, marks=pytest.mark.slow),
     ],
 )
-def test_a_killed_export_leaves_whole_models(tmp_path, how, step):
+def test_a_killed_export_leaves_whole_models(tmp_path, how, step, figures):
     """Nothing else is in the folder that Triton could take for a model."""
     target = tmp_path / "beside" / "out"
     target.mkdir(parents=True)
 
-    assert " lines" in killed_exports.run(target, how, step=step)
+    printed = killed_exports.run(target, how, step=step)
+    assert " lines" in printed
+    figures(kills=len(printed.splitlines()) - 1)
 
 
 def test_the_next_repository_removes_what_a_killed_one_left(tmp_path, monkeypatch):

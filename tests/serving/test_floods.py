@@ -7,6 +7,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+from attacks import Figures
 from peak_memory import measure
 from raising import CONFIG, EXECUTE, HEAD
 
@@ -74,7 +75,7 @@ FLOODS = [
 
 @pytest.mark.parametrize(("piece", "size"), FLOODS)
 def test_six_floods_at_once_take_six_times_the_limit(
-    tmp_path: Path, piece: bytes, size: int
+    tmp_path: Path, piece: bytes, size: int, figures: Figures
 ) -> None:
     """They are refused within seconds, and other clients are served."""
     flood = repeated(piece, size)
@@ -93,3 +94,4 @@ def test_six_floods_at_once_take_six_times_the_limit(
     assert 200 == usual
     assert grown <= CLIENTS * limit + NOISE
     assert seconds < 20
+    figures(floods=CLIENTS, inflated_MiB=CLIENTS * size // MB)

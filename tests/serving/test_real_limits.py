@@ -15,6 +15,7 @@ from typing import Any
 import grpc
 import pytest
 from asserting import every
+from attacks import Figures
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
 
@@ -163,7 +164,9 @@ def test_a_process_without_threads_refuses_requests(process: Process) -> None:
 
 
 @pytest.mark.slow
-def test_a_process_without_descriptors_continues(process: Process) -> None:
+def test_a_process_without_descriptors_continues(
+    process: Process, figures: Figures
+) -> None:
     """Idle connections are closed; requests that need a descriptor are refused."""
     assert process.is_live()
     process.do("limit('NOFILE', 8)")
@@ -180,11 +183,14 @@ def test_a_process_without_descriptors_continues(process: Process) -> None:
     assert process.is_live()
     code, left, err = process.end()
     assert (0, "1\n", "") == (code, left, err)
+    figures(connections_without_descriptors=40)
 
 
 @pytest.mark.slow
-def test_grpc_continues_after_its_process_had_no_descriptors(process: Process) -> None:
-    """Open connections are served meanwhile."""
+def test_grpc_continues_after_its_process_had_no_descriptors(
+    process: Process, figures: Figures
+) -> None:
+    """Open connections are served throughout."""
     assert process.is_live()
     with grpc.insecure_channel(f"127.0.0.1:{process.grpc_port}") as channel:
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
@@ -197,6 +203,7 @@ def test_grpc_continues_after_its_process_had_no_descriptors(process: Process) -
         process.do("free()")
     assert process.is_live()
     assert 0 == process.end()[0]
+    figures(connections_without_descriptors=30)
 
 
 @pytest.mark.slow

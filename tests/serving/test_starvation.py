@@ -15,6 +15,7 @@ import grpc
 import numpy as np
 import pytest
 import stage
+from attacks import Figures
 from cells import CONFIG, DOUBLE, FINAL, cell
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
@@ -124,7 +125,9 @@ def test_unread_streams_of_a_model_leave_room_for_others(
 
 
 @pytest.mark.slow
-def test_requests_of_a_busy_model_leave_room_for_others(http_served: Any) -> None:
+def test_requests_of_a_busy_model_leave_room_for_others(
+    http_served: Any, figures: Figures
+) -> None:
     """There are more than threads; all are answered in the end."""
     with flood(http_served, 600, WAITING, CONFIG, "infer", body_of([1])):
         is_answered(http_served.end.port)
@@ -132,6 +135,7 @@ def test_requests_of_a_busy_model_leave_room_for_others(http_served: Any) -> Non
     assert settled(
         lambda: int(rows("hog")[0]["inference_stats"]["success"]["count"]) == 600
     )
+    figures(waiting_requests=600)
 
 
 def test_loads_that_wait_leave_room_for_requests(http_served: Any) -> None:
@@ -155,7 +159,9 @@ def test_loads_that_wait_leave_room_for_requests(http_served: Any) -> None:
 
 
 @pytest.mark.slow
-def test_streams_in_python_leave_room_for_other_models(server: Server) -> None:
+def test_streams_in_python_leave_room_for_other_models(
+    server: Server, figures: Figures
+) -> None:
     """Another model's stream starts at once, though all threads of the engine wait."""
     server.define("hog", SILENT, config=DECOUPLED)
     server.define("other", cell(STREAM_ONE), config=DECOUPLED)
@@ -172,6 +178,7 @@ def test_streams_in_python_leave_room_for_other_models(server: Server) -> None:
     for each in hogs:
         each.cancel()
     stage.events["go"].set()
+    figures(unread_streams=len(hogs))
 
 
 STREAM_ONE = """

@@ -99,8 +99,7 @@ class ModelControl:
             The request or load of which this load is part has ended.
         """
         self._check_explicit()
-        if has("checked_model_names", self._engine.release):
-            check_name(name)
+        self._check_name(name)
         self.bring_up(name, config, files, root=root)
 
     def unload(self, name: str, *, unload_dependents: bool = False) -> None:
@@ -118,10 +117,15 @@ class ModelControl:
             The control mode does not allow it; the text is Triton's.
         """
         self._check_explicit()
+        self._check_name(name)
         models = self.ensembles.models_of(name)
         self.take_down(name)
         if unload_dependents:
             self.ensembles.unload_unused(models)
+
+    def _check_name(self, name: str) -> None:
+        if has("checked_model_names", self._engine.release):
+            check_name(name)
 
     def _check_explicit(self) -> None:
         if not self.is_explicit:

@@ -122,8 +122,8 @@ def _advice(error: CreateError) -> str:
 
 
 def check_name(name: str) -> None:
-    """Refuse an empty name or a path, in Triton's words."""
-    if not name:
+    """Refuse a blank name or a path, in Triton's words."""
+    if not name.strip():
         text = "Model name cannot be empty. Please enter a valid name to deploy."
         raise ModelLoadError(text, stage="poll")
     if "/" in name or name == "..":

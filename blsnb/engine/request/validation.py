@@ -108,6 +108,7 @@ class RequestValidator:
     def _check(self, message: RequestMessage) -> None:
         request = message.fields.prefix
         inputs = self._by_name(message, request)
+        _check_unique(message, request)
         self._check_requested(message)
         self._check_count(list(inputs), request)
         if self._max_batch_size:
@@ -329,3 +330,14 @@ def fits(shape: Shape, expected: Shape) -> bool:
     if len(shape) != len(expected):
         return False
     return all(want in (-1, have) for have, want in zip(shape, expected, strict=True))
+
+
+def _check_unique(message: RequestMessage, request: str) -> None:
+    """Refuse a repeated output, which older releases never pass on."""
+    names = message.requested_outputs
+    if len(set(names)) == len(names):
+        return
+    name = next(name for name in names if names.count(name) > 1)
+    raise RequestError(
+        f"{request}Duplicate output name '{name}' is not allowed in a request"
+    )

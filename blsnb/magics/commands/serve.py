@@ -20,6 +20,7 @@ from blsnb.serving.access import (
     restrict,
     token_restrictions,
 )
+from blsnb.serving.core.serving_options import ServingOptions
 
 if TYPE_CHECKING:
     from blsnb.serving.endpoints import Endpoints
@@ -112,6 +113,13 @@ def _add_restrictions(parser: argparse.ArgumentParser) -> None:
             help="require a header for groups of APIs, as tritonserver does"
             + (f"; the key follows {GRPC_PREFIX}" if "grpc" in name else ""),
         )
+    add(
+        "--http-max-input-size",
+        type=int,
+        metavar="BYTES",
+        help="maximum size of an input in JSON, of a raw body and of a JSON text over "
+        "HTTP, as tritonserver's option (67108864 from release 25.05 on)",
+    )
 
 
 def _restriction(option: str) -> Callable[[str], tuple[str, str, str]]:
@@ -202,6 +210,7 @@ def _opened(given: argparse.Namespace) -> tuple[Endpoints, str]:
 
     try:
         access, token = access_of(given)
+        options = ServingOptions(http_max_input_size=given.http_max_input_size)
         endpoints = serve(
             default.server(),
             http=given.http,
@@ -210,6 +219,7 @@ def _opened(given: argparse.Namespace) -> tuple[Endpoints, str]:
             host=given.host,
             access=access,
             unix_sockets=given.unix_sockets,
+            options=options,
         )
     except OSError as error:
         raise UsageError(f"%triton serve: {error.strerror or error}") from error

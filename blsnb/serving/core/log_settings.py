@@ -21,12 +21,18 @@ class LogSettings:
     ``blsnb serve`` writes its log accordingly. In a notebook only the verbose level has
     an effect: VERBOSE lines of models are shown if it is at least 1.
 
+    Parameters
+    ----------
+    log_file
+        File of the log, which no client can change; empty for stderr.
+
     References
     ----------
     server: src/http_server.cc, HandleLogging
     """
 
     log: ModelLog
+    log_file: str = ""
     _on: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(SWITCHES, True))
     _format: str = FORMATS[0]
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -35,7 +41,7 @@ class LogSettings:
         """Return every setting by name, in the extension's order."""
         with self._lock:
             return {
-                "log_file": "",
+                "log_file": self.log_file,
                 **self._on,
                 "log_verbose_level": self.log.verbose,
                 "log_format": self._format,

@@ -49,10 +49,12 @@ def server_version(release: tuple[int, int]) -> str:
     return f"2.{minor}.{int(release == _SKIPPED)}"
 
 
-def server_metadata(release: tuple[int, int]) -> dict[str, Any]:
+def server_metadata(
+    release: tuple[int, int], name: str = SERVER_NAME
+) -> dict[str, Any]:
     """Return name, version and extensions of the server."""
     return {
-        "name": SERVER_NAME,
+        "name": name,
         "version": server_version(release),
         "extensions": list(EXTENSIONS),
     }

@@ -13,6 +13,7 @@ from blsnb.errors import InferenceError, WouldHang
 from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.serving.core.class_labels import ClassLabels
+from blsnb.serving.core.request_rules import RequestRules, rules_of
 from blsnb.serving.core.responses import Responses
 from blsnb.serving.core.wire import WireInput, WireRequest, WireResponse
 from blsnb.tensors.dtypes import BY_DATATYPE, DType
@@ -30,10 +31,16 @@ class Requests:
     """Runs the requests of network clients.
 
     Each is recorded like any other run, and displays nothing.
+
+    Parameters
+    ----------
+    rules
+        What is refused; None for what the followed release refuses.
     """
 
-    def __init__(self, parts: ServerParts) -> None:
+    def __init__(self, parts: ServerParts, rules: RequestRules | None = None) -> None:
         self._parts = parts
+        self._rules = rules or rules_of(parts.engine.release)
         self._labels = ClassLabels(parts.engine.catalog, parts.repository)
 
     def served(self, model_name: str, version: int) -> Served:
@@ -59,7 +66,7 @@ class Requests:
             The server is closed.
         """
         responses = self._responses(request)
-        answer = self._parts.requests.answer(message_of(request), begun).response
+        answer = self._parts.requests.answer(self._message(request), begun).response
         response = responses.of(answer)
         if response.error is not None:
             raise RequestError(response.error, response.code)
@@ -69,12 +76,15 @@ class Requests:
         """Start a request; a model that is not decoupled runs on this thread."""
         responses = self._responses(request)
         with _request_errors():
-            reader = self._parts.requests.read(message_of(request), begun)
+            reader = self._parts.readers.read(self._message(request), begun)
         return ResponseReader(reader, responses)
+
+    def _message(self, request: WireRequest) -> RequestMessage:
+        return message_of(request, self._rules)
 
     def _responses(self, request: WireRequest) -> Responses:
         served = self.served(request.model_name, request.fields.version)
-        return Responses(self._labels, served, request)
+        return Responses(self._labels, served, request, self._rules)
 
 
 class ResponseReader:
@@ -108,7 +118,7 @@ def _request_errors() -> Iterator[None]:
         raise RequestError(error.message, error.code) from error
 
 
-def message_of(request: WireRequest) -> RequestMessage:
+def message_of(request: WireRequest, rules: RequestRules) -> RequestMessage:
     """Return a request as models receive it.
 
     It is marked as raw: the engine checks its bytes against its shapes.
@@ -116,7 +126,7 @@ def message_of(request: WireRequest) -> RequestMessage:
     message = RequestMessage(
         request.model_name,
         tuple(map(_ref, request.inputs)),
-        tuple(dict.fromkeys(output.name for output in request.outputs)),
+        rules.output_names(output.name for output in request.outputs),
         request.fields,
     )
     message.raw = True

@@ -13,6 +13,7 @@ from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.serving.core.class_labels import ClassLabels
+from blsnb.serving.core.request_rules import RequestRules
 from blsnb.serving.core.shared_memory import Window
 from blsnb.serving.core.wire import WireRequest, WireResponse, WireTensor
 from blsnb.tensors import byte_strings
@@ -36,7 +37,9 @@ class Responses:
         labels: ClassLabels,
         served: Served,
         request: WireRequest,
+        rules: RequestRules,
     ) -> None:
+        self._rules = rules
         self._labels = labels
         self._served = served
         self._request = request
@@ -75,6 +78,8 @@ class Responses:
     def _classified(self, ref: TensorRef, count: int) -> WireTensor:
         labels = self._labels.of(self._served, ref.name)
         batched = self._served.config.max_batch_size > 0
+        elements = math.prod(ref.shape[1:] if batched else ref.shape)
+        self._rules.check_class_count(ref.name, count, elements)
         return classified(ref, count, labels, batched=batched)
 
 

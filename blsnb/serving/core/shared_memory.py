@@ -9,11 +9,14 @@ import threading
 from typing import Any, NamedTuple
 
 from blsnb.engine.request.validation import RequestError
+from blsnb.pb_utils.compiled.releases import NEWEST, Release, has
 
 _SIZES = 2**64
 """Triton's sizes wrap around at this number."""
 CUDA_HANDLE_SIZE = 64
 """Bytes of a ``cudaIpcMemHandle_t``."""
+_RESERVED_KEYS = "triton_python_backend_shm_region_"
+"""How the keys of the Python backend's own memory begin."""
 
 
 class SharedObject:
@@ -128,17 +131,24 @@ class SharedMemory:
 
     Regions of CUDA memory are refused with the texts of a server without a GPU.
 
+    Parameters
+    ----------
+    release
+        Decides which keys are refused.
+
     References
     ----------
     server: src/shared_memory_manager.cc
     """
 
-    def __init__(self) -> None:
+    def __init__(self, release: Release = NEWEST) -> None:
+        self._release = release
         self._regions: dict[str, Region] = {}
         self._lock = threading.Lock()
 
     def register(self, name: str, key: str, offset: int, byte_size: int) -> None:
         """Register a part of a system shared memory object under a name."""
+        self._check_key(name, key)
         with self._lock:
             self._check_free(name)
             if any(region.key == key for region in self._regions.values()):
@@ -147,6 +157,19 @@ class SharedMemory:
                 raise _invalid_object(key)
             memory = _checked(name, key, offset, byte_size)
             self._regions[name] = Region(name, key, offset, byte_size, memory)
+
+    def _check_key(self, name: str, key: str) -> None:
+        """Refuse the memory of Triton's own Python models, and a key without a name."""
+        text = f"cannot register shared memory region '{name}' with key '{key}' as the "
+        anywhere = has("reserved_memory_paths", self._release)
+        plain = key.lstrip("/") if anywhere else key
+        is_reserved = plain.startswith(_RESERVED_KEYS)
+        if is_reserved and has("reserved_memory_keys", self._release):
+            raise RequestError(
+                f"{text}key contains the reserved prefix '{_RESERVED_KEYS}'"
+            )
+        if not plain and has("named_memory_keys", self._release):
+            raise RequestError(f"{text}key has no name")
 
     def register_cuda(self, name: str) -> None:
         """Refuse a CUDA region as a server without a GPU does."""

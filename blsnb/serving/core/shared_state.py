@@ -5,6 +5,8 @@ from __future__ import annotations
 from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.access import Access
 from blsnb.serving.core.log_settings import LogSettings
+from blsnb.serving.core.request_rules import rules_of
+from blsnb.serving.core.serving_options import ServingOptions
 from blsnb.serving.core.shared_memory import SharedMemory
 from blsnb.serving.core.trace_settings import TraceSettings
 
@@ -16,13 +18,23 @@ class SharedState:
     ----------
     access
         What clients may do; None for the defaults.
+    options
+        How the ports answer; None for Triton's defaults.
     """
 
-    def __init__(self, parts: ServerParts, access: Access | None = None) -> None:
+    def __init__(
+        self,
+        parts: ServerParts,
+        access: Access | None = None,
+        options: ServingOptions | None = None,
+    ) -> None:
         self.access = access or Access()
-        self.memory = SharedMemory()
-        self.trace_settings = TraceSettings()
-        self.log_settings = LogSettings(parts.log)
+        self.options = options or ServingOptions()
+        release = parts.engine.release
+        self.rules = rules_of(release, self.options.http_max_input_size)
+        self.memory = SharedMemory(release)
+        self.trace_settings = TraceSettings(self.options.trace)
+        self.log_settings = LogSettings(parts.log, self.options.log_file)
 
     def close(self) -> None:
         """Release the shared memory."""

@@ -9,7 +9,6 @@ from tritonclient.grpc import service_pb2 as wire
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.parts.server_parts import ServerParts
-from blsnb.serving.access import Access
 from blsnb.serving.core.metadata import (
     FILE,
     UNLOAD_DEPENDENTS,
@@ -19,15 +18,17 @@ from blsnb.serving.core.metadata import (
     server_is_ready,
     server_metadata,
 )
+from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.grpc.requests import version_of
 
 
 class GrpcModels:
     """Describes the server and its models, loads and unloads them."""
 
-    def __init__(self, parts: ServerParts, access: Access) -> None:
+    def __init__(self, parts: ServerParts, shared: SharedState) -> None:
         self._parts = parts
-        self._access = access
+        self._access = shared.access
+        self._options = shared.options
         self._catalog = parts.engine.catalog
 
     def server_live(self, request: Any) -> Any:
@@ -36,14 +37,15 @@ class GrpcModels:
 
     def server_ready(self, request: Any) -> Any:
         """Report whether all loaded models are ready."""
-        ready = not self._parts.lifetime.closed and server_is_ready(self._catalog)
+        ready = not self._parts.lifetime.closed
+        if self._options.strict_readiness:
+            ready = ready and server_is_ready(self._catalog)
         return wire.ServerReadyResponse(ready=ready)
 
     def server_metadata(self, request: Any) -> Any:
         """Return the server's name, version and extensions."""
-        return wire.ServerMetadataResponse(
-            **server_metadata(self._parts.engine.release)
-        )
+        release, name = self._parts.engine.release, self._options.server_id
+        return wire.ServerMetadataResponse(**server_metadata(release, name))
 
     def model_ready(self, request: Any) -> Any:
         """Report whether a model is ready; an unknown one is not."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blsnb.engine.request.validation import RequestError
+from blsnb.request_fields import Parameters
 from blsnb.serving.core.metadata import parse_version
 from blsnb.serving.core.parameters import repeated_input, until_nul
 from blsnb.serving.core.shared_memory import SharedMemory
@@ -66,14 +67,25 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def request_of(message: Any, version: int, memory: SharedMemory) -> GrpcRequest:
+def request_of(
+    message: Any,
+    version: int,
+    memory: SharedMemory,
+    headers: Parameters | None = None,
+) -> GrpcRequest:
     """Return the request of a message, with its elements in binary form.
+
+    Parameters
+    ----------
+    headers
+        Metadata of the call that the model receives as parameters.
 
     References
     ----------
     server: src/grpc/infer_handler.cc, ModelInferHandler::Execute
     """
     parameters = parameters_of(message.parameters)
+    parameters.custom.update(headers or {})
     _refuse_repeated(message)
     request = WireRequest(
         until_nul(message.model_name),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,9 +13,11 @@ from tritonclient.grpc import service_pb2_grpc
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.workers import Workers
 from blsnb.parts.server_parts import ServerParts
+from blsnb.request_fields import Parameters
 from blsnb.serving.core.cancellation import Cancellation
 from blsnb.serving.core.parameters import until_nul
 from blsnb.serving.core.requests import Requests
+from blsnb.serving.core.serving_options import forwarded
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.grpc.calls import MAX_CALLS, ModelSlots
 from blsnb.serving.grpc.models import GrpcModels
@@ -50,10 +53,11 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
         self._workers = workers
         self._readers = readers
         self._slots = ModelSlots(MAX_CALLS)
-        self._requests = Requests(parts)
+        self._requests = Requests(parts, shared.rules)
+        self._forwarded = shared.options.grpc_header_forward_pattern
         self._streams: set[GrpcStream] = set()
         self._lock = threading.Lock()
-        models = GrpcModels(parts, shared.access)
+        models = GrpcModels(parts, shared)
         memory = GrpcMemory(shared.memory)
         trace = GrpcTraceSettings(shared.trace_settings, parts.engine.catalog)
         log = GrpcLogSettings(shared.log_settings)
@@ -82,7 +86,7 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
         if not context.add_callback(cancellation.cancel):
             cancellation.cancel()
         with _aborting(context):
-            (request, _), decoupled = self._parsed(message)
+            (request, _), decoupled = self._parsed(message, self._headers(context))
             if decoupled:
                 raise RequestError(_DECOUPLED, "UNSUPPORTED")
             with self._slots.slot(request.model_name):
@@ -93,7 +97,8 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
 
     def ModelStreamInfer(self, messages: Iterator[Any], context: Any) -> Iterator[Any]:
         """Run the requests of a stream, and cancel them if the client leaves."""
-        stream = GrpcStream(self._requests, self._parsed, self._workers)
+        parse = functools.partial(self._parsed, headers=self._headers(context))
+        stream = GrpcStream(self._requests, parse, self._workers)
         with self._lock:
             self._streams.add(stream)
         if not context.add_callback(stream.leave):
@@ -113,12 +118,18 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
         for stream in streams:
             stream.stop()
 
-    def _parsed(self, message: Any) -> tuple[GrpcRequest, bool]:
+    def _headers(self, context: Any) -> Parameters:
+        """Return the metadata of a call that models receive."""
+        if not self._forwarded:
+            return {}
+        return forwarded(self._forwarded, sorted(context.invocation_metadata()))
+
+    def _parsed(self, message: Any, headers: Parameters) -> tuple[GrpcRequest, bool]:
         """Return a request, and whether its model is decoupled."""
         version = version_of(message.model_version)
         name = until_nul(message.model_name)
         decoupled = self._requests.served(name, version).decoupled
-        return request_of(message, version, self._memory), decoupled
+        return request_of(message, version, self._memory, headers), decoupled
 
 
 @contextlib.contextmanager

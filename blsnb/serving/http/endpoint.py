@@ -43,7 +43,13 @@ class HttpPort(HTTPServerConnectionDelegate):
     """
 
     def __init__(
-        self, router: Router, threads: HttpThreads, host: str, port: int
+        self,
+        router: Router,
+        threads: HttpThreads,
+        host: str,
+        port: int,
+        *,
+        keeps_headers: bool = False,
     ) -> None:
         self.host = host
         self._threads = threads
@@ -61,7 +67,9 @@ class HttpPort(HTTPServerConnectionDelegate):
             self.port: int = 0 if is_unix(host) else self._socket.getsockname()[1]
             self._loop = new_loop()
             undo.callback(self._loop.close)
-            self.state = PortState(router, threads, self._loop)
+            self.state = PortState(
+                router, threads, self._loop, keeps_headers=keeps_headers
+            )
             start(self._thread)
             undo.pop_all()
         self._started.wait()
@@ -151,7 +159,9 @@ class HttpEndpoint(HttpPort):
         access = shared.access
         guard = Guard(access, host, access.http_restricted)
         router = Router(http_routes(parts, shared), guard)
-        super().__init__(router, HttpThreads("blsnb http"), host, port)
+        keeps = bool(shared.options.http_header_forward_pattern)
+        threads = HttpThreads("blsnb http")
+        super().__init__(router, threads, host, port, keeps_headers=keeps)
 
 
 class MetricsEndpoint(HttpPort):

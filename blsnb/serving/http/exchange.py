@@ -48,8 +48,15 @@ class PortState:
     """The exchanges and connections of a port; only its thread uses them."""
 
     def __init__(
-        self, router: Router, threads: HttpThreads, loop: asyncio.AbstractEventLoop
+        self,
+        router: Router,
+        threads: HttpThreads,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        keeps_headers: bool,
     ) -> None:
+        self.keeps_headers = keeps_headers
+        """Whether requests have their headers as they were sent, too."""
         self.router, self.threads, self.loop = router, threads, loop
         self.connections: Connections[IOStream] = Connections(0)
         self.responding: set[HttpExchange] = set()
@@ -102,6 +109,9 @@ class HttpExchange(HTTPMessageDelegate):
         self._line = RequestStartLine("", "", "")
         self._headers = HTTPHeaders()
         self._declared_length: str | None = None
+        self._raw_headers: tuple[tuple[str, str], ...] = ()
+        if port.keeps_headers:
+            self._keep_headers(connection)
         self._parts: list[bytes] = []
         self._request = HttpRequest("", "")
         self._target: Target | None = None
@@ -121,6 +131,16 @@ class HttpExchange(HTTPMessageDelegate):
         too_large = length.isdecimal() and int(length[:30]) > MAX_BODY_BYTES
         if too_large:
             self._refuse(f"the body has {length} bytes, more than {MAX_BODY_BYTES}")
+
+    def _keep_headers(self, connection: HTTP1Connection) -> None:
+        """Keep names as sent; tornado capitalises those that it passes on."""
+        parse = connection._parse_headers
+
+        def parse_and_keep(data: bytes) -> tuple[str, HTTPHeaders]:
+            self._raw_headers = raw_headers(data)
+            return parse(data)
+
+        connection._parse_headers = parse_and_keep  # type: ignore[method-assign]
 
     def _frame_by_chunks(self, headers: HTTPHeaders) -> None:
         """Let the chunks end a body that has a length, too, as Triton does.
@@ -170,6 +190,7 @@ class HttpExchange(HTTPMessageDelegate):
             self._headers,
             body,
             declared_length=self._declared_length,
+            raw_headers=self._raw_headers,
         )
         try:
             self._run(self._make, continued=False)
@@ -288,6 +309,13 @@ class HttpExchange(HTTPMessageDelegate):
         line = ResponseStartLine("HTTP/1.1", response.status, reason)
         sent = None if self._line.method == "HEAD" else body
         return self._connection.write_headers(line, headers, sent)
+
+
+def raw_headers(data: bytes) -> tuple[tuple[str, str], ...]:
+    """Return the headers of a request in order, with their names as sent."""
+    text = data.decode("utf-8", "replace").lstrip("\r\n")
+    lines = [line.partition(":") for line in text.splitlines()[1:]]
+    return tuple((name, value.strip(" \t")) for name, colon, value in lines if colon)
 
 
 def _is_chunked(headers: HTTPHeaders) -> bool:

@@ -13,6 +13,7 @@ from blsnb.pb_utils.compiled.json_text import bytes_of
 from blsnb.request_fields import Parameter, received_fields
 from blsnb.serving.core.metadata import parse_version
 from blsnb.serving.core.parameters import repeated_input, until_nul
+from blsnb.serving.core.request_rules import RequestRules
 from blsnb.serving.core.requests import Requests, ResponseReader
 from blsnb.serving.core.wire import WireInput, WireRequest, WireResponse
 from blsnb.serving.http import json_values, tensors
@@ -48,8 +49,9 @@ class HttpGenerate:
     server: src/http_server.cc, HandleGenerate
     """
 
-    def __init__(self, requests: Requests) -> None:
+    def __init__(self, requests: Requests, rules: RequestRules) -> None:
         self._requests = requests
+        self._rules = rules
 
     def respond(
         self, request: HttpRequest, model: str, version: str, kind: str
@@ -71,7 +73,9 @@ class HttpGenerate:
             raise RequestError(
                 "Unsupported content-encoding, only 'identity' is supported."
             )
-        wire = generate_request(served, number, parse(request.body))
+        self._rules.check_json_size(len(request.body))
+        document = parse(request.body)
+        wire = generate_request(served, number, document, self._rules.max_depth)
         reader = self._requests.open(
             wire, lambda root: request.cancellation.add(root.cancel)
         )
@@ -161,17 +165,24 @@ def _members(response: WireResponse) -> dict[str, object]:
     return dict(sorted(found.items()))
 
 
-def generate_request(served: Served, version: int, document: Json) -> WireRequest:
+def generate_request(
+    served: Served, version: int, document: Json, max_depth: int = 0
+) -> WireRequest:
     """Return the request of a JSON object.
 
     Members named like an input are inputs, all others are parameters.
+
+    Parameters
+    ----------
+    max_depth
+        Maximum depth of an input's lists; 0 for that of releases that have none.
 
     References
     ----------
     server: src/http_server.cc, ConvertGenerateRequest
     """
     request_id = identity(document)
-    found = _Members(served, request_id)
+    found = _Members(served, request_id, max_depth)
     members = json_values.members(document)
     for name in _names(members):
         if name == _NESTED:
@@ -194,8 +205,9 @@ def _names(members: dict[str, Json]) -> list[str]:
 class _Members:
     """Sorts the members of an object into inputs and parameters."""
 
-    def __init__(self, served: Served, request_id: str) -> None:
+    def __init__(self, served: Served, request_id: str, max_depth: int) -> None:
         self._request_id = request_id
+        self._max_depth = max_depth
         self._specs = {spec.name: spec for spec in served.config.inputs}
         self._batch = (-1,) if served.config.max_batch_size > 0 else ()
         self.inputs: dict[str, WireInput] = {}
@@ -232,11 +244,11 @@ class _Members:
         count = len(value) if isinstance(value, list) else 1
         if spec.datatype == "BYTES":
             # Triton reads strings before it checks the shape.
-            data = tensors.read_strings(value)
+            data = tensors.read_strings(value, self._max_depth)
             shape = self._shape(spec, count)
         else:
             shape = self._shape(spec, count)
-            data = tensors.read(spec.name, spec.datatype, value, count)
+            data = tensors.read(spec.name, spec.datatype, value, count, self._max_depth)
         return WireInput(spec.name, spec.datatype, shape, data)
 
     def _shape(self, spec: TensorSpec, count: int) -> Shape:

@@ -9,10 +9,11 @@ from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.files.read_budget import ReadLimitError
-from blsnb.request_fields import RequestFields
+from blsnb.request_fields import Parameters, RequestFields
 from blsnb.serving.core.metadata import parse_version
 from blsnb.serving.core.requests import Requests
-from blsnb.serving.core.shared_memory import SharedMemory
+from blsnb.serving.core.serving_options import forwarded
+from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.core.wire import WireInput, WireRequest
 from blsnb.serving.http.infer_request import HttpInputs, HttpOutputs
 from blsnb.serving.http.json_body import parse
@@ -49,9 +50,11 @@ class HttpInfer:
     server: src/http_server.cc, HandleInfer
     """
 
-    def __init__(self, requests: Requests, memory: SharedMemory) -> None:
+    def __init__(self, requests: Requests, shared: SharedState) -> None:
         self._requests = requests
-        self._memory = memory
+        self._memory = shared.memory
+        self._rules = shared.rules
+        self._forwarded = shared.options.http_header_forward_pattern
 
     def respond(self, request: HttpRequest, model: str, version: str) -> HttpResponse:
         """Return the response to a request, or its error."""
@@ -63,6 +66,7 @@ class HttpInfer:
                 size = _atoi(request.declared_length)
             length = _header_length(request.headers.get(HEADER_LENGTH), size)
             if budget is not None:
+                self._rules.check_inflated_size(len(body))
                 budget.spend_json(body[:length])
         except UnknownEncodingError as error:
             supported = ("Accept-Encoding", "gzip, deflate")
@@ -101,7 +105,8 @@ class HttpInfer:
             request.cancellation.add(root.cancel)
 
         try:
-            wire, outputs = self._read(served, version, body, header_length)
+            headers = forwarded(self._forwarded, request.raw_headers)
+            wire, outputs = self._read(served, version, body, header_length, headers)
             response = self._requests.infer(wire, begun)
             found = body_of(response, outputs.is_binary)
         except RequestError as error:
@@ -109,12 +114,20 @@ class HttpInfer:
         return _response(found, request)
 
     def _read(
-        self, served: Served, version: int, body: bytes, header_length: int
+        self,
+        served: Served,
+        version: int,
+        body: bytes,
+        header_length: int,
+        headers: Parameters,
     ) -> tuple[WireRequest, HttpOutputs]:
         name = served.info.name
         if not header_length:
+            self._rules.check_raw_size(len(body))
             only = raw_input(served, body)
-            return WireRequest(name, RequestFields(version), (only,)), HttpOutputs(True)
+            fields = RequestFields(version, parameters=tuple(headers.items()))
+            return WireRequest(name, fields, (only,)), HttpOutputs(True)
+        self._rules.check_json_size(header_length)
         missing = header_length - len(body)
         if missing > 0:
             raise RequestError(
@@ -123,9 +136,11 @@ class HttpInfer:
         document = parse(memoryview(body)[:header_length])
         request_id = identity(document)
         parameters = parameters_of(document)
+        parameters.custom.update(headers)
         outputs = HttpOutputs(parameters.protocol_option)
         tail = memoryview(body)[header_length:]
-        inputs = HttpInputs(name, request_id, self._memory, tail).read(document)
+        reader = HttpInputs(name, request_id, self._memory, tail, self._rules)
+        inputs = reader.read(document)
         outputs.read(document, self._memory)
         fields = parameters.fields(version, request_id)
         return WireRequest(name, fields, inputs, tuple(outputs.requested)), outputs

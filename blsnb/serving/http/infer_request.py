@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.parameters import repeated_input
+from blsnb.serving.core.request_rules import RequestRules
 from blsnb.serving.core.shared_memory import SharedMemory, Window
 from blsnb.serving.core.wire import WireInput, WireOutput
 from blsnb.serving.http import tensors
@@ -39,8 +39,14 @@ class HttpInputs:
     """
 
     def __init__(
-        self, model_name: str, request_id: str, memory: SharedMemory, tail: memoryview
+        self,
+        model_name: str,
+        request_id: str,
+        memory: SharedMemory,
+        tail: memoryview,
+        rules: RequestRules,
     ) -> None:
+        self._rules = rules
         self._model_name = model_name
         self._request_id = request_id
         self._memory = memory
@@ -77,12 +83,17 @@ class HttpInputs:
         shared = window(parameters, self._memory)
         if shared is not None:
             return shared.read()
-        # Triton reads no element of a tensor without an axis.
-        count = math.prod(shape) if shape else 0
+        rules = self._rules
+        count = rules.element_count(name, shape)
         if not count:
             return b""
-        data = required(value, "data", as_array)
-        return tensors.read(name, datatype, data, count)
+        elements = required(value, "data", as_array)
+        if datatype == "BYTES":
+            data = tensors.read_strings(elements, rules.max_depth)
+            rules.check_input_size(name, datatype, len(data))
+            return data
+        rules.check_input_size(name, datatype, count)
+        return tensors.read(name, datatype, elements, count, rules.max_depth)
 
     def _from_tail(self, name: str, size: int) -> bytes:
         missing = size - len(self._tail)

@@ -47,6 +47,8 @@ class HttpRequest:
         Is set when the client leaves during a stream, or the port closes.
     declared_length
         Content-Length of a chunked body, which does not end there; else None.
+    raw_headers
+        Names, as sent, and values; only where headers are forwarded to models.
     """
 
     method: str
@@ -55,6 +57,7 @@ class HttpRequest:
     body: bytes = b""
     cancellation: Cancellation = field(default_factory=Cancellation)
     declared_length: str | None = None
+    raw_headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from functools import partial
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import ModelLoadError, RepositoryError
 from blsnb.parts.server_parts import ServerParts
-from blsnb.serving.access import Access
+from blsnb.pb_utils.compiled.releases import has
 from blsnb.serving.core import metadata
 from blsnb.serving.core.metadata import (
     FILE,
@@ -18,6 +18,8 @@ from blsnb.serving.core.metadata import (
     index_rows,
     refuse_repository_name,
 )
+from blsnb.serving.core.serving_options import ServingOptions
+from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http import json_values
 from blsnb.serving.http.json_body import Json, parse
 from blsnb.serving.http.messages import (
@@ -38,17 +40,19 @@ _GROUP = 4
 class HttpModels:
     """Describes the server and its models."""
 
-    def __init__(self, parts: ServerParts) -> None:
+    def __init__(self, parts: ServerParts, options: ServingOptions) -> None:
         self._parts = parts
+        self._options = options
 
     def about(self, request: HttpRequest) -> HttpResponse:
         """Return the server's name, version and extensions."""
-        return json_response(metadata.server_metadata(self._parts.engine.release))
+        release, name = self._parts.engine.release, self._options.server_id
+        return json_response(metadata.server_metadata(release, name))
 
     def health(self, request: HttpRequest, kind: str) -> HttpResponse:
         """Report with the status alone whether the server is live or ready."""
         healthy = not self._parts.lifetime.closed
-        if kind == "ready":
+        if kind == "ready" and self._options.strict_readiness:
             healthy = healthy and metadata.server_is_ready(self._parts.engine.catalog)
         return HttpResponse(OK if healthy else BAD_REQUEST, content_type=PLAIN)
 
@@ -86,24 +90,39 @@ class HttpModels:
 class HttpRepository:
     """Lists the models of the repository, loads and unloads them."""
 
-    def __init__(self, parts: ServerParts, access: Access) -> None:
+    def __init__(self, parts: ServerParts, shared: SharedState) -> None:
         self._parts = parts
-        self._access = access
+        self._access = shared.access
+        self._rules = shared.rules
+
+    def _parse(self, body: bytes) -> Json:
+        if not body:
+            return {}
+        self._rules.check_json_size(len(body))
+        return parse(body)
 
     def index(self, request: HttpRequest, repository: str) -> HttpResponse:
         """Return the rows of the index; all repositories have the same one."""
         ready = False
-        document = parse(request.body) if request.body else {}
+        document = self._parse(request.body)
         if json_values.has(document, "ready"):
-            ready = json_values.as_boolean(document["ready"])
+            ready = self._ready(document["ready"])
         return json_response(index_rows(self._parts, ready=ready))
+
+    def _ready(self, value: Json) -> bool:
+        try:
+            return json_values.as_boolean(value)
+        except RequestError as error:
+            if not has("index_ready_type", self._rules.release):
+                raise
+            raise RequestError(error.message) from None
 
     def load(self, request: HttpRequest, repository: str, model: str) -> HttpResponse:
         """Load a model, perhaps with another configuration or other files."""
         refuse_repository_name(repository)
         config: str | None = None
         files: dict[str, bytes] = {}
-        document = parse(request.body) if request.body else {}
+        document = self._parse(request.body)
         has_any = json_values.has(document, "parameters")
         parameters = document["parameters"] if has_any else {}
         for name, value in json_values.members(parameters).items():

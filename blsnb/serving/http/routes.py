@@ -155,10 +155,11 @@ def http_routes(parts: ServerParts, shared: SharedState) -> list[Route]:
     ----------
     server: src/http_server.cc, HTTPAPIServer::Handle
     """
-    requests = Requests(parts)
-    infer = HttpInfer(requests, shared.memory).respond
-    generate = HttpGenerate(requests).respond
-    models, repository = HttpModels(parts), HttpRepository(parts, shared.access)
+    requests = Requests(parts, shared.rules)
+    infer = HttpInfer(requests, shared).respond
+    generate = HttpGenerate(requests, shared.rules).respond
+    models = HttpModels(parts, shared.options)
+    repository = HttpRepository(parts, shared)
     trace = settings.HttpTrace(parts.engine.catalog, shared.trace_settings).respond
     memory = settings.HttpMemory(shared.memory)
     log = functools.partial(settings.logging, shared.log_settings)

@@ -65,7 +65,7 @@ _ELEMENTS = {
 }
 
 
-def read(name: str, datatype: str, data: Json, count: int) -> bytes:
+def read(name: str, datatype: str, data: Json, count: int, max_depth: int = 0) -> bytes:
     """Return elements in the binary form of a tensor.
 
     Integers that are too large wrap around, as on Triton.
@@ -76,13 +76,15 @@ def read(name: str, datatype: str, data: Json, count: int) -> bytes:
         An element, or a list, nested in any way.
     count
         The expected number of elements; any number of BYTES is accepted.
+    max_depth
+        Maximum depth of lists; 0 for that of releases that have none.
 
     References
     ----------
     server: src/http_server.cc, ReadDataFromJson
     """
     if datatype == "BYTES":
-        return read_strings(data)
+        return read_strings(data, max_depth)
     if datatype in _BINARY_ONLY:
         raise RequestError(
             f"receiving {datatype} data via JSON is not supported. Please use the "
@@ -91,7 +93,7 @@ def read(name: str, datatype: str, data: Json, count: int) -> bytes:
     if datatype not in _ELEMENTS:
         raise RequestError(f"invalid datatype for input {name}")
     with json_values.error_prefix("Unable to parse 'data'"):
-        return _packed(datatype, list(_flat(data)), count)
+        return _packed(datatype, list(_flat(data, max_depth)), count)
 
 
 def _packed(datatype: str, flat: list[Json], count: int) -> bytes:
@@ -119,23 +121,34 @@ def _in_range(expected: _Elements, elements: list[Json]) -> bool:
     return bool(expected.least <= min(elements) and max(elements) < expected.end)
 
 
-def _flat(data: Json, depth: int = 0) -> Iterator[Json]:
+def _flat(data: Json, max_depth: int, depth: int = 0) -> Iterator[Json]:
+    if max_depth and depth >= max_depth:
+        raise RequestError(
+            f"JSON nesting depth exceeds maximum allowed limit ({max_depth})"
+        )
     if not isinstance(data, list):
         yield data
-    elif list not in set(map(type, data)):
+    elif list not in set(map(type, data)) and depth + 1 != max_depth:
         yield from data
     else:
         if depth > _MAX_DEPTH:
             raise _WRONG_COUNT
         for each in data:
-            yield from _flat(each, depth + 1)
+            yield from _flat(each, max_depth, depth + 1)
 
 
-def read_strings(data: Json) -> bytes:
-    """Return strings in the binary form of a tensor: each after its length."""
+def read_strings(data: Json, max_depth: int = 0) -> bytes:
+    """Return strings in the binary form of a tensor: each after its length.
+
+    Parameters
+    ----------
+    max_depth
+        As of `read`.
+    """
     parts = []
+    elements = list(_flat(data, max_depth))
     with json_values.error_prefix("Unable to parse JSON bytes array"):
-        for each in _flat(data):
+        for each in elements:
             text = json_values.as_text(each).encode("utf-8", "surrogateescape")
             parts.append(len(text).to_bytes(_LENGTH_BYTES, "little") + text)
     return b"".join(parts)

@@ -27,7 +27,7 @@ FACTORS = {OLD: 2, NEW: 3}
 
 
 def ways():
-    """Return some lines of both kinds of interrupts, and by and by all lines.
+    """Return some lines of both kinds of interrupts, and eventually all lines.
 
     A signal may come anywhere; what is raised stands for it where files are changed.
     """
@@ -44,7 +44,7 @@ def ways():
 
 
 def define(server, source, **more):
-    """Define the model; that it does not load is not minded."""
+    """Define the model; a failed load is ignored."""
     with contextlib.suppress(ModelLoadError):
         server.define("m", source, config=CONFIG, files={"data": source}, **more)
 
@@ -59,8 +59,10 @@ def source_of(server):
 @pytest.mark.parametrize(("interrupt", "rooms", "step"), ways())
 @pytest.mark.parametrize("source", [NEW, FAILING], ids=["loads", "fails"])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_what_serves_is_what_the_folder_holds(server, interrupt, rooms, step, source):
-    """The old model or the new one, whole; and the next definition works."""
+def test_the_serving_version_is_that_of_the_folder(
+    server, interrupt, rooms, step, source, figures
+):
+    """It is the old or the new model, complete; the next definition works."""
     threads = threading.active_count()
     define(server, OLD)
     lines = lines_of(lambda: define(server, source), rooms)
@@ -81,12 +83,15 @@ def test_what_serves_is_what_the_folder_holds(server, interrupt, rooms, step, so
         ]
         assert [FACTORS[found]] == server.infer("m", X)["Y"].tolist(), fault.where
     assert threads == threading.active_count()
+    figures(interrupts=len(range(1, lines + 1, step)))
 
 
 @pytest.mark.parametrize(("interrupt", "rooms", "step"), ways())
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_first_definition_serves_or_there_is_no_model(server, interrupt, rooms, step):
-    """Neither a folder that does not serve, nor a model without a folder."""
+def test_a_first_definition_serves_or_there_is_no_model(
+    server, interrupt, rooms, step, figures
+):
+    """There is neither a folder without a model nor a model without a folder."""
     lines = lines_of(lambda: define(server, NEW), rooms)
 
     for number in range(1, lines + 1, step):
@@ -98,10 +103,11 @@ def test_a_first_definition_serves_or_there_is_no_model(server, interrupt, rooms
         assert serves == (name in parts_of(server).repository.names()), fault.where
         if serves:
             assert [3] == server.infer(name, X)["Y"].tolist()
+    figures(interrupts=len(range(1, lines + 1, step)))
 
 
 def test_ctrl_c_in_a_model_that_loads_leaves_the_old_one(server, ctrl_c):
-    """While its code runs it is Ctrl-C that ends the definition."""
+    """In model code Ctrl-C ends the definition."""
     define(server, OLD)
     asleep = cell("pass", methods="def initialize(self, args):\n    stage.sleep()\n")
 
@@ -114,7 +120,7 @@ def test_ctrl_c_in_a_model_that_loads_leaves_the_old_one(server, ctrl_c):
 
 
 def hit(call, delay_s, count):
-    """Press Ctrl-C at some moments of a call; whether it came through."""
+    """Press Ctrl-C at some moments of a call; return whether it was raised."""
     done = threading.Event()
 
     def press():
@@ -143,8 +149,8 @@ def hit(call, delay_s, count):
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("rounds", [1500])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_ctrl_c_at_any_moment_once_and_twice(server, rounds):
-    """As a person presses it: between any two instructions, and while it is undone."""
+def test_ctrl_c_at_any_moment_once_and_twice(server, rounds, figures):
+    """It may come between any two instructions, and during the undo."""
     chance = random.Random(7)
     define(server, OLD)
     folder = parts_of(server).repository.private("m").path
@@ -169,3 +175,4 @@ def test_ctrl_c_at_any_moment_once_and_twice(server, rounds):
         assert ["m"] == [
             e.name for e in parts_of(server).repository.private_root.iterdir()
         ]
+    figures(interrupted_definitions=rounds - 1)

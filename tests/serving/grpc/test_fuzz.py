@@ -9,6 +9,7 @@ from typing import Any
 
 import grpc
 import pytest
+from attacks import Figures
 from cells import CONFIG, DOUBLE, cell
 from google.protobuf.message import Message
 from tritonclient.grpc import service_pb2 as pb
@@ -196,8 +197,8 @@ def _code(ask: Any, sent: Any, read: Any) -> str:
     return "OK"
 
 
-def check(wire: Connection, server: Server, seconds: float) -> None:
-    """Assert that all calls get a status, none by a fault of blsnb."""
+def check(wire: Connection, server: Server, seconds: float) -> int:
+    """Check that all calls get a status, none by a fault of blsnb; count them."""
     seen = bombard(wire, seconds)
 
     assert seen["OK"]
@@ -205,6 +206,7 @@ def check(wire: Connection, server: Server, seconds: float) -> None:
     assert set() == set(seen) & {"DEADLINE_EXCEEDED", "UNKNOWN", "CANCELLED"}
     reply = wire.stub.ModelInfer(infer_request("double", 1), timeout=CALL_S)
     assert [2.0] == values(reply)
+    return sum(seen.values())
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -220,9 +222,12 @@ def test_every_call_gets_a_status(
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_every_call_gets_a_status_for_long(
-    wire: Connection, server: Server, caplog: pytest.LogCaptureFixture
+    wire: Connection,
+    server: Server,
+    caplog: pytest.LogCaptureFixture,
+    figures: Figures,
 ) -> None:
-    """For half a minute."""
-    check(wire, server, LONG_S)
+    """The test lasts half a minute."""
+    figures(random_messages=check(wire, server, LONG_S))
 
     assert [] == [record for record in caplog.records if "blsnb" in record.name]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
+from attacks import Figures
 from cells import CONFIG, DOUBLE, cell
 
 SHORT_S, LONG_S = 3.0, 30.0
@@ -215,8 +216,8 @@ def check_head(served: Any, sent: bytes) -> None:
         assert found == b"" or found.startswith(b"HTTP/1."), [sent.hex(), found]
 
 
-def fuzzed(served: Any, seconds: float, number: int) -> None:
-    """Send requests for some seconds; then the server responds as before."""
+def fuzzed(served: Any, seconds: float, number: int) -> int:
+    """Send requests for some seconds and count them; the server responds as before."""
     served.server.define("double", DOUBLE, config=CONFIG)
     served.server.define("any", ECHO, config=ANY)
     decoupled = f"{CONFIG} model_transaction_policy {{ decoupled: true }}"
@@ -224,22 +225,25 @@ def fuzzed(served: Any, seconds: float, number: int) -> None:
     dice = random.Random(number)
     requests, sent = bodies(dice), heads(dice)
     deadline = time.monotonic() + seconds
+    count = 0
     while time.monotonic() < deadline:
         for _ in range(10):
             check_body(served, *next(requests))
         check_head(served, next(sent))
+        count += 11
     status, found = served.infer("double", [1, 2])
     assert (200, [2, 4]) == (status, found["outputs"][0]["data"])
+    return count
 
 
 def test_every_request_is_answered(http_served: Any) -> None:
-    """For a few seconds."""
+    """The test lasts a few seconds."""
     fuzzed(http_served, SHORT_S, 1)
 
 
 @pytest.mark.slow
-def test_every_request_is_answered_for_long(http_served: Any) -> None:
-    """With other requests each day."""
+def test_every_request_is_answered_for_long(http_served: Any, figures: Figures) -> None:
+    """The requests differ each day."""
     number = int(time.time())
     print(f"seed {number}")
-    fuzzed(http_served, LONG_S, number)
+    figures(random_requests=fuzzed(http_served, LONG_S, number))

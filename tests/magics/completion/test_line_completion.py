@@ -2,7 +2,7 @@
 
 import pytest
 
-from .models import DOUBLE
+from ..models import DOUBLE
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,7 @@ def texts(completer, text):
                 ("--h", "--help"),
                 ("--h", "--host"),
                 ("--h", "--http"),
+                ("--h", "--http-max-input-size"),
                 ("--h", "--http-restricted-api"),
             ],
         ),

@@ -1,0 +1,44 @@
+"""A run with attacks ends with their figures, and with the failures behind them."""
+
+from pathlib import Path
+
+pytest_plugins = ["pytester"]
+HERE = str(Path(__file__).parent)
+CONFTEST = f"""
+import sys
+sys.path.insert(0, {HERE!r})
+from attacks import AttackReport, figures
+
+def pytest_configure(config):
+    config.pluginmanager.register(AttackReport())
+"""
+TESTS = """
+import pytest
+
+@pytest.mark.parametrize("part", [1, 2])
+def test_it(part, figures):
+    figures(requests=600 * part, broken_files=1)
+    assert part == 1
+
+def test_other():
+    pass
+"""
+
+
+def test_the_figures_of_an_attack_add_up(pytester):
+    """Over its parameters and all processes."""
+    pytester.makeconftest(CONFTEST)
+    pytester.makepyfile(test_it=TESTS)
+
+    for processes in ("-n0", "-n1"):
+        result = pytester.runpytest_inprocess("-p", "no:cacheprovider", processes)
+
+        result.stdout.fnmatch_lines(
+            [
+                "*= attacks =*",
+                "test_it.py::test_it: 1,800 requests, 2 broken files",
+                "*= FAILURES =*",
+                "*= short test summary info =*",
+                "FAILED test_it.py::test_it*2* - *",
+            ]
+        )
