@@ -17,7 +17,7 @@ KEEP = "\nblsnb.options.keep_calls = 100_100"
 NEXT = "import time\nprint(time.time())"
 HELD_MS, AGAIN_MS, REPEAT_MS = 3000, 600, 33
 MAX_MS = 100
-TRIES = 6
+TRIES = 12
 """The best try counts: the machine may have other work."""
 _HOLD = """async (view, [held, repeat, key]) => {
     const root = view.shadowRoot;
