@@ -56,7 +56,7 @@ class Place:
         self.record: RunRecord | None = record
         self.is_captured = is_captured
         self.takes_widgets = False
-        """Whether a widget of the run can replace its document meanwhile."""
+        """Whether a widget of the run can replace its document while it executes."""
         self.carries_code = is_captured or number == 0
         """Whether its document contains the code for all documents of the cell."""
         self._attempts = itertools.count(1)
