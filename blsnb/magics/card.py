@@ -104,16 +104,24 @@ def _arrowed(step: str) -> str:
 
 
 def _facts(status: ModelStatus) -> list[str]:
+    """Return the facts on the card of a model."""
+    origin = [f"from {status.origin}"] if status.origin else []
+    if status.differs:
+        origin.append(f"differs from {status.differs}")
+    return [*_sizes(status), *origin, *_duration(status)]
+
+
+def _sizes(status: ModelStatus) -> list[str]:
     facts = []
     if status.max_batch_size:
         facts.append(f"max batch size {status.max_batch_size}")
     if status.instance_count > 1:
         facts.append(f"{status.instance_count} instances")
-    if status.origin:
-        facts.append(f"from {status.origin}")
-    if status.load_s:
-        facts.append(f"loaded in {milliseconds(status.load_s)}")
     return facts
+
+
+def _duration(status: ModelStatus) -> list[str]:
+    return [f"loaded in {milliseconds(status.load_s)}"] if status.load_s else []
 
 
 def milliseconds(seconds: float) -> str:
@@ -160,6 +168,18 @@ def exported(done: Exported) -> dict[str, str]:
     return {"text/html": page, "text/plain": printable_lines("\n".join(lines))}
 
 
+def written_back(done: Exported) -> dict[str, str]:
+    """Return the card of an export in place: its models and notes."""
+    head = "nothing to write: no cell differs from the folder of its model"
+    if done.models:
+        head = f"written to {done.path}: {', '.join(done.models)}"
+    lines = [head, *(f"⚠ {note}" for note in done.notes)]
+    inner = "".join(f"<div>{_escaped(each)}</div>" for each in lines)
+    style = _BOX.format(colour=_COLOURS[True])
+    page = f'<div class="blsnb-card" style="{style}">{inner}</div>'
+    return {"text/html": page, "text/plain": _printable_lines("\n".join(lines))}
+
+
 def table(statuses: Iterable[ModelStatus]) -> dict[str, str]:
     """Return a table of models."""
     rows: list[tuple[str, ...]] = [
@@ -167,17 +187,31 @@ def table(statuses: Iterable[ModelStatus]) -> dict[str, str]:
             status.name,
             ", ".join(map(str, status.versions)) or "-",
             f"{status.state}, stand-in" if status.standin else status.state,
+            _origin(status),
             _flow(status, "→"),
             _more(status),
         )
         for status in statuses
     ]
-    return grid(("model", "version", "state", "inputs → outputs", ""), rows)
+    return grid(("model", "version", "state", "from", "inputs → outputs", ""), rows)
+
+
+def _origin(status: ModelStatus) -> str:
+    """Return where a model comes from, and the folder that it differs from."""
+    if not status.differs:
+        return status.origin
+    return f"{status.origin}, differs from {status.differs}: %triton diff {status.name}"
 
 
 def _more(status: ModelStatus) -> str:
     """Return the last cell of a model's row."""
-    said = [*_facts(status), *status.trouble, *_reason(status), *status.running]
+    said = [
+        *_sizes(status),
+        *_duration(status),
+        *status.trouble,
+        *_reason(status),
+        *status.running,
+    ]
     return " · ".join(said)
 
 

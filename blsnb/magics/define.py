@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from IPython.core.magic import (
 from IPython.display import display
 
 from blsnb.errors import BlsnbError, RequestInterrupted
-from blsnb.magics import card, flags, line
+from blsnb.magics import card, checked, flags, line
 from blsnb.magics import default_server as default
 from blsnb.magics.cell_book import CellBook, CellText
 from blsnb.magics.cell_config import (
@@ -141,7 +142,8 @@ class DefineMagics(Magics):
 
             %%triton_file NAME/VERSION/helper.py
 
-        The model, if it exists already, is reloaded with it.
+        The model, if it exists already, is reloaded with it. A file that the model has
+        may be in any of its folders, such as NAME/labels.txt.
         """
         usage = "%%triton_file NAME/VERSION/helper.py"
         word = self._one_word(usage, text, local_ns)
@@ -149,9 +151,15 @@ class DefineMagics(Magics):
         version, _, inner = path.partition("/")
         if path == _CONFIG:
             raise UsageError(f"for a configuration use %%triton_config {name}")
-        if not (name and version.isdecimal() and inner):
+        is_in_version = version.isdecimal() and inner
+        if not (name and (is_in_version or self._has_file(name, path))):
             raise UsageError(f"{word!r} is not a file of a model; usage: {usage}")
         self._change(name, {path: cell}, path, cell)
+
+    def _has_file(self, name: str, path: str) -> bool:
+        """Whether a model has a file already, such as labels beside its versions."""
+        directory = parts_of(default.server()).repository.directory(name)
+        return directory is not None and (directory.path / path).is_file()
 
     def _one_word(self, usage: str, text: str, local_ns: Any) -> str:
         found = line.words(text, line.namespace(self.shell, local_ns))
@@ -183,9 +191,11 @@ class DefineMagics(Magics):
             raise
         self._cells.remember(path, place)
         if not quiet:
-            self._show(status)
+            self._show(status, main, place)
 
-    def _show(self, status: ModelStatus) -> None:
+    def _show(self, status: ModelStatus, main: str, place: CellText) -> None:
+        found = checked.findings(default.server(), status.name, main, place)
+        status = replace(status, findings=(*status.findings, *found))
         display(card.bundle(status), raw=True)
 
     def _show_what_serves(self, name: str) -> None:
@@ -200,7 +210,11 @@ class DefineMagics(Magics):
         return last if unchanged else None
 
     def _config_text(self, name: str) -> str | None:
+        # Of an imported model it is the one in the user's folder.
+        directory = parts_of(default.server()).repository.directory(name)
         file = self._path(name, _CONFIG)
+        if directory is not None:
+            file = directory.path / _CONFIG
         return file.read_text("utf-8") if file.is_file() else None
 
     def _configuration(

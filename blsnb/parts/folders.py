@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from blsnb.engine.engine import Engine
 from blsnb.engine.loading.changed_files import ChangedFiles
 from blsnb.engine.loading.control import ModelControl
 from blsnb.errors import ModelLoadError, RepositoryError
+from blsnb.files.interrupts import uninterrupted
 from blsnb.parts.following import Following
 from blsnb.parts.lifetime import ServerLifetime
 from blsnb.parts.models import Models
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from blsnb.model.config import ModelConfig
     from blsnb.model.implied import Implied, SeenCall, SeenTensor
     from blsnb.repository.export import Exported
+    from blsnb.repository.imported.in_place import ChangedModel
 
 _HIDDEN = "a model of this name was defined here and hides the one that was imported"
 
@@ -133,19 +136,92 @@ class Folders:
 
     def export(
         self,
-        path: str | Path,
+        path: str | Path | None = None,
         names: Sequence[str] | None = None,
         *,
         force: bool = False,
+        in_place: bool = False,
     ) -> Exported:
         """Write models as a repository that Triton loads, byte for byte."""
-        check_path(path=path)
         check_names(names=names)
-        check_flags(force=force)
+        check_flags(force=force, in_place=in_place)
+        if in_place:
+            return self._export_in_place(path, names, force)
+        check_path(path=path)
+        assert path is not None
         exported = self._exported(Path(path).expanduser(), names, force)
         others = filter(self._control.is_overridden, exported.models)
         notes = (*exported.notes, *map(_override_note, others))
         return replace(exported, notes=notes)
+
+    def _export_in_place(
+        self, path: str | Path | None, names: Sequence[str] | None, force: bool
+    ) -> Exported:
+        """Write what cells changed back into the folders that models come from."""
+        from blsnb.repository.export import Exported
+        from blsnb.repository.imported.in_place import write_back
+
+        if path is not None:
+            raise ValueError(
+                f"path={str(path)!r} and in_place=True exclude each other: in place, "
+                "models are written to the folders that they come from"
+            )
+        self._lifetime.check_open()
+        models, notes = self.changed_models(names)
+        differences = [line for model in models for line in model.difference()]
+        # No definition changes a folder while it is copied.
+        with self._control.alone():
+            uninterrupted(lambda: write_back(models, force=force))
+        for model in models:
+            paths = [edit.path for edit in model.edits]
+            self._following.note_written(model.name, model.derived.folder, paths)
+        roots = dict.fromkeys(str(model.derived.folder.parent) for model in models)
+        written = Path(os.path.commonpath(roots)) if roots else Path()
+        done = tuple(model.name for model in models)
+        return Exported(written, done, tuple(notes), "\n".join(differences))
+
+    def changed_models(
+        self, names: Sequence[str] | None = None
+    ) -> tuple[list[ChangedModel], list[str]]:
+        """Return the models that cells changed, and notes on those left out.
+
+        Raises
+        ------
+        RepositoryError
+            A named model is unknown, or comes from no folder.
+        """
+        from blsnb.repository.imported.in_place import ChangedModel
+
+        derivations, notes = self._repository.derivations, []
+        for name in names or ():
+            if why := self._why_in_no_folder(name):
+                raise RepositoryError(why)
+        for name in self._repository.names() if names is None else ():
+            if derivations.get(name) is None and self._is_private(name):
+                notes.append(f"{self._why_in_no_folder(name)}; it was left out")
+        found = []
+        for name in derivations.names() if names is None else dict.fromkeys(names):
+            derived = derivations.get(name)
+            if derived is not None and (edits := derived.edits()):
+                cell = self._models.status(name).origin or "cell"
+                found.append(ChangedModel(name, cell, derived, edits))
+        return found, notes
+
+    def _is_private(self, name: str) -> bool:
+        return self._repository.private(name).path.is_dir()
+
+    def _why_in_no_folder(self, name: str) -> str:
+        """Return why a model cannot be compared with a folder; empty if it can."""
+        if self._repository.directory(name) is None:
+            return self._repository.why_none(name)[0]
+        if not self._is_private(name):
+            return ""
+        if self._repository.derivations.get(name) is not None:
+            return ""
+        return (
+            f"{name}: it comes from a cell, not from an imported folder: write it to "
+            f"one with %triton export PATH {name}"
+        )
 
     def _exported(
         self, path: Path, names: Sequence[str] | None = None, force: bool = False
@@ -155,9 +231,15 @@ class Folders:
         standins = self._control.standins.all()
         unloaded = filter(self._engine.catalog.is_unloaded, self._repository.names())
         chosen, left_out = exportable(self._repository, names, standins, list(unloaded))
-        export = Export(path, self._engine.release, force=force)
+        derivations = self._repository.derivations
         # No definition changes a folder while it is copied.
         with self._control.alone():
+            texts = {
+                each.name: derived.restored_texts()
+                for each in chosen
+                if (derived := derivations.get(each.name)) is not None
+            }
+            export = Export(path, self._engine.release, force=force, texts=texts)
             return export.write(chosen, left_out)
 
     def export_as_served(self, folder: Path) -> Exported:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,10 +16,10 @@ from blsnb.engine.model_log import LogWriter
 from blsnb.errors import BlsnbError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.parts.models import Models
-from blsnb.parts.requests import ClientRequests
+from blsnb.parts.readers import Readers
 from blsnb.repository.directory import Files
-from blsnb.repository.folder_scan import FolderScan
-from blsnb.repository.following import Follower, LookClock, followed
+from blsnb.repository.imported.folder_scan import FolderScan
+from blsnb.repository.imported.following import Follower, LookClock, followed
 from blsnb.repository.repository import ModelRepository
 
 _PAUSE_S = 0.05
@@ -66,7 +67,7 @@ class Following:
         Loads and unloads them.
     repository
         Their folders.
-    requests
+    readers
         Calls `look_if_due` before each request once a folder is followed.
     log
         Writes the models' log while there is no `report`.
@@ -78,14 +79,14 @@ class Following:
         engine: Engine,
         control: ModelControl,
         repository: ModelRepository,
-        requests: ClientRequests,
+        readers: Readers,
         log: LogWriter,
     ) -> None:
         self._models = models
         self._engine = engine
         self._control = control
         self._repository = repository
-        self._requests = requests
+        self._readers = readers
         self._log = log
         self._folders: dict[Path, _Folder] = {}
         self._clock = LookClock()
@@ -117,13 +118,13 @@ class Following:
         for name in before.keys() & after.keys():
             follower.note_load(name, before[name], after[name], name in serving)
         self._folders[scan.root] = _Folder(scan, follower)
-        self._requests.before_request = self.look_if_due
+        self._readers.before_request = self.look_if_due
 
     def unfollow(self, root: Path) -> None:
         """Stop following a folder, if it is followed."""
         self._folders.pop(root, None)
         if not self._folders:
-            self._requests.before_request = None
+            self._readers.before_request = None
 
     def is_followed(self, root: Path) -> bool:
         """Whether a folder is followed."""
@@ -208,10 +209,8 @@ class Following:
         if directory is None:
             self._say(name, self._repository.why_none(name)[1], failed=True)
             return False
-        if directory.path.parent != root:
-            text = f"{name} was saved in {root}, but the text of a cell serves"
-            self._say(name, text)
-            return True
+        if directory.path.parent == self._repository.private_root:
+            return self._load_changed_by_cells(name, root)
         if followed(self._control.files(name)) == followed(files):
             # It was loaded by name since.
             return True
@@ -219,9 +218,49 @@ class Following:
             return False
         return self._loaded(name)
 
+    def _load_changed_by_cells(self, name: str, root: Path) -> bool:
+        """Load a saved model that has a private copy, which cells may have changed.
+
+        The folder wins where no cell changed anything, the cell where both did.
+        """
+        derived = self._repository.derivations.get(name)
+        if derived is None or derived.folder != root / name:
+            self._say(name, f"{name} was saved in {root}, but a cell's own text serves")
+            return True
+        edits = {edit.path: edit for edit in derived.edits()}
+        if not edits:
+            return self._repository.release(name, lambda: self._loaded(name))
+        changed = derived.changed_paths()
+        for path in changed:
+            if path in edits and edits[path].is_stale:
+                text = f"{name}/{path} was saved in {root}, but a cell changed it, too"
+                self._say(name, f"{text}, and serves: %triton diff {name}")
+        agreed = [p for p in changed if p not in edits or not edits[p].is_stale]
+        files = {
+            path: file if (file := derived.folder / path).is_file() else None
+            for path in agreed
+            if path not in edits
+        }
+        change = partial(self._models.change, name, files)
+        is_serving = not files or self._tried(name, change)
+        if is_serving:
+            derived.rebase(agreed)
+        return is_serving
+
+    def note_written(self, name: str, folder: Path, paths: Collection[str]) -> None:
+        """Note that files of a user's folder were written from here."""
+        followed_folder = self._folders.get(folder.parent)
+        if followed_folder is not None:
+            files = (followed_folder.scan.read() or {}).get(name, {})
+            followed_folder.follower.note_written(name, files, paths)
+
     def _loaded(self, name: str) -> bool:
+        return self._tried(name, lambda: self._control.bring_up(name, always=True))
+
+    def _tried(self, name: str, load: Callable[[], object]) -> bool:
+        """Load a model, report what became of it, and return whether it serves."""
         try:
-            uninterrupted(lambda: self._control.bring_up(name, always=True))
+            uninterrupted(load)
         except (BlsnbError, OSError) as error:
             self._models.note_unloadable(name, error)
             self._say(name, _reason(error), failed=True)

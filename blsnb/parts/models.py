@@ -231,7 +231,12 @@ class Models:
             self._origin(name),
             tuple(self._trouble(name)),
         )
-        return replace(status, running=tuple(running))
+        differs = self._folder_that_differs(name)
+        return replace(status, running=tuple(running), differs=differs)
+
+    def _folder_that_differs(self, name: str) -> str:
+        derived = self._repository.derivations.get(name)
+        return str(derived.folder) if derived is not None and derived.edits() else ""
 
     def _origin(self, name: str) -> str:
         """Return the origin of a serving model."""
@@ -240,13 +245,12 @@ class Models:
             return ""
         if self._control.is_overridden(name):
             return "files or a configuration given with load()"
+        if directory.path.parent != self._repository.private_root:
+            return str(directory.path)
         versions = self._engine.catalog.versions(name)
         cells = [served.info.origin for served in versions.values()]
         named = dict.fromkeys(f"cell {origin.cell}" for origin in cells if origin)
-        if named:
-            return ", ".join(named)
-        own = directory.path.parent == self._repository.private_root
-        return "define()" if own else str(directory.path)
+        return ", ".join(named) or "define()"
 
     def _trouble(self, name: str) -> Iterator[str]:
         """Yield reasons why the serving text is not the newest one."""

@@ -12,7 +12,6 @@ from pathlib import Path, PurePosixPath
 from blsnb.errors import RepositoryError
 from blsnb.files.owned import remove, unique
 from blsnb.files.swap import Swap
-from blsnb.repository.copying import contents
 from blsnb.repository.directory import ModelDirectory
 
 FileContent = str | bytes | Path
@@ -35,7 +34,7 @@ class Change:
     files
         Files to write and remove.
     original
-        The user's folder to start from, if the private folder does not exist.
+        A copy of the user's folder to start from, if the private folder does not exist.
     """
 
     def __init__(
@@ -110,8 +109,7 @@ class Change:
         if self._folder.is_dir():
             link_tree(self._folder, self._staged)
         else:
-            self._staged.mkdir()
-            self._copy_original()
+            self._start()
         for relative, content in self._files.items():
             if _is_new(self._staged, relative, content):
                 _write(inside(self._staged, relative), content)
@@ -120,12 +118,12 @@ class Change:
             # An ensemble has no model file, but needs a version folder.
             staged.version_dir(1).mkdir()
 
-    def _copy_original(self) -> None:
-        """Copy the user's files, which are never changed."""
-        found = {} if self._original is None else contents(self._original)
-        for inner, source in found.items():
-            copy = self._staged / inner
-            copy.mkdir() if source.is_dir() else shutil.copy2(source, copy)
+    def _start(self) -> None:
+        """Stage the copy of the user's files, which are never changed."""
+        if self._original is None:
+            self._staged.mkdir()
+        else:
+            link_tree(self._original, self._staged)
 
     def _named(self, error: OSError) -> str:
         """Return the final path of the file that an error names."""

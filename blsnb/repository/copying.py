@@ -7,8 +7,9 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from blsnb.errors import RepositoryError
 from blsnb.files.owned import locked, matching, remove, unique
@@ -32,10 +33,18 @@ class ModelCopy:
         The model.
     target
         The folder that receives the copy; its path has no links.
+    texts
+        Files whose content is another in the copy, by path in the model.
     """
 
-    def __init__(self, directory: ModelDirectory, target: Path) -> None:
+    def __init__(
+        self,
+        directory: ModelDirectory,
+        target: Path,
+        texts: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> None:
         self._directory = directory
+        self._texts = texts
         self._target = target
         self._stage_in(target.parent)
 
@@ -69,7 +78,7 @@ class ModelCopy:
             try:
                 if not self._can_move():
                     self._stage_in(self._target)
-                written = _copied(self._directory, self._swap.staged)
+                written = _copied(self._directory, self._swap.staged, self._texts)
                 announce(written)
                 self._swap.apply()
             finally:
@@ -154,7 +163,9 @@ def _collect(
             _collect(entry, f"{prefix}{entry.name}/", above | {real}, found)
 
 
-def _copied(directory: ModelDirectory, to: Path) -> dict[str, str]:
+def _copied(
+    directory: ModelDirectory, to: Path, texts: Mapping[str, bytes]
+) -> dict[str, str]:
     """Copy a model and return the digests of its files, by path in it."""
     written: dict[str, str] = {}
     to.mkdir()
@@ -166,7 +177,10 @@ def _copied(directory: ModelDirectory, to: Path) -> dict[str, str]:
         if source.is_dir():
             copy.mkdir()
             continue
-        shutil.copyfile(source, copy)
+        if inner in texts:
+            copy.write_bytes(texts[inner])
+        else:
+            shutil.copyfile(source, copy)
         shutil.copymode(source, copy)
         written[inner] = digest_of(copy)
     return written

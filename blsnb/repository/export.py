@@ -50,6 +50,8 @@ class Exported:
     path: Path
     models: tuple[str, ...]
     notes: tuple[str, ...]
+    difference: str = ""
+    """What an export in place changed in the folder, as a unified difference."""
 
     def __repr__(self) -> str:
         count = len(self.models)
@@ -73,14 +75,22 @@ class Export:
         The Triton release that will serve it.
     force
         Whether to overwrite foreign files.
+    texts
+        Files whose content is another in the export, by model and path in it.
     """
 
     def __init__(
-        self, target: Path, release: tuple[int, int], *, force: bool = False
+        self,
+        target: Path,
+        release: tuple[int, int],
+        *,
+        force: bool = False,
+        texts: Mapping[str, Mapping[str, bytes]] = MappingProxyType({}),
     ) -> None:
         self._target = target
         self._release = release
         self._force = force
+        self._texts = texts
 
     def write(
         self, directories: Sequence[ModelDirectory], notes: Sequence[str] = ()
@@ -178,7 +188,8 @@ class Export:
             manifest.expect(by_path(digests))
             manifest.save(self._target)
 
-        written = ModelCopy(directory, self._target.resolve()).write(announce)
+        texts = self._texts.get(name, {})
+        written = ModelCopy(directory, self._target.resolve(), texts).write(announce)
         manifest.replace(name, by_path(written))
         manifest.save(self._target)
 
@@ -233,7 +244,8 @@ def _refuse_in_itself(target: Path, directories: Sequence[ModelDirectory]) -> No
         if folder == source.parent or folder.is_relative_to(source):
             raise RepositoryError(
                 f"{target} is where model {directory.name!r} comes from; export it to "
-                "another folder"
+                "another folder, or write what cells changed with --in-place "
+                "(in_place=True)"
             )
 
 

@@ -18,6 +18,8 @@ from blsnb.files.owned import OwnedFolder, sweep
 from blsnb.repository.change import Change, Files
 from blsnb.repository.copying import complete_exports
 from blsnb.repository.directory import ModelDirectory, folders_in
+from blsnb.repository.imported.derived import Derivations, Derived
+from blsnb.repository.imported.in_place import complete_unlocked
 
 Roots = str | Path | Sequence[str | Path] | None
 _PRIVATE = "blsnb-models-"
@@ -55,6 +57,7 @@ class ModelRepository:
         sweep(place, _PRIVATE)
         self._held = OwnedFolder(place, _PRIVATE)
         self.private_root = self._held.create()
+        self.derivations = Derivations(self.private_root)
 
     def __repr__(self) -> str:
         return f"<ModelRepository: {len(self.names())} models>"
@@ -192,6 +195,29 @@ class ModelRepository:
         except OSError as error:
             raise RepositoryError(f"{folder} cannot be removed: {error}") from error
         shutil.rmtree(gone, ignore_errors=True)
+        self.derivations.settle(name)
+
+    def release(self, name: str, load: Callable[[], bool]) -> bool:
+        """Remove the private folder of a model, so that the user's is loaded.
+
+        Parameters
+        ----------
+        load
+            Loads the model and returns whether it did; if not, the private folder is
+            restored.
+        """
+        folder = self.private(name).path
+        gone = folder.with_name(f".removed-{uuid.uuid4().hex}")
+        is_loaded = False
+        folder.rename(gone)
+        try:
+            is_loaded = load()
+        finally:
+            if not is_loaded:
+                gone.rename(folder)
+        shutil.rmtree(gone, ignore_errors=True)
+        self.derivations.settle(name)
+        return is_loaded
 
     @contextlib.contextmanager
     def changing(
@@ -217,10 +243,27 @@ class ModelRepository:
             fails.
         """
         directory = self.private(name)
+        derived: Derived | None = None
+        # Settled twice: the first time may be interrupted.
+        try:
+            try:
+                derived = self._derived(name)
+                base = None if derived is None else derived.base
+                with Change(directory.path, files, base).made(is_kept):
+                    yield directory
+            finally:
+                self.derivations.settle(name, derived, files)
+        finally:
+            self.derivations.settle(name, derived, files)
+
+    def _derived(self, name: str) -> Derived | None:
+        """Return what a private model is made from, copying it the first time."""
+        if self.private(name).path.is_dir():
+            return self.derivations.get(name)
         original = self.directory(name)
-        start = None if original is None else original.path
-        with Change(directory.path, files, start).made(is_kept):
-            yield directory
+        if original is None:
+            return None
+        return self.derivations.derive(name, original.path)
 
     def close(self) -> None:
         """Remove the private folder, unless this is a child of the creating process."""
@@ -238,6 +281,7 @@ def _folder(root: str | Path) -> Path:
         raise RepositoryError(f"{str(root)!r} is not a folder of models")
     folder = Path(root).expanduser().resolve()
     complete_exports(folder)
+    complete_unlocked(folder)
     return folder
 
 

@@ -51,6 +51,8 @@ class ModelStatus:
         Newer text that did not load, or files that changed since the load.
     running
         A line for each instance that Ctrl-C could not end.
+    differs
+        The user's folder of a model that cells changed; empty if they agree.
     """
 
     name: str
@@ -69,6 +71,7 @@ class ModelStatus:
     origin: str = ""
     trouble: tuple[str, ...] = ()
     running: tuple[str, ...] = ()
+    differs: str = ""
 
     def __repr__(self) -> str:
         versions = ",".join(map(str, self.versions)) or "-"

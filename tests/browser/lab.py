@@ -24,6 +24,16 @@ _HAS_RUN = f"""() => {_CODE}.every((cell) => cell.model.executionCount !== null
 _STATES = f"""() => [{_PANEL}.sessionContext.session?.kernel?.status,
     ...{_CODE}.map((cell) => `${{cell.model.executionState}} `
         + cell.model.sharedModel.source.split("\\n", 1)[0])].join("\\n")"""
+# A launcher takes the place of the last notebook.
+_IS_CLEAR = """globalThis.jupyterapp !== undefined
+    && [...jupyterapp.shell.widgets("main")].every((each) => !each.context)"""
+# What is disposed of is not saved, and does not ask.
+_CLEAR = """async () => {
+    if (globalThis.jupyterapp === undefined) return;
+    await jupyterapp.commands.execute(
+        "apputils:change-theme", { theme: "JupyterLab Light" });
+    for (const each of [...jupyterapp.shell.widgets("main")]) each.dispose();
+}"""
 _PATIENCE_S = 120
 """How long a notebook may run on a machine with other work."""
 _SCROLL = f"""async (index) => {{
@@ -51,6 +61,7 @@ class Lab:
     def __init__(self, page: Page, server: LabServer) -> None:
         self.page = page
         self.server = server
+        self._has_opened = False
 
     def write(self, name: str, *cells: str) -> Path:
         """Make a notebook of code cells; one that begins with ``#`` is a heading."""
@@ -67,13 +78,21 @@ class Lab:
         return path
 
     def open(self, name: str) -> None:
-        """Open a notebook in an empty workspace and wait for its kernel."""
-        self.page.goto(self.server.address(name))
+        """Open a notebook in an empty workspace and wait for its kernel.
+
+        The page is loaded, or loaded again, unless an earlier test has loaded it.
+        """
+        if not self._has_opened and self.page.evaluate(_IS_CLEAR):
+            self.command("docmanager:open", path=name)
+        else:
+            self.page.goto(self.server.address(name))
+        self._has_opened = True
         self.page.wait_for_function(IDLE)
         self.page.evaluate("jupyterapp.shell.collapseLeft()")
 
     def open_without_kernel(self, name: str) -> None:
         """Open a notebook as its reader does who answers "No Kernel"."""
+        self._has_opened = True
         self.page.goto(self.server.front)
         self.page.wait_for_function("globalThis.jupyterapp?.restored")
         self.page.evaluate("jupyterapp.restored.then(() => 0)")
@@ -81,6 +100,10 @@ class Lab:
         self.command("docmanager:open", **given)
         self.page.wait_for_function(_LOADED)
         self.page.evaluate("jupyterapp.shell.collapseLeft()")
+
+    def clear(self) -> None:
+        """Close what is open, without saving it, for the next test."""
+        self.page.evaluate(_CLEAR)
 
     def command(self, name: str, **arguments: Any) -> None:
         """Do what a menu does; it is waited for."""

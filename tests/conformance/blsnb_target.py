@@ -121,7 +121,7 @@ class BlsnbTarget:
         answers: list[Answer] = []
         try:
             message, told = message_of(request)
-            reader = parts_of(self.server).requests.read(
+            reader = parts_of(self.server).readers.read(
                 message, deadline_ns=deadline_ns(request)
             )
             while (response := reader.read()) is not None:

@@ -11,8 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blsnb.repository.directory import Stamp
-from blsnb.repository.folder_scan import FolderScan
-from blsnb.repository.following import LOOK_PERIOD_NS, Follower, Look, LookClock
+from blsnb.repository.imported.folder_scan import FolderScan
+from blsnb.repository.imported.following import (
+    LOOK_PERIOD_NS,
+    Follower,
+    Look,
+    LookClock,
+)
 
 OLD = {"": Stamp(1, 0), "1/": Stamp(1, 0), "1/model.py": Stamp(1, 10)}
 NEW = OLD | {"1/model.py": Stamp(2, 10)}

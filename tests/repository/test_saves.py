@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blsnb.repository.directory import Stamp
-from blsnb.repository.following import SaveDetector
+from blsnb.repository.imported.following import SaveDetector
 
 OLD = {"1/model.py": Stamp(1, 10), "1/weights": Stamp(1, 10)}
 NEW = OLD | {"1/model.py": Stamp(2, 10)}

@@ -108,11 +108,7 @@ def take_results(results: Any, inflights: list[Inflight], instance_name: str) ->
     if results is None:
         return
     problem = _problem(results, len(inflights))
-    pairs: Sequence[tuple[Any, Inflight]] = ()
-    if not problem and len(inflights) == 1:
-        pairs = ((results[0], inflights[0]),)
-    elif not problem:
-        pairs = tuple(zip(results, inflights, strict=True))
+    pairs = [] if problem else list(zip(results, inflights, strict=True))
     for result, inflight in pairs:
         right = result is None or isinstance(result, InferenceResponse)
         if not right or inflight.release_flags == RESCHEDULE:

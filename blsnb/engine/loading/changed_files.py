@@ -10,7 +10,7 @@ from blsnb.engine.model_log import LogWriter
 from blsnb.engine.threads.watcher import Watcher
 from blsnb.errors import BlsnbError, ModelLoadError
 from blsnb.repository.directory import Files, sources
-from blsnb.repository.following import SaveDetector
+from blsnb.repository.imported.following import SaveDetector
 from blsnb.repository.repository import ModelRepository
 
 _WATCH_PAUSE_S = 0.25

@@ -1,19 +1,30 @@
-"""``%triton import`` and ``%triton export``: model repositories on disk."""
+"""Model repositories on disk: ``%triton import``, ``export``, ``diff``, ``edit``."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.getipython import get_ipython
 from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
 from blsnb.magics.flags import Flags
+from blsnb.magics.imported import difference
+from blsnb.magics.imported.model_cells import cells_of
+from blsnb.magics.imported.saved_files import show_followed
 from blsnb.magics.line import Line
-from blsnb.magics.saved_files import show_followed
+from blsnb.parts.server_parts import parts_of
 
 IMPORT_USAGE = "PATH [NAME ...] [--no-watch]"
 IMPORT_SUMMARY = "load the models of a repository on disk, and follow their files"
-EXPORT_USAGE = "PATH [NAME ...] [--force]"
-EXPORT_SUMMARY = "write a model repository for Triton"
+EXPORT_USAGE = "PATH [NAME ...] [--force] | --in-place [NAME ...] [--force]"
+EXPORT_SUMMARY = "write a model repository for Triton, or cells back to their folders"
+DIFF_USAGE = "[NAME]"
+DIFF_SUMMARY = "show what cells changed in imported models, against their folders"
+EDIT_USAGE = "NAME"
+EDIT_SUMMARY = "bring a model into the notebook, as cells"
 
 
 def import_flags() -> Flags:
@@ -48,23 +59,84 @@ def export_flags() -> Flags:
     """Return the parser of ``%triton export``."""
     flags = Flags("%triton export", EXPORT_SUMMARY)
     add = flags.add_argument
-    add("path", metavar="PATH", help="the folder to write; created if missing")
+    add(
+        "path",
+        nargs="?",
+        metavar="PATH",
+        help="the folder to write; created if missing",
+    )
     _add_names(flags, "models; all if none is given")
     add(
         "--force",
         action="store_true",
         help="overwrite files that no export wrote, or that were changed since",
     )
+    add(
+        "--in-place",
+        action="store_true",
+        help="write only the files that cells changed, into the folders that their "
+        "models were imported from: all of them or none",
+    )
     return flags
 
 
 def export_models(line: Line) -> None:
     """Write a model repository and show what was written."""
-    given = export_flags().parse(line.words)
+    flags = export_flags()
+    given = flags.parse(line.words)
+    if given.in_place:
+        _export_in_place([*filter(None, [given.path]), *given.names], given.force)
+        return
+    if given.path is None:
+        flags.error("the following arguments are required: PATH")
     exported = default.server().export_repository(
         given.path, given.names or None, force=given.force
     )
     display(card.exported(exported), raw=True)
+
+
+def _export_in_place(names: list[str], force: bool) -> None:
+    """Show what cells changed, then write it back."""
+    server = default.server()
+    models, _ = parts_of(server).folders.changed_models(names or None)
+    if models:
+        display(difference.bundle(models), raw=True)
+    exported = server.export_repository(names=names or None, in_place=True, force=force)
+    display(card.written_back(exported), raw=True)
+
+
+def diff(line: Line) -> None:
+    """Show what cells changed, against the folders of their models."""
+    names = line.words
+    if len(names) > 1 or any(name.startswith("-") for name in names):
+        raise UsageError(f"usage: %triton diff {DIFF_USAGE}")
+    models, _ = parts_of(default.server()).folders.changed_models(names or None)
+    if models:
+        display(difference.bundle(models), raw=True)
+    elif names:
+        print(f"{names[0]} is as in its folder.")
+    else:
+        print("No cell differs from the folder of an imported model.")
+
+
+def edit(line: Line) -> None:
+    """Set the first cell of a model as the next input, and print the others."""
+    names = line.words
+    if len(names) != 1 or names[0].startswith("-"):
+        raise UsageError(f"usage: %triton edit {EDIT_USAGE}")
+    [name] = names
+    repository = parts_of(default.server()).repository
+    directory = repository.directory(name)
+    if directory is None:
+        raise UsageError(" ".join(filter(None, repository.why_none(name))))
+    first, *others = cells_of(directory) or [""]
+    if not first:
+        raise UsageError(f"{name} has no file that a cell could hold")
+    shell: Any = get_ipython()
+    shell.set_next_input(first)
+    if others:
+        print(f"{name} has {len(others)} more; copy each into a cell of its own:")
+        print("".join(f"\n{cell}\n" for cell in others), end="")
 
 
 def _add_names(flags: Flags, text: str) -> None:

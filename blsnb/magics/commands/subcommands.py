@@ -98,6 +98,12 @@ SUBCOMMANDS = {
         repositories.export_models,
         repositories.export_flags,
     ),
+    "diff": Subcommand(
+        repositories.DIFF_USAGE, repositories.DIFF_SUMMARY, repositories.diff
+    ),
+    "edit": Subcommand(
+        repositories.EDIT_USAGE, repositories.EDIT_SUMMARY, repositories.edit
+    ),
     "trace": Subcommand(traces.USAGE, traces.SUMMARY, traces.trace, traces.trace_flags),
     "standin": Subcommand(
         standin.USAGE, standin.SUMMARY, standin.standin, standin.standin_flags

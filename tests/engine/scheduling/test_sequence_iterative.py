@@ -7,7 +7,7 @@ OLDEST = "iterative_sequence: true oldest { max_candidate_sequences: 3 }"
 
 
 def test_a_rescheduled_request_shares_batches_with_new_ones():
-    """Five requests on two slots, as the real server ran them."""
+    """Five requests run in two slots as on the real server."""
     stage = Stage(config_of(DIRECT, batch=2))
     for ms, name, again in ((0, "a", 3), (5, "b", 1), (22, "c", 2), (26, "d", 0)):
         stage.send(ms, name, again=again, takes=30)
@@ -23,7 +23,7 @@ def test_a_rescheduled_request_shares_batches_with_new_ones():
 
 @pytest.mark.parametrize("strategy", [DIRECT, OLDEST])
 def test_an_answered_request_ends_its_sequence(strategy):
-    """Whoever names it again must start it again."""
+    """Later requests of the sequence must start again."""
     stage = Stage(config_of(strategy, batch=2))
     stage.send(0, "own", 77, start=True, again=1)
     stage.send(100, "more", 77)
@@ -37,7 +37,7 @@ def test_an_answered_request_ends_its_sequence(strategy):
 
 @pytest.mark.parametrize("strategy", [DIRECT, OLDEST])
 def test_answered_requests_make_room_for_others(strategy):
-    """More requests than slots; each is rescheduled a few times."""
+    """More requests than slots are rescheduled a few times each."""
     stage = Stage(config_of(strategy, batch=2))
     for place in range(8):
         stage.send(place, f"r{place}", again=place % 3, takes=3)

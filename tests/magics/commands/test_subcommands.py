@@ -22,7 +22,7 @@ def test_every_subcommand_of_the_design_is_there():
     """Every subcommand exists and has a function."""
     designed = (
         "models config load unload remove import export infer stats trace log bench "
-        "help standin monitor runtime serve tutorial verify graph"
+        "help standin monitor runtime serve tutorial verify graph diff edit"
     )
 
     assert sorted(designed.split()) == sorted(SUBCOMMANDS)
@@ -86,9 +86,15 @@ def test_a_misspelled_subcommand_gets_a_suggestion(notebook):
         ("log a b", "%triton log [NAME]"),
         ("import", "%triton import [--help] [--no-watch] PATH [NAME ...]"),
         ("import x --all", "%triton import [--help] [--no-watch] PATH [NAME ...]"),
-        ("export", "%triton export [--help] [--force] PATH [NAME ...]"),
-        ("export --force", "%triton export [--help] [--force] PATH [NAME ...]"),
-        ("export x --farce", "%triton export [--help] [--force] PATH [NAME ...]"),
+        ("export", "%triton export [--help] [--force] [--in-place] [PATH] [NAME ...]"),
+        (
+            "export --force",
+            "%triton export [--help] [--force] [--in-place] [PATH] [NAME ...]",
+        ),
+        (
+            "export x --farce",
+            "%triton export [--help] [--force] [--in-place] [PATH] [NAME ...]",
+        ),
         ("infer", "%triton infer NAME INPUT=EXPRESSION ..."),
     ],
 )
@@ -105,7 +111,8 @@ def test_models_are_a_table(double):
 
     head, another, gone = shown["text/plain"].splitlines()
     assert head.split()[:3] == ["model", "version", "state"]
-    assert another.startswith("another  1        READY        X:FP32[-1] → Y:FP32[-1]")
+    assert another.startswith("another  1        READY        cell In[")
+    assert "  X:FP32[-1] → Y:FP32[-1]  " in another
     assert gone.startswith("double   -        UNAVAILABLE")
     assert 3 == shown["text/html"].count("<tr>")
 

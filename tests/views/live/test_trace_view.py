@@ -18,7 +18,7 @@ MS = 1_000_000
 
 
 class Recorded(TraceView):
-    """A view whose messages are kept instead of sent."""
+    """A view whose messages are stored instead of sent."""
 
     def __init__(self, trace, **traits):
         self.sent = []
@@ -28,7 +28,7 @@ class Recorded(TraceView):
         self.sent.append((content, buffers))
 
     def ask(self, **question):
-        """Deliver a message as the page would; return the answer to it."""
+        """Deliver a message as the page would; return the response."""
         before = len(self.sent)
         question = {"v": 1, "run": self.run_id} | question
         self._handle_custom_msg(question, [])

@@ -24,7 +24,7 @@ def no_start(sequence):
 
 
 def test_sequences_without_a_slot_wait_in_the_order_of_their_starts():
-    """Their later requests queue behind their starts."""
+    """Their later requests queue after their starts."""
     stage = Stage(ONE_SLOT)
     stage.send(0, "a1", 1, start=True, takes=50)
     stage.send(4, "b1", 2, start=True)
@@ -42,7 +42,7 @@ def test_sequences_without_a_slot_wait_in_the_order_of_their_starts():
 
 
 def test_an_id_may_wait_twice_when_it_ended_in_between():
-    """Behind its own end it is a new sequence."""
+    """After its own end the id is a new sequence."""
     stage = Stage(ONE_SLOT)
     stage.send(0, "a1", 1, start=True)
     stage.send(1, "b1", 2, start=True)
@@ -60,7 +60,7 @@ def test_an_id_may_wait_twice_when_it_ended_in_between():
 
 
 def test_a_waiting_sequence_fails_whole_at_the_timeout_of_a_request():
-    """At that time, not later; afterwards it must start again."""
+    """It fails at exactly that time, and must start again."""
     stage = Stage(ONE_SLOT)
     stage.send(0, "a1", 1, start=True)
     stage.send(10, "b1", 2, start=True, timeout_ms=100)
@@ -76,7 +76,7 @@ def test_a_waiting_sequence_fails_whole_at_the_timeout_of_a_request():
 
 
 def test_the_shortest_timeout_counts_from_its_own_arrival():
-    """A later request may bring it."""
+    """A later request may have the shortest one."""
     stage = Stage(ONE_SLOT)
     stage.send(0, "a1", 1, start=True)
     stage.send(10, "c1", 3, start=True, timeout_ms=500)
@@ -90,7 +90,7 @@ def test_the_shortest_timeout_counts_from_its_own_arrival():
 
 
 def test_the_timeout_of_a_sequence_with_a_slot_does_not_count():
-    """Nor that of one that got its slot in time."""
+    """The timeout of one that got its slot in time does not count, either."""
     stage = Stage(ONE_SLOT)
     stage.send(0, "a1", 1, start=True, takes=50, timeout_ms=1)
     stage.send(1, "a2", 1, end=True, takes=50, timeout_ms=1)
@@ -102,7 +102,7 @@ def test_the_timeout_of_a_sequence_with_a_slot_does_not_count():
 
 @pytest.mark.parametrize("config", [IDLE, OLDEST_IDLE])
 def test_an_idle_sequence_loses_its_slot_silently(config):
-    """The model hears nothing of it; the sequence must start again."""
+    """The model is not notified, and the sequence must start again."""
     stage = Stage(config)
     for place, name in enumerate(("b1", "b2", "b3")):
         stage.send(150 * place, name, 1, start=not place)
@@ -117,7 +117,7 @@ def test_an_idle_sequence_loses_its_slot_silently(config):
 
 @pytest.mark.parametrize("config", [IDLE, OLDEST_IDLE])
 def test_idle_counts_from_the_arrival_of_a_request_not_from_its_end(config):
-    """The waiting request still runs, and the sequence ends meanwhile, as on Triton."""
+    """The sequence ends while its request still runs, as on Triton."""
     stage = Stage(config)
     stage.send(0, "a1", 1, start=True, takes=350)
     stage.send(100, "a2", 1)
@@ -132,7 +132,7 @@ def test_idle_counts_from_the_arrival_of_a_request_not_from_its_end(config):
 def test_a_sequence_that_waited_too_long_loses_its_slot_soon_after_it_got_it(
     again_ms, answer
 ):
-    """At the next look, every 50 ms, unless it sends something. As the real server."""
+    """The next look, every 50 ms, finds it unless it sends a request, as on Triton."""
     stage = Stage(IDLE)
     stage.send(0, "a1", 1, start=True)
     stage.send(20, "b1", 2, start=True, takes=20)
@@ -155,7 +155,7 @@ def test_a_request_finds_its_sequence_idle_without_a_decision_in_between():
 
 
 def test_a_request_keeps_a_waiting_sequence_alive():
-    """Every request starts its clock again."""
+    """Every request restarts the idle time."""
     stage = Stage(IDLE)
     stage.send(0, "a1", 1, start=True)
     stage.send(20, "b1", 2, start=True)
@@ -169,7 +169,7 @@ def test_a_request_keeps_a_waiting_sequence_alive():
 
 
 def test_nothing_is_left_to_wake_for_when_all_sequences_are_over():
-    """An engine may sleep indefinitely."""
+    """The engine may sleep indefinitely."""
     stage = Stage(IDLE)
     stage.send(0, "a1", 1, start=True)
     stage.play()
@@ -184,7 +184,7 @@ def test_nothing_is_left_to_wake_for_when_all_sequences_are_over():
     "strategy", ["direct {}", "oldest { max_candidate_sequences: 1 }"]
 )
 def test_a_removed_request_is_not_executed(strategy):
-    """From its slot's line and from the backlog; once only."""
+    """It is removed once, from its slot's queue or from the backlog."""
     stage = Stage(config_of(strategy, batch=1))
     stage.send(0, "a1", 1, start=True, takes=100)
     stage.send(1, "a2", 1)
@@ -205,7 +205,7 @@ def test_a_removed_request_is_not_executed(strategy):
 
 
 def test_a_request_removed_from_the_batcher_lets_its_sequence_go_on():
-    """It waited for company, which is no longer needed."""
+    """Other requests no longer wait for it."""
     delay = "max_queue_delay_microseconds: 100000"
     stage = Stage(
         config_of(f"oldest {{ max_candidate_sequences: 1 {delay} }}", batch=2)

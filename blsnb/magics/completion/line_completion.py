@@ -15,6 +15,7 @@ from blsnb.magics import flags
 from blsnb.magics.commands import bench, serve, stats, trace_files, traces, verify
 from blsnb.magics.commands import standin as standins
 from blsnb.magics.commands.subcommands import SUBCOMMANDS
+from blsnb.magics.completion.string_completion import string_matcher
 from blsnb.parts.server_parts import parts_of
 from blsnb.repository.repository import models_in
 from blsnb.runtimes import choosing
@@ -24,7 +25,19 @@ if TYPE_CHECKING:
 
 _OURS = re.compile(r"\s*(%?%triton(?:_model|_config|_file)?)\s+(.*)", re.DOTALL)
 _TAKE_MODEL = frozenset(
-    ("bench", "config", "infer", "load", "log", "standin", "stats", "unload", "verify")
+    (
+        "bench",
+        "config",
+        "diff",
+        "edit",
+        "infer",
+        "load",
+        "log",
+        "standin",
+        "stats",
+        "unload",
+        "verify",
+    )
 )
 _TENSOR_OPTIONS = ("--input", "--output")
 _PATH_OPTIONS = ("--file", "--config")
@@ -73,6 +86,8 @@ def _subcommand(before: list[str], fragment: str) -> Iterable[str]:
             return _bench(name, rest)
         case ["verify", name, *rest]:
             return _verify(name, rest, fragment)
+        case ["export"] if fragment.startswith("-"):
+            return ["--in-place", "--force"]
         case ["import" | "export"]:
             return paths(fragment, folders_only=True)
         case ["import", folder, *_]:
@@ -80,7 +95,7 @@ def _subcommand(before: list[str], fragment: str) -> Iterable[str]:
         case ["stats", *rest]:
             return [*(_names() if not rest else ()), *stats.FORMS]
         case ["export", _, *_]:
-            return [*_names(), "--force"]
+            return [*_names(), "--force", "--in-place"]
         case ["load", _]:
             return ["--watch"]
         case ["config", _]:
@@ -207,10 +222,10 @@ def _entries(folder: str, begun: str, folders_only: bool) -> Iterator[str]:
 def register(shell: Any) -> Callable[[], None]:
     """Add the completion to a shell; return a function that removes it."""
     matchers = shell.Completer.custom_matchers
-    matchers.append(complete_triton)
+    ours = [complete_triton, string_matcher(shell)]
+    matchers.extend(ours)
 
     def unregister() -> None:
-        if complete_triton in matchers:
-            matchers.remove(complete_triton)
+        matchers[:] = [each for each in matchers if each not in ours]
 
     return unregister

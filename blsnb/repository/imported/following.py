@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from blsnb.repository.directory import Files, Stamp, sources, version_number
@@ -98,6 +98,18 @@ class Follower:
         model = self._model(name)
         model.note_load(before, after, is_serving)
 
+    def note_written(self, name: str, files: Files, paths: Collection[str]) -> None:
+        """Note that files of a model were written from here.
+
+        Parameters
+        ----------
+        files
+            The files of the model.
+        paths
+            Those that were written or removed.
+        """
+        self._model(name).note_written(files, paths)
+
     def note_gone(self, name: str) -> None:
         """Note that a model was unloaded because its folder was removed."""
         self._models.pop(name, None)
@@ -126,6 +138,12 @@ class _FollowedModel:
         self._detector = SaveDetector(self._followed(before))
         self._detector.note_load(self._followed(before), self._followed(after))
         self._seen, self.is_unsettled = after if before is after else None, False
+
+    def note_written(self, files: Files, paths: Collection[str]) -> None:
+        if self._known is not None:
+            self._known |= {path for path in paths if path in files}
+        self._detector.note_written(self._followed(files), paths)
+        self._seen = None
 
     def is_due(self, files: Files) -> bool:
         self._is_missing = self._is_unreadable = False
@@ -201,6 +219,16 @@ class SaveDetector:
         is_still = files == self._last
         self._last = files
         return is_still
+
+    def note_written(self, files: Files, paths: Collection[str]) -> None:
+        """Note that these files were written without a load; their folders, too."""
+        for path in paths:
+            self._loaded.pop(path, None)
+        inner = tuple(paths)
+        for path, stamp in files.items():
+            is_above = path.endswith("/") and any(p.startswith(path) for p in inner)
+            if path in paths or is_above:
+                self._loaded[path] = stamp
 
     def note_load(self, before: Files, after: Files) -> None:
         """Note that a load was tried, whether it succeeded or not.

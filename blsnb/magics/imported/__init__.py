@@ -1,0 +1,1 @@
+"""Cells and imported folders: saved files, differences, models as cells."""

@@ -1,0 +1,1 @@
+"""The user's folders of models: followed, copied, compared, written back."""

@@ -1,0 +1,245 @@
+"""Private models made from a user's folder, and what cells changed in them."""
+
+from __future__ import annotations
+
+import contextlib
+import filecmp
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from blsnb.errors import RepositoryError
+from blsnb.files.owned import remove
+from blsnb.repository.copying import contents
+from blsnb.repository.directory import Files, ModelDirectory
+from blsnb.repository.imported.following import followed
+from blsnb.repository.imported.texts import restored, unified
+
+_BASES = ".blsnb-bases"
+MAX_TEXT_BYTES = 1 << 18
+"""Maximum size of a file whose text is compared, restored and brought into cells."""
+_TRIES = 3
+Content = bytes | Path | None
+"""The content of a file: small, large, or missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A file that a cell changed, added or removed.
+
+    Parameters
+    ----------
+    path
+        Its path in the model's folder.
+    base
+        The file from which the cell's text was made.
+    cell
+        The file that the cell wrote.
+    folder
+        The file in the user's folder.
+    """
+
+    path: str
+    base: Path
+    cell: Path
+    folder: Path
+
+    @property
+    def written(self) -> Content:
+        """What the user's file becomes, with its own line ends."""
+        base, cell = _content(self.base), _content(self.cell)
+        if isinstance(base, bytes) and isinstance(cell, bytes):
+            return restored(base, cell)
+        return cell
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the cell changed nothing but line ends."""
+        return _is_same(_content(self.base), self.written)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the user's file changed, too, and differs from the cell's."""
+        now = _content(self.folder)
+        return not (_is_same(now, _content(self.base)) or _is_same(now, self.written))
+
+    @property
+    def is_in_folder(self) -> bool:
+        """Whether the user's file is what the cell wrote."""
+        return _is_same(_content(self.folder), self.written)
+
+    def difference(self, name: str, cell: str) -> list[str]:
+        """Return the lines from the user's file to the cell's."""
+        labels = (f"{name}/{self.path} (folder)", f"{name}/{self.path} ({cell})")
+        return _compared(_content(self.folder), self.written, labels)
+
+    def three_way(self, name: str, cell: str) -> list[str]:
+        """Return what the folder and what the cell changed, as lines."""
+        path, base = f"{name}/{self.path}", _content(self.base)
+        theirs = (f"{path} (before)", f"{path} (folder)")
+        ours = (f"{path} (before)", f"{path} ({cell})")
+        return [
+            *_compared(base, _content(self.folder), theirs),
+            *_compared(base, self.written, ours),
+        ]
+
+
+@dataclass(slots=True)
+class Derived:
+    """A private model that was made from a user's folder.
+
+    Parameters
+    ----------
+    folder
+        The user's folder of the model.
+    private
+        The private folder, which cells change.
+    base
+        A copy of the user's files as they were.
+    stamps
+        Time and size of the user's files, as they were.
+    touched
+        Paths of files that cells wrote or removed.
+    """
+
+    folder: Path
+    private: Path
+    base: Path
+    stamps: Files
+    touched: set[str] = field(default_factory=set)
+
+    def edits(self) -> list[Edit]:
+        """Return what cells changed."""
+        return [edit for edit in self._touched() if not edit.is_empty]
+
+    def _touched(self) -> Iterator[Edit]:
+        for path in sorted(self.touched):
+            yield Edit(path, self.base / path, self.private / path, self.folder / path)
+
+    def restored_texts(self) -> dict[str, bytes]:
+        """Return the texts of cells with the line ends and BOM of their files."""
+        written = {edit.path: edit.written for edit in self._touched()}
+        return {p: text for p, text in written.items() if isinstance(text, bytes)}
+
+    def changed_paths(self) -> list[str]:
+        """Return the files of the user's folder that changed since it was copied."""
+        now = followed(ModelDirectory(self.folder).files())
+        then = followed(self.stamps)
+        paths = {path for path in now.keys() | then if now.get(path) != then.get(path)}
+        return sorted(path for path in paths if not path.endswith("/"))
+
+    def rebase(self, paths: Iterable[str]) -> None:
+        """Note that files of the user's folder are as they should be."""
+        now = ModelDirectory(self.folder).files()
+        stamps = dict(self.stamps)
+        for path in paths:
+            remove(self.base / path)
+            stamps.pop(path, None)
+            if path in now:
+                stamps[path] = now[path]
+                (self.base / path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(self.folder / path, self.base / path)
+        self.stamps = stamps
+
+
+class Derivations:
+    """The models that were made from users' folders, by name.
+
+    Parameters
+    ----------
+    private_root
+        The folder of the private models.
+    """
+
+    def __init__(self, private_root: Path) -> None:
+        self._root = private_root
+        self._made: dict[str, Derived] = {}
+
+    def get(self, name: str) -> Derived | None:
+        """Return what a private model was made from; None if it is a cell's alone."""
+        return self._made.get(name)
+
+    def names(self) -> list[str]:
+        """Return the names of the models, sorted."""
+        return sorted(self._made)
+
+    def derive(self, name: str, folder: Path) -> Derived:
+        """Copy a user's folder, which `settle` then notes or removes.
+
+        Raises
+        ------
+        RepositoryError
+            A file cannot be read, or the folder changes all the time.
+        """
+        base = self._root / _BASES / name
+        base.parent.mkdir(exist_ok=True)
+        for _ in range(_TRIES):
+            remove(base)
+            before = ModelDirectory(folder).files()
+            try:
+                _copy(folder, base)
+            except OSError as error:
+                raise RepositoryError(f"{folder} cannot be copied: {error}") from error
+            if followed(ModelDirectory(folder).files()) == followed(before):
+                return Derived(folder, self._root / name, base, before)
+        raise RepositoryError(f"{folder} is being written; try again")
+
+    def settle(
+        self, name: str, derived: Derived | None = None, touched: Iterable[str] = ()
+    ) -> None:
+        """Note the files that a cell wrote, or drop a copy that nothing came of.
+
+        Parameters
+        ----------
+        derived
+            What `derive` returned; None if it was interrupted.
+        touched
+            The files.
+        """
+        is_there = os.path.isdir(self._root / name)
+        if derived is not None and is_there:
+            derived.touched.update(touched)
+            self._made[name] = derived
+        if name in self._made and is_there:
+            return
+        self._made.pop(name, None)
+        bases = self._root / _BASES
+        if bases.is_dir():
+            remove(bases / name)
+            with contextlib.suppress(OSError):
+                bases.rmdir()
+
+
+def _copy(folder: Path, copy: Path) -> None:
+    copy.mkdir()
+    shutil.copystat(folder, copy)
+    for inner, source in contents(folder).items():
+        path = copy / inner
+        path.mkdir() if source.is_dir() else shutil.copy2(source, path)
+
+
+def _content(file: Path) -> Content:
+    try:
+        if os.path.getsize(file) > MAX_TEXT_BYTES:
+            return file
+        return file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise RepositoryError(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _is_same(one: Content, other: Content) -> bool:
+    if isinstance(one, Path) and isinstance(other, Path):
+        return filecmp.cmp(one, other, shallow=False)
+    return one == other
+
+
+def _compared(old: Content, new: Content, labels: tuple[str, str]) -> list[str]:
+    """Return the lines of a difference; large files only differ."""
+    if isinstance(old, Path) or isinstance(new, Path):
+        same = _is_same(old, new)
+        return [] if same else [f"Large files {labels[0]} and {labels[1]} differ"]
+    return unified(old, new, labels)

@@ -1,0 +1,348 @@
+"""Write what cells changed back into the user's folders, whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from blsnb.errors import RepositoryError
+from blsnb.files.owned import locked, remove, sweep, unique
+from blsnb.files.swap import OLD, Swap, put_back
+from blsnb.files.whole import whole_file
+from blsnb.repository.imported.derived import Content, Derived, Edit
+from blsnb.repository.manifest import digest_of
+
+JOURNAL = ".blsnb-in-place.json"
+"""File in a repository that lists the files of an export in place until it is done."""
+_STAGED = ".blsnb-"
+_STAGED_NAME = re.compile(r"\.blsnb-[0-9a-f]{16}")
+_LOCK_TIMEOUT_S = 30.0
+
+
+@dataclass(slots=True)
+class _Step:
+    """The replacement of one file; paths are relative to the repository."""
+
+    target: str
+    staged: str
+    old: str | None
+    """Digest of the file to replace; None if there is none."""
+    new: str | None
+    """Digest of the new file; None to remove it."""
+
+
+@dataclass(slots=True)
+class _Plan:
+    """The journal of an export in place."""
+
+    steps: list[_Step] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+    """Folders that it made, the outer ones first."""
+    is_staged: bool = False
+    """Whether every new file is complete: from then on it will be done."""
+
+
+class InPlaceExport:
+    """Writes edits into the files of one model repository.
+
+    Every new file is complete beside the one that it replaces before the first is
+    replaced. A killed export is completed, or undone, by the next import or export.
+
+    Parameters
+    ----------
+    root
+        The user's repository.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root.resolve()
+        self._plan = _Plan()
+        self._swaps: list[Swap] = []
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Lock the repository against other exports, and complete a killed one."""
+        with locked(self._root, _LOCK_TIMEOUT_S):
+            complete(self._root)
+            yield
+
+    def stage(self, edits: Sequence[Edit]) -> None:
+        """Write the new files beside those that they replace.
+
+        Raises
+        ------
+        OSError
+            A file cannot be written.
+        RepositoryError
+            A file is reached by a link that leaves the repository.
+        """
+        wanted = [(self._target(edit.folder), edit.written) for edit in edits]
+        for target, content in wanted:
+            self._plan_step(target, content)
+        self._save()
+        for folder in self._plan.folders:
+            (self._root / folder).mkdir()
+        for (target, content), step in zip(wanted, self._plan.steps, strict=True):
+            if content is not None:
+                step.new = _fill(self._root / step.staged, content, target)
+        self._plan.is_staged = True
+        self._save()
+
+    def apply(self) -> None:
+        """Replace the files.
+
+        Raises
+        ------
+        OSError
+            A file cannot be replaced; the others are restored by `undo`.
+        """
+        for step in self._plan.steps:
+            target, staged = self._root / step.target, self._root / step.staged
+            is_removal = step.new is None
+            swap = Swap(target, staged) if is_removal else Swap(staged, target)
+            self._swaps.append(swap)
+            swap.apply()
+
+    def undo(self) -> None:
+        """Restore what was replaced, and remove what was staged."""
+        for swap in reversed(self._swaps):
+            swap.undo()
+        self._swaps = []
+        for step in self._plan.steps:
+            remove(self._root / step.staged)
+        for folder in reversed(self._plan.folders):
+            with contextlib.suppress(OSError):
+                (self._root / folder).rmdir()
+        self._remove_journal()
+
+    def finish(self) -> None:
+        """Remove the old files and the journal."""
+        for step in self._plan.steps:
+            remove(self._root / step.staged)
+        self._remove_journal()
+
+    def _remove_journal(self) -> None:
+        with contextlib.suppress(OSError):
+            (self._root / JOURNAL).unlink(missing_ok=True)
+
+    def _target(self, file: Path) -> Path:
+        """Return the file that a path leads to, by links within the repository."""
+        real = file.resolve()
+        if not real.is_relative_to(self._root):
+            raise RepositoryError(
+                f"{file} leads out of {self._root} by a link, to {real}; nothing was "
+                "written"
+            )
+        return real
+
+    def _plan_step(self, target: Path, content: Content) -> None:
+        old = digest_of(target) if os.path.lexists(target) else None
+        missing = [each for each in target.parents if not each.exists()]
+        for folder in reversed(missing):
+            inner = str(folder.relative_to(self._root))
+            if inner not in self._plan.folders:
+                self._plan.folders.append(inner)
+        staged = unique(target.parent, _STAGED)
+        inner, beside = (str(each.relative_to(self._root)) for each in (target, staged))
+        if any(step.target == inner for step in self._plan.steps):
+            raise RepositoryError(
+                f"{target} is a file of two changed models, by a link; nothing was "
+                "written"
+            )
+        new = None if content is None else ""
+        self._plan.steps.append(_Step(inner, beside, old, new))
+
+    def _save(self) -> None:
+        with whole_file(self._root / JOURNAL) as partial:
+            partial.write_text(json.dumps(asdict(self._plan)), encoding="utf-8")
+            _sync(partial)
+
+
+class ChangedModel(NamedTuple):
+    """A model of a user's folder that cells changed."""
+
+    name: str
+    cell: str
+    """Where its text comes from, such as ``"cell In[3]"``."""
+    derived: Derived
+    edits: list[Edit]
+
+    def difference(self) -> list[str]:
+        """Return the lines of the difference from the folder to the cells."""
+        shown = (edit.difference(self.name, self.cell) for edit in self.edits)
+        return [line for lines in shown for line in lines]
+
+    def stale(self) -> list[Edit]:
+        """Return the files that changed in the folder, too."""
+        return [edit for edit in self.edits if edit.is_stale]
+
+
+def write_back(models: Sequence[ChangedModel], *, force: bool = False) -> None:
+    """Write all edits of models into the user's folders, or none.
+
+    Parameters
+    ----------
+    force
+        Whether to overwrite files that changed in the folder, too.
+
+    Raises
+    ------
+    RepositoryError
+        A file changed in the folder, too, cannot be written, or is reached by a link
+        that leaves the repository; nothing was written.
+    """
+    by_root: dict[Path, list[Edit]] = {}
+    for model in models:
+        by_root.setdefault(model.derived.folder.parent, []).extend(model.edits)
+    exports = {root: InPlaceExport(root) for root in by_root}
+    try:
+        with contextlib.ExitStack() as held:
+            for export in exports.values():
+                held.enter_context(export.held())
+            _write([(exports[root], by_root[root]) for root in exports], models, force)
+    except OSError as error:
+        raise _failed(error) from error
+    for model in models:
+        model.derived.rebase(edit.path for edit in model.edits)
+
+
+def _write(
+    exports: Sequence[tuple[InPlaceExport, list[Edit]]],
+    models: Sequence[ChangedModel],
+    force: bool,
+) -> None:
+    try:
+        for export, edits in exports:
+            if not force:
+                _refuse_stale(models)
+            export.stage(edits)
+        if not force:
+            _refuse_stale(models)
+        for export, _ in exports:
+            export.apply()
+    except BaseException:
+        for export, _ in exports:
+            export.undo()
+        raise
+    for export, _ in exports:
+        export.finish()
+
+
+def _refuse_stale(models: Sequence[ChangedModel]) -> None:
+    stale = [(model, edit) for model in models for edit in model.stale()]
+    if not stale:
+        return
+    paths = ", ".join(f"{model.name}/{edit.path}" for model, edit in stale)
+    folders = " and ".join(
+        dict.fromkeys(str(m.derived.folder.parent) for m, _ in stale)
+    )
+    lines = [line for m, edit in stale for line in edit.three_way(m.name, m.cell)]
+    raise RepositoryError(
+        f"{paths} changed in {folders} after a cell was made from it. Nothing was "
+        "written. Bring both changes into the cell and run it, then overwrite the "
+        "folder with --force (force=True).\n\n" + "\n".join(lines)
+    )
+
+
+def _failed(error: OSError) -> RepositoryError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    what = "the disk is full" if full else _without_staged(error)
+    return RepositoryError(f"{what}; nothing was written")
+
+
+def complete(root: Path) -> None:
+    """Complete or undo an export in place that was killed; the caller holds the lock.
+
+    A file that was changed since is left alone.
+    """
+    sweep(root, f"{JOURNAL}.blsnb-")
+    plan = _read(root)
+    if plan is None:
+        return
+    for step in plan.steps:
+        target, staged = root / step.target, root / step.staged
+        put_back(staged.with_name(staged.name + OLD), target.parent)
+        if plan.is_staged and _digest(target) == step.old:
+            if step.new is None:
+                target.unlink(missing_ok=True)
+            elif _digest(staged) == step.new:
+                os.replace(staged, target)
+        remove(staged)
+        remove(staged.with_name(staged.name + OLD))
+    for folder in reversed(plan.folders):
+        # Only those that stayed empty.
+        with contextlib.suppress(OSError):
+            (root / folder).rmdir()
+    (root / JOURNAL).unlink(missing_ok=True)
+
+
+def complete_unlocked(root: Path) -> None:
+    """Complete or undo a killed export in place, unless one is running."""
+    with contextlib.suppress(OSError), locked(root, 0) as is_locked:
+        if is_locked:
+            complete(root)
+
+
+def _read(root: Path) -> _Plan | None:
+    """Return the plan of a journal; None without one, or if it is not ours."""
+    try:
+        document = json.loads((root / JOURNAL).read_text(encoding="utf-8"))
+        steps = [_Step(**each) for each in document["steps"]]
+        plan = _Plan(steps, list(document["folders"]), bool(document["is_staged"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return plan if all(_is_sound(root, step) for step in plan.steps) else None
+
+
+def _is_sound(root: Path, step: _Step) -> bool:
+    """Whether a step stays in the repository: anybody may have written the journal."""
+    target, staged = root / step.target, root / step.staged
+    return (
+        target.parent == staged.parent
+        and target.parent.resolve().is_relative_to(root)
+        and target.resolve() == target
+        and bool(_STAGED_NAME.fullmatch(staged.name))
+    )
+
+
+def _fill(staged: Path, content: bytes | Path, target: Path) -> str:
+    """Write a new file with the mode of the old one, and return its digest."""
+    if isinstance(content, Path):
+        shutil.copyfile(content, staged)
+    else:
+        staged.write_bytes(content)
+    with contextlib.suppress(FileNotFoundError):
+        shutil.copymode(target, staged)
+    _sync(staged)
+    return digest_of(staged)
+
+
+def _sync(file: Path) -> None:
+    descriptor = os.open(file, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _digest(file: Path) -> str | None:
+    try:
+        return digest_of(file)
+    except OSError:
+        return None
+
+
+def _without_staged(error: OSError) -> str:
+    """Return an error's text with the folder, where it names a staged file."""
+    found = Path(os.fsdecode(error.filename or ""))
+    if _STAGED_NAME.fullmatch(found.name) or found.name.endswith(JOURNAL):
+        return f"{found.parent} cannot be written: {error.strerror}"
+    return str(error)

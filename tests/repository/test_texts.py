@@ -1,0 +1,79 @@
+"""A cell's text in the form of the file that it came from."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blsnb.repository.imported.texts import restored, unified
+
+BOM = b"\xef\xbb\xbf"
+
+
+@pytest.mark.parametrize(
+    "original",
+    [b"a\r\nb\r\n", BOM + b"a\nb\n", b"a\nb", BOM + b"a\r\nb", b"a\rb\r", b"a\r\nb\n"],
+)
+def test_an_unchanged_text_becomes_the_bytes_of_the_file(original):
+    """A cell has neither BOM nor carriage returns, and its last line has an end."""
+    assert original == restored(original, b"a\nb\n")
+
+
+@pytest.mark.parametrize(
+    ("original", "text", "expected"),
+    [
+        (b"a\r\nb\r\n", b"a\nc\n", b"a\r\nc\r\n"),
+        (BOM + b"a\nb\n", b"c\n", BOM + b"c\n"),
+        (b"a\nb", b"a\nb\nc\n", b"a\nb\nc"),
+        (b"a\r\nb\nc\r\n", b"a\nnew\nb\nc\n", b"a\r\nnew\r\nb\nc\r\n"),
+        (b"", b"a\n", b"a\n"),
+        (b"a\n", b"", b""),
+        (b"\xff\xfe", b"a\n", b"a\n"),
+        (b"a", b"b\n", b"b"),
+        (b"a\x0cb\r\n", b"a\x0cb\nc\n", b"a\x0cb\r\nc\r\n"),
+    ],
+)
+def test_a_changed_text_keeps_the_form_of_the_file(original, text, expected):
+    """Its line ends, its BOM, and whether the last line has an end."""
+    assert expected == restored(original, text)
+
+
+LINES = st.lists(st.sampled_from(["", "a", "b", "\x0c", "\u2028"]), max_size=6)
+
+
+@given(
+    LINES, LINES, st.sampled_from(["\n", "\r\n", "\r"]), st.booleans(), st.booleans()
+)
+def test_nothing_but_the_form_changes(old, new, end, has_bom, has_end):
+    """The lines are those of the cell."""
+    original = (BOM if has_bom else b"") + end.join(old).encode()
+    original += end.encode() if has_end else b""
+    text = "".join(f"{line}\n" for line in new).encode()
+    result = restored(original, text).removeprefix(BOM).decode()
+    lines = result.replace("\r\n", "\n").replace("\r", "\n")
+
+    assert lines.removesuffix("\n") == text.decode().removesuffix("\n")
+
+
+def test_a_difference_is_unified():
+    """A missing file is /dev/null, as `git diff` shows it."""
+    labels = ("m/1/model.py (folder)", "m/1/model.py (cell)")
+    assert [
+        "--- m/1/model.py (folder)",
+        "+++ m/1/model.py (cell)",
+        "@@ -1,2 +1,2 @@",
+        " a",
+        "-b",
+        "\\ No newline at end of file",
+        "+c",
+    ] == unified(b"a\nb", b"a\nc\n", labels)
+    assert "--- /dev/null" == unified(None, b"a\n", labels)[0]
+    assert "+++ /dev/null" == unified(b"a\n", None, labels)[1]
+    assert [] == unified(b"a", b"a", labels)
+
+
+def test_bytes_that_are_no_text_only_differ():
+    """With their sizes."""
+    [line] = unified(b"\xff", b"ab", ("one", "other"))
+    assert "Binary files one and other differ (1 and 2 bytes)" == line
