@@ -177,7 +177,7 @@ def written_back(done: Exported) -> dict[str, str]:
     inner = "".join(f"<div>{_escaped(each)}</div>" for each in lines)
     style = _BOX.format(colour=_COLOURS[True])
     page = f'<div class="blsnb-card" style="{style}">{inner}</div>'
-    return {"text/html": page, "text/plain": _printable_lines("\n".join(lines))}
+    return {"text/html": page, "text/plain": printable_lines("\n".join(lines))}
 
 
 def table(statuses: Iterable[ModelStatus]) -> dict[str, str]:
