@@ -113,7 +113,7 @@ class Server:
         ``"auto"``: CuPy if a device responds. Or a runtime of your own.
     hostile_placement
         Seed for moving tensors between host and device at random wherever Triton may do
-        so. ``runtime="auto"`` then simulates a device if there is none. None to leave
+        so. ``runtime="auto"`` then simulates a device if necessary. None to leave
         tensors where they are.
     metrics_config
         Settings of the metrics page: ``summary_latencies`` adds summaries of latencies,
@@ -513,7 +513,7 @@ class Server:
         ModelGraph
             Its ``findings`` are targets that no model has, inputs and outputs that do
             not fit the called model, circles that need more instances than there are,
-            and models that nobody calls. A notebook displays it as a drawing.
+            and models without callers. A notebook displays it as a drawing.
         """
         from blsnb.model_graph.server_graph import graph_of
 

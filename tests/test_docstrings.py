@@ -35,7 +35,7 @@ CLASSES = [
         if isinstance(each, type) and issubclass(each, blsnb.BlsnbError)
     ),
 ]
-# IPython calls them; nobody else does.
+# Only IPython calls them.
 HOOKS = {"load_ipython_extension", "unload_ipython_extension"}
 OF_OTHERS = {"self", "cls", "args", "kwargs"}
 """Arguments that Python passes."""

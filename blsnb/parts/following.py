@@ -25,7 +25,7 @@ from blsnb.repository.repository import ModelRepository
 _PAUSE_S = 0.05
 """Time between two looks at files that change, in seconds."""
 _MAX_LOOKS = 20
-"""Maximum number of looks at files that change, before requests go on without them."""
+"""Maximum number of looks at changing files before requests run without them."""
 _LOG_FILE = "following.py"
 
 
@@ -131,15 +131,15 @@ class Following:
         return root in self._folders
 
     def look_if_due(self) -> None:
-        """Look at the followed folders, unless that was done a moment ago."""
+        """Look at the followed folders, unless the last look was a moment ago."""
         if self._clock.is_due(time.monotonic_ns()):
             self.look()
 
     def look(self) -> None:
-        """Load what was saved in the followed folders, and report it.
+        """Load and report the models that were saved in the followed folders.
 
-        A request that a load makes, or that comes from another thread meanwhile, goes
-        on with what serves: it might be what the load waits for.
+        A request of a load, or of another thread during a load, uses the serving
+        versions, because the load might wait for it.
         """
         if not self._folders or self._control.is_busy:
             return
@@ -190,12 +190,14 @@ class Following:
         if not folder.is_gone:
             folder.is_gone = True
             root = folder.scan.root
-            self._say("", f"{root} is gone or cannot be read: its models serve on")
+            self._say("", f"{root} is gone or cannot be read: its models still serve")
 
     def _take_down(self, name: str, root: Path) -> None:
         other = self._repository.directory(name)
         if other is not None and other.path.parent == self._repository.private_root:
-            self._say(name, f"{name} was removed from {root}; a cell's text serves on")
+            self._say(
+                name, f"{name} was removed from {root}; the text of a cell still serves"
+            )
         elif other is not None:
             self._loaded(name)
         elif self._control.files(name):

@@ -47,7 +47,7 @@ def playwright() -> Iterator[Playwright]:
 
 @pytest.fixture(scope="package")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    """Chromium, started once; where there is none the tests are skipped."""
+    """Chromium, started once; without it the tests are skipped."""
     found = chromium.executable()
     if found is None:
         reason = "no Chromium here; install it, or name it in BLSNB_CHROMIUM"
@@ -61,7 +61,7 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 
 @contextmanager
 def page_of(browser: Browser) -> Iterator[Page]:
-    """A page of its own; what it writes to the console as an error fails the test."""
+    """Return a separate page; an error in its console fails the test."""
     with _silent_page(browser, {"width": 1100, "height": 800}) as page:
         console = Console(page)
         yield page

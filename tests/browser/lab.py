@@ -16,7 +16,7 @@ _LOADED = f"{_PANEL}?.context?.isReady && {_PANEL}.content?.widgets?.length > 0"
 IDLE = f"{_LOADED} && {_PANEL}.sessionContext.session?.kernel?.status === 'idle'"
 _CODE = f"""{_PANEL}.content.widgets
     .filter((cell) => cell.model.type === "code" && cell.model.sharedModel.source)"""
-# A cell that fails ends the run: those after it keep waiting for ever.
+# A failing cell ends the run; later cells keep waiting forever.
 _HAS_RUN = f"""() => {_CODE}.every((cell) => cell.model.executionCount !== null
         && cell.model.executionState !== "running")
     || {_CODE}.some((cell) => (cell.model.outputs?.toJSON() ?? [])
@@ -27,7 +27,7 @@ _STATES = f"""() => [{_PANEL}.sessionContext.session?.kernel?.status,
 # A launcher takes the place of the last notebook.
 _IS_CLEAR = """globalThis.jupyterapp !== undefined
     && [...jupyterapp.shell.widgets("main")].every((each) => !each.context)"""
-# What is disposed of is not saved, and does not ask.
+# A disposed document is neither saved nor asked about.
 _CLEAR = """async () => {
     if (globalThis.jupyterapp === undefined) return;
     await jupyterapp.commands.execute(
@@ -91,7 +91,7 @@ class Lab:
         self.page.evaluate("jupyterapp.shell.collapseLeft()")
 
     def open_without_kernel(self, name: str) -> None:
-        """Open a notebook as its reader does who answers "No Kernel"."""
+        """Open a notebook, and choose "No Kernel"."""
         self._has_opened = True
         self.page.goto(self.server.front)
         self.page.wait_for_function("globalThis.jupyterapp?.restored")
@@ -102,7 +102,7 @@ class Lab:
         self.page.evaluate("jupyterapp.shell.collapseLeft()")
 
     def clear(self) -> None:
-        """Close what is open, without saving it, for the next test."""
+        """Close all open files without saving, for the next test."""
         self.page.evaluate(_CLEAR)
 
     def command(self, name: str, **arguments: Any) -> None:
@@ -160,7 +160,7 @@ class Lab:
         return bool(found)
 
     def theme(self, name: str) -> None:
-        """Change the theme, and wait for the page to say so."""
+        """Change the theme, and wait until the page reports it."""
         self.command("apputils:change-theme", theme=f"JupyterLab {name}")
         light = json.dumps(str(name == "Light").lower())
         self.page.wait_for_function(

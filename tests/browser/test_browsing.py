@@ -42,7 +42,7 @@ _HOLD = """async ([held, repeat]) => {
 def test_a_held_key_ends_at_tensors_and_the_next_cell_starts_at_once(
     browser, lab_server, host
 ):
-    """Of a run with 100,000 kept calls."""
+    """The run has 100,000 kept calls."""
     with page_of(browser) as page, lab_of(page, lab_server, host) as lab:
         lab.write("browsing.ipynb", START + KEEP, DOUBLE, LOOP, LONG, NEXT)
         lab.open("browsing.ipynb")

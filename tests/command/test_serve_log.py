@@ -48,7 +48,7 @@ def models(tmp_path: Path) -> Path:
 
 
 def logged(models: Path, *options: str, settings: object = None) -> list[str]:
-    """Return what is logged while one request is served."""
+    """Return the log while one request is served."""
     with serving(models, *FREE, *options) as (process, lines):
         http = address_of("HTTP", lines)
         if settings is not None:
@@ -68,7 +68,7 @@ def parsed(lines: list[str], pattern: re.Pattern[str] = LINE) -> list[tuple[str,
 
 
 def test_the_server_and_its_models_log_in_triton_s_format(models: Path) -> None:
-    """What is served, every level of the Logger, and a failure of finalize."""
+    """Addresses, all levels of the Logger and a failing finalize are logged."""
     found = parsed(logged(models))
 
     assert ("I", "model.py", "argv ['']") == found[0]
@@ -101,12 +101,12 @@ def test_the_server_and_its_models_log_in_triton_s_format(models: Path) -> None:
 def test_a_level_can_be_switched_off(
     models: Path, options: list[str], levels: str
 ) -> None:
-    """From the start on."""
+    """It is off from the start."""
     assert levels == "".join(level for level, *_ in parsed(logged(models, *options)))
 
 
 def test_the_log_settings_of_clients_have_effect(models: Path) -> None:
-    """Switches, the verbose level and the format."""
+    """Levels, verbose level and format can change."""
     settings = {"log_verbose_level": 1, "log_warning": False, "log_format": "ISO8601"}
     lines = logged(models, settings=settings)
     found = parsed([line for line in lines if ISO.fullmatch(line)], ISO)
@@ -116,5 +116,5 @@ def test_the_log_settings_of_clients_have_effect(models: Path) -> None:
 
 
 def test_verbose_lines_are_logged_with_log_verbose(models: Path) -> None:
-    """As info, like on Triton."""
+    """They have level info, as on Triton."""
     assert ("I", "model.py", "v") in parsed(logged(models, "--log-verbose=1"))

@@ -33,7 +33,7 @@ from .targets import PATIENCE_S, REPOSITORIES, Answer, Failure, Request, Value
 T = TypeVar("T")
 OWN = re.escape(str(Path(blsnb.pb_utils.__file__).parent)) + r"/\w+\.py"
 LEFT = ("DEADLINE_EXCEEDED", "CANCELLED")
-"""What the client says itself, when it has left."""
+"""Text of the client itself after it has left."""
 GRPC_CODES = {"INVALID_ARG": "INVALID_ARGUMENT", "UNSUPPORTED": "UNIMPLEMENTED"}
 
 

@@ -95,7 +95,7 @@ def wait_in(pool: Any, request: Inflight) -> tuple[threading.Thread, list[Any]]:
 
 
 def given_up(pool: Any, *meanwhile: Callable[[], object]) -> Any:
-    """Let somebody be handed a place that was left, and leave himself; return who left.
+    """Assign an abandoned slot to a request that ends, too; return that request.
 
     The others do something between the two.
     """

@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from run_files import boundaries, chunks_of, file_of, said
+from run_files import boundaries, chunks_of, file_of, json_of
 
 from blsnb.trace.files.v2 import chunks
 from blsnb.trace.files.v2.chunks import (
@@ -55,7 +55,7 @@ def test_chunks_are_read_as_they_were_packed():
     """Long JSON is compressed, the body never."""
     head, call, done = chunks_of(FILE)
 
-    assert ({"a": 1}, LONG, {}) == (said(head), said(call), said(done))
+    assert ({"a": 1}, LONG, {}) == (json_of(head), json_of(call), json_of(done))
     assert (0, 1, 0) == (head.flags, call.flags, done.flags)
     assert len(call.json) < 1000
     assert b"\0body" == call.body

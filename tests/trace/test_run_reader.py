@@ -16,7 +16,7 @@ import pytest
 from asserting import every
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from run_files import DONE, HEAD, boundaries, chunks_of, facts, file_of, said
+from run_files import DONE, HEAD, boundaries, chunks_of, facts, file_of, json_of
 from views.samples import invoice_run
 
 from blsnb.errors import TraceError, TraceFileError
@@ -64,11 +64,11 @@ def path(tmp_path):
 def refused(path):
     """Read chunks as a file that is refused; return the reason."""
 
-    def refused(*chunks: Any, said: str = "is not a saved run: ") -> str:
+    def refused(*chunks: Any, text: str = "is not a saved run: ") -> str:
         path.write_bytes(file_of(chunks))
         with pytest.raises(TraceFileError) as error:
             read_run(path)
-        begin = f"{path} {said}"
+        begin = f"{path} {text}"
         assert str(error.value).startswith(begin)
         return str(error.value).removeprefix(begin)
 
@@ -427,24 +427,24 @@ def test_a_file_without_its_first_chunk_is_refused(refused, path):
 
 def test_a_later_format_or_chunk_is_refused_with_the_release_that_wrote_it(refused):
     """The error says that a newer blsnb is needed."""
-    said = refused(("HEAD", {**HEAD, "format": 3}), said="was saved by ")
+    text = refused(("HEAD", {**HEAD, "format": 3}), text="was saved by ")
     assert (
         "blsnb 9.1 in format 3; this blsnb reads format 2 and older: a newer blsnb is "
-        "needed" == said
+        "needed" == text
     )
-    said = refused(*MINIMAL, ("Xtra", {}), said="was saved by ")
+    text = refused(*MINIMAL, ("Xtra", {}), text="was saved by ")
     assert (
         "blsnb 9.1 and contains a chunk of the type 'Xtra', which this blsnb does not "
-        "know: a newer blsnb is needed" == said
+        "know: a newer blsnb is needed" == text
     )
 
 
 @pytest.mark.parametrize("version", [0, 1, "2", 2.5, None, True])
 def test_an_unknown_format_is_refused(version, refused):
     """Another program wrote the file."""
-    said = refused(("HEAD", {**HEAD, "format": version}))
+    text = refused(("HEAD", {**HEAD, "format": version}))
 
-    assert f"its format is {version!r}, and this file should have 2" == said
+    assert f"its format is {version!r}, and this file should have 2" == text
 
 
 @pytest.mark.parametrize(
@@ -555,7 +555,7 @@ def test_changed_chunks_are_read_or_refused_and_nothing_else(seed, tmp_path_fact
     path = tmp_path_factory.mktemp("fuzz") / "a.blsrun"
     write_run(small_run(), path)
     whole = [
-        (each.type, said(each), each.body) for each in chunks_of(path.read_bytes())
+        (each.type, json_of(each), each.body) for each in chunks_of(path.read_bytes())
     ]
     until = time.monotonic() + _FUZZ_S / 5
     while time.monotonic() < until:

@@ -1,4 +1,4 @@
-"""Run files of version 2 that are written while a run goes on, and killed writers."""
+"""Run files of version 2 that are written during a run, and killed writers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from asserting import some
-from run_files import boundaries, chunks_of, facts, said
+from run_files import boundaries, chunks_of, facts, json_of
 from views.samples import invoice_run
 
 from blsnb.tensors.dtypes import BY_DATATYPE
@@ -159,7 +159,7 @@ def test_blocks_of_calls_that_are_too_large_are_divided(tmp_path, monkeypatch):
     blocks = [each for each in chunks_of(path.read_bytes()) if each.type == "CALL"]
 
     assert 10 == checked(read_run(path).trace)
-    assert 10 == sum(len(said(block)["ids"]) for block in blocks)
+    assert 10 == sum(len(json_of(block)["ids"]) for block in blocks)
     assert 2 == len(blocks)
     spans[3] = dataclasses.replace(spans[3], error="".join(map(chr, range(32, 6000))))
     with pytest.raises(LargeChunk):

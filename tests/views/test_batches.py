@@ -1,4 +1,4 @@
-"""Specification of how batches are told of: in the text, the table, and to the page."""
+"""Specification of batches in the text, the table and the page."""
 
 import re
 

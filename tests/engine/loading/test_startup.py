@@ -76,7 +76,7 @@ def test_a_folder_that_is_not_a_model_is_explained(models):
     advice = failure(models, model_control_mode="none").advice
 
     assert "would not start either: 'tests' with neither a config" in advice
-    assert advice.endswith("\nWith exit_on_error=False a server starts all the same.")
+    assert advice.endswith("\nWith exit_on_error=False a server starts nevertheless.")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""One request from outside: whether it has ended, and who waits."""
+"""The lifetime of a client request: its end, its deadline, and waits for it."""
 
 from __future__ import annotations
 

@@ -62,8 +62,8 @@ class Play:
         return "".join(self.order)
 
 
-# What a real server did, in the order of the requests; each order goes on from the
-# one before, since executions are counted.
+# What a real server did, in the order of the requests; each order continues the
+# previous one, since executions are counted.
 TURNS = {
     "priority 2 gets half the turns": (
         {"a": needs(R=1), "b": needs(2, R=1)},

@@ -112,7 +112,7 @@ def test_every_request_is_answered_once_and_nothing_stays(scene):
     stage = scene.play()
 
     assert all(1 == len(played.answers) for played in stage.played.values())
-    done = [name for name in stage.played if "done" == stage.answer(name)]
+    done = [name for name in stage.played if "done" == stage.outcome_of(name)]
     assert sorted(done, key=int) == sorted(
         (name for _, _, name in executed(stage)), key=int
     )

@@ -120,7 +120,7 @@ class VirtualServer:
             self._plan(at_ms, "asks")
 
     def run(self) -> Outcome:
-        """Go on until nothing happens any more."""
+        """Continue until no event is left."""
         while self._events or self._wake_ns is not None:
             if self._wake_ns is not None and self._is_next(self._wake_ns):
                 self._decide(self._wake_ns)

@@ -298,7 +298,7 @@ def test_a_malformed_query_is_answered_with_an_error(view, wrong, reason):
 def test_a_query_of_another_version_run_or_type_is_answered_with_its_code(
     view, wrong, code
 ):
-    """A page of another release, or of another kernel, is told what does not fit."""
+    """The code says why a page of another release or kernel does not fit."""
     content, _ = view.ask(**{"type": "tensors", "id": 5, "call": 2} | wrong)
 
     assert code == content["error"]["code"]

@@ -161,7 +161,7 @@ def test_a_batch_formed_ahead_is_frozen_by_another_shape():
     ("dims", "calls"),
     [
         (-1, [(100, [0, 1]), (700, [2, 3, 4])]),
-        # Woken by nobody, what came after the delay stays in the queue.
+        # Without a wake-up, requests that came after the delay stay in the queue.
         (2, [(100, [0, 1]), (700, [2]), (710, [3, 4])]),
     ],
 )

@@ -68,10 +68,10 @@ def test_a_waiting_sequence_fails_whole_at_the_timeout_of_a_request():
     stage.send(180, "b3", 2)
     stage.send(200, "a2", 1, end=True)
     stage.play(110)
-    assert [EXPIRED, EXPIRED] == [stage.answer("b1"), stage.answer("b2")]
+    assert [EXPIRED, EXPIRED] == [stage.outcome_of("b1"), stage.outcome_of("b2")]
 
     stage.play()
-    assert no_start(2) == stage.answer("b3")
+    assert no_start(2) == stage.outcome_of("b3")
     assert ["0: a1", "0: a2"] == stage.groups()
 
 
@@ -86,7 +86,7 @@ def test_the_shortest_timeout_counts_from_its_own_arrival():
     assert [] == stage.played["c1"].answers
     stage.play(80)
 
-    assert [EXPIRED, EXPIRED] == [stage.answer("c1"), stage.answer("c2")]
+    assert [EXPIRED, EXPIRED] == [stage.outcome_of("c1"), stage.outcome_of("c2")]
 
 
 def test_the_timeout_of_a_sequence_with_a_slot_does_not_count():
@@ -97,7 +97,7 @@ def test_the_timeout_of_a_sequence_with_a_slot_does_not_count():
     stage.send(2, "b1", 2, start=True, timeout_ms=60)
     stage.play()
 
-    assert ["done"] * 3 == [stage.answer(name) for name in ("a1", "a2", "b1")]
+    assert ["done"] * 3 == [stage.outcome_of(name) for name in ("a1", "a2", "b1")]
 
 
 @pytest.mark.parametrize("config", [IDLE, OLDEST_IDLE])
@@ -112,7 +112,7 @@ def test_an_idle_sequence_loses_its_slot_silently(config):
 
     assert ["0: b1", "0: b2", "0: b3", "0: next"] == stage.groups()
     assert 500 == round(stage.calls[-1].at_ms)
-    assert no_start(1) == stage.answer("b4")
+    assert no_start(1) == stage.outcome_of("b4")
 
 
 @pytest.mark.parametrize("config", [IDLE, OLDEST_IDLE])
@@ -125,7 +125,7 @@ def test_idle_counts_from_the_arrival_of_a_request_not_from_its_end(config):
     stage.play()
 
     assert ["0: a1", "0: a2"] == stage.groups()
-    assert no_start(1) == stage.answer("a3")
+    assert no_start(1) == stage.outcome_of("a3")
 
 
 @pytest.mark.parametrize(("again_ms", "answer"), [(365, "done"), (400, no_start(2))])
@@ -142,7 +142,7 @@ def test_a_sequence_that_waited_too_long_loses_its_slot_soon_after_it_got_it(
     stage.play()
 
     assert ["0: a1", "0: a2", "0: a3", "0: a4", "0: b1"] == stage.groups()[:5]
-    assert answer == stage.answer("b2")
+    assert answer == stage.outcome_of("b2")
 
 
 def test_a_request_finds_its_sequence_idle_without_a_decision_in_between():

@@ -169,8 +169,10 @@ def test_a_cancelled_request_ends_its_sequence():
     stage.play()
 
     assert ["0: a1", "0: a2", "0: c1"] == stage.groups()
-    assert {"CANCELLED"} == {stage.answer(f"{x}") for x in ("a3", "a4", "b1", "b3")}
-    assert stage.answer("a5").startswith("INVALID_ARG inference request for sequence 1")
+    assert {"CANCELLED"} == {stage.outcome_of(f"{x}") for x in ("a3", "a4", "b1", "b3")}
+    assert stage.outcome_of("a5").startswith(
+        "INVALID_ARG inference request for sequence 1"
+    )
 
 
 def test_a_request_cancelled_in_the_batcher_lets_its_sequence_go_on():
@@ -182,7 +184,7 @@ def test_a_request_cancelled_in_the_batcher_lets_its_sequence_go_on():
     stage.send(20, "b1", 2, start=True, end=True)
     stage.play()
 
-    assert "CANCELLED" == stage.answer("a1")
+    assert "CANCELLED" == stage.outcome_of("a1")
     assert ["0: a2", "0: b1"] == stage.groups()
 
 

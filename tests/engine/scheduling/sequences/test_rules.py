@@ -55,7 +55,7 @@ def test_after_the_end_a_sequence_must_start_again():
     stage.send(2, "after", 7)
     stage.play()
 
-    assert f"INVALID_ARG {NO_START.format(7)}" == stage.answer("after")
+    assert f"INVALID_ARG {NO_START.format(7)}" == stage.outcome_of("after")
     assert ["0: start", "0: end"] == stage.groups()
 
 
@@ -66,7 +66,7 @@ def test_a_number_and_a_text_of_the_same_digits_are_two_sequences():
     stage.send(1, "text", "7")
     stage.play()
 
-    assert f"INVALID_ARG {NO_START.format(7)}" == stage.answer("text")
+    assert f"INVALID_ARG {NO_START.format(7)}" == stage.outcome_of("text")
 
 
 def test_a_start_in_the_middle_is_logged_and_goes_on_in_the_same_slot():
