@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cells import CONFIG, cell
-from run_files import chunks_of, file_of, said
+from run_files import chunks_of, file_of, json_of
 
 from blsnb import MissingOutputError, load_run
 from blsnb.views.documents import document
@@ -35,7 +35,9 @@ def forged(server, tmp_path):
     whole = chunks_of((tmp_path / "good.blsrun").read_bytes())
     path = tmp_path / "forged.blsrun"
     path.write_bytes(
-        file_of((each.type, evil(each.type, said(each)), each.body) for each in whole)
+        file_of(
+            (each.type, evil(each.type, json_of(each)), each.body) for each in whole
+        )
     )
     return load_run(path)
 
