@@ -10,6 +10,7 @@ from blsnb.engine.request.inflight import Inflight
 from blsnb.engine.request.validation import REMEMBERED, fits
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils import response as responses
+from blsnb.pb_utils.logger import server_event
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.pb_utils.request import RELEASE_ALL, RESCHEDULE
 from blsnb.pb_utils.response import InferenceResponse
@@ -49,6 +50,7 @@ def fail_all(
     Responses that were sent remain. After one without the final flag the error is a
     second response; after the final flag Triton only logs it.
     """
+    server_event("E", "%s", text)
     for inflight in inflights:
         inflight.release_flags = RELEASE_ALL
         for note in notes_of(cause):
