@@ -35,9 +35,7 @@ def forged(server, tmp_path):
     whole = chunks_of((tmp_path / "good.blsrun").read_bytes())
     path = tmp_path / "forged.blsrun"
     path.write_bytes(
-        file_of(
-            (each.type, evil(each.type, json_of(each)), each.body) for each in whole
-        )
+        file_of((each.type, evil(json_of(each)), each.body) for each in whole)
     )
     return load_run(path)
 
@@ -54,12 +52,12 @@ KEPT = {
 }
 
 
-def evil(kind, value, key=""):
+def evil(value, key=""):
     """Return what a chunk says with every text that a model chose replaced."""
     if isinstance(value, dict):
-        return {name: evil(kind, each, name) for name, each in value.items()}
+        return {name: evil(each, name) for name, each in value.items()}
     if isinstance(value, list):
-        return [evil(kind, each, key) for each in value]
+        return [evil(each, key) for each in value]
     if isinstance(value, str) and value and key not in KEPT:
         return f"{EVIL}{value}"
     return value
