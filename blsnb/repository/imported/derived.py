@@ -213,8 +213,8 @@ class Derivations:
 
 
 def _copy(folder: Path, copy: Path) -> None:
+    # With modes of its own: the user's folders may be read-only.
     copy.mkdir()
-    shutil.copystat(folder, copy)
     for inner, source in contents(folder).items():
         path = copy / inner
         path.mkdir() if source.is_dir() else shutil.copy2(source, path)
