@@ -32,7 +32,8 @@ from blsnb.release import TRITON_RELEASE
 if TYPE_CHECKING:
     from blsnb.inference_server import Server
     from blsnb.loaded_run import load_run, load_trace
-    from blsnb.magics.default_server import async_infer, bench, infer, server, stream
+    from blsnb.magics.default_requests import async_infer, bench, infer, stream
+    from blsnb.magics.default_server import server
     from blsnb.magics.extension import (
         load_ipython_extension,
         unload_ipython_extension,
@@ -76,14 +77,14 @@ _HOMES = {
     "Response": "blsnb.response",
     "Run": "blsnb.run",
     "Server": "blsnb.inference_server",
-    "async_infer": "blsnb.magics.default_server",
-    "bench": "blsnb.magics.default_server",
-    "infer": "blsnb.magics.default_server",
+    "async_infer": "blsnb.magics.default_requests",
+    "bench": "blsnb.magics.default_requests",
+    "infer": "blsnb.magics.default_requests",
     "load_ipython_extension": "blsnb.magics.extension",
     "load_run": "blsnb.loaded_run",
     "load_trace": "blsnb.loaded_run",
     "server": "blsnb.magics.default_server",
-    "stream": "blsnb.magics.default_server",
+    "stream": "blsnb.magics.default_requests",
     "unload_ipython_extension": "blsnb.magics.extension",
 }
 

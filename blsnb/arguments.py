@@ -14,7 +14,7 @@ _MIN_SIMILARITY = 0.6
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return "Did you mean …?" for a similar known name; empty if there is none.
+    """Return "Did you mean …?" for a similar known name, else "".
 
     Case does not count: ``image`` is similar to ``IMAGE``.
     """

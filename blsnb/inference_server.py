@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
-from blsnb.engine.request.client_request import client_request
+from blsnb.parts.requests import client_request
 from blsnb.parts.server_parts import open_parts
 from blsnb.parts.settings import ServerSettings
 from blsnb.request_fields import RequestOptions, takes_request_options
@@ -113,7 +113,7 @@ class Server:
         ``"auto"``: CuPy if a device responds. Or a runtime of your own.
     hostile_placement
         Seed for moving tensors between host and device at random wherever Triton may do
-        so. ``runtime="auto"`` then simulates a device if there is none. None to leave
+        so. ``runtime="auto"`` then simulates a device if necessary. None to leave
         tensors where they are.
     metrics_config
         Settings of the metrics page: ``summary_latencies`` adds summaries of latencies,
@@ -262,30 +262,8 @@ class Server:
             Values by input name. An array keeps its datatype; lists, numbers and
             strings are converted to the configured one. With ``max_batch_size`` above 0
             the first axis is the batch: shape ``[batch, *dims]``, otherwise ``dims``.
-        outputs
-            Names of the requested outputs; None for all.
-        version
-            Version of the model; None lets the server choose, usually the newest one.
-        parameters
-            Custom parameters of the request: a bool, int, float or str by name.
-        request_id
-            Id of the request, which the model and the trace see.
-        correlation_id
-            Id of the sequence that the request belongs to; 0 or ``""`` for none.
-        sequence_start, sequence_end
-            Whether the request is the first, or the last, of its sequence.
-        priority
-            Priority level for the model's scheduler; 0 for the default, 1 is the
-            highest.
-        timeout_us
-            Maximum time in the scheduler's queue, in microseconds; 0 for the model's
-            default.
-        client_timeout_s
-            Seconds until the client gives up and gets ``DEADLINE_EXCEEDED``. In the
-            model ``is_cancelled()`` then returns True; the model continues on a worker
-            thread. None to wait indefinitely.
-        show
-            Whether a notebook shows the run below its cell.
+        **options
+            Options of the request: see `RequestOptions`.
 
         Returns
         -------
@@ -319,22 +297,15 @@ class Server:
 
         Parameters
         ----------
-        model_name, inputs, options
+        model_name, inputs
             As `infer` takes them.
-
-        Returns
-        -------
-        Run
-            As of `infer`.
+        **options
+            Options of the request.
 
         Raises
         ------
-        InferenceError
-            The request failed.
-        WouldHang
-            Triton would never respond.
-        InputError
-            An argument or an input has a wrong type.
+        InferenceError, WouldHang, InputError
+            As of `infer`.
         """
         request = client_request(model_name, inputs, options, "async_infer")
         return await self._parts.async_requests.run(request)
@@ -352,8 +323,10 @@ class Server:
 
         Parameters
         ----------
-        model_name, inputs, options
+        model_name, inputs
             As `infer` takes them.
+        **options
+            Options of the request.
 
         Returns
         -------
@@ -363,12 +336,8 @@ class Server:
 
         Raises
         ------
-        InferenceError
-            The request was rejected.
-        WouldHang
-            Triton would never respond.
-        InputError
-            An argument or an input has a wrong type.
+        InferenceError, WouldHang, InputError
+            As of `infer`.
         """
         __tracebackhide__ = True
         request = client_request(model_name, inputs, options, "stream")
@@ -387,21 +356,15 @@ class Server:
 
         Parameters
         ----------
-        model_name, inputs, options
+        model_name, inputs
             As `infer` takes them.
-
-        Returns
-        -------
-        AsyncIterator of Response
+        **options
+            Options of the request.
 
         Raises
         ------
-        InferenceError
-            The request was rejected.
-        WouldHang
-            Triton would never respond.
-        InputError
-            An argument or an input has a wrong type.
+        InferenceError, WouldHang, InputError
+            As of `infer`.
         """
         request = client_request(model_name, inputs, options, "async_stream")
         return self._parts.async_requests.stream(request)
@@ -431,11 +394,6 @@ class Server:
             Version whose folder receives the source and the files.
         files
             Text, bytes or a `pathlib.Path` by path relative to the version's folder.
-
-        Returns
-        -------
-        ModelStatus
-            State, versions, inputs and outputs.
 
         Raises
         ------
@@ -471,11 +429,6 @@ class Server:
         files
             Replace the whole folder and require ``config``: text, bytes or a
             `pathlib.Path` by ``"file:"`` and a path, such as ``"file:1/model.py"``.
-
-        Returns
-        -------
-        ModelStatus
-            State, versions, inputs and outputs.
 
         Raises
         ------
@@ -560,7 +513,7 @@ class Server:
         ModelGraph
             Its ``findings`` are targets that no model has, inputs and outputs that do
             not fit the called model, circles that need more instances than there are,
-            and models that nobody calls. A notebook displays it as a drawing.
+            and models without callers. A notebook displays it as a drawing.
         """
         from blsnb.model_graph.server_graph import graph_of
 
@@ -571,10 +524,8 @@ class Server:
 
         Parameters
         ----------
-        name
-            Name of the model.
-        version
-            Version of the model; -1 lets the server choose.
+        name, version
+            The model; version -1 lets the server choose.
 
         Raises
         ------
@@ -588,10 +539,8 @@ class Server:
 
         Parameters
         ----------
-        name
-            Name of the model.
-        version
-            Version of the model; -1 lets the server choose.
+        name, version
+            The model; version -1 lets the server choose.
 
         Raises
         ------
@@ -779,11 +728,6 @@ class Server:
             Send the requests to the model of the same name on a Triton server, such as
             ``"grpc://localhost:8001"``.
 
-        Returns
-        -------
-        ModelStatus
-            State, versions, inputs and outputs.
-
         Raises
         ------
         ModelLoadError
@@ -895,10 +839,8 @@ class Server:
 
         Parameters
         ----------
-        name
-            Name of the model.
-        version
-            Version of the model; -1 lets the server choose.
+        name, version
+            The model; version -1 lets the server choose.
 
         Returns
         -------
@@ -951,7 +893,7 @@ class Server:
 
         Parameters
         ----------
-        model_name, inputs, options
+        model_name, inputs
             As `infer` takes them; the same for every request.
         concurrency
             The levels: numbers of clients, from 1 to 1024.
@@ -967,6 +909,8 @@ class Server:
         progress
             Called with the completed share, from 0 to 1, and a text that names the
             level.
+        **options
+            Options of every request.
 
         Returns
         -------
@@ -1019,9 +963,8 @@ class Server:
 
         Parameters
         ----------
-        model_name, inputs, options
-            As `infer` takes them; options are those of all requests. ``inputs`` may be
-            None if there are ``cases``.
+        model_name, inputs
+            As `infer` takes them; ``inputs`` may be None if there are ``cases``.
         target
             ``"local"`` starts a real server with an export of the models and stops it
             afterwards: a ``tritonserver`` on PATH, or that of an installed
@@ -1041,6 +984,8 @@ class Server:
         progress
             Called with the completed share, from 0 to 1, and a text that names the next
             step.
+        **options
+            Options of all requests.
 
         Returns
         -------

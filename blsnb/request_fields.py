@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
+import re
+import textwrap
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias, TypedDict, TypeVar
 
@@ -122,7 +125,35 @@ def received_fields(
 
 
 class RequestOptions(TypedDict, total=False):
-    """Options of ``infer``, ``stream``, ``async_infer`` and ``async_stream``."""
+    """Options of a request: of ``infer``, its siblings, ``bench`` and ``compare``.
+
+    Parameters
+    ----------
+    outputs
+        Names of the requested outputs; None for all.
+    version
+        Version of the model; None lets the server choose, usually the newest one.
+    parameters
+        Custom parameters of the request: a bool, int, float or str by name.
+    request_id
+        Id of the request, which the model and the trace see.
+    correlation_id
+        Id of the sequence that the request belongs to; 0 or ``""`` for none.
+    sequence_start, sequence_end
+        Whether the request is the first, or the last, of its sequence.
+    priority
+        Priority level for the model's scheduler; 0 for the default, 1 is the
+        highest.
+    timeout_us
+        Maximum time in the scheduler's queue, in microseconds; 0 for the model's
+        default.
+    client_timeout_s
+        Seconds until the client gives up and gets ``DEADLINE_EXCEEDED``. In the
+        model ``is_cancelled()`` then returns True; the model continues on a worker
+        thread. None to wait indefinitely.
+    show
+        Whether a notebook shows the run below its cell.
+    """
 
     outputs: Sequence[str] | None
     version: int | None
@@ -153,10 +184,11 @@ _DEFAULTS = RequestOptions(
 
 
 def takes_request_options(function: F) -> F:
-    """Add the request options to the signature of a function.
+    """Add the request options to the signature and docstring of a function.
 
     Type checkers read them from ``**options: Unpack[RequestOptions]``; help, completion
-    and `inspect.signature` need this decorator.
+    and `inspect.signature` need this decorator. It replaces the docstring's entry
+    ``**options`` by those of `RequestOptions`.
     """
     shown = inspect.signature(function)
     types = typing.get_type_hints(RequestOptions)
@@ -173,7 +205,18 @@ def takes_request_options(function: F) -> F:
     function.__signature__ = shown.replace(  # type: ignore[attr-defined]
         parameters=[*own, *options]
     )
+    if function.__doc__:
+        function.__doc__ = _ENTRY.sub(_documented, function.__doc__)
     return function
+
+
+_ENTRY = re.compile(r"^( *)\*\*options\n.+\n", re.M)
+
+
+def _documented(entry: re.Match[str]) -> str:
+    """Return the entries of the request's options, indented as ``**options`` is."""
+    text = inspect.cleandoc(RequestOptions.__doc__ or "").partition("----\n")[2]
+    return textwrap.indent(f"{text}\n", entry[1])
 
 
 def fields_of(options: RequestOptions, method: str = "infer") -> RequestFields:
@@ -234,3 +277,38 @@ def _check(given: RequestOptions) -> None:
     for name, item in (given["parameters"] or {}).items():
         wanted = "a bool, a number or a string"
         expect(f"parameters[{name!r}]", item, bool | int | float | str, wanted)
+
+
+def check_request(model_name: object, inputs: object, options: RequestOptions) -> None:
+    """Check the arguments of a request that are not among its fields.
+
+    Raises
+    ------
+    InputError
+        An argument has another type.
+    """
+    __tracebackhide__ = True
+    expect("model_name", model_name, str, "a string")
+    expect("inputs", inputs, Mapping, "a dict of names and values")
+    assert isinstance(inputs, Mapping)
+    for name in inputs:
+        if not isinstance(name, str):
+            refuse("inputs", inputs, "a dict whose keys are strings", InputError)
+    if not options:
+        return
+    outputs = options.get("outputs")
+    if isinstance(outputs, str):
+        raise InputError(
+            f"outputs must be a list of names, not the string {outputs!r}; "
+            f"write outputs=[{outputs!r}]"
+        )
+    expect("outputs", outputs, Collection | None, "a list of names")
+    check_timeout(options.get("client_timeout_s"))
+
+
+def check_timeout(seconds: float | None) -> None:
+    """Refuse a ``client_timeout_s`` that is not a number of seconds."""
+    __tracebackhide__ = True
+    expect("client_timeout_s", seconds, int | float | None, "seconds")
+    if seconds is not None and math.isnan(seconds):
+        refuse("client_timeout_s", seconds, "seconds", InputError)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from blsnb.arguments import did_you_mean
 from blsnb.errors import MissingOutputError, TraceError
 from blsnb.printable import printable
 from blsnb.tensors.ref import TensorRef
+from blsnb.trace.dropped import missing_values
+from blsnb.trace.spans import Trace
 
 if TYPE_CHECKING:
     from blsnb.trace.files.saved_run import SavedResponse
@@ -95,3 +98,20 @@ class Response:
 
         refs = tuple(self._refs.values())
         return SavedResponse(refs, self.error, self.final, self.parameters)
+
+
+def recorded_responses(trace: Trace) -> tuple[list[Response], str | None]:
+    """Return the responses of the first client request, and its error."""
+    if not trace.roots:
+        return [], None
+    root = trace.spans[trace.roots[0]]
+    missing = partial(missing_values, trace)
+    answers = [(sent.outputs, sent.error or None) for sent in root.responses]
+    answers = answers or ([(root.outputs, None)] if root.outputs else [])
+    responses = [
+        Response(outputs, error, number == len(answers), {}, missing)
+        for number, (outputs, error) in enumerate(answers, 1)
+    ]
+    # An error that a stream sent is one of the responses.
+    failed = not any(response.error for response in root.responses)
+    return responses, (root.error or None) if failed else None

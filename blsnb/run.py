@@ -5,9 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +15,9 @@ from blsnb.arguments import check_path, check_text, check_type, refuse
 from blsnb.errors import MissingOutputError, TraceError
 from blsnb.options import options
 from blsnb.printable import printable
-from blsnb.response import Response
-from blsnb.trace.capture import trace_of
-from blsnb.trace.dropped import missing_values
+from blsnb.response import Response, recorded_responses
+from blsnb.trace.capture import trace_so_far
 from blsnb.trace.facts import ClockReading
-from blsnb.trace.review import reviewed
 from blsnb.trace.run_record import RunRecord
 from blsnb.trace.spans import Span, Trace
 
@@ -30,7 +26,6 @@ if TYPE_CHECKING:
     from blsnb.replay import Replayer, ReplayingServer
 
 
-_EARLY = "It was saved while it was still running."
 _CLOCK = ClockReading(time.monotonic_ns(), time.time_ns())
 """Offset between monotonic time and time of day. It is read once, so that saving a run
 twice writes the same file."""
@@ -41,40 +36,13 @@ def _counted(count: int, noun: str) -> str:
 
 
 def take_trace(record: RunRecord) -> Trace:
-    """Return the trace of a record so far, with notes if `options.notes` is set.
-
-    The trace of an ended run is built once, until calls or values are dropped.
-    """
-    notes, known = options.notes, record.taken
-    if known is not None and known[0] is notes:
-        return known[1]
-    kept = len(record.calls), record.held_bytes
-    trace = _built(record)
-    # Calls dropped while the trace is built must not stay in memory.
-    is_final = record.ended and kept == (len(record.calls), record.held_bytes)
-    if is_final and not trace.running:
-        record.taken = notes, trace
-    return trace
+    """Return the trace of a record so far, with notes if `options.notes` is set."""
+    return trace_so_far(record, options.notes)
 
 
 def source_of(run: Run) -> RunRecord | Trace:
     """Return the record of a run, or its trace if it was read from a file."""
     return run.trace if isinstance(run, ImportedRun) else run._record
-
-
-def _built(record: RunRecord) -> Trace:
-    calls = list(record.calls)
-    trace = trace_of(
-        record.id,
-        calls,
-        time.monotonic_ns(),
-        notes=options.notes,
-        folded=record.folded.listed(),
-        gaps=record.gaps,
-        keep_calls=record.keep_calls,
-        budget_bytes=record.budget_bytes,
-    )
-    return reviewed(trace) if options.notes else trace
 
 
 class Run:
@@ -146,7 +114,7 @@ class Run:
             self._responses = self._responses()
         if self._responses is not None:
             return self._responses, self._error
-        answer = _recorded_answer(self.trace)
+        answer = recorded_responses(self.trace)
         if self._record.ended:
             self._responses, self._error = answer
         return answer
@@ -340,24 +308,18 @@ class Run:
             partial.write_text(document.page(self.trace), encoding="utf-8")
 
     def _save_run(self, path: Path, budget_bytes: int | None) -> None:
-        from blsnb.trace.files.run_file import write_run
-        from blsnb.trace.files.saved_run import SavedRun
-        from blsnb.trace.files.v2.writer import BUDGET_BYTES
+        from blsnb.trace.files.run_file import save_run
 
-        trace = self.trace
-        if not trace.title:
-            # Without a recorded call the title is the requested model.
-            trace = replace(trace, title=self.model_name)
-        if trace.running and _EARLY not in trace.remarks:
-            trace = replace(trace, remarks=(*trace.remarks, _EARLY))
-        if not trace.file:
-            trace = replace(trace, clock=_CLOCK)
         responses = tuple(response.saved() for response in self.responses)
-        budget = BUDGET_BYTES if budget_bytes is None else budget_bytes
-        if budget < 0:
-            raise ValueError(f"budget_bytes={budget} is not valid; expected 0 or more")
-        saved = SavedRun(trace, responses, self.error)
-        left_out = write_run(saved, path, budget)
+        left_out = save_run(
+            self.trace,
+            responses,
+            self.error,
+            path,
+            budget_bytes,
+            self.model_name,
+            _CLOCK,
+        )
         if left_out:
             warnings.warn(f"{path.name}: {left_out}", stacklevel=3)
 
@@ -518,20 +480,3 @@ class ImportedRun(Run):
 def _first(trace: Trace) -> int:
     """Return the id of the client request."""
     return trace.spans[0].id if trace.spans else 0
-
-
-def _recorded_answer(trace: Trace) -> tuple[list[Response], str | None]:
-    """Return the responses of the first client request, and its error."""
-    if not trace.roots:
-        return [], None
-    root = trace.spans[trace.roots[0]]
-    missing = partial(missing_values, trace)
-    answers = [(sent.outputs, sent.error or None) for sent in root.responses]
-    answers = answers or ([(root.outputs, None)] if root.outputs else [])
-    responses = [
-        Response(outputs, error, number == len(answers), {}, missing)
-        for number, (outputs, error) in enumerate(answers, 1)
-    ]
-    # An error that a stream sent is one of the responses.
-    failed = not any(response.error for response in root.responses)
-    return responses, (root.error or None) if failed else None

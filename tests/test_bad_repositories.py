@@ -1,4 +1,4 @@
-"""Broken repositories: each causes a clear error, and models that serve go on."""
+"""Broken repositories: each causes a clear error, and other models serve."""
 
 from __future__ import annotations
 

@@ -35,24 +35,10 @@ CLASSES = [
         if isinstance(each, type) and issubclass(each, blsnb.BlsnbError)
     ),
 ]
-# IPython calls them; nobody else does.
+# Only IPython calls them.
 HOOKS = {"load_ipython_extension", "unload_ipython_extension"}
-OF_OTHERS = {"self", "cls", "args", "kwargs", "options"}
-"""Arguments that Python passes, or that are documented where they are listed."""
-OPTIONS = {
-    "outputs",
-    "version",
-    "parameters",
-    "request_id",
-    "correlation_id",
-    "sequence_start",
-    "sequence_end",
-    "priority",
-    "timeout_us",
-    "client_timeout_s",
-    "show",
-}
-"""The options of a request, which `Server.infer` documents for all its siblings."""
+OF_OTHERS = {"self", "cls", "args", "kwargs"}
+"""Arguments that Python passes."""
 
 
 def methods_of(kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -84,14 +70,12 @@ def section(text: str, title: str) -> list[str]:
 
 def arguments(function: Callable[..., Any]) -> set[str]:
     """Return the names of a function's own parameters."""
-    names = set(inspect.signature(function).parameters) - OF_OTHERS
-    is_sibling = names >= OPTIONS and function.__qualname__ != "Server.infer"
-    return names - OPTIONS if is_sibling else names
+    return set(inspect.signature(function).parameters) - OF_OTHERS
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_parameter_of_a_public_function_is_documented(name):
-    """Options of requests may be documented by `infer` only."""
+    """And no other; those of a request are documented wherever it is taken."""
     function = FUNCTIONS[name]
     documented = section(inspect.getdoc(function) or "", "Parameters")
 
@@ -112,7 +96,10 @@ def test_every_parameter_of_a_public_class_is_documented(kind):
 
 def hidden(kind: type) -> set[str]:
     """Return parameters of classes that users never construct."""
-    names = {"Run": {"record"}, "Endpoints": {"parts", "host"}}
+    names = {
+        "Run": {"record"},
+        "Endpoints": {"parts", "host", "access", "unix_sockets", "options"},
+    }
     return names.get(kind.__name__, set())
 
 

@@ -9,11 +9,10 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass
 
 from blsnb.benchmark.samples import Sample
-from blsnb.engine.request.client_request import ClientRequest
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import InferenceError
-from blsnb.parts.requests import ClientRequests
+from blsnb.parts.requests import ClientRequest, ClientRequests
 from blsnb.trace.run_record import RunRecord
 
 Tick = Callable[[float], None]

@@ -11,9 +11,9 @@ from blsnb.benchmark.bench import Bench
 from blsnb.benchmark.closed_loop import MOST_CLIENTS, ClosedLoop, Load
 from blsnb.benchmark.samples import NOTHING, Counts, Row, row_of
 from blsnb.engine.catalog import Catalog
-from blsnb.engine.request.client_request import ClientRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.parts.models import inference_error
+from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
 from blsnb.trace.events import parse_level
 from blsnb.views.format import counted

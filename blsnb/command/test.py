@@ -21,7 +21,7 @@ Options after the repository are pytest's, such as -k, -x or
 
 Tests elsewhere: pytest --triton-repository REPOSITORY FOLDER
 
-The exit status is pytest's: 0 if all passed, 1 if a test failed, 5 if there are none.
+The exit status is pytest's: 0 if all passed, 1 if a test failed, 5 without any test.
 """
 _TESTS = "tests"
 

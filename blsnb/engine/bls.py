@@ -37,6 +37,7 @@ from blsnb.pb_utils.backend import (
 )
 from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.compiled.parameters import UNSUPPORTED, are_int64
+from blsnb.pb_utils.logger import server_event
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.response import InferenceResponse
 from blsnb.trace.events import CallFlag
@@ -205,7 +206,10 @@ class InstanceBackend:
 
     def _refusal(self, message: RequestMessage, error: RequestError) -> ResponseMessage:
         keeps_codes = self._router.keeps_codes
-        return not_submitted(message.model_name, error.message, keeps_codes)
+        response = not_submitted(message.model_name, error.message, keeps_codes)
+        text = "a BLS request of '%s' was refused: %s"
+        server_event("W", text, self._instance.name, response.error)
+        return response
 
     def as_released(self, response: ResponseMessage) -> ResponseMessage:
         """Return a BLS response as the followed Triton release does."""
@@ -250,15 +254,21 @@ class InstanceBackend:
         line = self._lines.innermost(2)
         execution.watched.append((response, model_name, line))
 
-    def log(self, level: str, text: str) -> None:
-        """Write a line to the model's log and to the record of its call."""
+    def log(self, level: str, text: str, place: tuple[str, int] | None = None) -> None:
+        """Write a line to the model's log and to the record of its call.
+
+        Parameters
+        ----------
+        place
+            File and line of the code that logs; None for the caller.
+        """
         execution = self.current_execution()
         if execution is not None:
             if execution.thread_id == get_ident():
                 execution.root.check()
             keep_line(execution.call, level, text)
         if level != "PRINT":
-            filename, line = log_position(1)
+            filename, line = place or log_position(1)
             self._log(level, text, filename, line)
 
     def is_model_ready(self, name: str, version: str) -> bool:

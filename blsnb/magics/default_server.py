@@ -1,22 +1,17 @@
-"""The process-wide default server, and the functions that use it."""
+"""The process-wide default server."""
 
 from __future__ import annotations
 
 import atexit
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from blsnb.options import options
 from blsnb.parts.server_parts import parts_of
-from blsnb.request_fields import RequestOptions, takes_request_options
 
 if TYPE_CHECKING:
-    from blsnb.benchmark.bench import Bench
-    from blsnb.benchmark.measure import Progress
     from blsnb.inference_server import Server
-    from blsnb.response_stream import Stream
-    from blsnb.run import Run
     from blsnb.trace.recorder import Observer
 
 _SETTINGS = (
@@ -112,144 +107,3 @@ def observe(observer: Observer) -> Callable[[], None]:
 
 def _nothing() -> None:
     """Stop an observation that has not begun."""
-
-
-@takes_request_options
-def infer(
-    model_name: str, inputs: Mapping[str, Any], **options: Unpack[RequestOptions]
-) -> Run:
-    """Run a request on a model of the default server, as Triton's gRPC client would.
-
-    Parameters
-    ----------
-    model_name, inputs, options
-        As `Server.infer` takes them.
-
-    Returns
-    -------
-    Run
-        The response, and the trace of all calls. ``run["Y"]`` is a NumPy array of
-        shape ``[batch, *dims]``, or ``dims`` if the model does not batch.
-
-    Raises
-    ------
-    InferenceError
-        The request failed: Triton's text and code, and the run so far.
-    WouldHang
-        Triton would never respond.
-    InputError
-        An argument or an input has a wrong type.
-    """
-    __tracebackhide__ = True
-    return server().infer(model_name, inputs, **options)
-
-
-@takes_request_options
-async def async_infer(
-    model_name: str, inputs: Mapping[str, Any], **options: Unpack[RequestOptions]
-) -> Run:
-    """Run a request on the default server without blocking the event loop.
-
-    Parameters
-    ----------
-    model_name, inputs, options
-        As `Server.infer` takes them.
-
-    Returns
-    -------
-    Run
-        As of `infer`.
-
-    Raises
-    ------
-    InferenceError
-        The request failed.
-    WouldHang
-        Triton would never respond.
-    InputError
-        An argument or an input has a wrong type.
-    """
-    __tracebackhide__ = True
-    return await server().async_infer(model_name, inputs, **options)
-
-
-@takes_request_options
-def stream(
-    model_name: str, inputs: Mapping[str, Any], **options: Unpack[RequestOptions]
-) -> Stream:
-    """Run a request on the default server and iterate over its responses.
-
-    A decoupled model requires it; other models have one response.
-
-    Parameters
-    ----------
-    model_name, inputs, options
-        As `Server.infer` takes them.
-
-    Returns
-    -------
-    Stream
-        An iterator of `Response`, whose ``run`` is the run so far.
-
-    Raises
-    ------
-    InferenceError
-        The request was rejected.
-    WouldHang
-        Triton would never respond.
-    InputError
-        An argument or an input has a wrong type.
-    """
-    __tracebackhide__ = True
-    return server().stream(model_name, inputs, **options)
-
-
-@takes_request_options
-def bench(
-    model_name: str,
-    inputs: Mapping[str, Any],
-    *,
-    concurrency: Iterable[int] = (1, 2, 4, 8),
-    duration_s: float = 5.0,
-    requests: int = 100_000,
-    warm_up_requests: int = 1,
-    trace_level: str | None = None,
-    progress: Progress | None = None,
-    **options: Unpack[RequestOptions],
-) -> Bench:
-    """Measure a model of the default server under load, in a closed loop.
-
-    Parameters
-    ----------
-    model_name, inputs, options
-        As `Server.infer` takes them; the same for every request.
-    concurrency, duration_s, requests, warm_up_requests, trace_level, progress
-        As `Server.bench` takes them.
-
-    Returns
-    -------
-    Bench
-        A row for each level, with requests per second and latencies in microseconds.
-
-    Raises
-    ------
-    InferenceError
-        The model is not ready; the text is Triton's.
-    InputError
-        An argument or an input of the request has a wrong type.
-    TypeError
-        Another argument has the wrong type.
-    ValueError
-        A number is out of range, or the trace level is unknown.
-    """
-    return server().bench(
-        model_name,
-        inputs,
-        concurrency=concurrency,
-        duration_s=duration_s,
-        requests=requests,
-        warm_up_requests=warm_up_requests,
-        trace_level=trace_level,
-        progress=progress,
-        **options,
-    )

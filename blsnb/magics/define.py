@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from IPython.core.magic import (
 from IPython.display import display
 
 from blsnb.errors import BlsnbError, RequestInterrupted
-from blsnb.magics import card, flags, line
+from blsnb.magics import card, checked, flags, line
 from blsnb.magics import default_server as default
 from blsnb.magics.cell_book import CellBook, CellText
 from blsnb.magics.cell_config import (
@@ -190,9 +191,11 @@ class DefineMagics(Magics):
             raise
         self._cells.remember(path, place)
         if not quiet:
-            self._show(status)
+            self._show(status, main, place)
 
-    def _show(self, status: ModelStatus) -> None:
+    def _show(self, status: ModelStatus, main: str, place: CellText) -> None:
+        found = checked.findings(default.server(), status.name, main, place)
+        status = replace(status, findings=(*status.findings, *found))
         display(card.bundle(status), raw=True)
 
     def _show_what_serves(self, name: str) -> None:

@@ -9,9 +9,10 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from blsnb.magics import cell_transforms, completion, display, frontend
+from blsnb.magics import cell_transforms, display, frontend
 from blsnb.magics.cell_book import CellBook
 from blsnb.magics.commands.subcommands import TritonMagics
+from blsnb.magics.completion import inspection, line_completion
 from blsnb.magics.define import DefineMagics
 from blsnb.magics.errors import breakpoints, report
 from blsnb.magics.imported.saved_files import load_saved
@@ -43,7 +44,8 @@ def load_ipython_extension(shell: Any) -> None:
         undo.callback(_register_magics(shell, triton))
         undo.callback(triton.close)
         undo.callback(cell_transforms.register(shell))
-        undo.callback(completion.register(shell))
+        undo.callback(line_completion.register(shell))
+        undo.callback(inspection.register(shell))
         undo.callback(frontend.connect(shell))
         undo.callback(display.register(shell, runs))
         undo.callback(report.register(reports))

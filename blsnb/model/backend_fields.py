@@ -51,7 +51,7 @@ def fill_backend(message: Any, model_name: str, entries: Entries) -> None:
     Parameters
     ----------
     entries
-        Contents of the first version's folder; empty if there is none.
+        Contents of the first version's folder; empty without versions.
 
     Raises
     ------

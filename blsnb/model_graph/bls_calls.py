@@ -19,7 +19,7 @@ from blsnb.model_graph.sent_tensors import (
 from blsnb.model_graph.source import Source
 
 _MAX_CONTEXTS = 50
-"""Maximum number of calls of a helper function that are told apart."""
+"""Maximum number of calls of a helper function that are distinguished."""
 _EXECUTES = ("exec", "async_exec")
 
 

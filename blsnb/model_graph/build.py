@@ -177,6 +177,13 @@ class SourceFiles:
                 self._parsed[path] = Source(path, text, self._program)
         return self._parsed[path]
 
+    def valid_source(self, path: str) -> Source | None:
+        """Return a file; None if it cannot be read or is not Python."""
+        try:
+            return self.source(path)
+        except (SyntaxError, ValueError):
+            return None
+
     def _text(self, path: str) -> bytes | None:
         file = self._folder / path
         try:
@@ -190,10 +197,7 @@ class SourceFiles:
         """Return the source of a module beside the model; None for other modules."""
         inner = name.strip(".").replace(".", "/")
         for path in (f"{inner}.py", f"{inner}/__init__.py"):
-            try:
-                found = self.source(path)
-            except (SyntaxError, ValueError):
-                return None
+            found = self.valid_source(path)
             if found is not None:
                 return found
         return None

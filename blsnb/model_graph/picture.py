@@ -96,7 +96,7 @@ def _faults(model: GraphModel, faults: Counter[str]) -> int:
 
 
 def _callers_first(graph: ModelGraph) -> list[int]:
-    """Return the models so that a model that nobody calls comes first."""
+    """Return the models; those without callers come first."""
     called = {call.target for call in graph.calls}
     return sorted(range(len(graph.models)), key=lambda number: number in called)
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from blsnb.engine.request.client_request import ClientRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import InferenceError, WouldHang
 from blsnb.parity.triton.outcome import (
@@ -15,6 +14,7 @@ from blsnb.parity.triton.outcome import (
     ClientOutcome,
     ClientResponse,
 )
+from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.response import Response

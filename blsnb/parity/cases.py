@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from blsnb.engine.request.client_request import ClientRequest, client_request
 from blsnb.errors import InputError
+from blsnb.parts.requests import ClientRequest, client_request
 from blsnb.request_fields import RequestOptions
 
 Cases = str | Path | Iterable[Mapping[str, Any]]

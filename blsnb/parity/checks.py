@@ -36,7 +36,7 @@ class Check:
     actual, expected
         Descriptions of the part on blsnb and on the real server; empty if missing.
     verdict
-        The difference in words, or that there is none.
+        The difference as text, or a statement of equality.
     agrees
         Whether there is no difference beyond the tolerance.
     tensor

@@ -203,7 +203,7 @@ def _flat(ref: TensorRef) -> np.ndarray[Any, Any] | None:
 
 
 def _deviating(check: Check) -> int:
-    """Return the flat index of the largest deviation; -1 if there is none."""
+    """Return the flat index of the largest deviation; -1 without a deviation."""
     tensor = check.tensor
     if tensor is None or tensor.index is None or tensor.this is None:
         return -1

@@ -7,11 +7,10 @@ import contextvars
 import functools
 from collections.abc import AsyncIterator
 
-from blsnb.engine.request.client_request import ClientRequest
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import ServerClosedError
-from blsnb.parts.requests import ClientRequests
+from blsnb.parts.requests import ClientRequest, ClientRequests
 from blsnb.response import Response
 from blsnb.response_stream import async_responses
 from blsnb.run import Run

@@ -265,8 +265,7 @@ class Folders:
         Parameters
         ----------
         runs
-            The runs; if there are none, the newest recorded one with a call of the
-            model.
+            The runs; by default the newest recorded one with a call of the model.
         """
         from blsnb.model.implied import implied_config
 

@@ -16,7 +16,7 @@ from blsnb.engine.model_log import LogWriter
 from blsnb.errors import BlsnbError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.parts.models import Models
-from blsnb.parts.requests import ClientRequests
+from blsnb.parts.readers import Readers
 from blsnb.repository.directory import Files
 from blsnb.repository.imported.folder_scan import FolderScan
 from blsnb.repository.imported.following import Follower, LookClock, followed
@@ -25,7 +25,7 @@ from blsnb.repository.repository import ModelRepository
 _PAUSE_S = 0.05
 """Time between two looks at files that change, in seconds."""
 _MAX_LOOKS = 20
-"""Maximum number of looks at files that change, before requests go on without them."""
+"""Maximum number of looks at changing files before requests run without them."""
 _LOG_FILE = "following.py"
 
 
@@ -67,7 +67,7 @@ class Following:
         Loads and unloads them.
     repository
         Their folders.
-    requests
+    readers
         Calls `look_if_due` before each request once a folder is followed.
     log
         Writes the models' log while there is no `report`.
@@ -79,14 +79,14 @@ class Following:
         engine: Engine,
         control: ModelControl,
         repository: ModelRepository,
-        requests: ClientRequests,
+        readers: Readers,
         log: LogWriter,
     ) -> None:
         self._models = models
         self._engine = engine
         self._control = control
         self._repository = repository
-        self._requests = requests
+        self._readers = readers
         self._log = log
         self._folders: dict[Path, _Folder] = {}
         self._clock = LookClock()
@@ -120,28 +120,28 @@ class Following:
         for name in before.keys() & after.keys():
             follower.note_load(name, before[name], after[name], name in serving)
         self._folders[scan.root] = _Folder(scan, follower)
-        self._requests.before_request = self.look_if_due
+        self._readers.before_request = self.look_if_due
 
     def unfollow(self, root: Path) -> None:
         """Stop following a folder, if it is followed."""
         self._folders.pop(root, None)
         if not self._folders:
-            self._requests.before_request = None
+            self._readers.before_request = None
 
     def is_followed(self, root: Path) -> bool:
         """Whether a folder is followed."""
         return root in self._folders
 
     def look_if_due(self) -> None:
-        """Look at the followed folders, unless that was done a moment ago."""
+        """Look at the followed folders, unless the last look was a moment ago."""
         if self._clock.is_due(time.monotonic_ns()):
             self.look()
 
     def look(self) -> None:
-        """Load what was saved in the followed folders, and report it.
+        """Load and report the models that were saved in the followed folders.
 
-        A request that a load makes, or that comes from another thread meanwhile, goes
-        on with what serves: it might be what the load waits for.
+        A request of a load, or of another thread during a load, uses the serving
+        versions, because the load might wait for it.
         """
         if not self._folders or self._control.is_busy:
             return
@@ -193,12 +193,14 @@ class Following:
         if not folder.is_gone:
             folder.is_gone = True
             root = folder.scan.root
-            self._say("", f"{root} is gone or cannot be read: its models serve on")
+            self._say("", f"{root} is gone or cannot be read: its models still serve")
 
     def _take_down(self, name: str, root: Path) -> None:
         other = self._repository.directory(name)
         if other is not None and other.path.parent == self._repository.private_root:
-            self._say(name, f"{name} was removed from {root}; a cell's text serves on")
+            self._say(
+                name, f"{name} was removed from {root}; the text of a cell still serves"
+            )
         elif other is not None:
             self._loaded(name)
         elif self._control.files(name):

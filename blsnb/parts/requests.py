@@ -1,28 +1,41 @@
-"""Client requests: from Python values to a Run, or from messages to responses."""
+"""Client requests: from Python values to messages, and from responses to runs."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from blsnb.engine.engine import Engine
-from blsnb.engine.request.client_request import ClientRequest, deadline_ns, reachable
 from blsnb.engine.request.failure import note_lost, notes_of
 from blsnb.engine.request.inflight import Caller
-from blsnb.engine.request.lifetime import RootRequest, TooLate, interruptible
-from blsnb.engine.request.open_requests import Begun, stopping_refusal
-from blsnb.engine.request.reader import TOO_LATE, Reader
-from blsnb.engine.request.streaming import Readable, SingleResponse
+from blsnb.engine.request.lifetime import RootRequest, deadline_ns, interruptible
+from blsnb.engine.request.open_requests import Begun
 from blsnb.engine.request.validation import RequestError
-from blsnb.errors import InferenceError, ServerClosedError, TraceError
-from blsnb.parts.lifetime import ServerLifetime
+from blsnb.errors import InferenceError
+from blsnb.model.config import ModelConfig
+from blsnb.parts.readers import Readers
 from blsnb.pb_utils.compiled.releases import has
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.request_fields import (
+    PLAIN,
+    RequestFields,
+    RequestOptions,
+    check_request,
+    fields_of,
+)
 from blsnb.response import Response
 from blsnb.response_stream import Stream
 from blsnb.run import Run
+from blsnb.runtimes.client_inputs import freeze_on_device, reachable
+from blsnb.runtimes.runtime import Runtime
+from blsnb.tensors.convert import to_ref
+from blsnb.tensors.dtypes import BY_DATATYPE, BY_NUMPY
 from blsnb.tensors.memory import HOST
+from blsnb.tensors.ref import freeze
 from blsnb.trace.run_record import RunRecord
 
 
@@ -33,6 +46,86 @@ class Answer(NamedTuple):
     advice: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ClientRequest:
+    """The arguments of `blsnb.Server.infer` as a value."""
+
+    model_name: str
+    inputs: Mapping[str, Any]
+    fields: RequestFields = PLAIN
+    outputs: Sequence[str] | None = None
+    client_timeout_s: float | None = None
+    show: bool = True
+    """Whether a notebook displays the run."""
+
+    def message(self, config: ModelConfig | None, runtime: Runtime) -> RequestMessage:
+        """Return the request with its inputs frozen.
+
+        Parameters
+        ----------
+        config
+            The model's configuration; None if the model does not serve.
+        runtime
+            Has the devices.
+
+        Raises
+        ------
+        InputError
+            An input is of a type that Triton lacks, or on an unknown device.
+        """
+        __tracebackhide__ = True
+        specs = {} if config is None else {spec.name: spec for spec in config.inputs}
+        batch_axes = 1 if config is not None and config.max_batch_size else 0
+        refs = []
+        for name, value in freeze_on_device(self.inputs, runtime).items():
+            spec = specs.get(name)
+            dtype = None if spec is None else BY_DATATYPE.get(spec.datatype)
+            if type(value) is np.ndarray and BY_NUMPY.get(value.dtype, 0) is dtype:
+                # The array already has the configured type.
+                refs.append(freeze(name, value, dtype))
+                continue
+            rank = 0 if spec is None else len(spec.dims) + batch_axes
+            refs.append(to_ref(name, value, dtype, rank))
+        return RequestMessage(
+            self.model_name,
+            reachable(tuple(refs), runtime),
+            tuple(self.outputs or ()),
+            self.fields,
+        )
+
+
+def client_request(
+    model_name: str,
+    inputs: Mapping[str, Any],
+    options: RequestOptions,
+    method: str = "infer",
+) -> ClientRequest:
+    """Return the request for the arguments of ``infer``, ``stream`` or ``async_infer``.
+
+    Parameters
+    ----------
+    method
+        Name of the called method, for errors.
+
+    Raises
+    ------
+    InputError
+        An argument has another type or is out of range, or an option is unknown.
+    """
+    __tracebackhide__ = True
+    is_named = isinstance(model_name, str) and isinstance(inputs, Mapping)
+    if options or not is_named or not all([isinstance(name, str) for name in inputs]):
+        check_request(model_name, inputs, options)
+    return ClientRequest(
+        model_name,
+        inputs,
+        fields_of(options, method) if options else PLAIN,
+        options.get("outputs"),
+        options.get("client_timeout_s"),
+        options.get("show", True),
+    )
+
+
 class ClientRequests:
     """Runs client requests on an engine, with the responses of Triton's gRPC endpoint.
 
@@ -40,17 +133,15 @@ class ClientRequests:
     ----------
     engine
         The engine with the models.
-    lifetime
-        Lifetime of the server.
+    readers
+        Starts requests with any number of responses.
     """
 
-    def __init__(self, engine: Engine, lifetime: ServerLifetime) -> None:
+    def __init__(self, engine: Engine, readers: Readers) -> None:
         self._engine = engine
-        self._lifetime = lifetime
+        self._readers = readers
         self._router = engine.router
         self._open_requests = engine.open_requests
-        self.before_request: Callable[[], None] | None = None
-        """Called before each request while a folder is followed."""
 
     def run(
         self,
@@ -86,11 +177,11 @@ class ClientRequests:
             answer = self._answer(message, root)
         except InferenceError as error:
             # The run of a request that would hang shows what happened before.
-            error.run = self._failed_run(message, root, error.message)
+            error.run = Run(message.model_name, root.record, [], error.message, self)
             raise
         response = answer.response
         if response.error is not None:
-            run = self._failed_run(message, root, response.error)
+            run = Run(message.model_name, root.record, [], response.error, self)
             advice = answer.advice or "\n".join(notes_of(response.cause))
             raise InferenceError(
                 response.error, response.code, run, advice
@@ -109,7 +200,7 @@ class ClientRequests:
         Parameters
         ----------
         begun
-            Receives the request's lifetime, so that another thread can cancel it.
+            As of `run`.
         deadline_ns
             Monotonic time at which the client leaves; 0 for no deadline.
 
@@ -118,7 +209,7 @@ class ClientRequests:
         WouldHang
             Triton would never respond.
         """
-        self._prepare()
+        self._readers.prepare()
         root = self._open_requests.open(deadline_ns, None, begun)
         root.record.of_client = True
         return self._answer(message, root)
@@ -130,10 +221,10 @@ class ClientRequests:
         response, advice = None, ""
         try:
             with interruptible(root, self._open_requests.folders):
-                if self._open_requests.is_stopping:
-                    self._refuse(message)
+                self._readers.refuse_if_stopping(message)
                 if root.deadline_ns:
-                    response = self._within_deadline(message, caller)
+                    deferred = self._router.defer(message, caller)
+                    response = deferred.within(root.deadline_ns)
                 else:
                     response = self._router.route(message, caller)
         except RequestError as error:
@@ -153,89 +244,6 @@ class ClientRequests:
             response = ResponseMessage()
         return Answer(response, advice)
 
-    def _within_deadline(
-        self, message: RequestMessage, caller: Caller
-    ) -> ResponseMessage:
-        __tracebackhide__ = True
-        root = caller.root
-        deferred = self._router.defer(message, caller)
-        try:
-            response = deferred.get(0, root.deadline_ns)
-        except TooLate:
-            root.cancel()
-            deferred.leave()
-            text, code = TOO_LATE
-            return ResponseMessage(error=text, code=code)
-        assert response is not None
-        return response
-
-    def _refuse(self, message: RequestMessage) -> None:
-        """Refuse a request to a server that is closing.
-
-        Raises
-        ------
-        RequestError
-            With Triton's text.
-        """
-        catalog = self._engine.catalog
-        served = catalog.find(message.model_name, message.fields.version)
-        raise stopping_refusal(message, served.config.scheduling)
-
-    def read(
-        self,
-        message: RequestMessage,
-        begun: Begun | None = None,
-        deadline_ns: int = 0,
-    ) -> Reader:
-        """Start a network client's request, which may have any number of responses.
-
-        Parameters
-        ----------
-        begun, deadline_ns
-            As of `answer`.
-
-        Raises
-        ------
-        RequestError
-            The request was refused.
-        WouldHang
-            Triton would never respond.
-        """
-        self._prepare()
-        root = self._open_requests.open(deadline_ns, None, begun)
-        root.record.of_client = True
-        return self._reader(message, root)
-
-    def _reader(self, message: RequestMessage, root: RootRequest) -> Reader:
-        __tracebackhide__ = True
-        message.memory = HOST
-        caller = Caller(root, None, None, 0, is_client=True)
-        responses: Readable | None = None
-        try:
-            with interruptible(root, self._open_requests.folders):
-                if self._open_requests.is_stopping:
-                    self._refuse(message)
-                responses = self._router.route_many(message, caller)
-            root.raise_ended(has_response=responses is not None)
-        except BaseException:
-            self._open_requests.close(root)
-            raise
-        assert responses is not None
-        if isinstance(responses, SingleResponse):
-            self._open_requests.close(root)
-        return Reader(self._open_requests, root, responses)
-
-    def _prepare(self) -> None:
-        """Refuse a request to a closed server; one that is stopping answers it.
-
-        An open one first loads what was saved in followed folders.
-        """
-        requests = self._open_requests
-        if self._lifetime.closed and (requests.is_closed or not requests.is_stopping):
-            raise ServerClosedError
-        if self.before_request is not None:
-            self.before_request()
-
     def message(self, request: ClientRequest) -> RequestMessage:
         """Return a request as its model sees it, with frozen inputs.
 
@@ -245,18 +253,13 @@ class ClientRequests:
             An input is of a type that Triton lacks.
         """
         __tracebackhide__ = True
-        self._prepare()
+        self._readers.prepare()
         engine = self._engine
         config = engine.catalog.config(request.model_name, request.fields.version)
         message = request.message(config, engine.placements.runtime)
         if request.outputs and not has("unique_outputs", engine.release):
             message.requested_outputs = tuple(dict.fromkeys(request.outputs))
         return message
-
-    def _failed_run(
-        self, message: RequestMessage, root: RootRequest, error: str
-    ) -> Run:
-        return Run(message.model_name, root.record, [], error, self)
 
     def replay(
         self, message: RequestMessage, client_timeout_s: float | None = None
@@ -268,8 +271,8 @@ class ClientRequests:
         TraceError
             The inputs of the call were not recorded.
         """
-        self._prepare()
-        decoupled = self._check_recorded(message)
+        self._readers.prepare()
+        decoupled = self._readers.check_recorded(message)
         message.inputs = reachable(message.inputs, self._engine.placements.runtime)
         root = self._open_requests.open(deadline_ns(client_timeout_s))
         try:
@@ -283,22 +286,6 @@ class ClientRequests:
             if not isinstance(error.run, Run):
                 raise
             return error.run
-
-    def _check_recorded(self, message: RequestMessage) -> bool:
-        """Refuse a request without the inputs of its model; return whether decoupled.
-
-        A model that does not serve refuses the request later, and the run says why.
-        """
-        catalog, name = self._engine.catalog, message.model_name
-        config = catalog.config(name, message.fields.version)
-        if config is None:
-            return False
-        if not message.inputs and not all(spec.optional for spec in config.inputs):
-            raise TraceError(
-                f"the inputs of this call of {name!r} were not recorded: at "
-                "trace_level='tensors' they are"
-            )
-        return catalog.find(name, message.fields.version).decoupled
 
     def stream(self, request: ClientRequest, record: RunRecord | None = None) -> Stream:
         """Start a request that may have any number of responses.
@@ -323,9 +310,9 @@ class ClientRequests:
     def _stream(self, message: RequestMessage, root: RootRequest) -> Stream:
         __tracebackhide__ = True
         try:
-            reader = self._reader(message, root)
+            reader = self._readers.reader(message, root)
         except (RequestError, InferenceError) as error:
-            run = self._failed_run(message, root, error.message)
+            run = Run(message.model_name, root.record, [], error.message, self)
             if isinstance(error, InferenceError):
                 error.run = run
                 raise

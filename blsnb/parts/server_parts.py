@@ -23,6 +23,7 @@ from blsnb.parts.following import Following
 from blsnb.parts.lifetime import ServerLifetime
 from blsnb.parts.measurements import Measurements
 from blsnb.parts.models import Models
+from blsnb.parts.readers import Readers
 from blsnb.parts.requests import ClientRequests
 from blsnb.parts.settings import ServerSettings
 from blsnb.parts.stand_ins import ModelStandIns
@@ -42,6 +43,7 @@ class ServerParts:
     log: ModelLog
     models: Models
     folders: Folders
+    readers: Readers
     following: Following
     requests: ClientRequests
     async_requests: AsyncRequests
@@ -118,8 +120,9 @@ def _make(given: ServerSettings) -> ServerParts:
     changed_files = ChangedFiles(control, repository, log.write)
     lifetime = ServerLifetime(given.exit_timeout_s)
     models = Models(engine, control, repository, changed_files, lifetime)
-    requests = ClientRequests(engine, lifetime)
-    following = Following(models, engine, control, repository, requests, log.write)
+    readers = Readers(engine, lifetime)
+    requests = ClientRequests(engine, readers)
+    following = Following(models, engine, control, repository, readers, log.write)
     parts = ServerParts(
         engine=engine,
         recorder=recorder,
@@ -138,6 +141,7 @@ def _make(given: ServerSettings) -> ServerParts:
             lifetime,
             following,
         ),
+        readers=readers,
         following=following,
         requests=requests,
         async_requests=AsyncRequests(requests),

@@ -72,7 +72,7 @@ class Backend(Protocol):
     def note_error(self, response: Any, model_name: str) -> None:
         """Record an error response; a note follows if the model never checks it."""
 
-    def log(self, level: str, text: str) -> None:
+    def log(self, level: str, text: str, place: tuple[str, int] | None = None) -> None:
         """Write a line of the model's log."""
 
     def is_model_ready(self, name: str, version: str) -> bool:
@@ -135,7 +135,7 @@ class UnboundBackend:
     def note_error(self, response: Any, model_name: str) -> None:
         """Do nothing."""
 
-    def log(self, level: str, text: str) -> None:
+    def log(self, level: str, text: str, place: tuple[str, int] | None = None) -> None:
         """Do nothing: there is no model to log for."""
 
     def is_model_ready(self, name: str, version: str) -> bool:

@@ -1,8 +1,9 @@
-"""Logger: writes to a model's log, at Triton's four levels."""
+"""Logger: a model's log, at Triton's four levels; and the events of the server."""
 
 from __future__ import annotations
 
 import functools
+import logging
 from typing import Any, cast
 
 from blsnb.pb_utils.backend import Backend
@@ -14,6 +15,7 @@ from blsnb.pb_utils.compiled.compiled_type import (
 from blsnb.pb_utils.compiled.enums import LogLevel
 from blsnb.pb_utils.compiled.signature import compiled, expect, string
 
+_events = logging.getLogger("blsnb.server")
 _INFO = LogLevel(0)
 
 
@@ -80,3 +82,17 @@ def _bound(backend: Backend, name: str, reader: Any, rest: str) -> Any:
         backend.log(*reader(*args, **kwargs))
 
     return write
+
+
+def server_event(severity: str, text: str, *args: object) -> None:
+    """Log an event; Python's level is INFO, so that notebooks show none.
+
+    Parameters
+    ----------
+    severity
+        ``"I"``, ``"W"`` or ``"E"``, as Triton's log has it.
+    text, args
+        As of `logging.Logger.info`.
+    """
+    extra = {"triton_severity": severity}
+    _events.info(text, *args, extra=extra, stacklevel=2)

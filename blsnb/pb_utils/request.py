@@ -177,12 +177,12 @@ class InferenceRequest(Compiled):
 
     @compiled(method_signature("request_id", "str"))
     def request_id(self) -> str:
-        """Return the identifier; empty if there is none."""
+        """Return the identifier, or an empty string."""
         return self._message.fields.request_id
 
     @compiled(method_signature("correlation_id", "object"))
     def correlation_id(self) -> int | str:
-        """Return the sequence's identifier; 0 if there is none."""
+        """Return the sequence's identifier; 0 without a sequence."""
         return self._message.fields.correlation_id
 
     @compiled(method_signature("flags", "int"))

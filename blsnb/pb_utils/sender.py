@@ -7,6 +7,7 @@ from blsnb.pb_utils.backend import Reply
 from blsnb.pb_utils.compiled.compiled_type import Compiled, no_constructor
 from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.compiled.signature import UINT32, compiled, expect, integer
+from blsnb.pb_utils.logger import server_event
 from blsnb.pb_utils.response import InferenceResponse
 
 FINAL = 1
@@ -14,7 +15,9 @@ FINAL = 1
 
 
 def _refused(reason: str) -> TritonModelException:
-    return TritonModelException(f"Unable to send response. {reason}")
+    text = f"Unable to send response. {reason}"
+    server_event("W", "%s", text)
+    return TritonModelException(text)
 
 
 def _check_single(given: bool, count: int) -> None:

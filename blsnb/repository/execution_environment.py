@@ -76,7 +76,7 @@ def environment_note(name: str, value: str, folder: Path) -> str:
     Returns
     -------
     note
-        A sentence with the packages that differ; empty if there are none.
+        A sentence with the packages that differ; empty without differences.
 
     Raises
     ------

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import TextIO
 
+from blsnb.printable import printable
 from blsnb.serving.core.log_settings import LogSettings
 
 _ERRORS = "backslashreplace"
@@ -40,7 +41,7 @@ class TritonFormatter(logging.Formatter):
         message = record.getMessage()
         if record.exc_info:
             message += f"\n{self.formatException(record.exc_info)}"
-        text = json.dumps(message, ensure_ascii=False)
+        text = printable(json.dumps(message, ensure_ascii=False))
         return f"{self._start(record)} {os.getpid()} {place}] {text}"
 
     def _start(self, record: logging.LogRecord) -> str:
@@ -54,6 +55,9 @@ class TritonFormatter(logging.Formatter):
 
 def level_of(record: logging.LogRecord) -> str:
     """Return the letter of a record's level: E, W or I."""
+    severity = getattr(record, "triton_severity", None)
+    if severity is not None:
+        return str(severity)
     if record.levelno >= logging.ERROR:
         return "E"
     return "W" if record.levelno >= logging.WARNING else "I"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from operator import attrgetter
 
@@ -9,9 +10,43 @@ from blsnb.trace.dropped import drops_of
 from blsnb.trace.events import Call, CallFlag, ModelInfo
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gaps
+from blsnb.trace.review import reviewed
+from blsnb.trace.run_record import RunRecord
 from blsnb.trace.spans import Span, Trace
 
 _ID = attrgetter("id")
+
+
+def trace_so_far(record: RunRecord, notes: bool) -> Trace:
+    """Return the trace of a record so far.
+
+    The trace of an ended run is built once, until calls or values are dropped.
+
+    Parameters
+    ----------
+    notes
+        Whether it has the notes of models and of the review.
+    """
+    known = record.taken
+    if known is not None and known[0] is notes:
+        return known[1]
+    kept = len(record.calls), record.held_bytes
+    trace = trace_of(
+        record.id,
+        list(record.calls),
+        time.monotonic_ns(),
+        notes=notes,
+        folded=record.folded.listed(),
+        gaps=record.gaps,
+        keep_calls=record.keep_calls,
+        budget_bytes=record.budget_bytes,
+    )
+    trace = reviewed(trace) if notes else trace
+    # Calls dropped while the trace is built must not stay in memory.
+    is_final = record.ended and kept == (len(record.calls), record.held_bytes)
+    if is_final and not trace.running:
+        record.taken = notes, trace
+    return trace
 
 
 def trace_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from blsnb.runtimes.runtime import DeviceUse
@@ -83,15 +84,13 @@ class Copy(NamedTuple):
     """Whether hostile placement caused it."""
 
 
+@dataclass(slots=True, eq=False)
 class DeviceWork:
     """Copies and device use of one call, filled in while it runs."""
 
-    __slots__ = ("copies", "use")
-
-    def __init__(self) -> None:
-        self.copies: list[Copy] = []
-        self.use: DeviceUse | None = None
-        """Device use of the execution; None if it ran on the host."""
+    copies: list[Copy] = field(default_factory=list)
+    use: DeviceUse | None = None
+    """Device use of the execution; None if it ran on the host."""
 
 
 def copied_bytes(copies: Iterable[Copy]) -> int:

@@ -121,7 +121,7 @@ class OfTrace(Generic[T]):
             if known() is trace:
                 return value
         value = self._make(trace)
-        # Replaced as a whole: another thread may be reading it.
+        # Replaced as a whole, because another thread may be reading it.
         self._recent = (weakref.ref(trace), value), *self._recent[:1]
         return value
 

@@ -49,7 +49,7 @@ class OnlyCounted:
     def beside(self, calls: Sequence[int]) -> FoldedCalls | None:
         """Return the counted calls of the same model and caller as a row's calls.
 
-        None if there are none, or if they may belong to another row.
+        None without such calls, or if they may belong to another row.
         """
         if not self._counted or not calls:
             return None

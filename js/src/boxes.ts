@@ -5,7 +5,7 @@ import { setText, svg } from "./dom.ts";
 import { clip, count, counted, time } from "./format.ts";
 import type { Point } from "./layout.ts";
 import type { ModelNode } from "./modelgraph.ts";
-import type { PhaseSums } from "./trace.ts";
+import type { PhaseSums } from "./phases.ts";
 
 export const BOX_HEIGHT = 42;
 const LEAST_WIDTH = 96;

@@ -2,7 +2,7 @@
 
 import { h } from "./dom.ts";
 import { bytes, counted, time } from "./format.ts";
-import { factGrid } from "./tensors.ts";
+import { factGrid } from "./tensorfacts.ts";
 import type { Trace } from "./trace.ts";
 import type { Copy } from "./header.ts";
 

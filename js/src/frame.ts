@@ -8,7 +8,7 @@ import { Emphasis } from "./emphasis.ts";
 import { Help } from "./help.ts";
 import { Inspector } from "./inspector.ts";
 import type { Kernel } from "./kernel.ts";
-import { commandOf, EVERYWHERE, type Command } from "./keys.ts";
+import { commandEverywhere, type Command } from "./keys.ts";
 import { Panes } from "./panes.ts";
 import type { Row } from "./rows.ts";
 import type { Hover, Selection, Session, Tip } from "./session.ts";
@@ -18,33 +18,20 @@ import { Timeline } from "./timeline.ts";
 import { Toolbar } from "./toolbar.ts";
 import { Tooltip } from "./tooltip.ts";
 import { Trace } from "./trace.ts";
-import { found, held, type Held, type ViewState } from "./viewstate.ts";
+import { found, Selected, type ViewState } from "./viewstate.ts";
 import type { Drops } from "./header.ts";
+import type { FrameOptions } from "./frameoptions.ts";
 import type { Store } from "./store.ts";
-import { Flag } from "./wire.ts";
 
-/** Height of the borders of the view. */
-const BORDERS = 6;
+const BORDERS_HEIGHT = 6;
 /** Maximum height that the inspector requests where there are few rows. */
 const MOST_ROOM = 460;
-
-export interface FrameOptions {
-  store: Store;
-  kernel: Kernel | null;
-  state?: ViewState;
-  /** Called with the id of the call that the user selected; −1 for none. */
-  onSelect?: (id: number) => void;
-  onFilter?: (text: string) => void;
-  /** Called with the height of the view, which a document in its place will reserve. */
-  onHeight?: (height: number) => void;
-}
 
 let frames = 0;
 
 export class Frame implements Session {
   kernel: Kernel | null;
   trace: Trace;
-  selection: Selection | null = null;
   showsCritical = false;
   #options: FrameOptions;
   #root: HTMLElement;
@@ -57,13 +44,11 @@ export class Frame implements Session {
   #graph: CallGraph;
   #timeline: Timeline;
   #inspector: Inspector;
-  /** Calls and values that are no longer kept. */
   #notices = h("div", { class: "notices", role: "note", "aria-label": "No longer kept" });
   #emphasis = new Emphasis();
   #width = 0;
   #room = 0;
-  /** The selection by ids, which stay when rows change. */
-  #held: Held | null = null;
+  #selected = new Selected();
   #stops: (() => void)[] = [];
 
   constructor(options: FrameOptions) {
@@ -106,11 +91,14 @@ export class Frame implements Session {
     return this.#skin.element;
   }
 
+  get selection(): Selection | null {
+    return this.#selected.value;
+  }
+
   get colours(): Colours {
     return this.#skin.colours;
   }
 
-  /** The buffer of embedded previews. */
   get buffer(): ArrayBuffer {
     return this.#options.store.buffer;
   }
@@ -118,7 +106,7 @@ export class Frame implements Session {
   /** Show the calls in the store; the element must be in the page. */
   draw(): void {
     this.trace = new Trace(this.#options.store);
-    this.#restoreSelection();
+    this.#selected.refind(this.trace);
     this.#skin.apply();
     this.#toolbar.draw(this.trace);
     this.#notices.replaceChildren(...notices(this.trace.header.run.dropped));
@@ -148,7 +136,6 @@ export class Frame implements Session {
     this.draw();
   }
 
-  /** Connect the view to a kernel. */
   connect(kernel: Kernel | null, onSelect: FrameOptions["onSelect"]): void {
     this.kernel = kernel;
     this.#options.onSelect = onSelect;
@@ -169,7 +156,7 @@ export class Frame implements Session {
   get state(): ViewState {
     const { range, open, top } = this.#timeline;
     return {
-      selection: this.#held,
+      selection: this.#selected.held,
       open,
       range: range.isWhole ? null : [range.from, range.to],
       filter: this.#toolbar.filter.value,
@@ -184,12 +171,12 @@ export class Frame implements Session {
     this.tip(null);
     this.#take(selection, reveal);
     this.#announcer.selected(selection, this.trace);
-    this.#options.onSelect?.(idOf(this.#held));
+    this.#options.onSelect?.(this.#selected.id);
   }
 
   /** Select a call by id, as Python does; an unknown id changes nothing. */
   selectCall(id: number): void {
-    if (idOf(this.#held) === id) return;
+    if (this.#selected.id === id) return;
     const call = this.trace.at(id);
     if (call >= 0) this.select({ kind: "call", call }, { reveal: true });
     else if (this.trace.wasDropped(id)) this.select({ kind: "dropped", id });
@@ -256,7 +243,7 @@ export class Frame implements Session {
   }
 
   #drawGraph(): void {
-    const above = this.#toolbar.element.offsetHeight + this.#notices.offsetHeight + BORDERS;
+    const above = this.#toolbar.element.offsetHeight + this.#notices.offsetHeight + BORDERS_HEIGHT;
     this.#panes.arrange({
       graph: this.#graph.draw(this.trace),
       timeline: this.#timeline.wantedHeight,
@@ -264,16 +251,11 @@ export class Frame implements Session {
     });
   }
 
-  /** Find the selected call again: it may have another row, or be dropped. */
-  #restoreSelection(): void {
-    this.selection = found(this.trace, this.#held);
-  }
-
   /** Add new calls to a selected fold. */
   #refreshSelection(): void {
     if (this.selection?.kind !== "fold") return;
     const calls = this.#timeline.callsOf(this.selection.key);
-    if (calls) this.#hold({ ...this.selection, calls });
+    if (calls) this.#selected.set(this.trace, { ...this.selection, calls });
   }
 
   #restore({ selection, open, range, filter, critical, sizes, top }: ViewState): void {
@@ -289,15 +271,10 @@ export class Frame implements Session {
   }
 
   #take(selection: Selection | null, reveal: boolean): void {
-    this.#hold(selection);
+    this.#selected.set(this.trace, selection);
     this.#relate();
     this.#timeline.mark(reveal);
     this.#inspector.draw();
-  }
-
-  #hold(selection: Selection | null): void {
-    this.selection = selection;
-    this.#held = held(this.trace, selection);
   }
 
   /** Compute the emphasis of graph and rows. */
@@ -314,14 +291,12 @@ export class Frame implements Session {
 
   /** Handle keys of every pane, unless a field or a pane has handled them. */
   #key(event: KeyboardEvent): void {
-    const command = commandOf(event);
-    const within = event.target as Element;
-    if (!command || !EVERYWHERE.has(command) || event.defaultPrevented) return;
-    if (within.closest(".filter, .help")) return;
+    const command = commandEverywhere(event);
+    if (!command) return;
     event.preventDefault();
     this.hover(null);
     this.tip(null);
-    if (command === "clear" && within.closest(".inspector")) this.#timeline.focus();
+    if (command === "clear" && (event.target as Element).closest(".inspector")) this.#timeline.focus();
     else this.command(command);
   }
 
@@ -332,22 +307,14 @@ export class Frame implements Session {
   }
 
   #nextError(): void {
-    const { trace, selection } = this;
-    const from = selection?.kind === "call" ? selection.call : -1;
-    for (let k = 1; k <= trace.n; k++) {
-      const call = (from + k + trace.n) % trace.n;
-      if (trace.has(call, Flag.ERROR)) return this.select({ kind: "call", call }, { reveal: true });
-    }
-    this.#announcer.say("no errors");
+    const { selection } = this;
+    const call = this.trace.nextFailed(selection?.kind === "call" ? selection.call : -1);
+    if (call >= 0) this.select({ kind: "call", call }, { reveal: true });
+    else this.#announcer.say("no errors");
   }
 
   #clear(): void {
     this.#toolbar.clearFilter();
     this.select(null);
   }
-}
-
-/** Return the id of the selected call, kept or dropped; −1 for none. */
-function idOf(selected: Held | null): number {
-  return selected?.kind === "call" || selected?.kind === "dropped" ? selected.id : -1;
 }

@@ -4,7 +4,8 @@ import { total, type Comparison } from "./comparison.ts";
 import { deltaText, signOf, toneOf } from "./delta.ts";
 import { h } from "./dom.ts";
 import { count, time } from "./format.ts";
-import type { PhaseSums, Trace } from "./trace.ts";
+import type { PhaseSums } from "./phases.ts";
+import type { Trace } from "./trace.ts";
 import type { Change } from "./header.ts";
 
 /** Phases as in the table of a run. */

@@ -77,3 +77,10 @@ export function commandOf(event: KeyboardEvent): Command | undefined {
     event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
   return COMMANDS[shifted];
 }
+
+/** Return the command of a key of every pane; null if a field or a pane handles the key. */
+export function commandEverywhere(event: KeyboardEvent): Command | null {
+  const command = commandOf(event);
+  if (!command || !EVERYWHERE.has(command) || event.defaultPrevented) return null;
+  return (event.target as Element).closest(".filter, .help") ? null : command;
+}

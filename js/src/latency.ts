@@ -3,7 +3,7 @@
 import { h } from "./dom.ts";
 import type { Counted } from "./folded.ts";
 import { count, time } from "./format.ts";
-import { distribution, factGrid } from "./tensors.ts";
+import { distribution, factGrid } from "./tensorfacts.ts";
 
 const BINS = 36;
 /** Ratio to p90 from which latencies are left out of the histogram. */

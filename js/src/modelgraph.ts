@@ -1,6 +1,7 @@
 /** The calls of a trace by model: boxes, and edges from callers to callees. Pure. */
 
-import { noPhases, type PhaseSums, type Trace } from "./trace.ts";
+import { noPhases, type PhaseSums } from "./phases.ts";
+import type { Trace } from "./trace.ts";
 import { Flag } from "./wire.ts";
 
 /** All calls of one model. */

@@ -2,7 +2,8 @@
 
 import { h } from "./dom.ts";
 import { percent, time } from "./format.ts";
-import type { PhaseSums, Trace } from "./trace.ts";
+import type { PhaseSums } from "./phases.ts";
+import type { Trace } from "./trace.ts";
 import { Flag, type Phase } from "./wire.ts";
 
 type Part = readonly [part: keyof PhaseSums, colour: string, text: string, phase: Phase | null];

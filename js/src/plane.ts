@@ -2,6 +2,13 @@
 
 import type { TimeRange } from "./range.ts";
 
+/** Width of the names: a share of a wide view, and at most a share of a narrow one. */
+const NAMES = { least: 232, most: 340, share: 0.24, mostShare: 0.38 };
+/** Room for a duration behind the last bar. */
+const LABEL_ROOM = 82;
+/** The same with the difference from the baseline. */
+const COMPARED_ROOM = 140;
+
 export type Interval = readonly [start: number, end: number];
 
 export class Plane {
@@ -44,4 +51,12 @@ export class Plane {
     }
     return shown;
   }
+}
+
+/** Return the plane of a timeline with the width of its element; `compared` with a baseline. */
+export function planeOf(range: TimeRange, width: number, compared: boolean): Plane {
+  const names = Math.min(NAMES.most, Math.max(NAMES.least, NAMES.share * width));
+  const left = Math.round(Math.min(names, NAMES.mostShare * width));
+  const room = compared && width > 480 ? COMPARED_ROOM : LABEL_ROOM;
+  return new Plane(range, left, Math.max(50, width - left - room), width);
 }

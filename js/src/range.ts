@@ -1,5 +1,7 @@
 /** The range of time that the timeline shows. Pure. */
 
+import { time } from "./format.ts";
+
 /** Room after the last call, so that its end is visible. */
 const ROOM = 1.005;
 const NARROWEST = 1e-6;
@@ -24,6 +26,11 @@ export class TimeRange {
 
   get isWhole(): boolean {
     return this.from <= 0 && this.to >= this.#whole * 0.999;
+  }
+
+  /** The range as text. */
+  get words(): string {
+    return this.isWhole ? "the whole run" : `${time(this.from)} to ${time(this.to)}`;
   }
 
   /** Set the end of the trace. */

@@ -2,7 +2,7 @@
 
 import { h } from "./dom.ts";
 import { counted, time } from "./format.ts";
-import { factGrid } from "./tensors.ts";
+import { factGrid } from "./tensorfacts.ts";
 import type { Trace } from "./trace.ts";
 import { Flag } from "./wire.ts";
 

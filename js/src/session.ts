@@ -5,7 +5,8 @@ import type { Command } from "./keys.ts";
 import { OTHERS } from "./modelgraph.ts";
 import type { Row } from "./rows.ts";
 import type { Colours } from "./theme.ts";
-import type { PhaseSums, Trace } from "./trace.ts";
+import type { PhaseSums } from "./phases.ts";
+import type { Trace } from "./trace.ts";
 import type { Drops } from "./header.ts";
 
 /**

@@ -1,12 +1,13 @@
 /** The tensors of a call: facts, statistics and previews. */
 
-import { h, setText, svg } from "./dom.ts";
+import { h, setText } from "./dom.ts";
 import { lacking } from "./dropped.ts";
-import { bytes, count, percent, shape, value } from "./format.ts";
+import { bytes, count, shape } from "./format.ts";
 import { isGone, QueryError, type Answer } from "./kernel.ts";
 import type { Session } from "./session.ts";
 import { BUSY_AFTER_MS, SliceView, type SliceState } from "./slice.ts";
-import type { Histogram, Preview, Stats, TensorEntry, TextPreview } from "./header.ts";
+import type { TensorEntry } from "./header.ts";
+import { distribution, isEmptyText, statistics, texts } from "./tensorfacts.ts";
 import { Flag } from "./wire.ts";
 
 /** Number of tensors that are listed at once: a stream may have thousands. */
@@ -282,78 +283,4 @@ export class TensorList {
       ? "Nothing to preview."
       : `Its values are not embedded in this document. ${WHAT_HELPS}`;
   }
-}
-
-function statistics({ count: size, min, max, mean, std, nan, inf, zeros }: Stats): HTMLElement {
-  const facts: [string, string][] = [
-    ["min", value(min)],
-    ["mean", value(mean)],
-    ["zeros", percent(zeros, size)],
-    ["max", value(max)],
-    ["std", value(std)],
-    ["NaN", count(nan)],
-  ];
-  if (inf) facts.push(["Inf", count(inf)]);
-  return factGrid(facts);
-}
-
-/** Return facts in three columns. */
-export function factGrid(facts: [string, string][]): HTMLElement {
-  return h(
-    "div",
-    { class: "facts" },
-    facts.map(([name, text]) => h("div", {}, name, h("b", {}, text))),
-  );
-}
-
-/** Return the bars of a histogram above its bounds. */
-export function distribution(
-  { low, high, counts }: Histogram,
-  what: string,
-  show = value,
-): HTMLElement[] {
-  const [width, height] = [6, 46];
-  const most = Math.max(1, ...counts);
-  const bars = counts.map((each, k) => {
-    const tall = each ? Math.max(1.5, (each / most) * (height - 4)) : 0;
-    return svg("rect", {
-      class: "fill-infer",
-      x: k * width + 0.5,
-      y: height - tall,
-      width: width - 1,
-      height: tall,
-    });
-  });
-  const label = `Histogram of ${what} from ${show(low)} to ${show(high)}`;
-  const box = {
-    class: "histogram",
-    viewBox: `0 0 ${counts.length * width} ${height}`,
-    preserveAspectRatio: "none",
-  };
-  const picture = svg("svg", { ...box, role: "img", "aria-label": label }, bars);
-  const bounds = h(
-    "div",
-    { class: "caption" },
-    h("span", {}, show(low)),
-    h("span", {}, show(high)),
-  );
-  return [h("div", {}, picture), bounds];
-}
-
-function isEmptyText(preview: Preview): boolean {
-  return preview.kind === "text" && preview.strings.length === 0;
-}
-
-function texts({ strings, count: all }: TextPreview): HTMLElement[] {
-  const lines = strings.map((text, k) =>
-    h("div", {}, h("span", { class: "number" }, String(k)), h("span", {}, text)),
-  );
-  const list = h(
-    "div",
-    { class: "strings code", tabindex: 0, role: "group", "aria-label": "Strings" },
-    lines,
-  );
-  return strings.length < all
-    ? [list, h("div", { class: "caption" }, `first ${count(strings.length)} of ${count(all)}`)]
-    : [list];
 }

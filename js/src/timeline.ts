@@ -1,25 +1,18 @@
 /** The timeline: a tree of rows, of which those in view have elements, and one canvas for their bars. */
 
-import { Bars, ROW_HEIGHT } from "./bars.ts";
-import { inShort } from "./chips.ts";
-import { total } from "./comparison.ts";
-import { context, h } from "./dom.ts";
-import { count, time } from "./format.ts";
+import { ROW_HEIGHT } from "./bars.ts";
+import { h } from "./dom.ts";
 import { commandOf, EVERYWHERE, type Command } from "./keys.ts";
-import { Plane } from "./plane.ts";
+import { planeOf, type Plane } from "./plane.ts";
 import { TimeRange } from "./range.ts";
 import { isSelected, RowElements } from "./rowelements.ts";
+import { extentOf, tipOf } from "./rowtip.ts";
 import { Rows, type Row } from "./rows.ts";
-import { selectedBatch, type Session } from "./session.ts";
+import { paintRows } from "./rowcanvas.ts";
+import type { Session } from "./session.ts";
 import { Axis, Strip } from "./strip.ts";
 import type { Trace } from "./trace.ts";
 
-/** Width of the names: a share of a wide view, and at most a share of a narrow one. */
-const NAMES = { least: 232, most: 340, share: 0.24, mostShare: 0.38 };
-/** Room for a duration behind the last bar. */
-const LABEL_ROOM = 82;
-/** The same with the difference from the baseline. */
-const COMPARED_ROOM = 140;
 const ROWS_AT_FIRST = 24;
 const PAGE = 10;
 const ZOOM_STEP = 0.7;
@@ -142,16 +135,14 @@ export class Timeline {
   }
 
   #plane(): Plane {
-    const width = this.#tree.clientWidth;
-    const names = Math.min(NAMES.most, Math.max(NAMES.least, NAMES.share * width));
-    const left = Math.round(Math.min(names, NAMES.mostShare * width));
-    this.element.style.setProperty("--names", `${left}px`);
-    const room = this.#session.trace.comparison && width > 480 ? COMPARED_ROOM : LABEL_ROOM;
-    return new Plane(this.range, left, Math.max(50, width - left - room), width);
+    const { comparison } = this.#session.trace;
+    const plane = planeOf(this.range, this.#tree.clientWidth, comparison !== null);
+    this.element.style.setProperty("--names", `${plane.left}px`);
+    return plane;
   }
 
   #paint(): void {
-    const { trace, colours, showsCritical } = this.#session;
+    const { trace, colours } = this.#session;
     const [rows, height] = [this.#rows, this.#tree.clientHeight];
     if (!rows || this.#tree.clientWidth === 0) return;
     const plane = this.#plane();
@@ -162,30 +153,9 @@ export class Timeline {
     if (cursor) this.#tree.setAttribute("aria-activedescendant", cursor.id);
     else this.#tree.removeAttribute("aria-activedescendant");
 
-    const { from, to } = this.range;
-    const shown = this.range.isWhole ? "the whole run" : `${time(from)} to ${time(to)}`;
-    this.#tree.setAttribute("aria-description", `shows ${shown}`);
+    this.#tree.setAttribute("aria-description", `shows ${this.range.words}`);
     const times = this.#axis.paint(plane, colours, rows.list.length);
-    const pen = context(this.#canvas, plane.right, height);
-    pen.fillStyle = colours.line2;
-    for (const us of times)
-      // Inside the focus ring of the tree.
-      if (plane.x(us) >= plane.left) pen.fillRect(Math.round(plane.x(us)), 2, 1, height - 4);
-    pen.save();
-    pen.beginPath();
-    pen.rect(plane.left - 1, 0, plane.right, height);
-    pen.clip();
-    const bars = new Bars(trace, pen, plane, colours);
-    const batch = selectedBatch(this.#session.selection, trace);
-    for (const row of visible) {
-      const critical = showsCritical && row.calls.some((call) => trace.critical.has(call));
-      bars.paint(row, row.index * ROW_HEIGHT - top, {
-        dim: this.#session.dims(row, rows.isOpen(row)),
-        critical,
-        mate: row.kind === "call" && batch.has(row.calls[0]),
-      });
-    }
-    pen.restore();
+    paintRows(this.#canvas, this.#session, { plane, rows, visible, top, height, times });
     this.#strip.paint(trace, plane, colours);
   }
 
@@ -269,31 +239,13 @@ export class Timeline {
     this.repaint();
   }
 
-  /** Show the tooltip of a call; of a fold that of the call nearest to the pointer. */
   #hover(event: PointerEvent): void {
     const row = this.#elements.rowAt(event);
     const x = event.clientX - this.#tree.getBoundingClientRect().left;
     if (!row || x < this.#plane().left) return this.#leave();
-    const { trace } = this.#session;
-    if (row.kind === "missing") return this.#hoverMissing(row, event);
-    const at = this.#plane().time(x);
-    const away = (call: number): number =>
-      Math.max(trace.start(call) - at, at - trace.end(call), 0);
-    const call = row.calls.reduce((best, each) => (away(each) < away(best) ? each : best));
-    this.#session.hover({ call });
-    const among = row.kind === "call" ? "" : ` · 1 of ${count(row.calls.length)}`;
-    const title = `${trace.name(call)}${among}  ${time(trace.duration[call])}`;
-    const [phases, error] = [trace.phases([call]), trace.header.errors[trace.id(call)]];
-    this.#session.tip({ title, phases, facts: inShort(trace, call), error }, event);
-  }
-
-  #hoverMissing({ missing }: Row, event: PointerEvent): void {
-    const { comparison } = this.#session.trace;
-    if (!comparison) return;
-    const { baseline } = comparison;
-    this.#session.hover(null);
-    const title = `${baseline.name(missing[0])} · in the baseline only  ${time(total(baseline, missing))}`;
-    this.#session.tip({ title, phases: baseline.phases(missing) }, event);
+    const { call, tip } = tipOf(this.#session.trace, row, this.#plane().time(x));
+    this.#session.hover(call < 0 ? null : { call });
+    this.#session.tip(tip, event);
   }
 
   #leave(): void {
@@ -313,19 +265,17 @@ export class Timeline {
     const list = this.#rows?.list ?? [];
     const at = list.findIndex((row) => row.key === this.#cursor);
     const row: Row | undefined = list[at];
+    const targets: Partial<Record<Command, number>> = {
+      down: at + 1,
+      up: at - 1,
+      first: 0,
+      last: list.length - 1,
+      pageDown: at + PAGE,
+      pageUp: at - PAGE,
+    };
+    const target = targets[command];
+    if (target !== undefined) return this.#goTo(target);
     switch (command) {
-      case "down":
-        return this.#goTo(at + 1);
-      case "up":
-        return this.#goTo(at - 1);
-      case "first":
-        return this.#goTo(0);
-      case "last":
-        return this.#goTo(list.length - 1);
-      case "pageDown":
-        return this.#goTo(at + PAGE);
-      case "pageUp":
-        return this.#goTo(at - PAGE);
       case "unfold":
         return row && this.#unfold(row);
       case "fold":
@@ -337,7 +287,7 @@ export class Timeline {
       case "zoomAll":
         return this.#zoom(() => this.range.all());
       case "zoomSelected":
-        return row && this.#zoom(() => this.#showCalls(row));
+        return row && this.#zoom(() => this.range.show(...extentOf(this.#session.trace, row)));
       case "panLeft":
         return this.#zoom(() => this.range.pan(-PAN_STEP * this.range.width));
       case "panRight":
@@ -365,16 +315,5 @@ export class Timeline {
   #fold(row: Row): void {
     if (this.#rows?.isOpen(row)) this.#toggle(row, false);
     else if (row.parent) this.#goTo(row.parent.index);
-  }
-
-  #showCalls(row: Row): void {
-    const { comparison } = this.#session.trace;
-    const gone = row.kind === "missing" && comparison;
-    const trace = gone ? comparison.baseline : this.#session.trace;
-    const calls = gone ? row.missing : row.calls;
-    const from = calls.reduce((least, call) => Math.min(least, trace.start(call)), Infinity);
-    const to = calls.reduce((most, call) => Math.max(most, trace.end(call)), 0);
-    const room = 0.08 * (to - from);
-    this.range.show(from - room, to + room);
   }
 }

@@ -3,7 +3,7 @@
 import { h } from "./dom.ts";
 import { percent, time } from "./format.ts";
 import type { Tip } from "./session.ts";
-import type { PhaseSums } from "./trace.ts";
+import type { PhaseSums } from "./phases.ts";
 
 const PHASES: [keyof PhaseSums, string][] = [
   ["queue", "queue"],

@@ -2,29 +2,13 @@
 
 import { Comparison } from "./comparison.ts";
 import { concurrency, type Steps } from "./concurrency.ts";
+import { executionsOf } from "./executions.ts";
 import { Folded, type Counted } from "./folded.ts";
 import type { Header } from "./header.ts";
+import { distinctKeys, distinctNames } from "./modelnames.ts";
+import { noPhases, type PhaseSums } from "./phases.ts";
 import type { Store } from "./store.ts";
 import { Flag, PHASES, rowOf, type Calls, type Phase } from "./wire.ts";
-
-/**
- * Sums of the phases of calls; `infer` is own time, `child` time in child calls, `between` time
- * between the steps of an ensemble.
- */
-export interface PhaseSums {
-  pre: number;
-  queue: number;
-  input: number;
-  infer: number;
-  child: number;
-  between: number;
-  output: number;
-  post: number;
-}
-
-export function noPhases(): PhaseSums {
-  return { pre: 0, queue: 0, input: 0, infer: 0, child: 0, between: 0, output: 0, post: 0 };
-}
 
 export class Trace {
   readonly header: Header;
@@ -131,6 +115,15 @@ export class Trace {
   }
 
   /** Return the duration of a phase, NaN if it was not recorded. */
+  /** Return the first failed call after another one, from the start after the last; -1 for none. */
+  nextFailed(call: number): number {
+    for (let k = 1; k <= this.n; k++) {
+      const next = (call + k + this.n) % this.n;
+      if (this.has(next, Flag.ERROR)) return next;
+    }
+    return -1;
+  }
+
   phase(call: number, phase: Phase): number {
     return this.calls[phase][call];
   }
@@ -223,21 +216,8 @@ export class Trace {
 
   /** Return the calls of an execution of a model; empty for execution 0. */
   executed(model: number, execution: number): readonly number[] {
-    this.#executions ??= this.#byExecution();
+    this.#executions ??= executionsOf(this.calls, this.n);
     return this.#executions.get(`${model} ${execution}`) ?? [];
-  }
-
-  #byExecution(): Map<string, number[]> {
-    const { model, execution } = this.calls;
-    const executions = new Map<string, number[]>();
-    for (let call = 0; call < this.n; call++) {
-      if (execution[call] === 0) continue;
-      const key = `${model[call]} ${execution[call]}`;
-      const known = executions.get(key);
-      if (known) known.push(call);
-      else executions.set(key, [call]);
-    }
-    return executions;
   }
 
   /** The calls that determine the wall time, from the last-ending child backwards. */
@@ -326,22 +306,4 @@ export class Trace {
   #byEnd(call: number): number[] {
     return Array.from(this.children(call)).sort((a, b) => this.end(b) - this.end(a));
   }
-}
-
-function distinctKeys({ models }: Header): string[] {
-  const seen = new Map<string, number>();
-  return models.map(({ name, version, kind }) => {
-    const key = encodeURIComponent(`${name}@${version}:${kind}`);
-    const number = seen.get(key) ?? 0;
-    seen.set(key, number + 1);
-    return number ? `${key}.${number}` : key;
-  });
-}
-
-function distinctNames({ models }: Header): string[] {
-  const seen = new Map<string, number>();
-  for (const { name } of models) seen.set(name, (seen.get(name) ?? 0) + 1);
-  return models.map(({ name, version }) =>
-    (seen.get(name) ?? 0) > 1 ? `${name} v${version}` : name,
-  );
 }

@@ -86,7 +86,29 @@ export function found(trace: Trace, sought: Held | null): Selection | null {
   }
 }
 
-/** Return what is hovered, in another trace of the run. */
+/** The selection of a view, which is found again when rows change. */
+export class Selected {
+  value: Selection | null = null;
+  /** The same by ids, which stay when rows change. */
+  held: Held | null = null;
+
+  set(trace: Trace, selection: Selection | null): void {
+    this.value = selection;
+    this.held = held(trace, selection);
+  }
+
+  /** Find the selection in another trace: a call may have another row, or be dropped. */
+  refind(trace: Trace): void {
+    this.value = found(trace, this.held);
+  }
+
+  /** Id of the selected call, kept or dropped; −1 for none. */
+  get id(): number {
+    return this.held?.kind === "call" || this.held?.kind === "dropped" ? this.held.id : -1;
+  }
+}
+
+/** Return the hovered call or models in another trace of the run. */
 export function hoveredIn(trace: Trace, before: Trace, over: Hover | null): Hover | null {
   if (!over || trace === before) return over;
   if ("call" in over) {

@@ -1,7 +1,7 @@
 /** A view in a page without a browser, and ways to find what is in it. */
 
 import { nextFrame, point } from "./page.ts";
-import type { FrameOptions } from "../src/frame.ts";
+import type { FrameOptions } from "../src/frameoptions.ts";
 import type { Store } from "../src/store.ts";
 
 const { Frame } = await import("../src/frame.ts");

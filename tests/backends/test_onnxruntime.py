@@ -48,7 +48,7 @@ def load(server, data, config=None, name="leaf"):
 
 
 def test_a_model_needs_no_configuration(server):
-    """With a variable first dimension it batches up to 4 requests."""
+    """It batches up to 4 requests if its first dimension is variable."""
     status = load(server, onnx.add_sub())
     config = server.config("leaf")
     run = server.infer("leaf", {name: [[3, 2]] for name in "AB"})
@@ -100,7 +100,7 @@ def test_a_configuration_is_completed_from_the_file(tmp_path, dims, config, expe
 
 
 def test_a_complete_configuration_does_not_change(server):
-    """With inputs and outputs, no batch size is added."""
+    """No batch size is added if there are inputs and outputs."""
     config = """
 input { name: 'X' data_type: TYPE_FP32 dims: [-1, 2] }
 output { name: 'Y' data_type: TYPE_FP32 dims: [-1, 2] }

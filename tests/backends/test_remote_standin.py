@@ -189,7 +189,7 @@ def test_a_decoupled_model_streams(server, address):
 
 
 def test_a_server_without_the_model_is_refused(server, address):
-    """So is a server that cannot be reached."""
+    """A server that cannot be reached is refused, too."""
     with pytest.raises(ModelLoadError, match=f"'idle' is not ready at {address}"):
         stand(server, address, "idle", CONFIG)
     with pytest.raises(ModelLoadError, match=f"a request to {address} failed: Req"):

@@ -354,7 +354,7 @@ def test_a_stand_in_ends_when_the_model_is_defined(stood):
 
 
 def test_a_stand_in_for_an_unknown_model_needs_a_configuration(server):
-    """The advice says so."""
+    """The advice asks for one."""
     with pytest.raises(ModelLoadError, match="not found in any") as caught:
         server.standin("nobody", zeros=True)
 

@@ -22,7 +22,7 @@ def row(clients: int, count: int, *, error: str = "", sizes=None, **how) -> Row:
 
 
 def test_a_bench_is_one_line_with_the_best_level():
-    """As for other objects."""
+    """Its repr is that line."""
     bench = Bench("m", "tensors", False, (row(1, 1), row(8, 4), row(16, 2)))
 
     assert "<Bench m: 7 requests, 400/s with 8 clients>" == repr(bench)
@@ -30,7 +30,7 @@ def test_a_bench_is_one_line_with_the_best_level():
 
 
 def test_a_bench_shows_failures_and_an_interrupt():
-    """In the line, and each text with its count."""
+    """The repr mentions them, and each error text has its count."""
     rows = (row(1, 1, error="[INTERNAL] no"), row(2, 1, error="[INTERNAL] no"))
     bench = Bench("m", "off", False, rows, interrupted=True)
 
@@ -42,7 +42,7 @@ def test_a_bench_shows_failures_and_an_interrupt():
 
 
 def test_the_table_has_a_line_for_each_level():
-    """Throughput, latencies, the server's own split, batch sizes, counts."""
+    """It has throughput, latencies, the server's phases, batch sizes and counts."""
     rows = (row(1, 4, sizes={1: 4}), row(8, 1, error="no", sizes={1: 1, 4: 1}))
     caption, head, one, eight, failed = str(
         Bench("m", "timestamps", False, rows)
@@ -59,8 +59,8 @@ def test_the_table_has_a_line_for_each_level():
     assert "1 failed: no" == failed
 
 
-def test_what_was_not_measured_is_a_dash():
-    """A level without a single answer."""
+def test_unmeasured_numbers_are_dashes():
+    """A level without responses has no latencies."""
     bench = Bench("m", "off", False, (row(1, 0),))
 
     cells = bench.table()[1][0]
@@ -68,7 +68,7 @@ def test_what_was_not_measured_is_a_dash():
 
 
 def test_a_stream_has_the_time_to_its_first_response():
-    """In two more columns; the caption explains the others."""
+    """It has two more columns; the caption explains the others."""
     bench = Bench("m", "off", True, (row(1, 1, stream=True),))
 
     head, [cells] = bench.table()
@@ -94,7 +94,7 @@ def test_rows_are_plain_data():
 
 @pytest.mark.parametrize("counts", [(), (1, 4)])
 def test_the_figure_has_throughput_and_latencies(counts):
-    """By number of clients; a bench that was interrupted at once has none."""
+    """The axis is the number of clients; a bench without rows has none."""
     rows = tuple(row(count, count) for count in counts)
     left, right = Bench("m$", "off", False, rows).plot().axes
 

@@ -54,7 +54,7 @@ def bench(server, name="model", **how):
 
 
 def test_every_request_is_made_once_and_counted(server):
-    """The given number at each level, and one unmeasured warm-up request."""
+    """Each level has the given number, and one warm-up request is not measured."""
     server.define("model", COUNTS, config=CONFIG)
     measured = bench(server, concurrency=[1, 3, 5])
 
@@ -92,7 +92,7 @@ def clock(monkeypatch):
 
 
 def test_the_time_ends_a_level(server, clock):
-    """Whatever the number of requests."""
+    """The number of requests does not matter."""
     server.define("model", COUNTS, config=CONFIG)
     clock(lambda: len(stage.seen) / 100)
     measured = bench(server, requests=1_000_000)
@@ -103,7 +103,7 @@ def test_the_time_ends_a_level(server, clock):
 
 
 def test_errors_are_counted_by_their_text(server):
-    """And the others are measured."""
+    """Other requests are measured."""
     server.define("model", SOMETIMES, config=CONFIG)
     [row] = bench(server, requests=16, warm_up_requests=0).rows
 
@@ -115,7 +115,7 @@ def test_errors_are_counted_by_their_text(server):
 
 
 def test_a_decoupled_model_is_measured_by_stream(server):
-    """To the first response, and to the last."""
+    """Latencies to the first and to the last response are measured."""
     server.define("model", STREAM, config=DECOUPLED)
     measured = bench(server, concurrency=[2])
 
@@ -126,7 +126,7 @@ def test_a_decoupled_model_is_measured_by_stream(server):
 
 
 def test_errors_in_a_stream_are_failures(server):
-    """As those of a single answer."""
+    """They count like the error of a single response."""
     fails = STREAM.replace("reply(x_of(request) + number)", _FAILS)
     server.define("model", fails, config=DECOUPLED)
     [row] = bench(server).rows
@@ -140,7 +140,7 @@ _FAILS = "pb_utils.InferenceResponse(error=pb_utils.TritonError('not now'))"
 
 @pytest.mark.parametrize("level", ["tensors", "timestamps", "off"])
 def test_runs_are_not_kept(server, level):
-    """At any trace level; observers do not see them either."""
+    """Neither the trace level nor observers change this."""
     server.define("double", DOUBLE, config=CONFIG)
     server.define("model", calling("double"), config=CONFIG)
     told: list[object] = []
@@ -154,7 +154,7 @@ def test_runs_are_not_kept(server, level):
 
 
 def test_the_servers_own_level_is_measured(server):
-    """By default; it is unchanged afterwards."""
+    """It is the default and does not change."""
     server.define("model", COUNTS, config=CONFIG)
 
     assert "tensors" == bench(server).trace_level
@@ -216,8 +216,8 @@ def test_a_stream_that_never_ends_is_abandoned(server, monkeypatch, clock):
     stage.values.clear()
 
 
-def test_a_model_that_is_unloaded_meanwhile_fails_its_requests(server):
-    """They are counted; the model has no statistics any more."""
+def test_a_model_that_is_unloaded_during_a_bench_fails_its_requests(server):
+    """The failures are counted; the model has no statistics any more."""
     waits = "if len(stage.seen) > 10:\n    assert stage.events['gone'].wait(60)\n"
     server.define("model", cell(f"{waits}{_COUNT}"), config=CONFIG)
 
@@ -234,7 +234,7 @@ def test_a_model_that_is_unloaded_meanwhile_fails_its_requests(server):
 
 
 def test_a_bench_reports_its_progress(server):
-    """From the warm-up to the end."""
+    """It reports from the warm-up to the end."""
     server.define("model", COUNTS, config=CONFIG)
     told: list[tuple[float, str]] = []
     bench(server, concurrency=[1, 2], progress=lambda *now: told.append(now))
@@ -246,13 +246,13 @@ def test_a_bench_reports_its_progress(server):
 
 
 def test_a_model_that_does_not_serve_is_refused(server):
-    """At once, instead of a table of failures."""
+    """The error comes at once, instead of a table of failures."""
     with pytest.raises(InferenceError, match="unknown model: 'nowhere'"):
         bench(server, "nowhere")
 
 
 def test_an_input_of_an_unknown_type_is_refused(server):
-    """By the first request."""
+    """The first request fails."""
     server.define("model", COUNTS, config=CONFIG)
 
     with pytest.raises(InputError):
@@ -289,7 +289,7 @@ def test_a_request_that_cannot_be_made_ends_it(server):
     ],
 )
 def test_numbers_out_of_range_are_refused(server, how, text):
-    """Before the first request: a bench is bounded in time and count."""
+    """They are checked before the first request."""
     server.define("model", COUNTS, config=CONFIG)
 
     with pytest.raises(ValueError, match=text):
@@ -298,7 +298,7 @@ def test_numbers_out_of_range_are_refused(server, how, text):
 
 
 def test_options_of_infer_apply_to_every_request(server):
-    """Such as parameters of the request."""
+    """Parameters are an example."""
     server.define(
         "model",
         cell("stage.seen.append(request.parameters())\nreturn [reply(x_of(request))]"),

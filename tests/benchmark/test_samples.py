@@ -37,7 +37,7 @@ def counts(queue: tuple[int, int], infer: tuple[int, int], **sizes: int) -> Coun
 
 
 def test_latencies_are_numpys_percentiles():
-    """Of successful requests, in microseconds."""
+    """They are of successful requests, in microseconds."""
     latencies = list(range(1, 201))
     row = row_of(2, samples(*latencies), NOTHING, stream=False)
 
@@ -48,7 +48,7 @@ def test_latencies_are_numpys_percentiles():
 
 
 def test_throughput_is_successful_requests_by_their_duration():
-    """From the first request to the last response."""
+    """The duration is from the first request to the last response."""
     row = row_of(1, samples(*[10_000] * 50), NOTHING, stream=False)
 
     assert 0.5 == row.duration_s
@@ -66,7 +66,7 @@ def test_errors_are_counted_by_text_and_have_no_latency():
 
 
 def test_without_a_response_there_are_no_latencies():
-    """NaN instead of 0, also without any request."""
+    """They are NaN instead of 0."""
     for given_samples in (samples(5, error="no"), []):
         row = row_of(1, given_samples, NOTHING, stream=True)
         assert 0 == row.throughput
@@ -75,7 +75,7 @@ def test_without_a_response_there_are_no_latencies():
 
 
 def test_a_stream_has_a_first_and_a_last_response():
-    """The latency is to the last."""
+    """The latency is that of the last response."""
     found = [Sample(0, 3 * US, 9 * US, responses=4), Sample(0, 5 * US, 9 * US, 4)]
     row = row_of(2, found, NOTHING, stream=True)
 
@@ -84,7 +84,7 @@ def test_a_stream_has_a_first_and_a_last_response():
 
 
 def test_phases_and_batches_are_the_servers_increments():
-    """Means over the level."""
+    """They are means over the level."""
     before = counts((2, 100 * US), (2, 50 * US), _1=2)
     after = counts((6, 140 * US), (6, 250 * US), _1=2, _2=1, _4=3)
     row = row_of(1, samples(1), after.since(before), stream=False)

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    Page,
+    Playwright,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from . import axe as axe_core
 from . import chromium
@@ -14,6 +22,7 @@ from .console import Console
 from .lab import Lab
 from .lab_server import LabServer
 from .notebook7 import Notebook7
+from .shared_lab import VIEWPORT, SharedLab
 
 _PATIENCE_MS = 45_000
 """How long a condition may take to come true on a machine with other work."""
@@ -38,7 +47,7 @@ def playwright() -> Iterator[Playwright]:
 
 @pytest.fixture(scope="package")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    """Chromium, started once; where there is none the tests are skipped."""
+    """Chromium, started once; without it the tests are skipped."""
     found = chromium.executable()
     if found is None:
         reason = "no Chromium here; install it, or name it in BLSNB_CHROMIUM"
@@ -52,22 +61,27 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 
 @contextmanager
 def page_of(browser: Browser) -> Iterator[Page]:
-    """A page of its own; what it writes to the console as an error fails the test."""
-    context = browser.new_context(viewport={"width": 1100, "height": 800})
-    context.set_default_timeout(_PATIENCE_MS)
-    page = context.new_page()
-    console = Console(page)
-    try:
+    """Return a separate page; an error in its console fails the test."""
+    with _silent_page(browser, {"width": 1100, "height": 800}) as page:
+        console = Console(page)
         yield page
+    assert [] == console.complaints
+
+
+@contextmanager
+def _silent_page(browser: Browser, viewport: ViewportSize) -> Iterator[Page]:
+    context = browser.new_context(viewport=viewport)
+    context.set_default_timeout(_PATIENCE_MS)
+    try:
+        yield context.new_page()
     finally:
         context.close()
-    assert [] == console.complaints
 
 
 @contextmanager
 def lab_of(page: Page, server: LabServer, host: type[Lab] = Lab) -> Iterator[Lab]:
     """JupyterLab, or Notebook 7, in a page; a kernel that is left running is ended."""
-    page.set_viewport_size({"width": 1280, "height": 900})
+    page.set_viewport_size(VIEWPORT)
     lab = host(page, server)
     try:
         yield lab
@@ -84,9 +98,12 @@ def axe() -> str:
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page for one test."""
-    with page_of(browser) as page:
+def page(request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page for one test; of JupyterLab if the test also uses that."""
+    if "lab" in request.fixturenames:
+        yield request.getfixturevalue("lab").page
+        return
+    with page_of(request.getfixturevalue("browser")) as page:
         yield page
 
 
@@ -97,10 +114,18 @@ def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
         yield server
 
 
+@pytest.fixture(scope="package")
+def shared_lab(browser: Browser, lab_server: LabServer) -> Iterator[SharedLab]:
+    """JupyterLab in a page, for the tests of the folder."""
+    shared = SharedLab(partial(_silent_page, browser, VIEWPORT), lab_server)
+    yield shared
+    shared.close()
+
+
 @pytest.fixture
-def lab(page: Page, lab_server: LabServer) -> Iterator[Lab]:
+def lab(shared_lab: SharedLab) -> Iterator[Lab]:
     """JupyterLab for one test."""
-    with lab_of(page, lab_server) as lab:
+    with shared_lab.lend() as lab:
         yield lab
 
 

@@ -84,7 +84,7 @@ INLINE_ONLY = Host(
     policy=f"{_SHUT}script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data:",
 )
-"""A frame that belongs to nobody, in which only what stands in the page may run."""
+"""A frame without an origin, in which only code of the page may run."""
 BLOB_ONLY = Host(
     policy=f"{_SHUT}script-src 'unsafe-inline' blob:; img-src data:",
 )

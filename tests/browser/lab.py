@@ -16,7 +16,7 @@ _LOADED = f"{_PANEL}?.context?.isReady && {_PANEL}.content?.widgets?.length > 0"
 IDLE = f"{_LOADED} && {_PANEL}.sessionContext.session?.kernel?.status === 'idle'"
 _CODE = f"""{_PANEL}.content.widgets
     .filter((cell) => cell.model.type === "code" && cell.model.sharedModel.source)"""
-# A cell that fails ends the run: those after it keep waiting for ever.
+# A failing cell ends the run; later cells keep waiting forever.
 _HAS_RUN = f"""() => {_CODE}.every((cell) => cell.model.executionCount !== null
         && cell.model.executionState !== "running")
     || {_CODE}.some((cell) => (cell.model.outputs?.toJSON() ?? [])
@@ -24,6 +24,16 @@ _HAS_RUN = f"""() => {_CODE}.every((cell) => cell.model.executionCount !== null
 _STATES = f"""() => [{_PANEL}.sessionContext.session?.kernel?.status,
     ...{_CODE}.map((cell) => `${{cell.model.executionState}} `
         + cell.model.sharedModel.source.split("\\n", 1)[0])].join("\\n")"""
+# A launcher takes the place of the last notebook.
+_IS_CLEAR = """globalThis.jupyterapp !== undefined
+    && [...jupyterapp.shell.widgets("main")].every((each) => !each.context)"""
+# A disposed document is neither saved nor asked about.
+_CLEAR = """async () => {
+    if (globalThis.jupyterapp === undefined) return;
+    await jupyterapp.commands.execute(
+        "apputils:change-theme", { theme: "JupyterLab Light" });
+    for (const each of [...jupyterapp.shell.widgets("main")]) each.dispose();
+}"""
 _PATIENCE_S = 120
 """How long a notebook may run on a machine with other work."""
 _SCROLL = f"""async (index) => {{
@@ -51,6 +61,7 @@ class Lab:
     def __init__(self, page: Page, server: LabServer) -> None:
         self.page = page
         self.server = server
+        self._has_opened = False
 
     def write(self, name: str, *cells: str) -> Path:
         """Make a notebook of code cells; one that begins with ``#`` is a heading."""
@@ -67,13 +78,21 @@ class Lab:
         return path
 
     def open(self, name: str) -> None:
-        """Open a notebook in an empty workspace and wait for its kernel."""
-        self.page.goto(self.server.address(name))
+        """Open a notebook in an empty workspace and wait for its kernel.
+
+        The page is loaded, or loaded again, unless an earlier test has loaded it.
+        """
+        if not self._has_opened and self.page.evaluate(_IS_CLEAR):
+            self.command("docmanager:open", path=name)
+        else:
+            self.page.goto(self.server.address(name))
+        self._has_opened = True
         self.page.wait_for_function(IDLE)
         self.page.evaluate("jupyterapp.shell.collapseLeft()")
 
     def open_without_kernel(self, name: str) -> None:
-        """Open a notebook as its reader does who answers "No Kernel"."""
+        """Open a notebook, and choose "No Kernel"."""
+        self._has_opened = True
         self.page.goto(self.server.front)
         self.page.wait_for_function("globalThis.jupyterapp?.restored")
         self.page.evaluate("jupyterapp.restored.then(() => 0)")
@@ -81,6 +100,10 @@ class Lab:
         self.command("docmanager:open", **given)
         self.page.wait_for_function(_LOADED)
         self.page.evaluate("jupyterapp.shell.collapseLeft()")
+
+    def clear(self) -> None:
+        """Close all open files without saving, for the next test."""
+        self.page.evaluate(_CLEAR)
 
     def command(self, name: str, **arguments: Any) -> None:
         """Do what a menu does; it is waited for."""
@@ -137,7 +160,7 @@ class Lab:
         return bool(found)
 
     def theme(self, name: str) -> None:
-        """Change the theme, and wait for the page to say so."""
+        """Change the theme, and wait until the page reports it."""
         self.command("apputils:change-theme", theme=f"JupyterLab {name}")
         light = json.dumps(str(name == "Light").lower())
         self.page.wait_for_function(

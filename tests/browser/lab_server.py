@@ -97,7 +97,7 @@ class LabServer:
             "ServerApp.root_dir": self.notebooks,
             "ServerApp.allow_root": True,
             "IdentityProvider.token": TOKEN,
-            # Lets a test say which command it means, not where its menu is.
+            # A test can name a command instead of its menu.
             "LabApp.expose_app_in_browser": True,
             "JupyterNotebookApp.expose_app_in_browser": True,
             "LabApp.user_settings_dir": self._settings,

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_no_rule_of_wcag_is_broken_in_any_state(page, axe, tmp_path, theme):
-    """With a call, a failure, a fold, a model, and the help open; light and dark."""
+    """Selections of all kinds and the help are checked, in light and dark."""
     file = tmp_path / "run.html"
     file.write_text(document.page(samples.invoice_run()), encoding="utf-8")
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
@@ -49,7 +49,7 @@ def test_narrow_and_hostile_pages_break_no_rule(page, axe, tmp_path):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_ten_thousand_calls_break_no_rule(page, axe, tmp_path, theme):
-    """With a fold, with its calls one by one, and with a stream."""
+    """A fold, its single calls and a stream are checked."""
     file = tmp_path / "run.html"
     file.write_text(document.page(samples.batch_run()), encoding="utf-8")
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")

@@ -36,14 +36,14 @@ def show(page, tmp_path):
 
 
 def test_the_toolbar_names_the_baseline_and_the_differences(show):
-    """And how many calls are not as they were."""
+    """It has the number of changed calls."""
     toolbar = show().element.get_by_role("toolbar", name="Run")
 
     expect(toolbar).to_contain_text("vs 76.2 ms baseline3 changed1 new1 missing")
 
 
 def test_boxes_show_slower_faster_and_new_models(show):
-    """In words and signs, not by colour alone."""
+    """They use words and signs, not colour alone."""
     view = show()
 
     expect(view.box("text_detector")).to_contain_text("▼ 4.12 ms")
@@ -65,7 +65,7 @@ def test_missing_new_and_changed_calls_are_rows_that_say_so(show):
 
 
 def test_the_inspector_shows_both_times_and_what_differs(show):
-    """With the largest deviation and where it is."""
+    """The largest deviation has its index."""
     view = show()
     view.row("text_detector").click()
 
@@ -88,7 +88,7 @@ def test_calls_that_could_not_be_compared_are_named(show):
 
 
 def test_calls_that_the_baseline_only_counts_are_not_new(show):
-    """The inspector says that the baseline was too long to keep them."""
+    """The inspector has the reason."""
     whole = samples.batch_run(300)
     view = show(compare(whole, shortened(whole, 40)))
     toolbar = view.element.get_by_role("toolbar", name="Run")
@@ -102,7 +102,7 @@ def test_calls_that_the_baseline_only_counts_are_not_new(show):
 
 
 def test_a_missing_call_can_be_selected(show):
-    """By mouse and by keyboard; nothing else of the run is about it."""
+    """Mouse and keyboard can select it; nothing else is emphasised."""
     view = show()
     view.rows.nth(9).click()
     view.tree.press("ArrowDown")
@@ -138,8 +138,8 @@ def test_changed_calls_are_filtered(show):
     expect(view.rows.nth(10)).to_have_class(re.compile("dim"))
 
 
-def test_pointers_over_bars_say_which_call_it_is(show, page):
-    """Also over the hollow bar of one that is missing."""
+def test_bars_have_tooltips_with_their_call(show, page):
+    """The hollow bar of a missing call has one, too."""
     view = show()
     box = view.rows.nth(10).bounding_box()
     page.mouse.move(box["x"] + 500, box["y"] + 11)
@@ -179,7 +179,7 @@ def test_a_run_and_its_comparison_stand_on_one_page(page, tmp_path):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_no_rule_of_wcag_is_broken_in_a_comparison(show, page, axe, theme):
-    """At first, with a change, with a missing call, with a model; light and dark."""
+    """Selections of all kinds are checked, in light and dark."""
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     view = show()
     found = {"at first": violations(page, axe)}

@@ -74,7 +74,7 @@ def notebook(browser, lab_server):
 
 
 def test_a_cell_compares_two_runs_and_shows_neither_again(notebook):
-    """A call of the loop is new, the others answer differently."""
+    """A call of the loop is new, and the others have other outputs."""
     view = View(notebook.cell(COMPARED))
 
     expect(view.element).to_have_count(1)
@@ -84,8 +84,8 @@ def test_a_cell_compares_two_runs_and_shows_neither_again(notebook):
     expect(view.inspector).to_contain_text("1 of these calls are new.")
 
 
-def test_a_replay_shows_answers_now_and_before(notebook):
-    """Of the model as it is now."""
+def test_a_replay_shows_both_responses(notebook):
+    """The new response is that of the current model."""
     view = View(notebook.cell(REPLAYED))
 
     expect(view.element).to_have_count(1)

@@ -20,7 +20,7 @@ TO_CPU = "preferred_memory=pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY
 
 @pytest.fixture
 def view(page, tmp_path):
-    """A model that asks for the answer of another one on the host."""
+    """A model that requests the output of another one on the host."""
     stage.values["xp"] = simulated
     with Server(runtime="simulated") as server:
         server.define("double", DOUBLE, config=ON_GPU)

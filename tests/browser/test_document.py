@@ -63,7 +63,7 @@ def test_a_click_on_a_box_selects_in_all_panes(show):
 
 
 def test_a_click_on_a_row_selects_in_all_panes(show):
-    """From the timeline it is the same selection."""
+    """A click in the timeline makes the same selection."""
     view = show()
     view.row("rerank").click()
 
@@ -215,7 +215,7 @@ def test_code_that_fails_leaves_the_picture(page, folder):
 
 
 def test_a_run_shown_twice_is_two_views(page, folder):
-    """Each copy in a page is a view of its own, with its own selection."""
+    """Each copy in a page has its own selection."""
     file = folder / "twice.html"
     file.write_text(2 * document.html(RUN), encoding="utf-8")
     page.goto(file.as_uri())

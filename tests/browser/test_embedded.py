@@ -58,7 +58,7 @@ def test_documents_of_two_versions_are_each_shown_by_their_own(show):
 
 @pytest.mark.parametrize("sandbox", ["", "sandbox=allow-scripts"])
 def test_a_saved_page_runs_inside_another(show, sandbox):
-    """As text of a frame, with or without an origin."""
+    """It is the text of a frame, with or without an origin."""
     inner = escape(document.page(RUN))
     style = "width:1000px;height:700px"
     page = show(f'<iframe {sandbox} style="{style}" srcdoc="{inner}"></iframe>')
@@ -69,8 +69,8 @@ def test_a_saved_page_runs_inside_another(show, sandbox):
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_what_is_damaged_or_missing_leaves_the_picture(show, damage):
-    """One line of information in the console, and no error."""
+def test_damaged_data_leaves_the_picture(show, damage):
+    """The console has one line of information and no error."""
     html, times = re.subn(*damage, document.html(RUN), count=1)
     assert 1 == times
     page = show("")

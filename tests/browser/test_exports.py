@@ -70,7 +70,7 @@ def test_latex_has_the_tree(executed):
 
 
 def test_markdown_has_the_tree_and_no_code(executed):
-    """Where the exporter is told to prefer Markdown to HTML."""
+    """The exporter is configured to prefer Markdown to HTML."""
     preferred = {"display_data_priority": ["text/markdown", "text/plain"]}
     exporter = MarkdownExporter(config=Config(NbConvertBase=preferred))
     text, _ = exporter.from_notebook_node(executed)

@@ -56,7 +56,7 @@ def test_the_caller_has_the_duration_of_its_counted_calls(view):
 
 
 def test_quantiles_are_those_of_all_calls(view):
-    """Also of those that have no rows: their latencies are counted in classes."""
+    """Latencies of calls without rows are counted in classes."""
     view.row("inner").click()
 
     expect(view.inspector).to_contain_text("Latency per callall 1,000, within 5 %")

@@ -15,7 +15,7 @@ from .view import View
 
 pytestmark = pytest.mark.browser
 
-# The page's side of a widget: what it sends is kept, what it is sent is given by hand.
+# The page's side of a widget: its messages are stored, and the test sends others.
 RENDER = """async (text) => {
     const url = URL.createObjectURL(new Blob([text], {type: "text/javascript"}));
     const code = (await import(url)).default;
@@ -44,7 +44,7 @@ RENDER = """async (text) => {
 }"""
 
 
-# Its output is made anew, as a notebook does.
+# Its output is replaced, as a notebook does.
 RENEW = """() => {
     const [[id, known]] = globalThis[Symbol.for("blsnb")];
     const host = document.createElement("div");
@@ -89,12 +89,12 @@ class Page:
 
     @property
     def questions(self):
-        """How often it asked for tensors."""
+        """Return the number of queries for tensors."""
         return self._page.evaluate("sent.filter(({id}) => id).length")
 
     @property
     def asked(self):
-        """What it asked of the kernel, but for tensors."""
+        """Return the queries to the kernel except those for tensors."""
         kinds = [message["type"] for message in self._page.evaluate("sent")]
         return [kind for kind in kinds if kind != "tensors"]
 
@@ -105,7 +105,7 @@ def live(page):
 
 
 def running(steps):
-    """A caller that has called so many models, one after the other, and goes on."""
+    """Return a running caller that has made some calls one after the other."""
     script = samples.Script()
     script.model("walk")
     root = script.call(None, "walk", 0, 5, 5, 900 + 1000 * steps, 5)
@@ -228,7 +228,7 @@ def test_tensors_of_a_running_call_are_queried_again_but_not_at_each_change(page
 
 
 def test_a_drag_continues_in_a_replaced_output(page):
-    """And ends when the button is let go."""
+    """It ends when the button is released."""
     live, view = Page(page, rendered=False), View(page)
     live.send(running(5))
     live.renew()
@@ -255,7 +255,7 @@ def test_a_drag_continues_in_a_replaced_output(page):
 
 
 def test_missing_messages_are_requested_once(live, page):
-    """And the snapshot that answers is shown."""
+    """The snapshot in the response is shown."""
     view = View(page)
     live.send(running(5))
     live.send(running(7), "rows", [6, 7], skipped=1)

@@ -81,7 +81,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_page_of_another_loopback_port_cannot_load_a_model(
     browser: Browser, loads: list[str]
 ) -> None:
-    """Neither does its request take effect, nor does it read the response."""
+    """Its request has no effect, and it cannot read the response."""
     with (
         blsnb.Server() as server,
         serve(server, http=0, grpc=None, metrics=None) as ends,
@@ -114,7 +114,7 @@ def test_a_page_of_an_allowed_origin_can_load_a_model(
 
 @pytest.mark.parametrize("path", ["/v2", "/metrics"])
 def test_a_rebound_name_reads_nothing(playwright: Playwright, path: str) -> None:
-    """The browser takes the page and the server for one origin, as DNS says."""
+    """DNS makes the browser treat page and server as one origin."""
     rules = "--host-resolver-rules=MAP evil.example 127.0.0.1"
     found = chromium.executable()
     if found is None:

@@ -37,7 +37,7 @@ def show(page, tmp_path):
 
 
 def pipeline(*models):
-    """A script with a request to a model that may ask these."""
+    """Return a script with a request to a model that may call these."""
     script = samples.Script()
     for name in ("pipeline", *models):
         script.model(name)
@@ -176,7 +176,7 @@ def test_the_graph_is_zoomed_dragged_and_fitted_again(show, page):
 
 
 def test_the_legend_has_the_kinds_of_edges_and_leaves_room_for_the_buttons(show, page):
-    """In a narrow pane the phases are explained there, too."""
+    """A narrow pane explains the phases there, too."""
     script = pipeline("later")
     for k in range(2):
         script.call(script.calls[0], "later", 100 + k, 5, 5, 40, 5, CallFlag.ASYNC)

@@ -70,7 +70,7 @@ def hostile_run(swapped=False, texts=MARKUP):
 
 
 def walked(view, page):
-    """Go through all rows and boxes, as who reads them does, and say what was found."""
+    """Visit all rows and boxes, and return what was executed."""
     view.rows.first.click()
     for _ in MARKUP:
         view.tree.press("ArrowDown")
@@ -91,7 +91,7 @@ def harmless(page):
 
 @pytest.fixture
 def opened(page, tmp_path):
-    """Open a page; a dialog or a second page would say that something ran."""
+    """Open a page; a dialog or a second page shows that something ran."""
 
     def opened_(text):
         file = tmp_path / "hostile.html"
@@ -133,7 +133,7 @@ def test_in_a_comparison(opened, page):
 
 
 def test_without_scripts(browser, tmp_path):
-    """Picture and table: one image, which is ours, and cells with text."""
+    """The page has one image, blsnb's own, and cells with text."""
     file = tmp_path / "hostile.html"
     file.write_text(document.page(hostile_run()), encoding="utf-8")
     context = browser.new_context(java_script_enabled=False)

@@ -122,7 +122,7 @@ def test_a_host_that_refuses_blobs_or_styles_shows_the_view(bare, host):
 
 
 def test_a_host_that_runs_nothing_shows_the_picture(bare):
-    """As GitHub and mail programs do."""
+    """GitHub and mail programs are such hosts."""
     frame = hosts.show(bare, hosts.NO_SCRIPTS, DOCUMENT)
     picture = frame.get_by_role("img", name=re.compile("^invoice_pipeline .* 27 calls"))
 

@@ -87,7 +87,7 @@ def values(view: View, x: int) -> None:
 
 
 def test_a_widget_drawn_before_the_trim_shows_the_call_that_is_named(notebook):
-    """Call k sent k - 1; 19826 was the answer to another one."""
+    """Call k sent k - 1; another call's values are never shown."""
     notebook.run_cell(RIGHT)
     view = View(notebook.cell(WIDGET))
 
@@ -96,7 +96,7 @@ def test_a_widget_drawn_before_the_trim_shows_the_call_that_is_named(notebook):
 
 
 def test_a_call_is_replayed_as_it_was_recorded(notebook):
-    """And a call that is no longer kept is not replaced by another one."""
+    """A call that is no longer kept is not replaced by another one."""
     notebook.run_cell(REPLAYED)
     notebook.run_cell(REFUSED)
 

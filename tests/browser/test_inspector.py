@@ -36,7 +36,7 @@ def show(page, tmp_path):
 
 @pytest.fixture
 def script():
-    """A run of a model that asks another one."""
+    """A run of a model that calls another one."""
     script = samples.Script()
     script.model("pipeline")
     script.model("reader")
@@ -114,7 +114,7 @@ def test_a_table_with_more_numbers_is_drawn_no_higher_than_it_needs(show, script
 
 
 def test_calls_of_one_batch_are_marked_in_the_timeline(show, script):
-    """Of the call that is selected; and the filter finds all that were batched."""
+    """They belong to the selected call; the filter finds all batched calls."""
     script.model("encoder")
     for k, (execution, batch) in enumerate([(2, 3), (2, 3), (3, 1), (2, 3)]):
         call = script.call(script.calls[0], "encoder", 200 + k, 5, 5, 90, 5)
@@ -182,7 +182,7 @@ def test_a_slider_reaches_from_the_first_slice_to_the_last(show, script):
 
 
 def test_the_bar_of_phases_has_a_part_for_each_as_wide_as_it_took(show, script):
-    """In their order; the time in child calls is one of them."""
+    """The parts are in order; one is the time in child calls."""
     script.calls[:] = []
     root = script.call(None, "pipeline", 0, 100, 50, 800, 40)
     script.call(root, "reader", 200, 0, 0, 395, 0)

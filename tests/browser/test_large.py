@@ -1,4 +1,4 @@
-"""Specification of very many calls: what is done about it is told in the view."""
+"""Specification of very many calls: the view explains how it reduces them."""
 
 import re
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 
 
 def loop(calls, running=False):
-    """One caller that asks a model again and again, and may not be done yet."""
+    """Return one caller that calls a model repeatedly and may still run."""
     script = samples.Script()
     script.model("outer")
     script.model("inner")
@@ -32,7 +32,7 @@ def loop(calls, running=False):
 
 
 def test_a_live_view_of_many_calls_has_a_note_that_it_is_drawn_seldom(page):
-    """Twice a second, above 20,000 calls."""
+    """Above 20,000 calls it is drawn twice a second."""
     live = Live(page)
     facts = View(page).element.get_by_role("toolbar", name="Run")
     live.send(loop(20_001, running=True))
@@ -42,7 +42,7 @@ def test_a_live_view_of_many_calls_has_a_note_that_it_is_drawn_seldom(page):
 
 @pytest.mark.slow
 def test_a_hundred_thousand_calls_are_folded_and_say_so(page, axe, tmp_path):
-    """In the line above, in each row, in the inspector, and in the picture's text."""
+    """Title, rows, inspector and picture report it."""
     html = document.page(samples.batch_run(100_000))
     file = tmp_path / "run.html"
     file.write_text(html, encoding="utf-8")

@@ -76,7 +76,7 @@ TENS_OF_CALLS = re.compile(rf"{TIMES}[1-9]\d")
 
 @pytest.fixture
 def running(lab):
-    """A notebook whose last cell runs until it is told that it is enough."""
+    """A notebook whose last cell runs until the test ends it."""
     notebook = lab.write("live.ipynb", "%load_ext blsnb", STEP, WALK, INFER, BELOW)
     enough = notebook.with_name("enough")
     enough.unlink(missing_ok=True)
@@ -102,7 +102,7 @@ def end(running):
 
 @pytest.fixture
 def view(running):
-    """The view of the run, which has made tens of calls and goes on."""
+    """The view of the run, which has made tens of calls and still runs."""
     lab, _ = running
     view = View(lab.cell(CELL))
     expect(view.row("step")).to_contain_text(TENS_OF_CALLS)
@@ -123,8 +123,8 @@ def test_it_is_shown_while_it_executes_and_then_as_a_document(view, end):
 def test_neither_renewals_nor_the_swap_are_seen(view, end, page):
     """Each frame has one view, and the content below it does not move.
 
-    What a saved notebook keeps is made anew while the run goes on: focus and the
-    place of the rows stay.
+    The stored document is replaced while the run continues: focus and the position
+    of the rows stay.
     """
     view.row("step").click()
     view.tree.press("ArrowRight")
@@ -146,7 +146,7 @@ def test_neither_renewals_nor_the_swap_are_seen(view, end, page):
 
 
 def test_selection_is_handed_over(view, end):
-    """Selection and zoom stay."""
+    """The document has the selection and the zoom of the widget."""
     view.row("step").click()
     expect(view.subject).to_have_text("step")
     end()
@@ -204,7 +204,7 @@ RESTART = "void jupyterapp.shell.currentWidget.sessionContext.restartKernel()"
 
 @pytest.fixture
 def saved(running, view):
-    """The text of the notebook, saved while the run goes on."""
+    """The text of the notebook, saved during the run."""
     lab, _ = running
     lab.page.wait_for_function(KEPT)
     lab.save()
@@ -215,7 +215,7 @@ def test_saved_while_it_executes_it_is_the_run_so_far(running, saved):
     """A later reader sees that it is not the whole run, and can explore it.
 
     A page that does not trust the notebook has the picture, and says the same.
-    Where the kernel was restarted meanwhile the view says so.
+    After a restart of the kernel the view says so.
     """
     lab, _ = running
     shown = View(lab.cell(CELL))

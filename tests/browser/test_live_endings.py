@@ -82,7 +82,7 @@ def test_a_view_of_a_dead_kernel_says_that_the_kernel_is_gone(opened, lab):
 
 
 def test_runs_of_worker_threads_are_live_at_once(opened, lab):
-    """The main thread is blocked meanwhile; each ends as its own document."""
+    """The main thread is blocked; each ends as its own document."""
     enough = opened(STEP, WALK, STROLL, BOTH)
     cell = lab.cell(4)
     views = cell.locator(".blsnb-view")

@@ -75,7 +75,7 @@ def test_on_paper_colours_and_names_stay_and_buttons_go(show, page):
 
 
 def test_in_forced_colours_the_phases_keep_theirs(show, page):
-    """A legend without colours would say nothing."""
+    """The legend needs their colours."""
     page.emulate_media(forced_colors="active")
     view = show(samples.invoice_run())
     view.row("rerank").click()

@@ -104,7 +104,7 @@ def moves(page, locator):
 
 
 def test_numbers_move_while_requests_are_made(opened, page):
-    """Of the server, and of each model; with the errors."""
+    """Server and models show rates and errors."""
     lab = opened(CLIENT, MONITOR)
     board = Board(lab.cell(4))
     expect(board.element).to_contain_text("live")
@@ -137,7 +137,7 @@ def test_saved_while_it_is_live_it_is_a_table_with_the_numbers_of_then(opened, p
 
 
 def test_numbers_move_while_a_cell_runs(opened, page):
-    """As one does that measures."""
+    """A cell that measures is an example."""
     lab = opened(MONITOR, BUSY, wait=False)
     board = Board(lab.cell(3))
     expect(board.cell("double", "requests")).to_have_text(SEVERAL)
@@ -178,7 +178,7 @@ def test_models_are_ordered_by_keyboard_and_no_cell_is_deleted(opened, page):
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
 def test_no_rule_of_wcag_is_broken(opened, page, axe, theme):
-    """In light and dark, with models that serve, that fail, and that are gone."""
+    """Ready, failed and removed models are checked, in light and dark."""
     gone = DOUBLE.replace("triton_model double", "triton_model gone")
     lab = opened(gone, "%triton unload gone", CLIENT, MONITOR)
     lab.theme(theme)
@@ -224,7 +224,7 @@ SHOW = """async ([code, overview]) => {
 
 @pytest.fixture
 def board(page, tmp_path):
-    """The view on a page of its own, with models of odd names."""
+    """The view on a page of its own, with models of unusual names."""
     blank = tmp_path / "blank.html"
     blank.write_text('<!doctype html><html lang="en"><title>blank</title><body>')
     page.goto(blank.as_uri())
@@ -254,7 +254,7 @@ def test_a_narrow_page_breaks_no_rule_either(board, page, axe, theme):
 
 
 def test_it_shows_whether_the_numbers_are_current(board, page):
-    """Without news, live, and closed."""
+    """It distinguishes outdated, live and closed."""
     expect(board.element).to_contain_text("no news since")
     page.evaluate("each => show(each)", ODD._replace(looks=2).wire())
     expect(board.element).to_contain_text("live")

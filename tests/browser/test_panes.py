@@ -60,7 +60,7 @@ def test_a_drag_over_the_strip_zooms_a_click_moves_a_double_click_shows_all(view
 
 
 def test_the_plain_wheel_scrolls_and_never_zooms(view, page):
-    """With Ctrl it zooms, with Shift it pans."""
+    """Ctrl with the wheel zooms, and Shift pans."""
     page.set_viewport_size({"width": 1100, "height": 400})
     page.mouse.move(*over(view, 0, 0.5))
     page.mouse.wheel(0, 150)
@@ -81,7 +81,7 @@ def test_the_plain_wheel_scrolls_and_never_zooms(view, page):
 
 
 def test_keys_zoom_pan_and_show_the_selected_call(view):
-    """And one shows everything again."""
+    """Another key shows the whole run."""
     view.row("llm_extract").click()
     view.tree.press("f")
     shown(view, re.compile(r"^shows 3[67]\.\d ms to 7[56]\.\d ms$"))
@@ -193,7 +193,7 @@ def test_the_theme_of_each_host_is_applied(view, page, element, name, dark, ligh
 
 
 def test_the_inspector_shows_the_lines_of_the_call_and_marks_it(view):
-    """Those of the model that made it."""
+    """The lines are those of the calling model."""
     view.row("rerank").click()
 
     source = view.inspector.get_by_role("group", name="Source of the call")
@@ -218,7 +218,7 @@ def test_the_inspector_shows_logs_and_notes_of_a_call_and_of_no_other(view):
 
 
 def test_a_stream_shows_the_time_of_its_first_response(view):
-    """And how long each of the others took."""
+    """The other responses have their durations."""
     view.row("llm_extract").click()
 
     expect(view.inspector).to_contain_text("Responses46 responses")
@@ -226,7 +226,7 @@ def test_a_stream_shows_the_time_of_its_first_response(view):
 
 
 def test_in_a_narrower_view_the_inspector_can_be_made_wide_all_the_same(view, page):
-    """And in one that is narrower still it leaves room for the other panes."""
+    """In an even narrower view it leaves room for the other panes."""
     page.set_viewport_size({"width": 900, "height": 800})
     expect(view.inspector).to_have_css("width", "288px")
     border = view.element.get_by_role("separator", name="Width of the inspector")

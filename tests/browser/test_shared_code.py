@@ -28,7 +28,7 @@ PAGES = {
 def test_a_document_without_code_is_interactive_beside_one_that_carries_it(
     page, host, order
 ):
-    """Also where outputs are in another order than the runs."""
+    """The order of outputs does not matter."""
     outputs = [FIRST, OTHER] if order == "first above" else [OTHER, FIRST]
     frame = hosts.show(page, host, *outputs)
     expect(frame.locator(".blsnb-view")).to_have_count(2)
@@ -101,7 +101,7 @@ def test_where_only_inline_scripts_may_run_code_is_shared(strict):
 
 
 def test_without_scripts_both_are_a_picture_and_no_packed_text(strict):
-    """As on GitHub, where markup and images are all that is left."""
+    """GitHub only keeps markup and images."""
     frame = hosts.show(strict, hosts.NO_SCRIPTS, FIRST + OTHER)
     pictures = frame.get_by_role("img", name="invoice_pipeline")
 

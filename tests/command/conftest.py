@@ -39,7 +39,7 @@ def blsnb(capsys) -> Callable[..., Ended]:
 
 @pytest.fixture
 def process(tmp_path) -> Callable[..., Ended]:
-    """Return what runs the command in a process of its own, in an empty folder.
+    """Return a function that runs the command in a separate process.
 
     Modules in a folder named ``modules`` there take the place of installed ones.
     """

@@ -22,13 +22,13 @@ def jupyterlab(tmp_path):
 
 
 def given(stdout: str) -> list[str]:
-    """Return what JupyterLab was given."""
+    """Return the arguments of JupyterLab."""
     words: list[str] = ast.literal_eval(stdout.splitlines()[-1])
     return words
 
 
 def test_the_first_notebook_is_opened_in_a_folder_with_all(process, tmp_path):
-    """The folder is made; what was done is said before JupyterLab begins."""
+    """The folder is created, and the copies are reported before JupyterLab starts."""
     ended = process("lab", "mine")
     names = {path.name for path in notebooks()}
 
@@ -39,7 +39,7 @@ def test_the_first_notebook_is_opened_in_a_folder_with_all(process, tmp_path):
 
 
 def test_options_are_jupyterlabs(process, tmp_path):
-    """Also without a folder; what the user changed stays."""
+    """They work without a folder, too; changed notebooks are kept."""
     first = tmp_path / "blsnb-tutorial" / FIRST
     first.parent.mkdir()
     first.write_text("mine")
@@ -50,8 +50,8 @@ def test_options_are_jupyterlabs(process, tmp_path):
     assert "mine" == first.read_text()
 
 
-def test_a_folder_that_cannot_be_is_told(process, tmp_path):
-    """In one line, and JupyterLab does not begin."""
+def test_an_impossible_folder_is_an_error(process, tmp_path):
+    """The error is one line, and JupyterLab does not start."""
     (tmp_path / "file").write_text("")
     ended = process("lab", "file")
 
@@ -61,8 +61,10 @@ def test_a_folder_that_cannot_be_is_told(process, tmp_path):
     )
 
 
-def test_without_jupyterlab_how_to_install_it_is_said(blsnb, tmp_path, monkeypatch):
-    """And nothing is copied."""
+def test_a_missing_jupyterlab_is_an_error_with_the_install_command(
+    blsnb, tmp_path, monkeypatch
+):
+    """Nothing is copied."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     ended = blsnb("lab", "mine")

@@ -25,7 +25,7 @@ def test_the_script_is_the_command():
 
 @pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["help"]])
 def test_help_lists_every_subcommand(words, blsnb):
-    """With what it does, and what the status says."""
+    """Each has a summary, and the exit status is explained."""
     ended = blsnb(*words)
 
     assert 0 == ended.status
@@ -36,7 +36,7 @@ def test_help_lists_every_subcommand(words, blsnb):
 
 @pytest.mark.parametrize("name", SUBCOMMANDS)
 def test_every_subcommand_has_help(name, blsnb):
-    """By an option, and by the word before it; its usage is what the list says."""
+    """The option and the word `help` print it; usages agree with the list."""
     ended = blsnb(name, "--help")
 
     assert (0, "") == (ended.status, ended.stderr)
@@ -45,13 +45,13 @@ def test_every_subcommand_has_help(name, blsnb):
 
 
 def test_the_version_is_the_packages(blsnb):
-    """As pip knows it."""
+    """It is the version that pip reports."""
     assert (0, f"blsnb {metadata.version('blsnb')}\n", "") == blsnb("--version")
 
 
 @pytest.mark.parametrize("words", [["nothing"], ["help", "nothing"], ["--nothing"]])
-def test_what_is_no_subcommand_is_told(words, blsnb):
-    """In one line on stderr, with those that there are."""
+def test_an_unknown_subcommand_is_an_error(words, blsnb):
+    """One line on stderr lists the subcommands."""
     ended = blsnb(*words)
 
     assert (2, "") == (ended.status, ended.stdout)
@@ -62,7 +62,7 @@ def test_what_is_no_subcommand_is_told(words, blsnb):
 
 
 def test_what_a_subcommand_does_not_need_is_not_imported():
-    """Help is there at once."""
+    """Help is printed fast."""
     script = "import sys, blsnb.command; blsnb.command.main(['--help']); "
     command = [sys.executable, "-c", f"{script} print(*sys.modules)"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -80,7 +80,7 @@ def test_what_a_subcommand_does_not_need_is_not_imported():
 def test_whatever_ends_a_subcommand_has_a_status(
     raised, status, said, monkeypatch, blsnb
 ):
-    """As a shell expects it, and never with a traceback."""
+    """The status is the shell's, and there is no traceback."""
 
     def fail(name, words):
         raise raised
@@ -94,7 +94,7 @@ def test_whatever_ends_a_subcommand_has_a_status(
 
 
 def test_a_reader_that_goes_away_ends_it_quietly(tmp_path):
-    """As in ``blsnb trace FILE | head -1``."""
+    """``blsnb trace FILE | head -1`` is an example."""
     read, write = os.pipe()
     os.close(read)
     command = [sys.executable, "-m", "blsnb", "--help"]

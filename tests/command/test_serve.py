@@ -49,7 +49,7 @@ def models(tmp_path):
 
 @contextlib.contextmanager
 def serving(*words: object) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
-    """Run the command until the block ends; yield it, and what it said first."""
+    """Run the command until the block ends; yield it and its first lines."""
     command = [sys.executable, "-W", "error", "-m", "blsnb", "serve", *map(str, words)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
@@ -63,21 +63,21 @@ def serving(*words: object) -> Iterator[tuple[subprocess.Popen[str], list[str]]]
 
 
 def ask(address: str, path: str, body: object = None) -> object:
-    """Make a request of HTTP, and return what it was answered."""
+    """Send an HTTP request and return the response."""
     data = None if body is None else json.dumps(body).encode()
     with urllib.request.urlopen(f"http://{address}{path}", data, timeout=20) as answer:
         return json.loads(answer.read() or b"null")
 
 
 def address_of(name: str, lines: list[str]) -> str:
-    """Return the address that was said of a protocol."""
+    """Return the printed address of a protocol."""
     [said] = [line for line in lines if line.startswith(f"{name}: ")]
     return said.removeprefix(f"{name}: ")
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_models_are_served_until_a_signal_comes(signum, models, tmp_path):
-    """What there is and where is said; the end is clean, and nothing is left."""
+    """Models and addresses are printed, and nothing remains at the end."""
     write_model(tmp_path / "more", "three")
     with serving(models, tmp_path / "more", *ANY) as (process, lines):
         assert [f"{name} version 1 READY" for name in ("one", "three", "two")] == lines[
@@ -101,7 +101,7 @@ def test_models_are_served_until_a_signal_comes(signum, models, tmp_path):
     ids=["Ctrl-C", "SIGTERM", "SIGTERM, started by a script with &"],
 )
 def test_a_signal_ends_it_also_while_a_model_loads(signum, status, deaf, tmp_path):
-    """At once, in order, with the status of the signal; nothing is left."""
+    """It ends at once with the signal's status, and nothing remains."""
     write_model(tmp_path / "models", "one", SLOW)
     (tmp_path / "temporary").mkdir()
     with subprocess.Popen(
@@ -123,8 +123,8 @@ def test_a_signal_ends_it_also_while_a_model_loads(signum, status, deaf, tmp_pat
     assert [] == [*(tmp_path / "temporary").iterdir()]
 
 
-def test_models_are_loaded_as_clients_ask_in_explicit_mode(models):
-    """And those that are named, at the start."""
+def test_models_are_loaded_by_name_in_explicit_mode(models):
+    """Named models are loaded at startup."""
     options = ["--model-control-mode", "explicit", "--load-model", "two"]
     with serving(models, *ANY, *options) as (_, lines):
         assert ["one not loaded", "two version 1 READY"] == lines[:2]
@@ -134,7 +134,7 @@ def test_models_are_loaded_as_clients_ask_in_explicit_mode(models):
 
 
 def test_a_model_that_does_not_load_can_be_left_out(models):
-    """Its reason is said; else nothing is served."""
+    """Its reason is printed; by default nothing is served."""
     write_model(models, "bad", "1/0")
     with serving(models, *ANY, "--keep-going") as (_, lines):
         assert lines[0].startswith("bad version 1 UNAVAILABLE: ")
@@ -157,8 +157,8 @@ def test_a_model_that_does_not_load_can_be_left_out(models):
         (["models", "--model-control-mode", "some"], "argument --model-control-mode: "),
     ],
 )
-def test_what_is_wrong_is_said(words, said, blsnb, models, monkeypatch):
-    """In one line on stderr."""
+def test_errors_are_one_line(words, said, blsnb, models, monkeypatch):
+    """Errors are on stderr."""
     monkeypatch.chdir(models.parent)
     ended = blsnb("serve", *words)
 
@@ -168,8 +168,8 @@ def test_what_is_wrong_is_said(words, said, blsnb, models, monkeypatch):
     assert 1 == ended.stderr.count("\n")
 
 
-def test_a_model_that_does_not_load_is_told(models, blsnb):
-    """With Triton's text and the model's own lines, and no traceback of ours."""
+def test_a_model_that_does_not_load_is_reported(models, blsnb):
+    """The text is Triton's with the model's own lines, without a traceback of blsnb."""
     write_model(
         models, "bad", cell("return []", methods="def initialize(self, args): 1/0\n")
     )
@@ -181,8 +181,8 @@ def test_a_model_that_does_not_load_is_told(models, blsnb):
     assert "Traceback" not in ended.stderr
 
 
-def test_a_port_in_use_is_told(models, blsnb):
-    """With the port and the protocol, and what to do."""
+def test_a_port_in_use_is_reported(models, blsnb):
+    """The error has port, protocol and advice."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ended = blsnb("serve", models, "--http", port, "--grpc", "0")
@@ -192,8 +192,8 @@ def test_a_port_in_use_is_told(models, blsnb):
     assert 1 == ended.stderr.count("\n")
 
 
-def test_an_address_that_others_reach_is_warned_of(models):
-    """In a line on stderr; it is served all the same."""
+def test_an_address_reachable_from_outside_gives_a_warning(models):
+    """It is a line on stderr; the models are served."""
     with serving(models, *ANY, "--host", "0.0.0.0") as (process, lines):
         assert address_of("HTTP", lines).startswith("0.0.0.0:")
         process.send_signal(signal.SIGTERM)

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from cells import CONFIG
 
+from blsnb.errors import ModelLoadError
+from blsnb.inference_server import Server
+
 from .test_serve import X, address_of, ask, serving
 
 FREE = ["--http", "0", "--grpc", "0", "--metrics", "0"]
@@ -48,7 +51,7 @@ def models(tmp_path: Path) -> Path:
 
 
 def logged(models: Path, *options: str, settings: object = None) -> list[str]:
-    """Return what is logged while one request is served."""
+    """Return the log while one request is served."""
     with serving(models, *FREE, *options) as (process, lines):
         http = address_of("HTTP", lines)
         if settings is not None:
@@ -68,10 +71,19 @@ def parsed(lines: list[str], pattern: re.Pattern[str] = LINE) -> list[tuple[str,
 
 
 def test_the_server_and_its_models_log_in_triton_s_format(models: Path) -> None:
-    """What is served, every level of the Logger, and a failure of finalize."""
+    """Addresses, all levels of the Logger and a failing finalize are logged."""
     found = parsed(logged(models))
 
-    assert ("I", "model.py", "argv ['']") == found[0]
+    assert [
+        ("I", "loader.py", "loading: talks:1"),
+        (
+            "I",
+            "python_instances.py",
+            "TRITONBACKEND_ModelInstanceInitialize: talks_0 (CPU device 0)",
+        ),
+        ("I", "model.py", "argv ['']"),
+        ("I", "load_runner.py", "successfully loaded 'talks'"),
+    ] == found[:4]
     assert [
         re.sub(r"\d+$", "PORT", text) for _, file, text in found if file == "serve.py"
     ] == [
@@ -81,13 +93,17 @@ def test_the_server_and_its_models_log_in_triton_s_format(models: Path) -> None:
             "PORT/metrics", re.findall(r":(\d+)/metrics", str(found))[0] + "/metrics"
         ),
     ]
-    models_lines = [row for row in found[1:] if row[1] == "model.py"]
+    models_lines = [row for row in found[4:] if row[1] == "model.py"]
     assert [
         ("I", "model.py", r"i\nj"),
         ("W", "model.py", "w"),
         ("E", "model.py", "e"),
     ] == models_lines[:3]
-    assert any("ValueError: at the end" in text for _, _, text in found)
+    level, file, text = models_lines[3]
+    assert ("I", "model.py", True) == (level, file, "ValueError: at the end" in text)
+    assert ("I", "load_runner.py", "successfully unloaded 'talks' version 1") == found[
+        -1
+    ]
 
 
 @pytest.mark.parametrize(
@@ -101,12 +117,12 @@ def test_the_server_and_its_models_log_in_triton_s_format(models: Path) -> None:
 def test_a_level_can_be_switched_off(
     models: Path, options: list[str], levels: str
 ) -> None:
-    """From the start on."""
+    """It is off from the start."""
     assert levels == "".join(level for level, *_ in parsed(logged(models, *options)))
 
 
 def test_the_log_settings_of_clients_have_effect(models: Path) -> None:
-    """Switches, the verbose level and the format."""
+    """Levels, verbose level and format can change."""
     settings = {"log_verbose_level": 1, "log_warning": False, "log_format": "ISO8601"}
     lines = logged(models, settings=settings)
     found = parsed([line for line in lines if ISO.fullmatch(line)], ISO)
@@ -116,5 +132,73 @@ def test_the_log_settings_of_clients_have_effect(models: Path) -> None:
 
 
 def test_verbose_lines_are_logged_with_log_verbose(models: Path) -> None:
-    """As info, like on Triton."""
+    """They have level info, as on Triton."""
     assert ("I", "model.py", "v") in parsed(logged(models, "--log-verbose=1"))
+
+
+REFUSING = """\
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        x = pb_utils.get_input_tensor_by_name(requests[0], "X")
+        for model in ("nope", "talks"):
+            pb_utils.InferenceRequest(
+                model_name=model,
+                requested_output_names=["Y"],
+                inputs=[pb_utils.Tensor("Z", x.as_numpy())],
+            ).exec()
+        sender = requests[0].get_response_sender()
+        reply = pb_utils.InferenceResponse([pb_utils.Tensor("Y", x.as_numpy())])
+        sender.send(reply, 1)
+        sender.send(reply, 1)
+"""
+FAILING = """\
+class TritonPythonModel:
+    def initialize(self, args):
+        raise ValueError("\\x9b31m \\u202e")
+"""
+
+
+def test_what_is_refused_and_what_fails_appears(models: Path) -> None:
+    """BLS requests, sends, executions, loads, configurations; safe to print."""
+    for name, source in {"refusing": REFUSING, "failing": FAILING}.items():
+        (models / name / "1").mkdir(parents=True)
+        (models / name / "1" / "model.py").write_text(source)
+        (models / name / "config.pbtxt").write_text(CONFIG)
+    (models / "broken" / "1").mkdir(parents=True)
+    (models / "broken" / "config.pbtxt").write_text("input 5")
+    with serving(models, *FREE, "--keep-going") as (process, lines):
+        ask(address_of("HTTP", lines), "/v2/models/refusing/infer", X)
+        process.send_signal(signal.SIGTERM)
+        _, stderr = process.communicate(timeout=30)
+    found = [(level, text) for level, _, text in parsed(stderr.splitlines())]
+
+    for level, start in [
+        ("E", "Poll failed for model directory 'broken': "),
+        (
+            "E",
+            "failed to load 'failing' version 1: Internal: ValueError: "
+            "⟨U+009B⟩31m ⟨U+202E⟩",
+        ),
+        ("I", "failed to load 'failing'"),
+        ("W", "a BLS request of 'refusing_0' was refused: Model nope - "),
+        ("W", "a BLS request of 'refusing_0' was refused: Model talks - "),
+        ("W", "Unable to send response. Non-decoupled model cannot send more than one"),
+        ("E", "Failed to process the request(s) for model 'refusing_0', message: "),
+    ]:
+        assert 1 == sum((level, True) == (a, b.startswith(start)) for a, b in found), (
+            start
+        )
+
+
+def test_a_notebook_shows_no_events(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python's logging has them, at the level INFO."""
+    with pytest.raises(ModelLoadError):
+        server.define("failing", FAILING, config=CONFIG)
+
+    assert ("", "") == capsys.readouterr()

@@ -71,7 +71,7 @@ def given(*words: str) -> argparse.Namespace:
 def test_an_option_becomes_the_server_s_argument(
     words: list[str], name: str, value: object
 ) -> None:
-    """Under the name that tritonserver has."""
+    """It has tritonserver's name."""
     assert value == server_arguments(given(*words))[name]
 
 
@@ -142,7 +142,7 @@ def test_an_option_becomes_one_of_the_ports(
     ],
 )
 def test_an_option_that_protects_is_never_ignored(words: list[str], text: str) -> None:
-    """And a value in another format is refused."""
+    """A value in another format is refused, too."""
 
     def check() -> None:
         options = given(*words)
@@ -158,7 +158,7 @@ def test_an_option_that_protects_is_never_ignored(words: list[str], text: str) -
 
 
 def test_an_option_without_effect_is_named() -> None:
-    """Once; the protecting ones are accepted where they are switched off."""
+    """It is named once; protecting options are accepted if switched off."""
     options = given(
         "--grpc-use-ssl=false",
         "--pinned-memory-pool-byte-size=0",
@@ -215,7 +215,7 @@ def test_every_option_of_tritonserver_is_known() -> None:
 
 
 def test_the_real_program_has_no_further_option() -> None:
-    """As its own help lists them."""
+    """The list is that of its help."""
     env = installed()
     if env is None:
         pytest.skip("no tritonserver is installed")
@@ -250,7 +250,7 @@ def test_a_refused_option_has_a_reason(name: str) -> None:
 
 
 def test_a_command_line_of_tritonserver_carries_over(tmp_path: Path) -> None:
-    """Repository, ports, address, and what has no effect here."""
+    """Repository, ports and address work; options without effect are named."""
     write_model(tmp_path, "one")
     words = [
         f"--model-repository={tmp_path}",
@@ -321,7 +321,7 @@ def test_options_of_the_ports_have_effect(tmp_path: Path) -> None:
 def test_a_log_file_that_cannot_be_written_is_refused(
     tmp_path: Path, blsnb: Any
 ) -> None:
-    """In one line."""
+    """The error is one line."""
     (tmp_path / "models").mkdir()
     ended = blsnb("serve", tmp_path / "models", f"--log-file={tmp_path}/no/log")
 

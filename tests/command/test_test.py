@@ -30,7 +30,7 @@ def models(tmp_path):
 
 
 def test_the_tests_of_a_repository_run_with_its_models(models, process):
-    """The status is pytest's, as are the options after the repository."""
+    """Status and options are pytest's."""
     ended = process("test", "models", "-q")
     assert 1 == ended.status
     assert "1 failed, 1 passed" in ended.stdout
@@ -41,8 +41,8 @@ def test_the_tests_of_a_repository_run_with_its_models(models, process):
     assert "1 passed, 1 deselected" in ended.stdout
 
 
-def test_pytest_gets_the_words_as_they_are(models, process, tmp_path):
-    """Whatever they are, and a repository of any name."""
+def test_pytest_gets_the_words_unchanged(models, process, tmp_path):
+    """The repository may have any name."""
     models.rename(tmp_path / "a b")
     write_module(tmp_path, "pytest", "import sys; print(sys.argv[1:])")
     ended = process("test", "a b", "-k", "a or b", "--", "-x")
@@ -60,8 +60,8 @@ def test_pytest_gets_the_words_as_they_are(models, process, tmp_path):
         (["."], "'.' has no folder 'tests'. Tests elsewhere: pytest --triton-repo"),
     ],
 )
-def test_what_is_wrong_is_said(words, said, blsnb, tmp_path, monkeypatch):
-    """In one line, and pytest does not begin."""
+def test_errors_are_one_line(words, said, blsnb, tmp_path, monkeypatch):
+    """The tests do not start."""
     monkeypatch.chdir(tmp_path)
     ended = blsnb("test", *words)
 
@@ -70,8 +70,10 @@ def test_what_is_wrong_is_said(words, said, blsnb, tmp_path, monkeypatch):
     assert 1 == ended.stderr.count("\n")
 
 
-def test_without_pytest_how_to_install_it_is_said(models, blsnb, monkeypatch):
-    """It is no dependency of blsnb."""
+def test_a_missing_pytest_is_an_error_with_the_install_command(
+    models, blsnb, monkeypatch
+):
+    """The package is not a dependency of blsnb."""
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     ended = blsnb("test", models)
 

@@ -29,7 +29,7 @@ def saved(server, tmp_path):
 
 
 def test_a_saved_run_is_a_tree(saved, blsnb):
-    """A line for each model."""
+    """It has a line for each model."""
     ended = blsnb("trace", saved)
 
     assert (0, "") == (ended.status, ended.stderr)
@@ -54,7 +54,7 @@ def test_neither_ipython_nor_a_notebook_is_needed(saved):
 
 
 def test_a_trace_of_a_real_server_is_a_tree(blsnb):
-    """It says where it was read."""
+    """It names the file."""
     ended = blsnb("trace", EXAMPLE)
 
     assert 0 == ended.status
@@ -62,7 +62,7 @@ def test_a_trace_of_a_real_server_is_a_tree(blsnb):
 
 
 def test_several_requests_of_a_file_are_shown_or_one_of_them(blsnb):
-    """The first ones; how many there are is said."""
+    """The first ones are shown, with the number of the others."""
     titles = [repr(run) for run in load_trace(SEVERAL)]
     ended = blsnb("trace", SEVERAL)
     one = blsnb("trace", SEVERAL, "--run", "2")
@@ -76,7 +76,7 @@ def test_several_requests_of_a_file_are_shown_or_one_of_them(blsnb):
 
 
 def test_a_run_is_written_instead(saved, tmp_path, blsnb):
-    """As a page, a picture, for Perfetto, and as Triton writes it."""
+    """Pages, pictures, Perfetto's and Triton's formats can be written."""
     page, picture = tmp_path / "run.html", tmp_path / "run.svg"
     events, triton = tmp_path / "events.json", tmp_path / "triton.json"
     options = ["--html", page, "--svg", picture, "--perfetto", events]
@@ -104,8 +104,8 @@ def test_a_run_is_written_instead(saved, tmp_path, blsnb):
         ([EXAMPLE, "--format", "xml"], "argument --format: invalid choice: 'xml'"),
     ],
 )
-def test_what_is_wrong_is_said(words, said, blsnb):
-    """In one line on stderr; nothing is written."""
+def test_errors_are_one_line(words, said, blsnb):
+    """They are on stderr, and nothing is written."""
     ended = blsnb("trace", *words)
 
     assert (2, "") == (ended.status, ended.stdout)
@@ -116,7 +116,7 @@ def test_what_is_wrong_is_said(words, said, blsnb):
 
 
 def test_its_options_are_those_of_the_magic():
-    """Who knows one door knows the other; a notebook sets limits as `options`."""
+    """Memory limits are an exception: notebooks set them as `options`."""
     ours = {*trace.flags()._option_string_actions} - {"-h", "--read-limit-bytes"}
 
     assert {*trace_flags().option_strings()} == ours

@@ -27,13 +27,13 @@ def write_models(folder: Path, **sources: str) -> Path:
 
 @pytest.fixture
 def models(tmp_path):
-    """Return a repository whose outer model asks an inner one."""
+    """Return a repository whose outer model calls an inner one."""
     return write_models(tmp_path / "models", inner=DOUBLE, outer=calling("inner"))
 
 
 @pytest.fixture
 def target(server, models):
-    """The address of a server that has the models, too; it is one of ours."""
+    """The address of another server with the models, which is blsnb's."""
     server.import_repository(models)
     with serve(server, http=None, grpc=0, metrics=None) as endpoints:
         yield f"grpc://{endpoints.addresses['gRPC']}"
@@ -48,8 +48,8 @@ def real():
         pytest.skip("no real Triton server here")
 
 
-def test_answers_that_agree_are_a_success(models, target, blsnb):
-    """What was compared is said on stdout, the progress on stderr."""
+def test_equal_responses_are_a_success(models, target, blsnb):
+    """The comparison is on stdout, the progress on stderr."""
     options = ["--target", target, "--triton-release", "24.10"]
     ended = blsnb("verify", models, "outer", "X=[1, 2]", *options)
 
@@ -59,8 +59,8 @@ def test_answers_that_agree_are_a_success(models, target, blsnb):
     assert "100% done\n" in ended.stderr
 
 
-def test_answers_that_differ_are_status_one(models, target, server, tmp_path, blsnb):
-    """The largest deviation is named; a page shows both; a tolerance may be given."""
+def test_different_responses_are_status_one(models, target, server, tmp_path, blsnb):
+    """The largest deviation is named; a page and a tolerance can be requested."""
     server.define("inner", TRIPLE, config=CONFIG)
     page = tmp_path / "page.html"
     words = [models, "outer", "X=np.float32([1, 2])", "--target", target]
@@ -90,7 +90,7 @@ def test_options_may_stand_anywhere_and_requests_in_a_file(
 @pytest.mark.triton_server
 @pytest.mark.usefixtures("real")
 def test_a_real_server_is_started_with_the_models(tmp_path, blsnb):
-    """And stopped; what differs there is found."""
+    """It is stopped, and differences are found."""
     where = cell("import sys\nreturn [reply(x_of(request) + ('blsnb' in sys.modules))]")
     models = write_models(tmp_path / "models", where=where)
     ended = blsnb("verify", models, "where", "X=[1]", "--triton-release", "24.10")
@@ -120,8 +120,8 @@ def test_a_real_server_is_started_with_the_models(tmp_path, blsnb):
         ),
     ],
 )
-def test_what_is_wrong_is_said(words, said, blsnb, models, monkeypatch):
-    """As the magic says it, in one line, without a comparison."""
+def test_errors_are_one_line(words, said, blsnb, models, monkeypatch):
+    """The texts are those of the magic, without a comparison."""
     monkeypatch.chdir(models.parent)
     ended = blsnb("verify", *words)
 
@@ -131,8 +131,8 @@ def test_what_is_wrong_is_said(words, said, blsnb, models, monkeypatch):
     assert said in last
 
 
-def test_a_model_that_does_not_load_is_told(models, blsnb):
-    """With Triton's text; that others do not load does not matter."""
+def test_a_model_that_does_not_load_is_reported(models, blsnb):
+    """The text is Triton's; other models may fail to load."""
     write_models(models, bad="1/0")
     ended = blsnb("verify", models, "bad", "X=[1]")
 
@@ -142,7 +142,7 @@ def test_a_model_that_does_not_load_is_told(models, blsnb):
 
 
 def test_its_options_are_those_of_the_magic(blsnb):
-    """Who knows one door knows the other."""
+    """The options of the magic and the command are equal."""
     said = blsnb("verify", "--help").stdout
 
     assert [] == [

@@ -33,7 +33,7 @@ from .targets import PATIENCE_S, REPOSITORIES, Answer, Failure, Request, Value
 T = TypeVar("T")
 OWN = re.escape(str(Path(blsnb.pb_utils.__file__).parent)) + r"/\w+\.py"
 LEFT = ("DEADLINE_EXCEEDED", "CANCELLED")
-"""What the client says itself, when it has left."""
+"""Text of the client itself after it has left."""
 GRPC_CODES = {"INVALID_ARG": "INVALID_ARGUMENT", "UNSUPPORTED": "UNIMPLEMENTED"}
 
 
@@ -121,7 +121,7 @@ class BlsnbTarget:
         answers: list[Answer] = []
         try:
             message, told = message_of(request)
-            reader = parts_of(self.server).requests.read(
+            reader = parts_of(self.server).readers.read(
                 message, deadline_ns=deadline_ns(request)
             )
             while (response := reader.read()) is not None:

@@ -136,7 +136,7 @@ class Cast:
 
     def __exit__(self, *_: object) -> None:
         for name in reversed(self._names):
-            # The real server keeps some for ever, after an error in a stream.
+            # The real server keeps some forever after an error in a stream.
             self.target.unload(name, wait=False)
         shutil.rmtree(self.notes)
 

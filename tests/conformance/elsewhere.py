@@ -148,7 +148,7 @@ class _Triton:
 
     def stop(self) -> None:
         os.kill(self._server.pid, signal.SIGTERM)
-        # It is told a little later.
+        # The server is notified a little later.
         until(lambda: not self._is_ready())
 
     def _is_ready(self) -> bool:
@@ -183,7 +183,7 @@ class _Triton:
 
 
 class _Blsnb:
-    """One of ours."""
+    """A blsnb server."""
 
     def __init__(self, server: Server, folder: Path) -> None:
         self._server = server
@@ -295,7 +295,7 @@ def elsewhere(
         f"--model-control-mode={mode}",
         *(f"--load-model={name}" for name in startup),
         f"--exit-on-error={str(exit_on_error).lower()}",
-        # With broken models it would never say that it is ready.
+        # With broken models it would never report that it is ready.
         "--strict-readiness=false",
         f"--exit-timeout-secs={exit_timeout_s}",
         *(["--repository-poll-secs=1"] if mode == "poll" else []),
@@ -310,7 +310,7 @@ def elsewhere(
     try:
         yield _Triton(server, folder)
     finally:
-        # Every answer is known by now, and an orderly end takes seconds.
+        # Every response is known by now, and an orderly end takes seconds.
         server.kill()
 
 

@@ -20,12 +20,12 @@ def covering_tests() -> set[str]:
 
 
 def verdicts(ledger: Ledger, *, beside_triton: bool) -> Iterator[str]:
-    """Yield what is wrong with the outcome of a whole session.
+    """Yield the faults of a whole session.
 
     Parameters
     ----------
     ledger
-        What became of each row.
+        The outcome of each row.
     beside_triton
         Whether a real server ran, which must then have confirmed nearly every row.
     """

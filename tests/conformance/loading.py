@@ -36,7 +36,7 @@ def load(
     Returns
     -------
     list
-        What the caller of the load is told; what a poll that failed says in the log;
+        The error for the caller of the load; the log line of a failed poll;
         where the text of the configuration cannot be read. Or else null, and the JSON
         text of the configuration.
     """

@@ -23,11 +23,11 @@ RECORD = "BLSNB_RECORD_GOLDEN"
 REQUIRE = "BLSNB_REQUIRE_TRITON"
 
 FOLDER = r"/[^\s'\"()]*/folder\w{6,16}(?![\w.])"
-"""Where a model lies that was loaded from files given with the call."""
+"""Folder of a model that was loaded from files of the request."""
 
 Case = Callable[[Target], Any]
 TRIES = 3
-"""How often the real server is asked a case before it counts that it says else."""
+"""Number of repetitions before a different result of the real server counts."""
 
 
 @dataclass(slots=True)

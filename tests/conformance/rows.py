@@ -1,8 +1,8 @@
 """Rewrite rows.json: python tests/conformance/rows.py FOLDER_OF_THE_SPECIFICATION.
 
 Every row of every table in §1 to §22 of its ``pb_utils.md`` has an id there, and every
-one of its ``model_repository.md``, whose ids begin with an ``r``. A row that is new
-begins as ``not yet``; what is said of the others stays as it is.
+one of its ``model_repository.md``, whose ids begin with an ``r``. A new row
+begins as ``not yet``; the others are unchanged.
 """
 
 from __future__ import annotations

@@ -103,14 +103,14 @@ def write(
 
 
 class Scene:
-    """One model, those who ask it one after another, and what it executed.
+    """One model, its clients one after another, and its executions.
 
     A request whose id begins with ``hold`` keeps its instance busy until `go`.
 
     Parameters
     ----------
     more
-        What the configuration says besides its tensors: the scheduler.
+        Fields of the configuration besides the tensors: the scheduler.
     size
         Its ``max_batch_size``.
     """
@@ -181,7 +181,7 @@ class Scene:
         return future
 
     def go(self, id: str = "hold") -> None:
-        """Let the instance go on."""
+        """Let the instance continue."""
         (self.notes / f"{id}.go").touch()
 
     def over(self, *ids: str) -> dict[str, Any]:
@@ -191,7 +191,7 @@ class Scene:
 
     def _arrived(self) -> int:
         """How many requests were seen: they wait, were executed, or refused."""
-        # Those that nobody asked are batched with them: they have no id.
+        # Null requests are batched with them; they have no id.
         executed = set(self.executed()) & set(self.futures)
         refused = {
             id

@@ -76,7 +76,7 @@ class Line:
             return [error.code().name, text]
 
     def stream(self, *requests: pb.ModelInferRequest) -> list[Any]:
-        """Send requests on a stream; return all that came back."""
+        """Send requests on a stream; return all responses."""
         replies = self.stub.ModelStreamInfer(iter(requests), timeout=CALL_S)
         return self.said(lambda: [self.plain(reply) for reply in replies])
 
@@ -106,11 +106,11 @@ def request(
     raw
         Its bytes; None for none.
     outputs
-        Those that are asked for, each with its parameters.
+        The requested outputs, each with its parameters.
     of_input
         Parameters of the input.
     contents
-        Elements by the field they are in.
+        Elements by field.
     fields
         ``id`` and ``model_version``.
     """

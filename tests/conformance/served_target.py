@@ -17,7 +17,7 @@ from .served import endpoints
 from .targets import Answer, Failure, Request
 
 OVER_GRPC = "BLSNB_OVER_GRPC"
-"""Set in sessions that ask blsnb over the network, too."""
+"""Set in sessions that also reach blsnb over the network."""
 _HANGS = "Triton would wait"
 
 
@@ -65,6 +65,6 @@ def _own(failure: Failure) -> Failure:
 
 
 def blsnb_target(cache_bytes: int = 0, strict: bool = False) -> BlsnbTarget:
-    """Return blsnb, reached as this session says."""
+    """Return blsnb as a target, over the network if this session requires it."""
     kind = GrpcBlsnbTarget if os.environ.get(OVER_GRPC) else BlsnbTarget
     return kind(cache_bytes, strict)

@@ -89,7 +89,7 @@ class Answer:
 class Target(Protocol):
     """A server under test.
 
-    Texts come back with the path of the repository replaced by ``<repo>``, and
+    Texts are returned with the path of the repository replaced by ``<repo>``, and
     that of the server's own Python file by ``<backend>``, so that the answers of
     two targets can be compared byte for byte. `python` is the release that runs
     the models, such as ``3.11``.

@@ -432,5 +432,5 @@ ROWS_OF_EXPRESSIONS = {
 @rows(ROWS_OF_EXPRESSIONS)
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_an_expression(agree, expression):
-    """Each expression gives Triton's value, or raises its class and its text."""
+    """Each expression returns Triton's value, or raises its class and text."""
     agree(lambda target: run(target, f"{SETUP}trial(lambda: ({expression}))"))

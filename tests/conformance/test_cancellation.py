@@ -59,7 +59,7 @@ returned = main()
 @rows("4.2/is_cancelled")
 @pytest.mark.parametrize("code", ENDS.values(), ids=ENDS)
 def test_a_deadline_is_seen_and_interrupts_nothing(agree, code):
-    """The client gets its own error; the model sees True, and serves on."""
+    """The client gets its own error; the model sees True, and continues to serve."""
     if "returned" not in code and "raise" not in code:
         code += 'returned = [answer("")]'
 
@@ -131,7 +131,7 @@ def test_a_deadline_ends_the_wait_for_what_is_never_sent(agree, model):
 
 
 def test_a_deadline_ends_the_wait_for_a_sender(agree):
-    """Of a request that is no stream, too."""
+    """The request is not a stream."""
     code = 'kept["owed"] = request.get_response_sender()\nreturned = [None]'
 
     def case(target):

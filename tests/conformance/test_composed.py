@@ -180,7 +180,7 @@ def test_a_step_may_want_a_sequence(agree, cast):
 
 @rows("r5.1/ensemble", "r5.1/failing-ensemble-request")
 def test_requests_are_counted(agree, cast):
-    """As its own and as its steps'; a failed step counts twice."""
+    """Ensemble and steps count; a failed step counts twice."""
 
     def case(target):
         models = {
@@ -242,7 +242,7 @@ CACHED = "response_cache { enable: true }"
 
 @rows("r4.6/hit-inside-an-ensemble-step-counts")
 def test_answers_come_from_the_cache(agree, cast):
-    """Of the whole ensemble, or of a step; then without parameters."""
+    """The whole ensemble or a step is cached, then without parameters."""
 
     def case(target):
         models = {
@@ -285,7 +285,7 @@ def test_a_client_that_leaves(agree, cast):
         with cast(target, models) as c:
             late = c.ask("left", deadline_s=0.4)
             until(lambda: (c.notes / "saw").exists())
-            # Nobody is told of its end; it is counted then.
+            # Its end cannot be observed; it is counted then.
             until(lambda: any(c.counted("left")[0]))
             saw = (c.notes / "saw").read_text()
             return [late, saw, c.called(), c.counted("left"), c.ask("plus")]

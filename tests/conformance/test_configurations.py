@@ -120,7 +120,7 @@ def test_initial_states_must_fit(agree, name):
 @rows("r1.6/create-stage-auto-complete-i-o")
 @pytest.mark.parametrize("name", OF_EACH_KIND)
 def test_refused_at_the_create_stage(agree, name):
-    """With auto-complete, the caller receives the reason."""
+    """The caller receives the reason if configurations are auto-completed."""
     agree(lambda target: load(target, "m", WRONG[name]))
 
 

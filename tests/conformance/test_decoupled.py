@@ -112,7 +112,7 @@ def test_execute_must_return_none(agree, code):
 
 
 def test_a_model_that_is_not_decoupled_streams_too(agree):
-    """It gives exactly one response, which is final."""
+    """It sends exactly one response, which is final."""
 
     def case(target):
         target.load("script")
@@ -305,5 +305,5 @@ def test_async_executes_of_a_decoupled_model_interleave(agree):
 @rows("18/raise-after-the-final-flag")
 @pytest.mark.parametrize("code", AFTER_THE_FLAG.values(), ids=AFTER_THE_FLAG)
 def test_what_was_sent_with_the_flag_stands(agree, code):
-    """An exception or a result after the final flag changes nothing for the client."""
+    """An exception or a result after the final flag has no effect for the client."""
     agree(lambda target: both_ways(target, code))

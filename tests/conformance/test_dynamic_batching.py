@@ -100,7 +100,7 @@ BUSY = {
 @rows(BUSY)
 @pytest.mark.parametrize("settings", BUSY)
 def test_who_waits_for_a_busy_instance(agree, scene, settings):
-    """Leaves with all others that wait; a preferred size is frozen when reached."""
+    """All waiting requests run together; a preferred size is frozen when reached."""
 
     def case(target):
         with scene(target, "busy", AT_ONCE % settings) as s:
@@ -119,7 +119,7 @@ def test_who_waits_for_a_busy_instance(agree, scene, settings):
     "r2.6/dynamic_batching-with-max_batch_size-0",
 )
 def test_a_model_that_does_not_batch(agree, scene):
-    """Executes one request after another."""
+    """It executes one request after another."""
 
     def case(target):
         with scene(target, "single", AT_ONCE % "", size=0) as s:
@@ -144,7 +144,7 @@ DECOUPLED = "model_transaction_policy { decoupled: true }"
 
 @rows("r4.2/decoupled-model", "r2.6/decoupled-dynamic_batching")
 def test_a_decoupled_model_batches(agree, scene):
-    """As any other."""
+    """It batches like any other model."""
 
     def case(target):
         more = f"{AT_ONCE % ''} {DECOUPLED}"

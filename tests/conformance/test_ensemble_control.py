@@ -147,7 +147,7 @@ def played(tmp_path_factory):
     "r1.4/unload-ensemble",
 )
 def test_an_ensemble_comes_and_goes_with_its_models(agree, played):
-    """Also one of ensembles; unless it was unloaded itself."""
+    """Nested ensembles do, too, unless the ensemble was unloaded by name."""
 
     def case(stage):
         stage.compose("outer", AROUND)
@@ -170,7 +170,7 @@ def test_an_ensemble_comes_and_goes_with_its_models(agree, played):
 @pytest.mark.slow
 @rows("r1.4/unload-ensemble-with-parameters-unload_dependents-true")
 def test_models_that_nobody_asked_for_go_with_it(agree, played):
-    """If they are to; those of another ensemble stay."""
+    """An option requests it; models of another ensemble stay."""
 
     def case(stage):
         stage.compose("other", ONLY_B)
@@ -244,7 +244,7 @@ OVERRIDE = {
 
 @pytest.mark.slow
 def test_an_override_outlives_the_models_of_its_ensemble(agree, played):
-    """Until the ensemble itself is unloaded, or a file of its folder is newer."""
+    """It lasts until the ensemble is unloaded or a file of its folder is newer."""
 
     def case(stage):
         stage.load("e")
@@ -301,7 +301,7 @@ def fitting(data_type="FP32"):
 
 @rows("r1.4/reload-of-a-composing-model")
 def test_a_model_that_does_not_fit_takes_its_ensemble_down(agree, played):
-    """Until one fits; one that does not load at all changes nothing."""
+    """The ensemble returns when a model fits; a failed load has no effect."""
 
     def case(stage):
         stage.load("e")

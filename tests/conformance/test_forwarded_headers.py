@@ -118,7 +118,7 @@ def test_headers_over_http_reach_the_model(agree: Agree, ends: Any, name: str) -
 
 
 def test_headers_of_a_raw_request_reach_the_model(agree: Agree, ends: Any) -> None:
-    """Likewise."""
+    """The headers of a request in binary form are forwarded, too."""
     raw = {**SENT, "Inference-Header-Content-Length": "0"}
     ask = Ask("/v2/models/told/infer", b"\0" * 4, headers=raw)
 
@@ -141,7 +141,7 @@ def test_generate_forwards_no_headers(agree: Agree, ends: Any, kind: str) -> Non
 def test_metadata_over_grpc_reaches_the_model(
     agree: Agree, ends: Any, streams: bool
 ) -> None:
-    """Of a call, and of a stream for each of its requests."""
+    """Calls have their own metadata, requests of a stream that of the stream."""
 
     def case(target: Target) -> Any:
         netloc = f"{HOST}:{ends(target).grpc_port}"

@@ -85,7 +85,7 @@ def test_requests_are_answered_by_callback(agree, beside):
 
 
 def test_coroutines_are_answered(agree, beside):
-    """All at once, and on a stream, too."""
+    """Concurrent calls and streams are supported."""
 
     async def ask(address):
         async with aio_client_of.InferenceServerClient(address) as client:
@@ -139,7 +139,7 @@ def test_a_decoupled_stream_has_final_flags(agree, beside, flag):
 
 
 def test_no_response_is_only_a_flag(agree, beside):
-    """Of a decoupled model that sends nothing."""
+    """A decoupled model sends no response."""
 
     def case(target):
         with connected(beside(target), "each") as client:
@@ -182,7 +182,7 @@ def test_sequences_interleave_on_a_stream(agree, beside):
 
 
 def test_texts_are_bytes(agree, beside):
-    """Even empty ones, and those that are not UTF-8."""
+    """Empty strings and invalid UTF-8 are valid elements."""
 
     def case(target):
         with connected(beside(target), "same_string") as client:
@@ -196,7 +196,7 @@ def test_texts_are_bytes(agree, beside):
 
 
 def test_bf16_travels(agree, beside):
-    """In the form of the client: NumPy has no such type."""
+    """It has the client's form, since NumPy has no such type."""
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
 
     def case(target):
@@ -238,7 +238,7 @@ def test_shared_memory_takes_inputs_and_outputs(agree, beside):
 
 
 def test_the_largest_elements_are_classes(agree, beside):
-    """With labels of a file, for each row of a batch, and through an ensemble."""
+    """Labels come from a file, for each row of a batch, and through an ensemble."""
 
     def case(target):
         with connected(beside(target), "same", "batched", "ensemble") as client:
@@ -256,7 +256,7 @@ def test_the_largest_elements_are_classes(agree, beside):
 
 
 def test_a_client_that_leaves_is_told_so(agree, beside):
-    """At its deadline, or after a cancellation."""
+    """It leaves at its deadline, or cancels."""
 
     def case(target):
         with connected(beside(target), "slow") as client:

@@ -71,7 +71,7 @@ def parts(change: dict[str, Any]) -> list[pb.ModelInferRequest]:
 
 
 def test_shared_memory_goes_with_little_else(agree, beside):
-    """Neither with contents nor with classes; a region needs a size."""
+    """Contents and classes are refused, and a region needs a size."""
 
     def case(target):
         part = {REGION: "unknown", SIZE: 8}

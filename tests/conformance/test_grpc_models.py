@@ -11,7 +11,7 @@ from .served_models import config, connected, given, source
 
 
 def test_models_are_loaded_and_unloaded(agree, beside):
-    """From their folder, with another configuration, and from files alone."""
+    """The folder, another configuration and files in the request are used."""
     batching = (
         '{"backend": "python", "max_batch_size": 2, "input": [{"name": "X", '
         '"data_type": "TYPE_FP32", "dims": [-1]}], "output": [{"name": "Y", '
@@ -40,7 +40,7 @@ def test_models_are_loaded_and_unloaded(agree, beside):
 
 
 def test_a_load_that_fails_says_why(agree, beside):
-    """With as many details as Triton's error."""
+    """The error has as many details as Triton's."""
 
     def case(target):
         found = []
@@ -105,7 +105,7 @@ def test_what_is_counted_of_requests_agrees(agree, beside):
 
 
 def test_the_index_has_a_row_for_each_version(agree, beside):
-    """Of all models in the repository; loaded ones have a state."""
+    """All models of the repository are listed; loaded ones have a state."""
 
     def case(target):
         with connected(beside(target), "same") as client:
@@ -119,7 +119,7 @@ def test_the_index_has_a_row_for_each_version(agree, beside):
 @rows("r3.2/non-numeric-version-in-url")
 @pytest.mark.parametrize("version", ["abc", "-1", "9", "0", "-x"])
 def test_a_version_that_is_none_is_refused(agree, beside, version):
-    """By every call that takes a version."""
+    """Every call with a version refuses it."""
 
     def case(target):
         with connected(beside(target), "same") as client:
@@ -141,5 +141,5 @@ def test_a_version_that_is_none_is_refused(agree, beside, version):
 
 
 def test_the_models_of_these_flows_are_complete():
-    """So that a real server can load them."""
+    """A real server can load them."""
     assert "dims" in config("same_int8")

@@ -137,7 +137,7 @@ def test_a_correlation_id_has_an_end(agree, beside):
 
 
 def test_classes_are_counted(agree, beside):
-    """By a positive integer."""
+    """The count must be a positive integer."""
 
     def case(target):
         counts = [1, 2, 9, 0, *KINDS]

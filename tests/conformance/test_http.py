@@ -106,7 +106,7 @@ ASKED = {
 )
 @pytest.mark.parametrize("asks", ASKED.values(), ids=ASKED)
 def test_what_is_asked(agree: Agree, served: Served, asks: list[Ask]) -> None:
-    """Status, content type and body, for every path and method."""
+    """Status, content type and body agree for every path and method."""
 
     def case(target: Target) -> list[Any]:
         end = served(target).have("add", "batch", "reshaped", "script_decoupled")

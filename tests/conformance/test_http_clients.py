@@ -307,7 +307,7 @@ def test_model_control(agree: Agree, served: Served) -> None:
 
 
 def test_what_is_wrong(agree: Agree, served: Served) -> None:
-    """Status and text of the client's exception."""
+    """Status and text of the client's exception agree."""
 
     def case(target: Target) -> list[Any]:
         end = served(target).have("add", "script_decoupled")

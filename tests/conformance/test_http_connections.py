@@ -39,7 +39,7 @@ BODY = json.dumps(
 ).encode()
 INFER = b"/v2/models/add/infer"
 LIVE = b"GET /v2/health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
-"""Asks what no model of the server has a say in."""
+"""A request that no model of the server affects."""
 
 
 def post(
@@ -133,7 +133,7 @@ SENT: dict[str, list[bytes]] = {
 
 @pytest.mark.parametrize("name", SENT)
 def test_a_request_begins_and_ends(agree: Agree, served: Served, name: str) -> None:
-    """And whether another one may follow."""
+    """The connection may serve another one."""
 
     def case(target: Target) -> Any:
         with Line(served(target).have("add")) as line:
@@ -193,7 +193,7 @@ def test_chunks_end_a_body_with_a_length(
 def test_clients_of_another_version_are_answered(
     agree: Agree, served: Served, sent: bytes
 ) -> None:
-    """With a response of HTTP 1.1."""
+    """The response is of HTTP 1.1."""
 
     def case(target: Target) -> Any:
         with Line(served(target).have("add")) as line:
@@ -435,7 +435,7 @@ def test_who_has_sent_all_that_it_will(agree: Agree, waiting: Any) -> None:
 def test_who_leaves_before_its_answer_cancels_nothing(
     agree: Agree, waiting: Any, kind: str
 ) -> None:
-    """The model continues, and cannot see it."""
+    """The model continues and cannot notice it."""
 
     def case(target: Target) -> Any:
         name = f"left_{kind}"

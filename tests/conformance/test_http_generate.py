@@ -105,7 +105,7 @@ ASKED = {
 )
 @pytest.mark.parametrize("asks", ASKED.values(), ids=ASKED)
 def test_generate(agree: Agree, served: Served, asks: list[Ask]) -> None:
-    """Status, content type and body for an object."""
+    """Status, content type and body agree for an object."""
     agree(lambda target: served(target).have(*MODELS).each(asks))
 
 

@@ -324,7 +324,7 @@ ASKED = {
 )
 @pytest.mark.parametrize("asks", ASKED.values(), ids=ASKED)
 def test_a_body(agree: Agree, served: Served, asks: list[Ask]) -> None:
-    """Status, content type and body of the response."""
+    """Status, content type and body of the response agree."""
     agree(lambda target: served(target).have(*MODELS, "script_decoupled").each(asks))
 
 

@@ -63,7 +63,7 @@ WANTED = (
 
 @rows("r6.2/post-infer")
 def test_a_packed_answer(agree: Agree, served: Served) -> None:
-    """With the client's preference among Triton's compressions."""
+    """The client's preference among Triton's compressions decides."""
     asks = [Ask(ADD, BODY, headers={"Accept-Encoding": each}) for each in WANTED]
 
     agree(lambda target: served(target).have("add").each(asks))

@@ -85,7 +85,7 @@ TRACED = {
 )
 @pytest.mark.parametrize("asks", TRACED.values(), ids=TRACED)
 def test_trace_settings(agree: Agree, served: Served, asks: list[Ask]) -> None:
-    """They are returned and changed; a trace needs a file, and there is none."""
+    """They are returned and changed; a trace needs a file, which is missing."""
 
     def case(target: Target) -> list[Any]:
         end = served(target).have("add")

@@ -78,7 +78,7 @@ def received_order(target, names, **parameters):
 
 
 def test_inputs_come_in_the_order_of_a_hash_table(agree, beside):
-    """In that of the client only as long as these are two."""
+    """Only two inputs keep the client's order."""
 
     def case(target):
         put(beside(target))
@@ -88,7 +88,7 @@ def test_inputs_come_in_the_order_of_a_hash_table(agree, beside):
 
 
 def test_inputs_of_a_bls_call_come_in_the_same_order(agree, beside):
-    """As those of a client."""
+    """The order is that of client requests."""
     code = f"""
     for order in {ORDERS}:
         inputs = [(name, np.zeros((1, 1), np.int32)) for name in order]

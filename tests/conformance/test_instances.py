@@ -58,7 +58,7 @@ HELD_S = 0.15
     "r5.1/fail",
 )
 def test_which_time_is_counted_where(agree, scene):
-    """To wait for an instance is queueing; to compute is from COMPUTE_START on."""
+    """Waiting for an instance is queue time; computing begins at COMPUTE_START."""
     source = ACCOUNT.replace(
         "return self.answer(requests)",
         """if "fails" in requests[0].request_id():
@@ -122,7 +122,7 @@ ANSWERS = 'backend: "python" output { name: "Y" data_type: TYPE_INT32 dims: [ 1 
 
 @rows("r1.4/reload-while-serving", "r1.4/order")
 def test_a_reload_lets_the_old_copy_serve(agree, beside, tmp_path):
-    """Until the new one is ready; only then does the old one end."""
+    """The old copy ends only when the new one is ready."""
 
     def case(target):
         other, notes = beside(target), tmp_path / target.name

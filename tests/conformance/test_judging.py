@@ -43,7 +43,7 @@ def test_a_row_that_no_case_saw_is_named(ledger: Ledger) -> None:
 
 
 def test_a_deviation_needs_its_reason_in_the_documentation(ledger: Ledger) -> None:
-    """In the same words."""
+    """The words must be equal."""
     known = Deviation("case", "a sample that is never answered", 1, 2)
     ledger.deviations[ROWS[0]] = [known, Deviation("case", "no such reason", 1, 2)]
 

@@ -144,7 +144,7 @@ NAMES = {
 )
 @pytest.mark.parametrize("code", NAMES.values(), ids=NAMES)
 def test_names_at_run_time(agree, code):
-    """In a hook all names of the backend exist, with Triton's values."""
+    """Hooks see all names of the backend, with Triton's values."""
     agree(lambda target: run(target, code))
 
 
@@ -215,7 +215,7 @@ def test_unloading_forgets(agree):
 
 @rows("15.4/sibling-imports")
 def test_files_beside_a_model_can_be_imported(agree):
-    """Its own folder first, then the one above; also late, also relative."""
+    """Version and model folder are searched, also by late and relative imports."""
     agree(lambda target: ask(target, "siblings"))
 
 

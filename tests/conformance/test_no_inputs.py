@@ -128,7 +128,7 @@ def test_such_requests_fail_with_each_other_only(agree, beside):
 
 
 def test_an_ensemble_says_whose_step_failed(agree, beside):
-    """With the text of the step; neither of both counts an execution."""
+    """The text is that of the step; neither counts an execution."""
 
     def case(target):
         target = beside(target)

@@ -79,7 +79,7 @@ WITH_NUL = {
 
 @pytest.mark.parametrize("what", WITH_NUL)
 def test_a_text_ends_at_its_first_nul(agree, beside, what):
-    """As one of C does, through which all of them go."""
+    """All of them pass through C strings."""
 
     def case(target):
         target = beside(target)
@@ -138,7 +138,7 @@ PROMPTS = {
 
 @pytest.mark.parametrize("what", PROMPTS)
 def test_a_name_in_a_prompt_ends_at_its_first_nul(agree, served, what):
-    """As those of other requests."""
+    """Names in other requests do, too."""
     body = {"CODE": TOLD, **PROMPTS[what]}
     agree(lambda target: over_http(target, served, "/v2/models/repl/generate", body))
 

@@ -137,7 +137,7 @@ ORDERS = {
 @pytest.mark.slow
 @pytest.mark.parametrize(("models", "resources", "orders"), ORDERS.values(), ids=ORDERS)
 def test_executions_take_turns(agree, folder, models, resources, orders):
-    """By resources, and by the number of executions times the priority."""
+    """Resources and executions times priority decide."""
 
     def case(target):
         place = folder()
@@ -191,7 +191,7 @@ def test_what_could_never_execute_does_not_load(agree, folder, models, resources
 
 
 def test_without_a_limiter_nothing_is_refused(agree, folder):
-    """Not even a contradiction."""
+    """Contradictions are accepted, too."""
     models = {"m": group("R:1", "device R:2")}
 
     def case(target):

@@ -64,7 +64,7 @@ def test_of_a_server_that_dies_each_time_the_record_counts(
 
 
 def test_an_error_that_stays_is_told(reference: Reference) -> None:
-    """As the case raised it."""
+    """It is raised as the case raised it."""
     answers = iter([ValueError(number) for number in range(TRIES)])
 
     with pytest.raises(ValueError, match="2"):

@@ -56,7 +56,7 @@ def test_the_header_says_whose_answers_count(header, variables, words):
 
 @pytest.mark.skipif(installed() is None, reason="no real Triton server here")
 def test_the_header_names_the_running_server(header):
-    """By the package that it came with."""
+    """It has the package of the server."""
     assert "beside a real Triton server (nvidia-pytriton" in header()
 
 
@@ -81,7 +81,7 @@ def test_documented_deviations_are_counted(ledger):
 
 
 def test_a_verbose_run_lists_all_deviations(ledger):
-    """With the reason and both answers."""
+    """Each has its reason and both answers."""
     lines = list(summary(ledger, verbose=True))
 
     assert f"  deviates: row (known): {KNOWN}" in lines

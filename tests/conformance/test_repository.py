@@ -61,7 +61,7 @@ def test_a_name_in_two_repositories(agree, disks):
 
 
 def test_what_was_exported_is_served(agree, disks):
-    """Written in cells, given away as a folder, loaded by the server."""
+    """Models are written in cells, exported, and loaded by the server."""
 
     def case(target):
         disk = disks()
@@ -337,7 +337,7 @@ def test_why_a_server_does_not_start(agree, disks, settings):
     "r1.3/none-default",
 )
 def test_without_control_nobody_loads(agree, disks):
-    """The models of the start serve; of a broken one the index has the reason."""
+    """Models of the start serve; the index has the reason of a broken one."""
 
     def case(target):
         disk = disks()
@@ -356,7 +356,7 @@ def test_without_control_nobody_loads(agree, disks):
     "r1.3/explicit",
 )
 def test_a_broken_model_of_the_start_is_in_the_index(agree, disks):
-    """With the reason, where its load got so far."""
+    """The reason is known if its load began."""
 
     def case(target):
         disk = disks()

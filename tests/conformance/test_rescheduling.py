@@ -331,7 +331,7 @@ GIVEN = {
 
 @pytest.mark.parametrize("given", GIVEN.values(), ids=GIVEN)
 def test_a_client_may_number_its_sequences(agree, given):
-    """With the START flag; without a number the flags do not count."""
+    """The START flag is required; without a number flags do not count."""
     code = "see(isinstance(request.correlation_id(), str))" + AGAIN
 
     def case(target):
@@ -405,7 +405,7 @@ def counted(target):
 
 
 def test_sequences_are_numbered_and_every_execution_counts(agree):
-    """From 1 on; each is one row; a request that came back twice counts as three."""
+    """A request that was rescheduled twice counts as three rows."""
     show = FRESH + RUNS + "see(request.correlation_id())" + AGAIN
 
     def case(target):

@@ -108,7 +108,7 @@ def test_what_counts_as_the_same_question(agree, beside):
     "r5.4/nv_cache_num_hits_per_model-nv_cache_hit_duration_per_model",
 )
 def test_answers_of_the_cache_are_counted(agree, beside):
-    """As successes, but not as executions."""
+    """They are successes but not executions."""
 
     def case(target):
         ask = Asked(beside(target), "counting")

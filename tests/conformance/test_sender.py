@@ -134,7 +134,7 @@ returned = main()
 )
 @pytest.mark.parametrize("code", SENT.values(), ids=SENT)
 def test_a_model_that_is_not_decoupled_may_send(agree, code):
-    """One response, at the final flag, from anywhere."""
+    """It sends one response with the final flag, from any thread."""
 
     def case(target):
         target.load("script")
@@ -206,7 +206,7 @@ STREAMED = {
 
 @pytest.mark.parametrize("code", STREAMED.values(), ids=STREAMED)
 def test_a_stream_tells_how_it_was_sent(agree, code):
-    """Without the flag a response is not final, and nothing comes after it."""
+    """A response without the flag is not final, and none follows it."""
 
     def case(target):
         target.load("script")

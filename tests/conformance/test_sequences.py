@@ -44,7 +44,7 @@ def executions(s):
     "r4.3/start-end-in-one-request",
 )
 def test_who_may_ask(agree, scene):
-    """One in a sequence, which began and did not end; and alone."""
+    """Requests belong to a started sequence that has not ended, one at a time."""
 
     def case(target):
         with scene(target, "strict", sequences("direct { }"), size=2) as s:
@@ -83,7 +83,7 @@ SIZES = {"batches": 2, "no batches": 0}
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 @pytest.mark.parametrize("settings", ["direct { }", "oldest { }"])
 def test_what_the_model_is_told(agree, scene, settings, size):
-    """Control tensors beside the inputs, of the configured types."""
+    """Control tensors of the configured types accompany the inputs."""
 
     def case(target):
         with scene(target, "told", sequences(settings), size=size) as s:
@@ -105,7 +105,7 @@ IDS = {
 
 @pytest.mark.parametrize("name", IDS)
 def test_an_id_is_a_number_of_the_configured_type(agree, scene, name):
-    """As it was sent."""
+    """The number is the client's."""
     control = f"control {{ kind: CONTROL_SEQUENCE_CORRID data_type: {name} }}"
 
     def case(target):
@@ -202,7 +202,7 @@ def test_who_waits_for_a_candidates_place(agree, scene):
 
 
 def test_the_oldest_leave_together(agree, scene):
-    """Of several sequences, within the delay, each with one request."""
+    """The batch has one request of each sequence, within the delay."""
     settings = "max_candidate_sequences: 4 max_queue_delay_microseconds: 800000"
 
     def case(target):
@@ -240,7 +240,7 @@ def test_the_request_behind_a_cancelled_one_joins_the_next_batch(agree, scene):
 
 
 def test_who_waits_while_the_instance_is_busy(agree, scene):
-    """Slots that became ready meanwhile leave together, one request of each."""
+    """Slots that became ready run together, one request of each."""
 
     def case(target):
         with scene(target, "held", sequences("direct { }"), size=3) as s:
@@ -259,7 +259,7 @@ def test_who_waits_while_the_instance_is_busy(agree, scene):
 
 @rows("r4.3/all-requests-of-a-sequence-run")
 def test_a_sequence_stays_with_its_instance(agree, scene):
-    """As long as it lasts."""
+    """It stays until it ends."""
 
     def case(target):
         more = f"{sequences('direct { }')} instance_group {{ kind: KIND_CPU count: 2 }}"
@@ -299,7 +299,7 @@ SEVEN = (7).to_bytes(4, "little") * 2
 
 
 def test_a_state_is_the_initial_one(agree, scene):
-    """In every request: the model's new state is not kept."""
+    """Every request gets it, because new states are not kept."""
 
     def case(target):
         found = []
@@ -345,7 +345,7 @@ see(bls("waiting", ["Y"], X, timeout=1000))
 
 @rows("19.2/queue-timeout")
 def test_a_model_calls_one_that_is_busy(agree, scene):
-    """Too long for the queue's policy."""
+    """The wait exceeds the queue's policy."""
     policy = "default_timeout_microseconds: 100000 allow_timeout_override: true"
     more = f"dynamic_batching {{ default_queue_policy {{ {policy} }} }}"
 

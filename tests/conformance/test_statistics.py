@@ -50,7 +50,7 @@ COUNTERS = (
     "r5.4/nv_inference_pending_request_count",
 )
 def test_requests_are_counted(agree, scene):
-    """By their outcome, and by the sizes of executions."""
+    """Outcomes and sizes of executions are counted."""
 
     def case(target):
         with scene(target, "counted_choosing", "", size=4, source=CHOOSING) as s:
@@ -100,7 +100,7 @@ def test_batches_are_counted(agree, scene):
 
 @rows("r5.1/cancelled-but-executed", "r4.1/requests-cancelled-by-the-client-are")
 def test_who_left_is_counted(agree, scene):
-    """As a success: without a batcher it is executed anyway."""
+    """It is a success: without a batcher it is executed anyway."""
 
     def case(target):
         with scene(target, "counted_left", "") as s:
@@ -125,7 +125,7 @@ def test_who_left_is_counted(agree, scene):
     "r4.1/default-scheduler-ignores-priority-and-timeout",
 )
 def test_without_a_batcher_every_request_is_an_execution(agree, scene):
-    """In the order of arrival, whatever their priority and timeout."""
+    """The order is that of arrival, whatever priority and timeout are."""
 
     def case(target):
         with scene(target, "counted_alone", "") as s:
@@ -155,7 +155,7 @@ STREAMS = ACCOUNT.replace(
 
 @rows("r5.1/decoupled-request")
 def test_streams_are_counted(agree, scene):
-    """Once, however many responses they have; an error is a success."""
+    """A stream counts once, whatever its responses; an error is a success."""
 
     def case(target):
         more = "model_transaction_policy { decoupled: true }"
@@ -175,7 +175,7 @@ see(bls("callee", ["Y"], X), bls("callee", ["NOPE"], X))
 
 @rows("r5.1/bls-child")
 def test_calls_of_models_are_counted(agree, scene):
-    """As those of clients are: of the model that is called."""
+    """The called model counts them like client requests."""
 
     def case(target):
         with scene(target, "callee", "") as s:
@@ -196,7 +196,7 @@ FLAGS = ({"sequence_start": True}, {}, {"sequence_end": True})
 
 @rows("r5.1/direct-sequence-null-requests")
 def test_sequences_are_counted(agree, scene):
-    """Without the requests that only fill slots; the batch's size has those too."""
+    """Null requests only count in the batch's size."""
 
     def case(target):
         slots = "direct { } max_sequence_idle_microseconds: 60000000"

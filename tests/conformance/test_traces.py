@@ -92,7 +92,7 @@ input {{ name: "CODE" data_type: TYPE_STRING dims: [ 1 ] }}
 output {{ name: "OUT" data_type: TYPE_STRING dims: [ -1 ] }}
 ensemble_scheduling {{ {STEP.format("CODE", "MIDDLE")} {STEP.format("MIDDLE", "OUT")} }}
 """
-"""What the first step says is what the second one runs."""
+"""The first step returns the text that the second one runs."""
 
 
 class Files:

@@ -145,7 +145,7 @@ SERVES["undeclared"].files["f"] = TEXTS
 )
 @pytest.mark.timeout(180)  # The real server loads twenty models.
 def test_samples_are_executed_before_the_model_serves(agree, folder):
-    """With their batch sizes and counts, on each instance; statistics include them."""
+    """Each instance executes them, and statistics include them."""
     agree(lambda target: loaded(target, folder(), SERVES))
 
 
@@ -291,5 +291,5 @@ def test_an_answer_that_never_comes_keeps_the_model_loading(agree, folder, monke
 
 
 def test_the_head_is_that_of_every_model():
-    """So that line numbers in texts are the same."""
+    """Line numbers in texts are equal."""
     assert HEAD.endswith("for request in requests])\n")

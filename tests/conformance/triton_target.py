@@ -163,7 +163,7 @@ class TritonTarget(OverGrpc):
         """Replace this server's own paths."""
         for repository in self._repositories:
             text = text.replace(str(repository), "<repo>")
-        # Its line numbers, if any, are those of a file that is not ours.
+        # Its line numbers, if any, are those of the server's own file.
         own = re.escape(self._backends) + r"/python/(triton_python_backend_utils\.py)"
         return re.sub(own + r"(?:\(\d+\))?", r"<backend>/\1", text)
 

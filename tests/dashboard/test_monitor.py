@@ -1,4 +1,4 @@
-"""Who looks at a server, and when that ends."""
+"""When a monitor polls its server, and when polling ends."""
 
 import threading
 
@@ -63,7 +63,7 @@ def looked():
 
 
 def test_a_monitor_shows_models_requests_and_errors(server):
-    """As its text does."""
+    """Its text has the same numbers."""
     server.define("double", DOUBLE, config=CONFIG)
     server.define("failing", FAILING, config=CONFIG)
     monitor = server.monitor()
@@ -134,7 +134,7 @@ def test_single_requests_are_recorded_only_while_the_monitor_polls(server):
 
 
 def test_one_thread_polls_once_the_monitor_is_displayed(looked):
-    """However often it is displayed."""
+    """Displaying it again starts no other thread."""
     assert not looking()
     assert looked.monitor.widget() is looked.monitor.widget()
     assert looked.monitor.is_polling
@@ -146,7 +146,7 @@ def test_one_thread_polls_once_the_monitor_is_displayed(looked):
 
 
 def test_closing_it_ends_the_thread_and_leaves_the_last_state(looked):
-    """Safe to repeat."""
+    """Closing twice is safe."""
     told = []
     looked.monitor.widget()
     looked.monitor.on_close(told.append)
@@ -163,7 +163,7 @@ def test_closing_it_ends_the_thread_and_leaves_the_last_state(looked):
 
 
 def test_a_notebook_receives_each_change_once(looked):
-    """So that a saved notebook is nearly as new as the page."""
+    """A saved notebook is nearly as new as the page."""
     told = []
     looked.monitor.on_change(lambda: told.append(looked.clock.now_ns))
     for second in (1, 2, 3, 10, 11, 12, 13, 14):
@@ -191,7 +191,7 @@ def test_a_failure_at_the_end_does_not_keep_it_open(looked, caplog):
 
 
 def test_closing_the_widget_closes_it(looked):
-    """As its owner does in a notebook."""
+    """Its owner in a notebook does this."""
     looked.monitor.widget().close()
 
     assert looked.monitor.closed

@@ -49,7 +49,7 @@ def readings(server):
 
 
 def test_latencies_of_every_kind_of_request_are_remembered(server):
-    """Executed, answered by the cache, streamed, and of an ensemble."""
+    """Executed, cached, streamed and ensemble requests are included."""
     assert {()} == {each.latest for each in readings(server).values()}
     for _ in range(2):
         server.infer("cached", X)
@@ -76,7 +76,7 @@ def test_an_ensemble_has_no_instances(server):
 
 
 def test_the_latest_requests_are_bounded(server):
-    """The oldest go."""
+    """The oldest ones are dropped."""
     readings(server)
     for _ in range(520):
         server.infer("double", X)

@@ -76,7 +76,7 @@ def test_a_reloaded_model_counts_from_0(window):
 
 
 def test_a_model_that_came_later_has_a_rate_at_once(window):
-    """And an unloaded one has no row."""
+    """An unloaded model has no row."""
     window.add(reading(0, version("old", succeeded=9)))
     overview = window.add(reading(2, version("new", succeeded=6)))
 
@@ -85,7 +85,7 @@ def test_a_model_that_came_later_has_a_rate_at_once(window):
 
 
 def test_batches_and_waits_are_means_of_the_last_five_seconds(window):
-    """As Triton's counters give them: inferences by executions, waits by requests."""
+    """They are computed from Triton's counters."""
     before = version(succeeded=9, inferences=9, executions=9, queued_ns=9 * S)
     window.add(reading(0, before))
     now = version(succeeded=15, inferences=21, executions=12, queued_ns=9 * S + 3 * MS)
@@ -110,7 +110,7 @@ def test_percentiles_are_those_of_requests_of_the_last_minute(window):
 
 
 def test_without_recent_requests_there_is_no_percentile(window):
-    """Also where all of them failed."""
+    """Failed requests do not count."""
     [row] = window.add(reading(100, version(failed=3, latest=((S, MS),)))).rows
 
     assert math.isnan(row.p50_us)
@@ -118,7 +118,7 @@ def test_without_recent_requests_there_is_no_percentile(window):
 
 
 def test_the_history_has_a_point_of_each_reading_and_is_bounded(window):
-    """The oldest go."""
+    """The oldest points are dropped."""
     for look in range(200):
         overview = window.add(reading(look / 2, version(succeeded=look**2)))
 

@@ -49,12 +49,12 @@ dynamic_batching {{ {settings} }}
 
 
 def x(number: float) -> dict[str, np.ndarray]:
-    """Return a request's inputs: a batch of one."""
+    """Return the inputs of a request with a batch of one."""
     return {"X": np.array([[number]], np.float32)}
 
 
 class Clients:
-    """Clients that ask a model at the same time."""
+    """Clients that send requests to a model at the same time."""
 
     def __init__(self, server: Server, pool: ThreadPoolExecutor) -> None:
         self.server = server
@@ -67,13 +67,13 @@ class Clients:
         return answer
 
     def ask(self, number: float, **options: object) -> Future[Run]:
-        """Ask, and return once the request stands in the queue."""
+        """Send a request, and return once it is in the queue."""
         if number < 0:
             return self.pool.submit(self.server.infer, "sums", x(number), **options)
         return self.send(x(number), **options)
 
     def send(self, inputs: dict[str, np.ndarray], **options: object) -> Future[Run]:
-        """Ask with any inputs, and return once the request stands in the queue."""
+        """Send a request with any inputs, and return once it is in the queue."""
         waiting = self.waiting
         answer = self.pool.submit(self.server.infer, "sums", inputs, **options)
         while self.waiting == waiting and not answer.done():

@@ -16,7 +16,7 @@ from .pools import Pools
 
 @pytest.fixture
 def clients(server):
-    """Some threads."""
+    """A thread pool for clients."""
     with ThreadPoolExecutor(16) as pool:
         yield Clients(server, pool)
         stage.events["go"].set()
@@ -24,21 +24,21 @@ def clients(server):
 
 @pytest.fixture
 def pools(monkeypatch: pytest.MonkeyPatch) -> Pools:
-    """Pools to fill; none waits long for an instance that was left behind."""
+    """Pools of instances; an abandoned instance is replaced soon."""
     monkeypatch.setattr("blsnb.engine.instance.pool._RELEASE_S", 0.001)
     return Pools()
 
 
 @pytest.fixture(params=RUNTIMES)
 def runtime(request):
-    """The name of a runtime with a device, whose arrays models find on the stage."""
+    """The name of a runtime with a device, whose library models find on the stage."""
     stage.values["xp"] = library(request.param)
     return request.param
 
 
 @pytest.fixture
 def xp(runtime):
-    """The library of its arrays."""
+    """The array library of the runtime."""
     return stage.values["xp"]
 
 

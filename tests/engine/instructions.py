@@ -13,7 +13,7 @@ from typing import Any
 
 
 def instructions(act: Callable[[], object]) -> Counter[str]:
-    """Return how many instructions each function ran below a call."""
+    """Return the number of instructions that each function executed below a call."""
     return _monitored(act) if sys.version_info >= (3, 12) else _traced(act)
 
 
@@ -57,7 +57,7 @@ def _traced(act: Callable[[], object]) -> Counter[str]:
 
 
 def compiled_calls(act: Callable[[], object]) -> Counter[str]:
-    """Return how often each function that is not Python's was called."""
+    """Return the number of calls of each compiled function."""
     counts: Counter[str] = Counter()
 
     def profile(frame: types.FrameType, event: str, arg: Any) -> None:
@@ -70,7 +70,7 @@ def compiled_calls(act: Callable[[], object]) -> Counter[str]:
 
 
 def functions(act: Callable[[], object]) -> Counter[str]:
-    """Return how often each function of Python's was called."""
+    """Return the number of calls of each Python function."""
     counts: Counter[str] = Counter()
 
     def profile(frame: types.FrameType, event: str, arg: Any) -> None:

@@ -19,7 +19,7 @@ MODEL = ModelInfo("model", 1, "python", "cpu", "model", "")
 
 
 class Instance:
-    """What a pool knows of an instance."""
+    """The part of an instance that a pool uses."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -27,7 +27,7 @@ class Instance:
         self.finalized = 0
 
     def finalize(self) -> None:
-        """Count."""
+        """Count the call."""
         self.finalized += 1
 
     def __repr__(self) -> str:
@@ -35,29 +35,29 @@ class Instance:
 
 
 def a_root() -> RootRequest:
-    """Return the life of a client request."""
+    """Return the lifetime of a client request."""
     return RootRequest(RunRecord("1"), 60)
 
 
 def a_request(root: RootRequest | None = None, model: str = "model") -> Inflight:
-    """A request on its way."""
+    """Return a request in flight."""
     call = Call(MODEL, None, 0)
     return Inflight(RequestMessage(model, ()), root or a_root(), call)
 
 
 class Pools:
-    """Pools of one lock, and what serves in them."""
+    """Pools with one lock, and their instances."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.made: list[Instance] = []
 
     def pool(self, *names: str) -> Any:
-        """Return a pool with those instances."""
+        """Return a pool with these instances."""
         return InstancePool([Instance(name) for name in names], self.lock, self.renew)
 
     def renew(self, old: Any) -> Any:
-        """Make a fresh instance."""
+        """Make a new instance."""
         self.made.append(Instance(f"fresh {old.name}"))
         return self.made[-1]
 
@@ -95,7 +95,7 @@ def wait_in(pool: Any, request: Inflight) -> tuple[threading.Thread, list[Any]]:
 
 
 def given_up(pool: Any, *meanwhile: Callable[[], object]) -> Any:
-    """Let somebody be handed a place that was left, and leave himself; return who left.
+    """Assign an abandoned slot to a request that ends, too; return that request.
 
     The others do something between the two.
     """

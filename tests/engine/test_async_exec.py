@@ -24,7 +24,7 @@ VARIABLE: contextvars.ContextVar[str] = contextvars.ContextVar("VARIABLE", defau
 
 
 def test_context_variables_travel_through_a_fan_out(server):
-    """Also to a model that is called by ``async_exec``."""
+    """A model called by ``async_exec`` has them, too."""
     stage.values["variable"] = VARIABLE
     body = 'stage.seen.append(stage.values["variable"].get())\n' + ANSWER
     outer = 'return [reply(answer_of(await ask("inner", request).async_exec()))]'
@@ -40,7 +40,7 @@ def test_context_variables_travel_through_a_fan_out(server):
 
 
 def test_async_exec_runs_in_parallel(server):
-    """Eight calls to eight instances are all at work at the same time."""
+    """Eight calls to eight instances run at the same time."""
     stage.barriers["all"] = threading.Barrier(8)
     inner = cell('stage.barriers["all"].wait(60)\n' + ANSWER)
     outer = cell(
@@ -111,7 +111,7 @@ def test_async_exec_needs_a_running_loop(server):
 
 
 def test_a_coroutine_runs_below_a_loop_of_the_caller(server):
-    """A notebook cell runs inside a loop already; that is no obstacle."""
+    """A notebook cell runs inside a loop already."""
     body = "await asyncio.sleep(0)\n" + ANSWER
     server.define("model", cell(body, asynchronous=True), config=CONFIG)
 
@@ -122,7 +122,7 @@ def test_a_coroutine_runs_below_a_loop_of_the_caller(server):
 
 
 def test_background_tasks_advance_between_requests(server):
-    """The instance's loop goes on while there are no requests."""
+    """The instance's loop continues while there are no requests."""
     body = """
     async def later():
         await asyncio.sleep(0.01)
@@ -138,7 +138,7 @@ def test_background_tasks_advance_between_requests(server):
 
 
 def test_all_coroutines_of_an_instance_share_one_loop(server):
-    """What ``execute`` keeps of one call is usable in the next."""
+    """Objects that ``execute`` keeps can be used in the next call."""
     body = "stage.seen.append(asyncio.get_running_loop())\n" + ANSWER
     server.define("model", cell(body, asynchronous=True), config=instances(1))
     server.infer("model", X)
@@ -149,7 +149,7 @@ def test_all_coroutines_of_an_instance_share_one_loop(server):
 
 
 def test_an_endless_background_task_ends_with_the_model(server, caplog):
-    """It is cancelled; nothing is said about tasks or loops left over."""
+    """It is cancelled without warnings."""
     body = """
     async def for_ever():
         try:

@@ -17,7 +17,7 @@ X = {"X": np.array([1, 2], np.float32)}
 
 
 def hashes(folder: Path) -> dict[str, str]:
-    """Every file of a folder, by its contents."""
+    """Return the hash of every file of a folder."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
@@ -26,7 +26,7 @@ def hashes(folder: Path) -> dict[str, str]:
 
 
 def state(server: Server) -> tuple[object, ...]:
-    """All that a failed change must leave as it was."""
+    """Return all state that a failed change must not change."""
     return (
         server.index(),
         server.config("good"),
@@ -94,7 +94,7 @@ BAD_CONFIGS = {
 
 @pytest.mark.parametrize("bad", BAD_CELLS)
 def test_a_bad_cell_changes_nothing(server, bad):
-    """The error is Triton's; index, configuration, files and answers stay."""
+    """The error has Triton's text; index, configuration, files and responses stay."""
     source, text = BAD_CELLS[bad]
     server.define("good", DOUBLE, config=CONFIG, files={"helper.py": "x = 1"})
     before = state(server)
@@ -108,7 +108,7 @@ def test_a_bad_cell_changes_nothing(server, bad):
 
 @pytest.mark.parametrize("bad", BAD_CONFIGS)
 def test_a_bad_configuration_changes_nothing(server, bad):
-    """The same for a configuration that cannot be read or is not valid."""
+    """It may be unreadable or invalid."""
     config, text = BAD_CONFIGS[bad]
     server.define("good", DOUBLE, config=CONFIG)
     before = state(server)
@@ -122,7 +122,7 @@ def test_a_bad_configuration_changes_nothing(server, bad):
 
 @pytest.mark.parametrize("bad", BAD_CELLS)
 def test_a_bad_new_model_leaves_nothing(server, bad):
-    """A name that was not there is not there afterwards either."""
+    """An unknown name stays unknown."""
     server.define("good", DOUBLE, config=CONFIG)
     before = state(server)
 
@@ -136,7 +136,7 @@ def test_a_bad_new_model_leaves_nothing(server, bad):
 
 
 def bad_requests() -> dict[str, tuple[dict[str, object], str]]:
-    """Requests that a model never sees, and words of Triton's answer."""
+    """Return invalid requests with a part of Triton's text."""
     fine = X["X"]
     return {
         "dtype": ({"X": fine.astype(np.float64)}, "data-type is 'FP64'"),
@@ -148,7 +148,7 @@ def bad_requests() -> dict[str, tuple[dict[str, object], str]]:
 
 @pytest.mark.parametrize("bad", bad_requests())
 def test_a_bad_request_changes_nothing(server, bad):
-    """It is refused in Triton's words before a model sees it."""
+    """It is refused with Triton's text before a model receives it."""
     inputs, text = bad_requests()[bad]
     server.define("good", DOUBLE, config=CONFIG)
     before = state(server)
@@ -179,7 +179,7 @@ def test_a_bad_request_changes_nothing(server, bad):
     ],
 )
 def test_a_failing_execute_changes_nothing(server, body, text):
-    """Whatever it does, the server and its other models go on."""
+    """Server and other models are not affected."""
     server.define("good", DOUBLE, config=CONFIG)
     server.define("failing", cell(body), config=CONFIG)
     before = state(server)

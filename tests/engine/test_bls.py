@@ -20,14 +20,14 @@ FAILING = cell(f"return [pb_utils.InferenceResponse(error={NOT_FOUND})]")
 
 
 def error_of(server: Server, name: str) -> tuple[str, str]:
-    """Text and code that a caller of a model reads."""
+    """Return text and code that the caller of a model receives."""
     server.define("asking", cell(NOTE_ERROR.format(name)), config=CONFIG)
     server.infer("asking", X)
     return stage.seen.pop()
 
 
 def test_a_failing_callee_is_a_value(server):
-    """The caller may go on; nothing is raised."""
+    """Nothing is raised, and the caller may continue."""
     server.define("bad", cell("raise ValueError('boom')"), config=CONFIG)
     text, code = error_of(server, "bad")
 
@@ -40,7 +40,7 @@ def test_a_failing_callee_is_a_value(server):
     ("release", "code"), [("24.10", "INTERNAL"), ("25.04", "NOT_FOUND")]
 )
 def test_codes_of_a_callee_are_kept_since_25_04(release, code):
-    """Until then every failed BLS call is INTERNAL."""
+    """Earlier releases report INTERNAL."""
     with Server(triton_release=release) as server:
         server.define("failing", FAILING, config=CONFIG)
 
@@ -62,14 +62,14 @@ def test_codes_of_a_callee_are_kept_since_25_04(release, code):
         ),
     ],
 )
-def test_a_callee_that_is_not_there(release, text):
-    """In the words of the release."""
+def test_an_unknown_callee(release, text):
+    """The text is that of the release."""
     with Server(triton_release=release) as server:
         assert (text, "INTERNAL") == error_of(server, "nobody")
 
 
 def test_a_refused_call_is_a_value(server):
-    """Inputs are checked as those of a client, with BLS's prefix."""
+    """Inputs are validated like a client's, with the prefix of BLS."""
     config = CONFIG.replace("TYPE_FP32", "TYPE_INT32")
     server.define("ints", DOUBLE, config=config)
 
@@ -81,7 +81,7 @@ def test_a_refused_call_is_a_value(server):
 
 
 def test_a_call_belongs_to_the_request_that_runs(server):
-    """Without ``trace=`` it is drawn below the current request."""
+    """Without ``trace=`` it belongs to the current request."""
     server.define("double", DOUBLE, config=CONFIG)
     server.define("outer", calling("double"), config=CONFIG)
 
@@ -89,7 +89,7 @@ def test_a_call_belongs_to_the_request_that_runs(server):
 
 
 def test_a_call_belongs_to_the_request_it_names(server):
-    """With ``trace=request.trace()`` also from a thread, after ``execute``."""
+    """``trace=request.trace()`` works on a thread after ``execute``, too."""
     body = f"""
     sender, x = request.get_response_sender(), x_of(request)
 
@@ -124,8 +124,8 @@ def test_the_mark_of_an_old_request_is_forgotten(server):
     assert [2, 2] == [len(run.trace.spans) for run in runs]
 
 
-def test_what_a_receiver_sets_is_its_own(server):
-    """Its flags; and what was sent before stays as it was when they are set anew."""
+def test_flags_set_by_a_receiver_are_its_own(server):
+    """Setting them again does not change a request that was sent."""
     body = """
     first = ask("marking", request)
     answers = [first.exec()]
@@ -147,7 +147,7 @@ def test_what_a_receiver_sets_is_its_own(server):
 
 
 def test_values_cross_and_buffers_do_not(server):
-    """What a callee writes into its input reaches neither caller nor trace."""
+    """A callee's writes to its input reach neither caller nor trace."""
     inner = cell(
         """
         x = x_of(request)
@@ -177,7 +177,7 @@ def test_values_cross_and_buffers_do_not(server):
 
 
 def test_the_first_transmission_freezes_a_tensor(server):
-    """Sent again, it is what it was, whatever its array has become."""
+    """Later changes of its array are not sent."""
     body = """
     array = x_of(request).copy()
     tensor = pb_utils.Tensor("X", array)
@@ -203,7 +203,7 @@ def test_the_first_transmission_freezes_a_tensor(server):
 
 
 def test_bls_outside_any_model_is_refused(server):
-    """The module of a notebook belongs to no instance."""
+    """The module in a notebook belongs to no instance."""
     import triton_python_backend_utils as pb_utils
 
     request = pb_utils.InferenceRequest(
@@ -214,7 +214,7 @@ def test_bls_outside_any_model_is_refused(server):
 
 
 def test_a_sender_of_an_ended_request_is_silent(server, capfd):
-    """A thread that answers too late goes on; its answer goes nowhere."""
+    """A thread that responds too late continues; its response is dropped."""
     body = f"""
     sender, x = request.get_response_sender(), x_of(request)
 
@@ -238,7 +238,7 @@ def test_a_sender_of_an_ended_request_is_silent(server, capfd):
 
 
 def test_a_thread_learns_why_its_call_was_ended(server):
-    """No client waits for it, so the reason is its answer's error."""
+    """Without a client the reason is the error of the response."""
     body = """
     def later():
         stage.events["returned"].wait(60)

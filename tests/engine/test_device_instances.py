@@ -27,10 +27,10 @@ from .device_cells import (
 
 
 class TestInstances:
-    """Which instances there are, and on which device."""
+    """Instances and their devices."""
 
     def test_without_a_gpu_kind_gpu_does_not_load(self, server):
-        """Triton's text, and what to write instead."""
+        """The error has Triton's text and advice."""
         with pytest.raises(ModelLoadError) as failed:
             server.define("m", HOST_DOUBLE, config=f"{CONFIG} {KIND_GPU}")
 
@@ -41,7 +41,7 @@ class TestInstances:
         assert "this machine has none: with KIND_AUTO" in str(failed.value)
 
     def test_without_a_kind_a_gpu_is_used_where_there_is_one(self, device):
-        """As on Triton, by default and with KIND_AUTO."""
+        """The default and KIND_AUTO use it, as on Triton."""
         device.define("m", DOUBLE, config=CONFIG)
         (group,) = device.config("m")["instance_group"]
 
@@ -50,7 +50,7 @@ class TestInstances:
         assert () == device.model("m").findings
 
     def test_each_gpu_has_its_instances(self):
-        """And each knows which is its own; their names are alike, as on Triton."""
+        """Each knows its device; their names are equal, as on Triton."""
         source = device_cell(
             "return [reply(np.array([int(self.args['model_instance_device_id'])],"
             " np.float32))]",
@@ -71,14 +71,14 @@ class TestInstances:
         assert [("m_0_0", "GPU", "0"), ("m_0_0", "GPU", "1")] == stage.seen
 
     def test_a_gpu_that_is_not_there_is_refused(self, device):
-        """With those that there are."""
+        """The error lists the GPUs."""
         config = f"{CONFIG} instance_group {{ kind: KIND_GPU gpus: 3 }}"
         with pytest.raises(ModelLoadError, match=r"gpu id 3.*6\.000000 are: 0"):
             device.define("m", DOUBLE, config=config)
 
     @pytest.mark.parametrize("value", ["", "maybe", "True"])
     def test_force_cpu_has_two_values(self, server, value):
-        """Triton knows no others; the quotation mark is its own."""
+        """Triton knows no others; its text has a stray quotation mark."""
         config = f"{CONFIG} {ANYWHERE.replace('no', value)}"
         with pytest.raises(ModelLoadError) as failed:
             server.define("m", HOST_DOUBLE, config=config)
@@ -88,12 +88,12 @@ class TestInstances:
 
 
 class TestRuntimes:
-    """A server's own runtime."""
+    """The runtime of a server."""
 
     def test_a_server_takes_another_runtime_and_loads_its_models_anew(
         self, server, runtime
     ):
-        """What cannot be loaded on it serves on as it did."""
+        """A model that does not load on it still serves as before."""
         server.define("m", DOUBLE, config=CONFIG)
         assert {"m": None} == server.use_runtime(runtime)
         assert "KIND_GPU" == server.config("m")["instance_group"][0]["kind"]
@@ -107,8 +107,8 @@ class TestRuntimes:
         assert "KIND_CPU" == server.config("m")["instance_group"][0]["kind"]
         assert (X * 2).tolist() == server.infer("gpu", {"X": X})["Y"].tolist()
 
-    def test_what_stayed_on_a_device_and_what_left_it_still_talk(self, server, runtime):
-        """A model of the old runtime calls one of the new: it receives NumPy arrays."""
+    def test_models_of_two_runtimes_can_call_each_other(self, server, runtime):
+        """The model of the new runtime receives NumPy arrays."""
         server.use_runtime(runtime)
         server.define("look", LOOK, config=f"{CONFIG} {ANYWHERE}")
         server.define("double", DOUBLE, config=ON_GPU)
@@ -123,7 +123,7 @@ class TestRuntimes:
     def test_a_run_on_a_device_is_replayed_where_there_is_none(
         self, server, device, xp
     ):
-        """Its inputs are brought to the host."""
+        """Its inputs are moved to the host."""
         device.define("m", DOUBLE, config=ON_GPU)
         run = device.infer("m", {"X": xp.asarray(X)})
         server.define("m", HOST_DOUBLE, config=CONFIG)
@@ -134,8 +134,8 @@ class TestRuntimes:
         assert "cpu" == span.inputs[0].device
         assert (X * 2).tolist() == span.outputs[0].view().tolist()
 
-    def test_a_runtime_that_is_none_changes_nothing(self, server):
-        """Neither at the start nor later."""
+    def test_an_unknown_runtime_changes_nothing(self, server):
+        """Neither the constructor nor `use_runtime` accepts it."""
         with pytest.raises(ValueError, match="runtime='torch' is not valid"):
             Server(runtime="torch")
         with pytest.raises(ValueError, match="runtime='torch' is not valid"):

@@ -28,12 +28,12 @@ from .device_cells import (
 
 
 class TestTensors:
-    """What a model can do with a tensor on a device."""
+    """Operations of models on tensors of a device."""
 
     def test_as_numpy_fails_in_tritons_words_and_three_remedies_follow(
         self, device, xp
     ):
-        """The text is Triton's; what helps is a note of the run."""
+        """The text is Triton's; a note of the run has three fixes."""
         device.define("look", LOOK, config=f"{CONFIG} {ANYWHERE}")
         with pytest.raises(InferenceError) as failed:
             device.infer("look", {"X": xp.asarray(X)})
@@ -49,7 +49,7 @@ class TestTensors:
         assert "TRITONSERVER_MEMORY_CPU" in note
 
     def test_a_tensor_of_a_devices_array_is_no_copy(self, device):
-        """What is written before it is sent is sent; afterwards it is frozen."""
+        """It can be written until it is sent, and is frozen afterwards."""
         source = device_cell(
             """
             array = xp.asarray(np.zeros(2, np.float32))
@@ -65,7 +65,7 @@ class TestTensors:
         assert [5.0, 5.0] == device.infer("m", {"X": X})["Y"].tolist()
 
     def test_the_first_transmission_freezes_a_tensor(self, device):
-        """What is written to its array afterwards is not sent with it again."""
+        """Later changes of its array are not sent."""
         source = device_cell(
             """
             array = xp.asarray(np.ones(2, np.float32))
@@ -87,7 +87,7 @@ class TestTensors:
         assert [2.0, 2.0] == stage.seen[-1]
 
     def test_a_receiver_writes_into_a_copy_of_its_own(self, device, xp):
-        """Values cross, buffers do not: the sender's array and the trace stay."""
+        """Writes reach neither the sender's array nor the trace."""
         source = device_cell(
             """
             array = xp.from_dlpack(tensor)
@@ -105,7 +105,7 @@ class TestTensors:
         assert [9.0] * 4 == run["Y"].tolist()
 
     def test_a_consumer_never_reads_before_the_producer_is_done(self, device):
-        """Work that is pending when ``execute`` returns is done in what is sent."""
+        """Pending work of ``execute`` is complete in the sent tensor."""
         source = device_cell(
             """
             array = xp.asarray(tensor.as_numpy())
@@ -120,7 +120,7 @@ class TestTensors:
         assert (X + 10).tolist() == device.infer("m", {"X": X})["Y"].tolist()
 
     def test_bf16_crosses_models_on_the_device(self, device):
-        """No array library here knows it; its bits arrive."""
+        """No array library has the type, but its bits arrive."""
         config = (ON_GPU).replace("TYPE_FP32", "TYPE_BF16")
         source = device_cell(
             """
@@ -148,15 +148,15 @@ class TestTensors:
             ("xp.asarray(np.zeros(2, np.complex64))", "Dtype is invalid"),
         ],
     )
-    def test_what_triton_does_not_take_is_refused(self, device, array, words):
-        """In Triton's words."""
+    def test_unsupported_tensors_are_refused(self, device, array, words):
+        """The errors have Triton's text."""
         source = device_cell(f'pb_utils.Tensor.from_dlpack("Y", {array})')
         device.define("m", source, config=ON_GPU)
         with pytest.raises(InferenceError, match=words):
             device.infer("m", {"X": X})
 
     def test_without_a_device_there_is_no_tensor_on_one(self):
-        """In the words of a Triton that finds no driver."""
+        """The text is that of Triton without a driver."""
         stage.values["xp"] = library("simulated")
         with Server(runtime="numpy") as server:
             server.define("m", device_cell('made("Y", np.zeros(1))'), config=ON_CPU)
@@ -165,10 +165,10 @@ class TestTensors:
 
 
 class TestTrace:
-    """What is seen of a device."""
+    """Devices in traces."""
 
     def test_the_device_is_measured_by_its_own_clock(self, device):
-        """Compute ends when the device has done its work; so do the phases."""
+        """Compute ends when the device has done its work."""
         device.define("m", DOUBLE, config=ON_GPU)
         span = device.infer("m", {"X": np.ones(1 << 20, np.float32)}).trace.spans[0]
         use = span.device_use
@@ -180,14 +180,14 @@ class TestTrace:
         assert 0 < use.in_use_bytes <= use.peak_bytes
 
     def test_an_instance_on_the_host_has_used_no_device(self, device):
-        """Nothing is measured where nothing runs."""
+        """Nothing is measured without device work."""
         device.define("m", HOST_DOUBLE, config=ON_CPU)
 
         assert device.infer("m", {"X": X}).trace.spans[0].device_use is None
 
     @pytest.mark.parametrize("runtime", ["simulated"], indirect=True)
     def test_looking_at_a_tensor_moves_its_summary_only(self, device, xp):
-        """The trace keeps the value on the device."""
+        """The value stays on the device."""
         device.define("m", DOUBLE, config=ON_GPU)
         run = device.infer("m", {"X": xp.asarray(np.ones(512 * 512, np.float32))})
         before = DEVICES[0].counts.to_host_bytes
@@ -200,7 +200,7 @@ class TestTrace:
 
     @pytest.mark.parametrize("runtime", ["simulated"], indirect=True)
     def test_values_on_a_device_count_in_the_budget(self, runtime, xp):
-        """What is evicted gives its memory back."""
+        """Evicted values release their memory."""
         gc.collect()
         in_use = DEVICES[0].in_use
         with Server(runtime=runtime, trace_budget_bytes=0) as server:

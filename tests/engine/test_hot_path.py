@@ -44,7 +44,7 @@ WARM = 100
 
 @pytest.fixture
 def measured(server):
-    """Run a measurement inside a model, with what makes questions to another one."""
+    """Run a measurement inside a model, with a function that makes requests."""
     server.define("identity", IDENTITY, config=CONFIG)
     server.define("asking", ASKING, config=CONFIG)
 
@@ -64,14 +64,14 @@ def measured(server):
 
 
 def test_exec_stays_within_its_instructions(measured):
-    """The path of a BLS call grows on purpose only."""
+    """The path of a BLS call must not grow unnoticed."""
     counts = measured(lambda question: instructions(question().exec))
 
     assert counts.total() <= INSTRUCTIONS, counts.most_common(20)
 
 
 def test_exec_stays_within_its_calls_of_compiled_functions(measured):
-    """Each may take any time: copies, locks and clocks are among them."""
+    """Copies, locks and clocks are among them, and may take any time."""
     counts = measured(lambda question: compiled_calls(question().exec))
 
     assert counts.total() <= COMPILED_CALLS, counts
@@ -85,14 +85,14 @@ def test_exec_stays_within_its_calls_of_functions(measured):
 
 
 def test_exec_takes_no_longer_than_a_loop_of_python(measured):
-    """Compared in turns with what the same machine does at the same time."""
+    """It is compared with a loop on the same machine at the same time."""
     ratio = measured(lambda question: statistics.median(ratios(question)))
 
     assert ratio <= REFERENCES
 
 
 def ratios(question, rounds=9, calls=50):
-    """Yield how long exec() takes, in parts of the reference."""
+    """Yield the duration of exec() as a multiple of the reference."""
     for _ in range(rounds):
         questions = [question() for _ in range(calls)]
         start = time.thread_time_ns()
@@ -105,14 +105,14 @@ def ratios(question, rounds=9, calls=50):
 
 
 def reference():
-    """Do what a call does, and nothing of it: calls, objects and attributes."""
+    """Do the same number of calls, objects and attribute accesses as exec()."""
     for number in range(200):
         thing = Thing(number, (number,))
         thing.last = len(thing.parts)
 
 
 class Thing:
-    """An object as the engine makes them."""
+    """An object like those of the engine."""
 
     __slots__ = ("first", "last", "parts")
 

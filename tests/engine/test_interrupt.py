@@ -19,7 +19,7 @@ from .loops import LOOPS, SLEEPER, STOP, X, answers, interrupted_by
 
 @pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
 def test_ctrl_c_ends_a_loop(server, ctrl_c, capsys, loop):
-    """Whatever a model does on the caller's thread, Ctrl-C ends it at once."""
+    """Ctrl-C ends any model on the caller's thread at once."""
     server.define("busy", cell(interrupted_by(loop)), config=CONFIG)
     server.define("double", DOUBLE, config=CONFIG)
 
@@ -30,7 +30,7 @@ def test_ctrl_c_ends_a_loop(server, ctrl_c, capsys, loop):
 
 
 def test_the_traceback_of_ctrl_c_ends_where_it_hit(server, ctrl_c):
-    """Not in what handles it: that is where a debugger opens."""
+    """A debugger opens there, not in the handler."""
     loop = "stage.events['asleep'].set()\nwhile True:\n    pass"
     server.define("busy", cell(loop), config=CONFIG)
     ctrl_c.press()
@@ -43,7 +43,7 @@ def test_the_traceback_of_ctrl_c_ends_where_it_hit(server, ctrl_c):
 
 
 def test_ctrl_c_ends_nested_calls(server, ctrl_c):
-    """Three models deep, each of them free for the next request."""
+    """Three nested models are free for the next request."""
     server.define("inner", cell(SLEEPER), config=CONFIG)
     server.define("middle", calling("inner"), config=CONFIG)
     server.define("outer", calling("middle"), config=CONFIG)
@@ -54,8 +54,8 @@ def test_ctrl_c_ends_nested_calls(server, ctrl_c):
 
 
 @pytest.mark.parametrize("config", [CONFIG, OWN_THREAD], ids=["inline", "own thread"])
-def test_a_bare_except_makes_no_answer_of_ctrl_c(server, ctrl_c, config):
-    """A model that swallows the interrupt meets it at its next step."""
+def test_a_bare_except_cannot_hide_ctrl_c(server, ctrl_c, config):
+    """A model that swallows the interrupt gets it again at its next step."""
     loop = """
     try:
         stage.sleep()
@@ -70,8 +70,8 @@ def test_a_bare_except_makes_no_answer_of_ctrl_c(server, ctrl_c, config):
     assert answers(server, "stubborn")
 
 
-def test_a_bare_except_around_a_call_makes_no_answer_of_ctrl_c(server, ctrl_c):
-    """The fallback of a caller is no answer either."""
+def test_a_bare_except_around_a_call_cannot_hide_ctrl_c(server, ctrl_c):
+    """The caller's fallback is not a response, either."""
     server.define("sleeper", cell(SLEEPER), config=CONFIG)
     body = """
     while True:
@@ -91,7 +91,7 @@ def test_a_bare_except_around_a_call_makes_no_answer_of_ctrl_c(server, ctrl_c):
 
 
 def test_the_interrupted_run_is_kept(server, ctrl_c):
-    """What had happened is in the trace, and nothing in it still runs."""
+    """The trace has all calls, and none is running."""
     server.define("sleeper", cell(SLEEPER), config=CONFIG)
     server.define("outer", calling("sleeper"), config=CONFIG)
 
@@ -103,7 +103,7 @@ def test_the_interrupted_run_is_kept(server, ctrl_c):
 
 
 def test_a_keyboard_interrupt_of_the_model_is_its_error(server):
-    """Raised by the model itself it is a failure in Triton's words."""
+    """If the model raises it, it is a failure with Triton's text."""
     server.define("rude", cell("raise KeyboardInterrupt"), config=CONFIG)
 
     with pytest.raises(InferenceError) as caught:
@@ -114,7 +114,7 @@ def test_a_keyboard_interrupt_of_the_model_is_its_error(server):
 
 
 def test_a_keyboard_interrupt_of_a_coroutine_ends_its_loop(server):
-    """As on Triton, which then waits for ever; the kernel and others go on."""
+    """Triton then waits forever; kernel and other models continue here."""
     rude = cell("raise KeyboardInterrupt", asynchronous=True)
     server.define("rude", rude, config=CONFIG)
     server.define("double", DOUBLE, config=CONFIG)
@@ -126,7 +126,7 @@ def test_a_keyboard_interrupt_of_a_coroutine_ends_its_loop(server):
 
 
 def test_the_handler_of_the_user_is_back_after_a_request(server):
-    """During a request SIGINT is the engine's, before and after it is not."""
+    """SIGINT has the engine's handler only during a request."""
     server.define("double", DOUBLE, config=CONFIG)
     before = signal.getsignal(signal.SIGINT)
 
@@ -136,7 +136,7 @@ def test_the_handler_of_the_user_is_back_after_a_request(server):
 
 
 def test_an_ignored_ctrl_c_stays_ignored(server, ctrl_c):
-    """A process that ignores SIGINT does so during a request, too."""
+    """A process that ignores SIGINT does so during requests, too."""
     body = 'stage.events["asleep"].set()\nassert stage.events["pressed"].wait(60)\n'
     server.define("slow", cell(f"{body}return [reply(x_of(request))]"), config=CONFIG)
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -162,7 +162,7 @@ def test_ctrl_c_below_a_running_loop(server, ctrl_c):
 
 
 def test_ctrl_c_during_initialize(server, ctrl_c):
-    """It reaches the user as what it is, and the last good version stays."""
+    """It is raised as KeyboardInterrupt, and the last working version stays."""
     server.define("slow", DOUBLE, config=CONFIG)
     hook = "def initialize(self, args):\n    stage.sleep()\n"
 
@@ -174,7 +174,7 @@ def test_ctrl_c_during_initialize(server, ctrl_c):
 
 
 def test_ctrl_c_reaches_code_outside_the_models_folder(server, ctrl_c, tmp_path):
-    """A model whose ``execute`` lives in an installed package is interrupted, too."""
+    """A model whose ``execute`` is in an installed package is interrupted, too."""
     (tmp_path / "elsewhere.py").write_text(
         "import time\nimport stage\n\n\n"
         "def execute(self, requests):\n"

@@ -32,7 +32,7 @@ def test_ctrl_c_ends_a_loop_on_a_thread_of_its_own(server, ctrl_c, capsys, loop)
 
 
 def test_ctrl_c_while_waiting_for_a_busy_model(server, ctrl_c):
-    """A request in a queue leaves it; the one that is served goes on."""
+    """The waiting request leaves the queue; the running one continues."""
     server.define("sleeper", cell(SLEEPER), config=CONFIG)
     server.define("outer", calling("sleeper"), config=CONFIG)
     with ThreadPoolExecutor(1) as pool:
@@ -47,7 +47,7 @@ def test_ctrl_c_while_waiting_for_a_busy_model(server, ctrl_c):
 
 
 def test_ctrl_c_ends_a_fan_out_of_sleepers(server, ctrl_c):
-    """The sleepers cannot be stopped: fresh instances take over from them."""
+    """The sleepers cannot be stopped, so new instances replace them."""
     server.define("sleeper", cell(SLEEPER), config=instances(4))
     server.define("fan", FAN_OUT, config=CONFIG)
 
@@ -58,8 +58,8 @@ def test_ctrl_c_ends_a_fan_out_of_sleepers(server, ctrl_c):
     assert answers(server, "sleeper")
 
 
-def test_a_request_in_the_queue_gets_the_fresh_instance(server, ctrl_c):
-    """Also one that began to wait before Ctrl-C does not wait for the sleeper."""
+def test_a_request_in_the_queue_gets_the_new_instance(server, ctrl_c):
+    """A request that waited before Ctrl-C does not wait for the sleeper."""
     server.define("sleeper", cell(SLEEPER), config=CONFIG)
     server.define("fan", FAN_OUT, config=CONFIG)
     with ThreadPoolExecutor(1) as pool:
@@ -77,8 +77,8 @@ def test_a_request_in_the_queue_gets_the_fresh_instance(server, ctrl_c):
         assert [2, 4] == later.result(60)["Y"].tolist()
 
 
-def test_a_sleeper_that_comes_back_is_finalized(server, ctrl_c):
-    """The instance that was left behind ends when it returns, and serves no more."""
+def test_an_abandoned_sleeper_is_finalized_when_it_returns(server, ctrl_c):
+    """It serves no further requests."""
     source = cell(
         SLEEPER,
         methods='def finalize(self):\n    stage.seen.append("finalized")\n'
@@ -95,8 +95,8 @@ def test_a_sleeper_that_comes_back_is_finalized(server, ctrl_c):
     assert 1 == stage.seen.count("finalized")
 
 
-def test_a_sleeper_that_comes_back_in_time_serves_on(server, ctrl_c):
-    """No model is loaded anew if the old instance is there again before it is used."""
+def test_a_sleeper_that_returns_in_time_serves_on(server, ctrl_c):
+    """No model is reloaded if the old instance is free before it is needed."""
     source = cell(
         SLEEPER, methods='def initialize(self, args):\n    stage.seen.append("made")\n'
     )
@@ -130,7 +130,7 @@ def test_ctrl_c_ends_a_coroutine(server, ctrl_c):
 
 
 def test_ctrl_c_leaves_a_coroutine_that_blocks_its_loop(server, ctrl_c):
-    """It cannot be cancelled; another instance takes over."""
+    """It cannot be cancelled, so another instance replaces it."""
     server.define("async", cell(SLEEPER, asynchronous=True), config=CONFIG)
 
     ctrl_c.expect(lambda: server.infer("async", STOP))
@@ -156,7 +156,7 @@ def test_a_coroutine_that_refuses_to_be_cancelled_gives_no_answer(server, ctrl_c
 
 
 def test_ctrl_c_ends_threads_of_a_model(server, ctrl_c, capfd):
-    """What a model runs on threads of its own is let go of without noise."""
+    """Threads of the model are abandoned without warnings."""
     body = """
     if x_of(request)[0] < 0:
         def work():
@@ -197,7 +197,7 @@ return [reply(answers[0])]
 
 
 def test_ctrl_c_during_initialize_on_a_thread_of_its_own(server, ctrl_c):
-    """The user is back at once, and the last good version stays."""
+    """The prompt is back at once, and the last working version stays."""
     server.define("slow", DOUBLE, config=OWN_THREAD)
     hook = "def initialize(self, args):\n    stage.sleep()\n"
 
@@ -208,7 +208,7 @@ def test_ctrl_c_during_initialize_on_a_thread_of_its_own(server, ctrl_c):
 
 @pytest.mark.slow
 def test_interrupts_at_any_time_lose_no_instance(server, ctrl_c, capsys):
-    """A hundred of them, at random moments; every model serves on, unrenewed."""
+    """After a hundred interrupts at random moments every model serves, unrenewed."""
     server.define("double", DOUBLE, config=CONFIG)
     server.define("middle", calling("double"), config=CONFIG)
     server.define("own", calling("middle"), config=OWN_THREAD)

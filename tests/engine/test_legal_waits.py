@@ -15,14 +15,14 @@ X = {"X": np.array([1, 2], np.float32)}
 
 
 def doubles(server: Server, name: str = "double") -> bool:
-    """Whether the server answers as if nothing had happened."""
+    """Whether the server still responds correctly."""
     if name == "double":
         server.define("double", DOUBLE, config=CONFIG)
     return [2, 4] == server.infer(name, X)["Y"].tolist()
 
 
 def test_a_self_call_with_two_instances_is_answered(server):
-    """A second instance can serve it, so it is no hang."""
+    """The second instance serves it."""
     source = cell(
         """
         if x_of(request)[0] > 0:
@@ -43,7 +43,7 @@ def test_a_self_call_with_two_instances_is_answered(server):
 
 
 def test_a_self_call_of_a_models_own_thread_is_legal(server):
-    """It waits until ``execute`` has returned, and is answered then."""
+    """It waits until ``execute`` has returned."""
     source = cell(
         """
         if x_of(request)[0] == 0:
@@ -71,7 +71,7 @@ def test_a_self_call_of_a_models_own_thread_is_legal(server):
 
 
 def test_a_self_call_of_a_thread_that_execute_waits_for_goes_on_elsewhere(server):
-    """A thread may serve it with the second instance, once that is free."""
+    """The second instance serves it once it is free."""
     source = cell(
         """
         kind = x_of(request)[0]
@@ -105,7 +105,7 @@ def test_a_self_call_of_a_thread_that_execute_waits_for_goes_on_elsewhere(server
 
 
 def test_wait_for_on_a_self_call_is_legal(server):
-    """The time-out reaches the model, whose answer counts; the call is dropped."""
+    """The time-out reaches the model, and the call is dropped."""
     source = cell(
         """
         if stage.values.setdefault("first", True):
@@ -126,7 +126,7 @@ def test_wait_for_on_a_self_call_is_legal(server):
 
 
 def test_a_sender_used_later_is_legal(server):
-    """``execute`` returned long ago; a timer of the model answers."""
+    """A timer responds long after ``execute`` has returned."""
     source = cell(
         f"""
         sender = request.get_response_sender()
@@ -140,7 +140,7 @@ def test_a_sender_used_later_is_legal(server):
 
 
 def test_a_sender_held_by_the_model_is_answered_by_the_next_request(server):
-    """An instance serves further requests while it owes an answer."""
+    """An instance serves requests while an earlier one has no response."""
     source = cell(
         f"""
         if self.held is None:
@@ -163,7 +163,7 @@ def test_a_sender_held_by_the_model_is_answered_by_the_next_request(server):
 
 
 def test_a_response_and_then_the_final_flag_is_one_answer(server):
-    """The two may be sent apart; only the flag ends the request."""
+    """They may be sent separately; only the flag ends the request."""
     source = cell(
         f"""
         sender = request.get_response_sender()
@@ -178,7 +178,7 @@ def test_a_response_and_then_the_final_flag_is_one_answer(server):
 
 
 def test_a_task_that_holds_the_sender_answers_later(server):
-    """A background task of the instance's loop lives on after ``execute``."""
+    """A background task of the instance's loop survives ``execute``."""
     source = cell(
         f"""
         async def later(sender, x):
@@ -197,7 +197,7 @@ def test_a_task_that_holds_the_sender_answers_later(server):
 
 
 def test_a_busy_model_is_waited_for(server):
-    """One instance, two clients: the second waits its turn."""
+    """The second of two clients waits for the only instance."""
     source = cell(
         """
         stage.events["busy"].set()

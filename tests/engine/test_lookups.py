@@ -29,7 +29,7 @@ ERRORS = {
 
 
 def outcome(server, point: str, error: str) -> str:
-    """Load a model, ask it, unload it; return where it failed."""
+    """Load a model, send a request, unload it; return where it failed."""
     try:
         server.define("raising", raising(point, error), config=CONFIG)
     except ModelLoadError as failure:
@@ -45,7 +45,7 @@ def outcome(server, point: str, error: str) -> str:
 @pytest.mark.parametrize("kind", ERRORS)
 @pytest.mark.parametrize("point", POINTS)
 def test_what_a_model_raises_anywhere_is_its_own_error(server, point, kind):
-    """Of the load or of the request, in the exception's own words."""
+    """It is the error of the load or the request, with the exception's text."""
     said = outcome(server, point, ERRORS[kind])
 
     if point in MISSING:
@@ -59,7 +59,7 @@ def test_what_a_model_raises_anywhere_is_its_own_error(server, point, kind):
 
 
 def test_a_look_up_that_raises_leaves_a_note(server):
-    """Triton says nothing of it."""
+    """Triton reports nothing."""
     source = raising("property initialize", "SystemExit(3)")
     server.define("raising", source, config=CONFIG)
 
@@ -122,7 +122,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
 def test_nothing_of_a_model_runs_outside_its_hooks(server, body):
-    """What it returns and raises is looked at without its methods, or as its fault."""
+    """Returned and raised objects are examined without calling their methods."""
     source = f"{HEAD}class TritonPythonModel:\n    def execute(self, requests):{body}"
     server.define("hostile", source, config=CONFIG)
     server.define("good", f"{HEAD}class TritonPythonModel:{EXECUTE}", config=CONFIG)

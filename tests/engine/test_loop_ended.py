@@ -41,13 +41,13 @@ ENDS = {
 
 
 def coroutine(body: str) -> str:
-    """A model whose ``execute`` is asynchronous."""
+    """Return a model whose ``execute`` is asynchronous."""
     return cell(LOOP + body, asynchronous=True)
 
 
 @pytest.mark.parametrize("body", ENDS.values(), ids=ENDS)
 def test_a_model_that_ends_its_loop_would_hang(server, body):
-    """Triton never answers it, nor any later request; others are served."""
+    """Triton never responds to it or to later requests; other models serve."""
     server.define("ending", coroutine(body), config=CONFIG)
     server.define("double", DOUBLE, config=CONFIG)
 
@@ -63,7 +63,7 @@ def test_a_model_that_ends_its_loop_would_hang(server, body):
 
 @pytest.mark.parametrize("body", ["loop.stop()\n" + SEND, "raise SystemExit(3)"])
 def test_so_would_a_stream(server, body):
-    """What the model's own ``finally`` would still send is no answer."""
+    """Responses of the model's ``finally`` are ignored."""
     server.define("ending", coroutine(body), config=DECOUPLED)
 
     for _ in range(2):
@@ -72,7 +72,7 @@ def test_so_would_a_stream(server, body):
 
 
 def test_the_message_says_what_ended_the_loop(server):
-    """With the place, as any exception of a model."""
+    """It has the location, as for any exception of a model."""
     server.define("ending", coroutine("raise SystemExit(3)"), config=CONFIG)
 
     with pytest.raises(WouldHang, match=r"ended it with SystemExit: 3\n\nAt:\n.*model"):
@@ -80,7 +80,7 @@ def test_the_message_says_what_ended_the_loop(server):
 
 
 def test_other_coroutines_of_the_loop_end_too(server):
-    """Whatever they wait for."""
+    """It does not matter what they wait for."""
     stage.begun = threading.Event()
     body = f"""
 if x_of(request)[0]:
@@ -100,7 +100,7 @@ await asyncio.sleep(600)
 
 
 def test_a_model_loaded_again_has_a_new_loop(server):
-    """And one that ended its loop can be unloaded."""
+    """A model that ended its loop can be unloaded."""
     once = "if not stage.seen:\n    stage.seen.append(1)\n    loop.stop()\n" + ANSWER
     stage.seen = []
     server.define("ending", coroutine(once), config=CONFIG)
@@ -114,7 +114,7 @@ def test_a_model_loaded_again_has_a_new_loop(server):
 
 
 def test_every_request_of_a_batch_would_hang(server):
-    """Whoever sent it; a model that called one hangs with it."""
+    """All clients are affected, and models that called one."""
     stage.begun = threading.Event()
     config = (
         "max_batch_size: 4\ndynamic_batching { max_queue_delay_microseconds: 300000 }"
@@ -133,7 +133,7 @@ def test_every_request_of_a_batch_would_hang(server):
 
 
 def test_requests_that_come_as_the_loop_ends_end_too(server):
-    """None is lost between the end of the loop and the next request."""
+    """No request is lost between the end of the loop and the next one."""
     server.define("ending", coroutine(f"loop.stop()\n{ANSWER}"), config=DECOUPLED)
 
     def hangs(_: int) -> bool:

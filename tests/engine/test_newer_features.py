@@ -22,14 +22,14 @@ ASK = 'ask("callee", request, trace=request.trace())'
 
 
 def define(server, callee, caller="", config=CONFIG):
-    """Define a model, and another one that calls it."""
+    """Define a model and another one that calls it."""
     server.define("callee", callee, config=config)
     if caller:
         server.define("m", cell(caller), config=CONFIG)
 
 
 def test_parameters_of_a_response_reach_the_client(server):
-    """As plain values."""
+    """They are plain values."""
     define(server, WITH_PARAMETERS)
 
     assert [GIVEN] == [r.parameters for r in server.infer("callee", X).responses]
@@ -46,7 +46,7 @@ def test_parameters_of_every_response_of_a_stream_reach_the_client(server):
 
 
 def test_parameters_of_a_response_reach_a_caller_as_text(server):
-    """JSON, as those of a request; none are an empty object."""
+    """They are the JSON text of a request; without parameters an empty object."""
     caller = f"""
     answer = {ASK}.exec()
     stage.seen.append([answer.parameters(), reply(x_of(request)).parameters()])
@@ -72,7 +72,7 @@ def test_parameters_of_a_response_reach_a_caller_as_text(server):
     ],
 )
 def test_parameters_that_a_response_cannot_have(server, parameters, text):
-    """Refused where they are given; too large a number where it is sent."""
+    """They are refused by the constructor; too large numbers are refused by send."""
     source = f"return [pb_utils.InferenceResponse([], parameters={parameters})]"
     define(server, cell(source))
 
@@ -123,7 +123,7 @@ def test_cancelling_what_has_ended_changes_nothing(server):
     assert [[1, 1]] == stage.seen
 
 
-def says(line, asynchronous=False):
+def with_is_ready(line, asynchronous=False):
     """Return a model with an `is_ready` of this line."""
     kind = "async def" if asynchronous else "def"
     return cell(
@@ -153,19 +153,19 @@ REFUSED = (
 
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["plain", "asynchronous"])
 @pytest.mark.parametrize(("line", "expected"), READY.values(), ids=READY)
-def test_a_model_has_a_word_on_its_readiness(server, line, expected, asynchronous):
-    """Other models do not get it while it is not ready; clients do."""
-    define(server, says(line, asynchronous), ASKED)
+def test_is_ready_decides_for_clients_and_models(server, line, expected, asynchronous):
+    """Other models cannot call it while it is not ready; clients can."""
+    define(server, with_is_ready(line, asynchronous), ASKED)
     server.infer("m", X)
 
     assert [[expected, "an answer" if expected else REFUSED]] == stage.seen
     assert [1.0] == server.infer("callee", X)["Y"].tolist()
 
 
-def test_a_model_that_does_not_say_is_not_ready(server, monkeypatch):
-    """Triton waits five seconds for its word."""
+def test_a_model_whose_is_ready_hangs_is_not_ready(server, monkeypatch):
+    """Triton waits five seconds for the result."""
     monkeypatch.setattr(instance_threads, "_PATIENCE_S", 0.01)
-    define(server, says("stage.sleep()"), ASKED)
+    define(server, with_is_ready("stage.sleep()"), ASKED)
     server.infer("m", X)
 
     assert [[False, REFUSED]] == stage.seen
@@ -182,8 +182,8 @@ PATH = "model name must not contain path traversal characters"
         ("a/b", f"invalid model name 'a/b', {PATH}"),
     ],
 )
-def test_what_is_no_name_is_not_loaded(server, name, text):
-    """Older releases look for it, and find no such model."""
+def test_an_invalid_name_is_not_loaded(server, name, text):
+    """Older releases search for it, and find no such model."""
     with pytest.raises(ModelLoadError) as refused:
         server.load(name)
     assert (text, "INVALID_ARG") == (refused.value.message, refused.value.code)
@@ -223,7 +223,7 @@ ensemble_scheduling { max_inflight_requests: 2 step [
 
 
 def test_a_step_never_has_more_requests_than_an_ensemble_allows(server):
-    """A stream waits for the steps behind it, with or without a limit."""
+    """A stream waits for the following steps, with or without a limit."""
     stage.values.update(lock=threading.Lock(), now=0, most=0)
     server.define("stream", cell(STREAM), config=DECOUPLED)
     server.define("counted", cell(COUNTED), config=instances(4))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from .pools import Instance, a_request, begin, end, given_up, wait_in
 
 
-def test_a_free_instance_goes_at_once(pools):
-    """The others serve on, in their new order."""
+def test_a_free_instance_is_removed_at_once(pools):
+    """The others serve in their new order."""
     pool = pools.pool("a", "b", "c")
     a, b, c = pool.instances
 
@@ -16,8 +16,8 @@ def test_a_free_instance_goes_at_once(pools):
     assert {b, c} == {begin(pool, a_request()), begin(pool, a_request())}
 
 
-def test_a_busy_instance_goes_when_it_comes_back(pools):
-    """Until then it is present, and takes nothing more."""
+def test_a_busy_instance_is_removed_on_release(pools):
+    """Until then it is present, but gets no request."""
     pool = pools.pool("a", "b")
     a = begin(pool, a_request())
 
@@ -31,8 +31,8 @@ def test_a_busy_instance_goes_when_it_comes_back(pools):
     assert pool.instances[0] is begin(pool, a_request())
 
 
-def test_who_waits_gets_an_instance_that_comes(pools):
-    """At once."""
+def test_a_waiting_request_gets_an_added_instance(pools):
+    """It gets it at once."""
     pool = pools.pool("a")
     begin(pool, a_request())
     thread, taken = wait_in(pool, a_request())
@@ -43,8 +43,8 @@ def test_who_waits_gets_an_instance_that_comes(pools):
     assert [fresh] == taken
 
 
-def test_nobody_fills_the_place_of_an_instance_that_goes(pools):
-    """Though it was left behind in a request that ended; it goes when it is back."""
+def test_the_slot_of_a_removed_abandoned_instance_is_not_filled(pools):
+    """The instance is finalized when it is released."""
     pool = pools.pool("a", "b")
     request = a_request()
     a = begin(pool, request)
@@ -60,7 +60,7 @@ def test_nobody_fills_the_place_of_an_instance_that_goes(pools):
     assert 1 == pool.idle_count
 
 
-def test_a_fresh_instance_goes_with_the_place_that_it_was_made_for(pools):
+def test_a_new_instance_is_removed_with_its_slot(pools):
     """It serves the request that waited for it, and no other."""
     pool = pools.pool("a", "b")
     request = a_request()
@@ -83,8 +83,8 @@ def test_a_fresh_instance_goes_with_the_place_that_it_was_made_for(pools):
     assert [b] == pool.instances == pool.present
 
 
-def test_what_was_taken_out_ends_with_the_pool(pools):
-    """Also if it was busy at both times."""
+def test_removed_instances_are_finalized_with_the_pool(pools):
+    """They may be busy at both times."""
     pool = pools.pool("a", "b")
     a, b = begin(pool, a_request()), begin(pool, a_request())
     pool.change([1], [])
@@ -96,8 +96,8 @@ def test_what_was_taken_out_ends_with_the_pool(pools):
     assert (1, 1) == (a.finalized, b.finalized)
 
 
-def test_a_place_that_is_given_up_is_none_once_its_instance_was_taken_out(pools):
-    """The instance is finalized when it is released, and is not replaced."""
+def test_an_abandoned_slot_is_dropped_when_its_instance_is_removed(pools):
+    """The instance is finalized on release and not replaced."""
     pool = pools.pool("a")
     a = given_up(pool, lambda: pool.change([], []))
 
@@ -106,7 +106,7 @@ def test_a_place_that_is_given_up_is_none_once_its_instance_was_taken_out(pools)
     assert (1, [], []) == (a.finalized, pool.present, pools.made)
 
 
-def test_who_came_back_while_its_place_was_given_up_can_be_taken_out(pools):
+def test_an_instance_released_during_its_replacement_can_be_removed(pools):
     """It is finalized then."""
     pool = pools.pool("a")
     a = given_up(pool, lambda: end(pool, pool.instances[0]))

@@ -29,7 +29,7 @@ COUNTING = cell(
 
 
 def x(*numbers: float) -> dict[str, np.ndarray]:
-    """Return a request's inputs."""
+    """Return the inputs of a request."""
     return {"X": np.array(numbers, np.float32)}
 
 
@@ -47,8 +47,8 @@ def server():
         yield server
 
 
-def test_the_same_question_is_executed_once(server):
-    """Another id or other parameters make no difference."""
+def test_an_equal_request_is_executed_once(server):
+    """Ids and parameters do not matter."""
     first = server.infer("model", x(1, 2))
     second = server.infer("model", x(1, 2), request_id="b", parameters={"a": 1})
 
@@ -59,15 +59,15 @@ def test_the_same_question_is_executed_once(server):
     ]
 
 
-def test_another_question_is_executed(server):
+def test_a_different_request_is_executed(server):
     """One bit is enough."""
     server.infer("model", x(1, 2))
 
     assert [2, 6] == server.infer("model", x(1, 3))["Y"].tolist()
 
 
-def test_an_answer_from_the_cache_is_a_success_but_no_inference(server):
-    """Triton counts it so."""
+def test_a_cached_response_is_a_success_but_not_an_inference(server):
+    """Triton counts it like this."""
     for _ in range(3):
         server.infer("model", x(1))
     (row,) = server.statistics("model")["model_stats"]
@@ -83,16 +83,16 @@ def test_an_answer_from_the_cache_is_a_success_but_no_inference(server):
 @pytest.mark.parametrize(
     ("number", "why"), [(-1, "negative"), (-2, "ValueError: boom")]
 )
-def test_an_error_is_kept_as_an_empty_success(server, number, why):
-    """As on Triton: the first caller sees it, the next ones see no outputs."""
+def test_an_error_is_cached_as_an_empty_success(server, number, why):
+    """The first caller gets the error, later ones no outputs, as on Triton."""
     with pytest.raises(InferenceError, match=why):
         server.infer("model", x(number))
 
     assert {} == dict(server.infer("model", x(number)).outputs)
 
 
-def test_a_model_loaded_anew_still_answers_from_the_cache(server):
-    """As on Triton, whose cache does not notice; a note says so."""
+def test_the_cache_survives_a_reload(server):
+    """Triton's cache does not notice the reload, as a note says."""
     server.infer("model", x(1))
     server.define("model", COUNTING.replace("* 2", "* 3"), config=CACHED)
     run = server.infer("model", x(1))
@@ -103,7 +103,7 @@ def test_a_model_loaded_anew_still_answers_from_the_cache(server):
 
 
 def test_without_a_cache_the_setting_means_nothing():
-    """As on a Triton that was started without one."""
+    """The server behaves like a Triton without a cache."""
     with Server() as server:
         server.define("model", COUNTING, config=CACHED)
         server.infer("model", x(1))
@@ -112,8 +112,8 @@ def test_without_a_cache_the_setting_means_nothing():
     assert [[1], [1]] == stage.seen
 
 
-def test_what_was_not_asked_for_longest_goes_first():
-    """And what is larger than all of the cache never comes in."""
+def test_the_least_recently_used_response_is_dropped_first():
+    """A response larger than the cache is never stored."""
     cache = ResponseCache(8)
     for number in (1, 2):
         cache.keep(bytes([number]), CachedOutputs((a_ref("Y", number),), None))
@@ -125,8 +125,8 @@ def test_what_was_not_asked_for_longest_goes_first():
     assert [b"\1", b"\3"] == kept
 
 
-def test_an_answer_with_an_empty_tensor_is_not_kept(server):
-    """Triton's cache cannot hold it; each such request is a miss."""
+def test_a_response_with_an_empty_tensor_is_not_cached(server):
+    """Each such request is a miss, as on Triton."""
     server.define("model", COUNTING.replace("[0] ==", ".size =="), config=CACHED)
     for _ in range(3):
         server.infer("model", x())
@@ -136,8 +136,8 @@ def test_an_answer_with_an_empty_tensor_is_not_kept(server):
     assert 3 == row["inference_stats"]["cache_miss"]["count"]
 
 
-def test_of_two_answers_the_first_is_kept_and_one_miss_counts():
-    """The second request started before the first response was cached."""
+def test_of_two_concurrent_responses_the_first_is_cached():
+    """One miss counts: the second request started before the first was stored."""
     cache = ResponseCache(8)
     first, other = (CachedOutputs((a_ref("Y", number),), None) for number in (1, 2))
 
@@ -147,7 +147,7 @@ def test_of_two_answers_the_first_is_kept_and_one_miss_counts():
 
 
 def test_the_metrics_page_has_hits_and_misses(server):
-    """Of models that ask for a cache, in Triton's families."""
+    """Models that enable the cache are in Triton's families."""
     server.define("other", COUNTING, config=CONFIG)
     for _ in range(3):
         server.infer("model", x(1))
@@ -164,7 +164,7 @@ def test_the_metrics_page_has_hits_and_misses(server):
 
 
 def test_a_key_is_of_bytes_alone():
-    """Not of shapes or the order of inputs; names, sizes, models tell apart."""
+    """Names, sizes and models count, but not shapes or the order of inputs."""
     row, column = a_ref("A", 1, 2), a_ref("A", 1, 2)
     column.shape = (2, 1)
     other = a_ref("B", 3)
@@ -198,8 +198,8 @@ HOLDING = cell(
 )
 
 
-def test_a_request_rejected_by_its_queue_timeout_is_not_kept(server):
-    """Asked again when the instance is free, it is executed."""
+def test_a_request_rejected_by_its_queue_timeout_is_not_cached(server):
+    """It is executed when it is sent again."""
     server.define("queued", HOLDING, config=QUEUED)
     one = {"X": np.array([[1]], np.float32)}
     with ThreadPoolExecutor(1) as pool:

@@ -21,14 +21,14 @@ def deep(ask):
 
 
 def functions(lines, depth=1):
-    """Return the functions of a file, and what they ask for their line."""
+    """Return the functions of a file, and those that look up their line."""
     namespace = {"elsewhere": lambda ask: ask()}
     exec(compile(textwrap.dedent(SOURCE), "a file.py", "exec"), namespace)
     return namespace, lambda: lines.innermost(depth)
 
 
 def test_each_place_has_its_line_however_functions_take_turns():
-    """What is remembered of one is not said of another."""
+    """Cached lines of one function are not used for another."""
     file, ask = functions(SourceLines("a file.py"))
     asked = [(file["one"](ask), file["other"](ask)) for _ in range(3)]
 
@@ -36,14 +36,14 @@ def test_each_place_has_its_line_however_functions_take_turns():
 
 
 def test_frames_of_other_files_are_passed():
-    """A call through a library is made where the file calls that."""
+    """The line of a call through a library is that of the file."""
     file, ask = functions(SourceLines("a file.py"))
 
     assert [13, 13] == [file["deep"](ask), file["deep"](ask)]
 
 
-def test_what_no_frame_of_the_file_asks_has_no_line():
-    """Such as a thread that a library started, or a place deeper than all frames."""
+def test_a_call_without_a_frame_of_the_file_has_no_line():
+    """A thread that a library started is an example."""
     file, ask = functions(SourceLines("another file.py"))
     _, too_deep = functions(SourceLines("a file.py"), 10_000)
 

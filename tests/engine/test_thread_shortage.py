@@ -84,19 +84,19 @@ def define(server: Server, name: str) -> list[Any]:
 
 
 def infer(server: Server, name: str, output: str = "Y", **more: Any) -> list[Any]:
-    """Return what a model answers."""
+    """Return a model's response."""
     found: list[Any] = server.infer(name, X, **more)[output].tolist()
     return found
 
 
 def stream(server: Server) -> list[Any]:
-    """Return what a decoupled model answers."""
+    """Return a decoupled model's responses."""
     answers = server.stream("stream", X)
     return [each["Y"].tolist() for each in answers if each.outputs]
 
 
 def together(server: Server) -> list[Any]:
-    """Return what a batching model answers to clients that come together."""
+    """Return a batching model's responses to concurrent clients."""
     found: dict[int, Any] = {}
     batch = {"X": np.array([[1, 2]], np.float32)}
     both = threading.Barrier(2)
@@ -123,7 +123,7 @@ def together(server: Server) -> list[Any]:
 
 
 def ready(server: Server) -> list[Any]:
-    """Ask a model whether it is ready."""
+    """Return whether a model is ready."""
     if reason := parts_of(server).engine.catalog.find("ready", -1).unready():
         raise InferenceError(reason)
     return [True]
@@ -145,13 +145,13 @@ ACTIONS: list[tuple[Callable[[Server], list[Any]], list[Any]]] = [
 
 
 def is_clear(error: Exception) -> bool:
-    """Whether an error says what is missing."""
+    """Whether an error names the missing resource."""
     words = (TEXT, "unknown model", "is not available", "model not found")
     return any(each in str(error) for each in words)
 
 
 def play(server: Server) -> int:
-    """Do everything; return how much failed, each clearly."""
+    """Do everything; return how many steps failed, each with a clear error."""
     failures = 0
     for action, expected in ACTIONS:
         try:
@@ -169,7 +169,7 @@ def names() -> list[str]:
 
 
 def test_every_thread_may_fail_to_start() -> None:
-    """What needs it fails with the reason; everything else, and a retry, works."""
+    """The affected request fails with the reason; others and a retry work."""
     before = names()
     for number in itertools.count(1):
         server = Server()
@@ -188,7 +188,7 @@ def test_every_thread_may_fail_to_start() -> None:
 
 
 def test_a_server_that_has_no_thread_left_goes_on() -> None:
-    """What runs on the caller's thread is answered; the rest says what is missing."""
+    """Requests on the caller's thread complete; others name the missing resource."""
     with Server() as server:
         for name in MODELS:
             define(server, name)
@@ -211,7 +211,7 @@ def test_a_server_that_has_no_thread_left_goes_on() -> None:
 def test_a_refused_request_has_a_code_and_a_record(
     server: Server, name: str, ask: Callable[[Server], list[Any]]
 ) -> None:
-    """Its run has ended, and says what was missing."""
+    """Its run has ended, and names the missing resource."""
     define(server, name)
     with no_thread_starts(), pytest.raises(InferenceError) as failed:
         ask(server)
@@ -224,7 +224,7 @@ def test_a_refused_request_has_a_code_and_a_record(
 
 
 def test_an_awaited_request_is_refused_alike(server: Server) -> None:
-    """The event loop goes on, and the next one is answered."""
+    """The event loop continues, and the next request completes."""
     define(server, "double")
 
     async def ask() -> list[Any]:
@@ -240,7 +240,7 @@ def test_an_awaited_request_is_refused_alike(server: Server) -> None:
 def test_clients_of_a_benchmark_end_with_the_one_that_cannot_start(
     server: Server,
 ) -> None:
-    """No client continues alone until the duration has passed."""
+    """No client continues until the duration has passed."""
     define(server, "double")
     began = time.monotonic()
 
@@ -252,7 +252,7 @@ def test_clients_of_a_benchmark_end_with_the_one_that_cannot_start(
 
 
 def test_a_watch_that_could_not_start_can_be_started_again(server: Server) -> None:
-    """The model is not listed as watched meanwhile."""
+    """The model is not listed as watched in between."""
     define(server, "double")
     with no_thread_starts(), pytest.raises(InferenceError, match="no thread"):
         server.watch("double")

@@ -41,7 +41,7 @@ def initialize(self, args):
 
 @pytest.fixture
 def old_server():
-    """A server that agrees with the oldest release."""
+    """A server that follows the oldest release."""
     with Server(triton_release="24.10") as server:
         server.define("callee", cell("return [reply(x_of(request))]"), config=CONFIG)
         yield server
@@ -49,7 +49,7 @@ def old_server():
 
 @pytest.mark.parametrize(("use", "since"), USES.values(), ids=USES)
 def test_what_came_later_fails_as_on_triton_with_a_note(old_server, use, since):
-    """The text is Triton's alone; error and run say which release has it."""
+    """The text is Triton's; error and run name the release with the feature."""
     old_server.define("m", cell(use), config=CONFIG)
 
     with pytest.raises(InferenceError) as failed:
@@ -61,7 +61,7 @@ def test_what_came_later_fails_as_on_triton_with_a_note(old_server, use, since):
     assert "since" not in failed.value.message
 
 
-def test_a_model_that_asks_first_needs_no_note(old_server):
+def test_a_model_that_checks_for_the_feature_needs_no_note(old_server):
     """It runs on either release."""
     old_server.define("m", cell(GUARDED), config=CONFIG)
 
@@ -69,7 +69,7 @@ def test_a_model_that_asks_first_needs_no_note(old_server):
 
 
 def test_other_mistakes_are_not_taken_for_it(old_server):
-    """Their arguments are as old as the release."""
+    """Their arguments exist in the release."""
     old_server.define("m", cell(OTHER_MISTAKE), config=CONFIG)
 
     with pytest.raises(InferenceError) as failed:
@@ -79,7 +79,7 @@ def test_other_mistakes_are_not_taken_for_it(old_server):
 
 
 def test_the_note_is_on_the_call_that_failed(old_server):
-    """Also if another model called it."""
+    """Another model may have called it."""
     use, since = USES["argument"]
     old_server.define("m", cell(use), config=CONFIG)
     outer = 'ask("m", request, trace=request.trace()).exec().has_error()'
@@ -94,7 +94,7 @@ def test_the_note_is_on_the_call_that_failed(old_server):
 
 
 def test_an_asynchronous_stream_that_ends_by_it_says_so(old_server):
-    """Triton only logs what it raised."""
+    """Triton only logs the exception."""
     lines = f"{USES['argument'][0]}\nrequest.get_response_sender().send(flags={FINAL})"
     old_server.define("m", cell(lines, asynchronous=True), config=DECOUPLED)
 
@@ -105,7 +105,7 @@ def test_an_asynchronous_stream_that_ends_by_it_says_so(old_server):
 
 
 def test_a_load_that_fails_by_it_says_so(old_server):
-    """As advice, after Triton's text."""
+    """The advice follows Triton's text."""
     source = cell("return [reply(x_of(request))]", methods=AT_LOAD)
 
     with pytest.raises(ModelLoadError) as failed:
@@ -115,7 +115,7 @@ def test_a_load_that_fails_by_it_says_so(old_server):
     assert "since" not in failed.value.message
 
 
-def test_a_models_own_is_ready_is_not_asked_and_its_first_run_says_so(old_server):
+def test_an_ignored_is_ready_is_noted_in_the_first_run(old_server):
     """Triton ignores it silently."""
     source = cell("return [reply(x_of(request))]", methods=IS_READY)
     old_server.define("m", source, config=CONFIG)
@@ -128,7 +128,7 @@ def test_a_models_own_is_ready_is_not_asked_and_its_first_run_says_so(old_server
 
 
 def test_no_note_on_a_release_that_has_it(server):
-    """The newest has all."""
+    """The newest release has all features."""
     lines = 'return [pb_utils.InferenceResponse([], parameters={"a": 1})]'
     server.define("m", cell(lines), config=CONFIG)
 

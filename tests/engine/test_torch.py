@@ -39,7 +39,7 @@ def device():
 
 
 def test_torch_works_on_what_another_model_left_on_the_gpu(device):
-    """Nothing goes by way of the host, and a stream of its own is waited for."""
+    """No copy is made on the host, and PyTorch's stream is waited for."""
     device.define("triple", TRIPLE, config=ON_GPU)
     device.define("m", asking("triple"), config=ON_GPU)
     run = device.infer("m", {"X": torch.from_numpy(X).cuda()})
@@ -50,7 +50,7 @@ def test_torch_works_on_what_another_model_left_on_the_gpu(device):
 
 
 def test_bf16_of_torch_crosses(device):
-    """As Triton takes it: by DLPack only."""
+    """BF16 works by DLPack only, as on Triton."""
     source = TRIPLE.replace("array * 3", "(array * 3).to(torch.bfloat16)")
     device.define(
         "m",

@@ -13,7 +13,7 @@ X = {"X": np.zeros(LARGE, np.float32)}
 
 
 def places(run):
-    """Where the values of the input and of the output lie."""
+    """Return the addresses of the values of input and output."""
     call = run.trace.spans[0]
     return [
         np.frombuffer(ref.data, np.uint8).ctypes.data
@@ -21,8 +21,8 @@ def places(run):
     ]
 
 
-def test_what_a_model_without_copies_passes_on_lies_where_it_was(server):
-    """Neither reading it nor answering with it copies a large tensor."""
+def test_a_large_tensor_is_forwarded_without_a_copy(server):
+    """Neither reading nor returning it copies."""
     server.define("passing", PASSING, config=CONFIG + ZERO_COPY)
     asked, answered = places(server.infer("passing", X))
 
@@ -30,7 +30,7 @@ def test_what_a_model_without_copies_passes_on_lies_where_it_was(server):
 
 
 def test_without_the_parameter_every_receiver_has_a_copy(server):
-    """It may be written, and what was sent stays as it was."""
+    """The copy can be written; the sent value does not change."""
     server.define("writing", WRITING, config=CONFIG)
     run = server.infer("writing", X)
     asked, answered = places(run)
@@ -41,7 +41,7 @@ def test_without_the_parameter_every_receiver_has_a_copy(server):
 
 
 def test_what_is_not_copied_cannot_be_written(server):
-    """The model that writes gets the error; other models see no change."""
+    """A model that writes gets an error; other models see no change."""
     server.define("writing", WRITING, config=CONFIG + ZERO_COPY)
 
     with pytest.raises(Exception, match="read-only"):

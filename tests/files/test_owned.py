@@ -60,7 +60,7 @@ def test_a_folder_of_a_running_process_is_not_swept(tmp_path):
 
 
 def test_a_folder_of_a_killed_process_is_swept(tmp_path):
-    """With its contents, also read-only ones, and nothing else."""
+    """Read-only contents are removed, too, and nothing else."""
     process, folder = holder(tmp_path)
     (folder / "locked" / "inner").mkdir(parents=True)
     (folder / "locked" / "inner" / "file").touch()
@@ -131,7 +131,7 @@ def test_a_folder_that_is_swept_during_creation_is_created_again(tmp_path, monke
 
 
 def test_a_folder_is_locked_by_one_writer_at_a_time(tmp_path):
-    """Also among threads of one process; the wait has a limit."""
+    """Threads of one process exclude each other; the wait has a limit."""
     with (
         locked(tmp_path, 0) as is_locked,
         pytest.raises(TimeoutError, match=r"has been writing to .* for 0\.05 s"),

@@ -8,7 +8,7 @@ from blsnb.files.whole import whole_file
 
 
 def test_two_writers_of_one_file_do_not_disturb_each_other(tmp_path):
-    """Also threads of one process: the last to finish wins."""
+    """The last one to finish wins, even among threads."""
     path = tmp_path / "run.html"
     with whole_file(path) as first:
         first.write_text("first")

@@ -57,11 +57,11 @@ def test_a_model_runs_without_a_notebook(server):
     assert [2.0] == run["Y"].tolist()
 
 
-@pytest.mark.parametrize("name", ["infer", "async_infer", "stream"])
+@pytest.mark.parametrize("name", ["infer", "async_infer", "stream", "bench"])
 def test_the_functions_have_the_options_of_a_server(name):
     """Help and completion show each option."""
     of_server = list(inspect.signature(getattr(Server, name)).parameters.values())[1:]
-    of_default = list(inspect.signature(getattr(default, name)).parameters.values())
+    of_default = list(inspect.signature(getattr(blsnb, name)).parameters.values())
 
     assert of_server == of_default
 
@@ -132,12 +132,12 @@ def test_an_observer_follows_the_server():
     stop = default.observe(lambda run, call: seen.append(call))
     for _ in range(2):
         default.server().define("double", SOURCE, config=CONFIG)
-        default.infer("double", {"X": [1.0]})
+        blsnb.infer("double", {"X": [1.0]})
         default.close_default()
     counted = len(seen)
     stop()
     default.server().define("double", SOURCE, config=CONFIG)
-    default.infer("double", {"X": [1.0]})
+    blsnb.infer("double", {"X": [1.0]})
     default.close_default()
 
     # A call begins, ends, and the run ends: twice.

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import blsnb
 from blsnb.errors import ModelConfigError, ModelLoadError, RepositoryError
 from blsnb.magics import default_server as default
 from blsnb.parts.server_parts import parts_of
@@ -199,11 +200,11 @@ def test_a_sibling_file_is_what_the_model_imports(notebook):
             "x * 2", "x * helper.FACTOR"
         )
     )
-    assert [3.0] == default.infer("double", {"X": [1.0]})["Y"].tolist()
+    assert [3.0] == blsnb.infer("double", {"X": [1.0]})["Y"].tolist()
 
     ran = notebook.run("%%triton_file double/1/helper.py\nFACTOR = 5\n")
     assert "double version 1 READY" in ran.texts[0]
-    assert [5.0] == default.infer("double", {"X": [1.0]})["Y"].tolist()
+    assert [5.0] == blsnb.infer("double", {"X": [1.0]})["Y"].tolist()
 
 
 @pytest.mark.parametrize(

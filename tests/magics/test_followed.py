@@ -201,7 +201,7 @@ def test_a_folder_that_is_gone_takes_no_model_along(repository):
     root, file, notebook = repository
     away = root.rename(root.with_name("away"))
     [notice] = notebook.run("pass").texts
-    assert f"⚠ {root} is gone or cannot be read: its models serve on" == notice
+    assert f"⚠ {root} is gone or cannot be read: its models still serve" == notice
     assert [] == notebook.run("pass").outputs
     assert [2.0] == notebook.run(INFER).value["Y"].tolist()
 

@@ -85,14 +85,14 @@ def normal(text: str, entries: Entries = PY, name: str = "m") -> ModelConfig:
 def test_the_backend_is_deduced(
     text: str, entries: Entries, fields: tuple[str, ...]
 ) -> None:
-    """Files of the first version, their name and the platform, in Triton's order."""
+    """Files, their names and the platform count in Triton's order."""
     message = normal(text, entries).message
 
     assert fields == (message.backend, message.platform, message.default_model_filename)
 
 
 def test_a_dotted_name_contains_the_backend() -> None:
-    """Without any files, the model's name contains the backend."""
+    """Without files the model's name has the backend."""
     config = normal("", {}, "model.identity")
 
     assert ("identity", "model.identity") == (

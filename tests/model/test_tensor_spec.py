@@ -73,7 +73,7 @@ def test_invalid_specifications_are_refused(
 
 @pytest.mark.parametrize("written", ["X FP32[-1]", " X  TYPE_FP32 [-1]"])
 def test_a_forgotten_colon_is_suggested(written: str) -> None:
-    """Name and type with a space between them."""
+    """Name and type have a space between them."""
     with pytest.raises(ModelConfigError) as refused:
         parse_tensor_spec(written)
 

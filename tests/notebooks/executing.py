@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 
 CELL_S = 120
 MAY_FAIL = "raises-exception"
-"""The tag of a cell that fails on purpose; Jupyter goes on after it."""
+"""The tag of a cell that fails on purpose; Jupyter continues after it."""
 LEAVE = """
 import blsnb
 
@@ -62,7 +62,7 @@ def execute(path: Path, folder: Path) -> Executed:
 
 
 def complaint(output: NotebookNode) -> str:
-    """Return what a cell says has gone wrong; empty if nothing has."""
+    """Return the error of a cell; empty if it succeeded."""
     if output.output_type == "error":
         return "\n".join(output.traceback)
     return output.text if output.get("name") == "stderr" else ""

@@ -24,7 +24,7 @@ OWN = "-e .[lab,onnx]"
 
 
 def lines(name: str) -> list[str]:
-    """Return what a file of requirements asks for."""
+    """Return the lines of a requirements file."""
     text = (BINDER / name).read_text()
     return [each for each in text.splitlines() if each and not each.startswith("#")]
 
@@ -37,8 +37,8 @@ def test_every_package_has_one_version(name):
     assert loose == ([OWN] if name == "requirements.txt" else [])
 
 
-def test_what_follows_the_build_fetches_weights_and_looks_whether_all_is_there():
-    """And does nothing else; there is no Node in it."""
+def test_the_post_build_fetches_weights_and_checks_the_environment():
+    """It does nothing else; Node is not installed."""
     commands = (BINDER / "postBuild").read_text().splitlines()
 
     assert ["#!/bin/bash", "set -e"] == commands[:2]
@@ -50,7 +50,7 @@ def test_what_follows_the_build_fetches_weights_and_looks_whether_all_is_there()
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """Return an empty folder into which only what is committed was put."""
+    """Return an empty folder with the committed files."""
     folder = tmp_path_factory.mktemp("binder") / "checkout"
     archive = subprocess.run(
         ["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True
@@ -62,7 +62,7 @@ def checkout(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def python():
-    """Return an interpreter of the release that Binder is told to take."""
+    """Return an interpreter of Binder's release."""
     release = lines("runtime.txt")[0].removeprefix("python-")
     if release == "{}.{}".format(*sys.version_info):
         return sys.executable
@@ -112,7 +112,7 @@ def run(command, folder, variables, seconds):
 @pytest.mark.slow
 @pytest.mark.timeout(2 * BUILD_S)
 def test_the_environment_is_not_too_large(built, capsys):
-    """And the ten largest parts are known."""
+    """The ten largest parts are listed."""
     (site,) = Path(built["VIRTUAL_ENV"]).glob("lib/python*/site-packages")
     sizes = {each.name: megabytes(each) for each in site.iterdir()}
     largest = sorted(sizes.items(), key=lambda each: -each[1])[:10]
@@ -127,7 +127,7 @@ def test_the_environment_is_not_too_large(built, capsys):
 @pytest.mark.notebook
 @pytest.mark.timeout(BUILD_S + RUN_S)
 def test_every_notebook_runs_there(built, checkout):
-    """From top to bottom, as JupyterLab's Run All does it."""
+    """All cells run in order, as with JupyterLab's Run All."""
     names = sorted(str(p.relative_to(ROOT)) for p in NOTEBOOKS.glob("[0-9]*.ipynb"))
 
     done = run(["jupyter", "execute", *names], checkout, built, RUN_S)
@@ -153,7 +153,7 @@ def test_jupyterlab_opens_the_first_notebook_there(built, checkout):
     try:
         said = (re.search(r"(http://\S+)/lab\?(token=\w+)", s) for s in process.stdout)
         start, token = next(filter(None, said)).groups()
-        # It tells its address a moment before it listens.
+        # It prints its address a moment before it listens.
         patient = urllib3.PoolManager(retries=urllib3.Retry(8, backoff_factor=0.1))
         page = patient.request("GET", f"{start}/lab/tree/{FIRST}?{token}", timeout=30)
         patient.clear()

@@ -45,7 +45,7 @@ def test_shrinking_averages_the_pixels_of_each_cell(boxes):
 
 
 def test_enlarging_repeats_pixels(boxes):
-    """Twice the size means every pixel four times."""
+    """At twice the size each pixel is there four times."""
     image = picture(2, 3)
 
     large = boxes.resample(image, (0, 0, 3, 2), 4, 6)
@@ -72,7 +72,7 @@ def test_the_pyramid_ends_where_the_picture_is_smaller_than_the_window(boxes):
 
 
 def test_of_overlapping_boxes_the_surest_stays(boxes):
-    """Suppression keeps the best of a heap and everything that stands apart."""
+    """Suppression keeps the best box of each group."""
     found = np.array([[0, 0, 10, 10], [1, 0, 11, 10], [20, 0, 30, 10]], float)
 
     assert [1, 2] == boxes.best(found, np.array([0.8, 0.9, 0.7]), 0.5).tolist()
@@ -101,7 +101,7 @@ def test_a_square_keeps_the_centre_and_the_longer_side(boxes):
 
 
 def test_offsets_and_landmarks_are_parts_of_the_box(boxes):
-    """What a network says about its crop is carried back to the picture."""
+    """Coordinates in a crop are converted to those of the picture."""
     box = np.array([[10.0, 20, 30, 60]])
     offsets = np.array([[0.1, 0.1, 0, -0.1]])
     corner_and_centre = np.array([[[0, 0], [0.5, 0.5]]])

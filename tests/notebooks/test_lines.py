@@ -28,7 +28,7 @@ def stripes(*rows, height=40, width=200):
 
 
 def test_parts_that_touch_are_one_region(lines):
-    """Also where two arms meet below, as in the letter U."""
+    """Two arms that meet below are one, as in the letter U."""
     mask = np.array([[1, 0, 1, 0, 1], [1, 0, 1, 0, 0], [1, 1, 1, 0, 1]], bool)
 
     found = sorted(
@@ -50,8 +50,8 @@ def test_lines_are_found_from_top_to_bottom_and_grown(lines):
     assert 4 < upper.height < 15
 
 
-def test_what_is_small_or_unsure_is_no_line(lines):
-    """A speck of dust, and a shadow."""
+def test_small_or_uncertain_regions_are_not_lines(lines):
+    """Dust and shadows are examples."""
     speck = np.zeros((40, 200), np.float32)
     speck[3:6, 3:6] = 1
 
@@ -75,7 +75,7 @@ def test_a_bent_line_lies_straight_in_its_strip(lines):
 
 
 def test_a_page_grows_to_sides_that_the_detector_takes(lines):
-    """Multiples of 32, and never none at all."""
+    """Sides are multiples of 32, and at least 32."""
     flat = np.full((191, 384), 7, np.uint8)
 
     assert (576, 1152) == lines.enlarged(flat).shape

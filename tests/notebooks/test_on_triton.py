@@ -23,7 +23,7 @@ from .test_tutorials import TUTORIALS
 LOAD_S = 120
 # Another NumPy, another release of ONNX Runtime: the last digits may differ.
 NEAR = {"rtol": 1e-3, "atol": 1e-4}
-# What the second tutorial asks fails, and leaves no run.
+# A request of the second tutorial fails and leaves no run.
 ERRORS = {
     "02_errors": [
         ("double", np.array([1, 2], np.float32)),
@@ -83,10 +83,10 @@ def loaded(real: TritonServer, repository: Path, models: Path) -> Iterator[list[
 
 
 @pytest.mark.parametrize("name", TUTORIALS)
-def test_its_models_load_as_they_are_and_answer_the_same(
+def test_its_models_load_unchanged_and_respond_equally(
     executed, real, repository, name
 ):
-    """Each run that has a name in the tutorial is asked again, on both servers."""
+    """The named runs of the tutorial are repeated on both servers."""
     done = executed(name)
     address = f"grpc://127.0.0.1:{real.grpc_port}"
     with (
@@ -101,7 +101,7 @@ def test_its_models_load_as_they_are_and_answer_the_same(
 
 
 def requests(name: str, runs: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Return what a tutorial asks its models: the recorded requests from outside."""
+    """Return the recorded client requests of a tutorial."""
     if name in ERRORS:
         return [(model, {"X": x}) for model, x in ERRORS[name]]
     recorded = [blsnb.load_run(path) for path in sorted(runs.iterdir())]

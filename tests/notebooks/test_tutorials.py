@@ -16,7 +16,7 @@ from .model_cells import code_cells, file_cells, model_cells
 PATHS = sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
 TUTORIALS = [path.stem for path in PATHS]
 ERRORS = "02_errors"
-"""What it asks fails, and leaves no run to save."""
+"""Its request fails and leaves no run to save."""
 # A minute is promised on two cores; these also have to share them.
 LONGEST_S = 60
 
@@ -41,8 +41,8 @@ def test_it_runs_from_top_to_bottom_in_a_fresh_kernel(executed, name):
 @pytest.mark.notebook
 @pytest.mark.timeout(120)  # Whichever test is the first executes the notebook.
 @pytest.mark.parametrize("name", TUTORIALS)
-def test_a_cell_that_is_said_to_fail_fails(executed, name):
-    """The reader is promised an error, and sees one."""
+def test_a_cell_that_is_marked_as_failing_fails(executed, name):
+    """The text announces an error."""
     promised = [
         c for c in executed(name).cells if MAY_FAIL in c.metadata.get("tags", ())
     ]
@@ -70,8 +70,8 @@ def test_no_run_is_shown_twice_and_none_is_left_as_a_widget(executed, name):
 @pytest.mark.notebook
 @pytest.mark.timeout(120)  # Whichever test is the first executes the notebook.
 @pytest.mark.parametrize("name", [each for each in TUTORIALS if each != ERRORS])
-def test_its_saved_runs_are_whole_where_nobody_has_its_models(executed, name, tmp_path):
-    """They are looked at, compared and saved again in another process."""
+def test_its_saved_runs_can_be_used_without_its_models(executed, name, tmp_path):
+    """They are viewed, compared and saved again in another process."""
     for path in some(sorted(executed(name).runs.iterdir())):
         run = blsnb.load_run(path)
         assert [] == run.compare(run).changes
@@ -101,7 +101,7 @@ def test_its_first_cell_loads_the_extension(path):
 
 @pytest.mark.parametrize("path", PATHS, ids=TUTORIALS)
 def test_its_last_cell_ends_in_an_assertion(path):
-    """The reader can check that what was promised has come true."""
+    """Readers can check the result."""
     last = ast.parse(str(code_cells(path)[-1]["source"])).body[-1]
 
     assert isinstance(last, ast.Assert)

@@ -57,7 +57,7 @@ def test_a_missing_package_is_reported_with_the_command_that_adds_it(
 
 
 def test_packages_are_installed_only_into_an_environment_of_blsnb(model, monkeypatch):
-    """Only with ``may_install``."""
+    """``may_install`` must be set."""
     added: list[object] = []
     monkeypatch.setattr(packages, "missing", lambda env, pins: ["torch==2.1"])
     monkeypatch.setattr(packages, "installed", lambda: ENV)

@@ -35,7 +35,7 @@ def _defined(server, source):
 
 
 def test_a_removed_model_is_not_exported(double, tmp_path):
-    """Nor is one that was unloaded; the notes say so, unless it is named."""
+    """Unloaded models are not, either, unless they are named; notes say so."""
     double.define("gone", DOUBLE, config=CONFIG)
     double.define("idle", DOUBLE, config=CONFIG)
     double.remove("gone")
@@ -64,8 +64,8 @@ def test_a_folder_of_the_users_is_not_removed(double, tmp_path):
     assert [2.0] == double.infer("double", X)["Y"].tolist()
 
 
-def test_an_unloaded_model_claims_no_load_time(double):
-    """Nor an origin: nothing of it serves."""
+def test_an_unloaded_model_has_no_load_time(double):
+    """It has no origin, either."""
     assert double.model("double").load_s > 0
     double.unload("double")
 
@@ -74,7 +74,7 @@ def test_an_unloaded_model_claims_no_load_time(double):
 
 
 def test_a_text_that_did_not_load_is_reported_until_one_does(double):
-    """The exception stands in a line; the files on disk are those that serve."""
+    """The exception is one line; the files on disk are those that serve."""
     broken = f"nonsense\n{DOUBLE}"
     with pytest.raises(ModelLoadError):
         double.define("double", broken, config=CONFIG)
@@ -87,7 +87,7 @@ def test_a_text_that_did_not_load_is_reported_until_one_does(double):
 
 
 def test_files_that_changed_on_disk_are_reported(double):
-    """Until they are loaded."""
+    """They are reported until they are loaded."""
     assert () == double.model("double").trouble
     path = _source(double)
     path.write_text(TRIPLE)
@@ -104,7 +104,7 @@ def _source(server):
 
 
 def test_the_origin_of_a_model(double, tmp_path):
-    """A definition, a folder, or what was given with its load."""
+    """It is a definition, a folder, or an argument of the load."""
     double.export_repository(tmp_path)
     assert "define()" == double.model("double").origin
     double.load("double", config=double.config("double"))
@@ -127,5 +127,5 @@ def test_what_a_model_lacks_is_a_finding(server):
 
 
 def test_a_complete_model_has_no_finding(double):
-    """There is nothing to say."""
+    """A complete model gives no warnings."""
     assert () == double.model("double").findings

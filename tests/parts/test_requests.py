@@ -27,7 +27,7 @@ def double(server: Server) -> Server:
 
 
 def test_an_unknown_model_names_those_that_are_known(double):
-    """Below Triton's text."""
+    """The names follow Triton's text."""
     with pytest.raises(InferenceError) as caught:
         double.infer("dubel", X)
 
@@ -37,7 +37,7 @@ def test_an_unknown_model_names_those_that_are_known(double):
 
 
 def test_a_misspelled_tensor_has_a_similar_name(double):
-    """Of an input and of a requested output; case does not count."""
+    """Inputs and requested outputs get suggestions; case does not count."""
     with pytest.raises(InferenceError) as refused_input:
         double.infer("double", {"x": [1]})
     with pytest.raises(InferenceError) as refused_output:
@@ -47,8 +47,8 @@ def test_a_misspelled_tensor_has_a_similar_name(double):
     assert "Did you mean 'Y'? Its outputs are: Y." == refused_output.value.advice
 
 
-def test_infer_gives_a_run(double):
-    """Outputs by name, as arrays of the caller's own."""
+def test_infer_returns_a_run(double):
+    """Outputs are arrays of the caller's own, by name."""
     run = double.infer("double", X)
 
     assert isinstance(run, Run)
@@ -66,7 +66,7 @@ def test_lists_take_the_configured_type(double):
 
 
 def test_the_fields_of_a_request_reach_the_model(server):
-    """As the client gave them."""
+    """The model receives the client's values."""
     body = """
     import json
     stage.seen.append((
@@ -96,8 +96,8 @@ def test_the_fields_of_a_request_reach_the_model(server):
     assert "mine" == run.trace.request_id
 
 
-def test_only_requested_outputs_come_back(server):
-    """All of them if none is named; an unknown one is refused."""
+def test_only_requested_outputs_are_returned(server):
+    """By default all are; an unknown one is refused."""
     config = f'{CONFIG}\noutput {{ name: "Z" data_type: TYPE_FP32 dims: [ -1 ] }}'
     body = """
     z = pb_utils.Tensor("Z", x_of(request))
@@ -116,7 +116,7 @@ def test_only_requested_outputs_come_back(server):
 
 
 def test_a_failure_carries_text_code_run_and_cause(double):
-    """So that it can be looked at, and debugged."""
+    """It can be inspected and debugged."""
     double.define("bad", cell("raise ValueError('boom')"), config=CONFIG)
 
     with pytest.raises(InferenceError) as caught:
@@ -165,13 +165,13 @@ def test_async_infer_leaves_the_loop_free(server):
 
 
 def test_async_infer_raises_as_infer_does(server):
-    """With text, code and run."""
+    """The error has text, code and run."""
     with pytest.raises(InferenceError, match="'nobody' is not found"):
         asyncio.run(server.async_infer("nobody", X))
 
 
-def test_a_cancelled_async_infer_tells_the_model(server):
-    """``is_cancelled`` turns true; the model may end as it likes."""
+def test_a_cancelled_async_infer_notifies_the_model(server):
+    """``is_cancelled`` becomes true; the model may continue."""
     body = """
     while not request.is_cancelled():
         stage.events["asleep"].set()
@@ -193,7 +193,7 @@ def test_a_cancelled_async_infer_tells_the_model(server):
 
 
 def test_the_callers_deadline_reaches_the_model(server):
-    """``is_cancelled`` turns true, and the caller gets gRPC's text."""
+    """``is_cancelled`` becomes true, and the caller gets gRPC's text."""
     body = """
     while not request.is_cancelled():
         pass
@@ -213,7 +213,7 @@ def test_the_callers_deadline_reaches_the_model(server):
 
 
 def test_a_request_is_in_its_run_before_a_thread_is_free(double, monkeypatch):
-    """The deadline may pass first; the model runs it later all the same."""
+    """The deadline may pass first; the model executes it later."""
     waiting: list[Callable[[], None]] = []
     workers = parts_of(double).engine.workers
     monkeypatch.setattr(workers, "submit_for", lambda _, work: waiting.append(work))
@@ -234,7 +234,7 @@ def test_a_request_is_in_its_run_before_a_thread_is_free(double, monkeypatch):
 def test_a_request_for_which_no_thread_starts_is_refused_in_its_run(
     double, monkeypatch
 ):
-    """Its run has ended, and says why."""
+    """Its run has ended with the reason."""
 
     def refuse(*_):
         raise OutOfResourcesError("no thread is left")
@@ -250,7 +250,7 @@ def test_a_request_for_which_no_thread_starts_is_refused_in_its_run(
 
 
 def test_a_deadline_that_is_kept_changes_nothing(double):
-    """The answer came in time."""
+    """The response came in time."""
     run = double.infer("double", X, client_timeout_s=60)
 
     assert [2, 4] == run["Y"].tolist()
@@ -269,8 +269,8 @@ def test_a_deadline_that_is_kept_changes_nothing(double):
         ({"outputs": "Y"}, "write outputs=.'Y'."),
     ],
 )
-def test_what_no_request_can_have_is_refused_at_once(double, given, said):
-    """A client of Triton could not send it either; nothing is recorded."""
+def test_invalid_fields_are_refused_at_once(double, given, said):
+    """A client of Triton could not send them, either; nothing is recorded."""
     with pytest.raises(InputError, match=said):
         double.infer("double", **({"inputs": X} | given))
 

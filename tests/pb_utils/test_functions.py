@@ -52,7 +52,7 @@ CODES = [
     "find", [pb_utils.get_input_tensor_by_name, pb_utils.get_output_tensor_by_name]
 )
 def test_tensors_are_found_by_name(find: Any) -> None:
-    """The first of that name, or None."""
+    """The first one is returned, or None."""
     first, second = Named("X"), Named("X")
 
     assert first is find(Carrier(Named("A"), first, second), "X")
@@ -90,7 +90,7 @@ def test_configurations_are_found_by_name() -> None:
 
 
 def test_decoupled_is_read_from_the_policy() -> None:
-    """False without the block, KeyError for an empty one."""
+    """Without the block it is False; an empty block raises KeyError."""
     ask = pb_utils.using_decoupled_model_transaction_policy
 
     assert ask({}) is False
@@ -156,7 +156,7 @@ def test_values_that_cannot_be_serialised() -> None:
 
 
 def test_deserialised_elements_are_bytes_in_a_flat_array() -> None:
-    """From any buffer."""
+    """Any buffer is accepted."""
     buffer = pb_utils.serialize_byte_tensor(np.array(["a", ""], np.object_))
     array = pb_utils.deserialize_bytes_tensor(memoryview(buffer))
 

@@ -72,7 +72,7 @@ def test_a_kind_has_its_operations(family_class, kind, method, verb, operation):
 
 
 def test_a_counter_only_rises(family_class):
-    """By zero or more."""
+    """It can be incremented by zero or more."""
     _family, counter = metric(family_class, "COUNTER")
     counter.increment(2)
     counter.increment(np.float32(0.5))
@@ -94,7 +94,7 @@ def test_a_gauge_takes_any_value(family_class):
 
 
 def test_same_name_and_labels_are_one_metric(family_class):
-    """In any family object, with labels in any order."""
+    """Neither the family object nor the order of labels matters."""
     one = family_class("one", "", family_class.COUNTER)
     two = family_class("one", "other words", family_class.COUNTER)
     one.Metric({"a": "1", "b": "2"}).increment(3)
@@ -132,7 +132,7 @@ def test_a_metric_exists_while_one_of_its_families_does(backend, family_class):
 
 @pytest.mark.parametrize("name", ["nv_count", "taken"])
 def test_a_name_keeps_its_kind(family_class, name):
-    """Also after its families were deleted."""
+    """It keeps it after its families were deleted."""
     family_class("taken", "", family_class.COUNTER)
     text = "Family name already exists with different type"
 

@@ -110,7 +110,7 @@ def test_a_mistake_is_found(found, number):
 
 
 def test_mistakes_of_a_model_are_found(found):
-    """Two of those in a sample model."""
+    """A sample model has two."""
     texts = " ".join(text for _, text in found["failing"])
 
     assert "Exception must be derived from BaseException" in texts
@@ -157,7 +157,7 @@ def test_no_stub_can_be_imported():
 
 @pytest.mark.wheel
 def test_the_wheel_carries_the_stubs(tmp_path):
-    """As packages of their own, beside blsnb."""
+    """They are packages beside blsnb."""
     (wheel,) = WheelBuilder(str(ROOT)).build(
         directory=str(tmp_path), versions=["standard"]
     )

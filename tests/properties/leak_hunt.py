@@ -73,7 +73,7 @@ def state() -> dict[str, Any]:
 
 
 def cycles(count: int) -> dict[str, Any]:
-    """Define, infer and unload so many models, good and bad; no source comes twice.
+    """Define, infer and unload a number of models, good and bad; no source comes twice.
 
     A name comes ten times: an unloaded model stays in the index, as on Triton.
     """
@@ -106,7 +106,7 @@ def attempt(server: Server, name: str, source: str, number: int) -> None:
 
 
 def calls(total: int, per_run: int) -> dict[str, Any]:
-    """Make so many BLS calls, some per request from outside."""
+    """Make a number of BLS calls, some per client request."""
     samples: list[tuple[int, int]] = []
     with Server(trace_level="timestamps") as server:
         server.define("identity", cell("return [reply(x_of(request))]"), config=CONFIG)

@@ -127,7 +127,7 @@ class TritonPythonModel:
 
 
 def added(total: int, number: int) -> int:
-    """Return what a model makes of a number that it was answered."""
+    """Return what a model computes from a number in a response."""
     return (3 * total + number) % 1_000_003
 
 

@@ -49,7 +49,7 @@ def eventually(is_so: Callable[[], bool]) -> None:
 
 
 class Trees:
-    """Runs trees of calls on models that stand ready."""
+    """Runs trees of calls on loaded models."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -72,12 +72,12 @@ class Trees:
 
 @pytest.fixture
 def trees(server: Server) -> Iterator[Trees]:
-    """Models that do what a tree says, one for each level."""
+    """Models that execute a tree, one for each level."""
     return Trees(server)
 
 
 def compute(trees: Trees, node: Node) -> Run:
-    """Run a tree, and compare its answer with that of plain Python."""
+    """Run a tree, and compare its result with that of plain Python."""
     answer = trees.oracle.run(node).answer
     run, error = trees.run(node)
     if answer.error:
@@ -104,7 +104,7 @@ def test_a_tree_of_calls_computes_what_plain_python_does(trees):
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("part", range(3))
 def test_thousands_of_trees_compute_what_plain_python_does(trees, part, figures):
-    """As above, and each trace has the shape of its tree."""
+    """Each trace has the shape of its tree."""
     seen = Counter()
 
     @seed(part)
@@ -145,7 +145,7 @@ def _shape(trace: Trace, span: Span) -> tuple[object, ...]:
 
 
 def test_every_call_lies_within_its_caller_and_has_an_end(trees):
-    """Also when it failed; its activities are in Triton's order."""
+    """Failed calls do, too; activities are in Triton's order."""
 
     @PROPERTY
     @given(TREES)

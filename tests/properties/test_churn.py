@@ -65,7 +65,7 @@ MODELS = {
 
 
 class Churn:
-    """Clients that send numbers, and threads that change the models meanwhile."""
+    """Clients that send numbers, and threads that change the models."""
 
     def __init__(self, server: Server, count: int) -> None:
         self.server = server
@@ -93,7 +93,7 @@ class Churn:
                 self.wrong.append(f"{number}: {error!r}")
 
     def send(self, name: str, number: int) -> None:
-        """Send a number; note whether it was answered, which must be right."""
+        """Send a number; record whether there was a response, which must be correct."""
         x = {"X": np.array([[number]] if name == "batched" else [number], np.int64)}
         try:
             if name == "streamed":
@@ -179,7 +179,7 @@ def checked(responses: Iterable[Response]) -> Iterator[Response]:
     ],
 )
 def test_each_request_is_executed_once(count, figures):
-    """An answered one exactly once; a refused one not at all."""
+    """A completed request is executed once, a refused one never."""
     with Server(keep_runs=0, trace_level="timestamps") as server:
         for name, (source, config) in MODELS.items():
             server.define(name, source, config=config)

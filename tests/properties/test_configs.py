@@ -11,12 +11,12 @@ from blsnb.model.config import parse_json, parse_pbtxt
 @settings(max_examples=150)
 @given(configs())
 def test_a_config_reads_back_from_its_text(config):
-    """As a config.pbtxt, with any string, number, map and unknown enumerator."""
+    """Any string, number, map and unknown enumerator survives a config.pbtxt."""
     assert config == parse_pbtxt(config.to_pbtxt())
 
 
 @settings(max_examples=150)
 @given(configs())
 def test_a_config_reads_back_from_its_json(config):
-    """As ``initialize`` receives it, and a load call with an override sends it."""
+    """``initialize`` and load calls use this form."""
     assert config == parse_json(config.to_json())

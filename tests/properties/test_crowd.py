@@ -45,7 +45,7 @@ LATE = ("DEADLINE_EXCEEDED", "CANCELLED")
 
 
 class Wrong(Exception):
-    """An answer that no server may give."""
+    """A wrong response."""
 
 
 class Crowd:
@@ -54,7 +54,7 @@ class Crowd:
     Parameters
     ----------
     seed
-        Decides who asks whom, and what.
+        Determines all requests.
     requests
         How many each client sends, at least.
     """
@@ -78,7 +78,7 @@ class Crowd:
             self.told[what] += 1
 
     def run(self) -> None:
-        """Let all clients ask, and change models meanwhile; end in any case."""
+        """Run all clients, and change models; always ends."""
         clients = self.threads(self.client, CLIENTS)
         changers = self.threads(self.change, CHANGERS)
         deadline = time.monotonic() + PATIENCE_S
@@ -94,7 +94,7 @@ class Crowd:
     def threads(
         self, work: Callable[[float], None], count: int
     ) -> list[threading.Thread]:
-        """Start threads that do some work, each by a seed of its own."""
+        """Start threads that do some work, each with its own seed."""
         seeds = [self.chance.random() for _ in range(count)]
         threads = [
             threading.Thread(target=work, args=(seed,), daemon=True) for seed in seeds
@@ -113,7 +113,7 @@ class Crowd:
             self.wrong.append(f"change: {error!r}")
 
     def change_one(self, chance: random.Random, name: str) -> None:
-        """Load a model anew, give it other instances, or take it away for a while."""
+        """Reload a model, change its instances, or unload it for a while."""
         if chance.random() < 0.4:
             self.resize(name, chance.randint(1, 3))
         else:
@@ -189,7 +189,7 @@ class Crowd:
                 return
 
     def infer(self, member: Member, x: list[int], **fields: object) -> list[list[int]]:
-        """Return the answer of a model that gives one."""
+        """Return the response of a model that is not decoupled."""
         run = self.server.infer(member.name, given(member, x), **fields)
         return [run["Y"].ravel().tolist()]
 
@@ -232,7 +232,7 @@ class Crowd:
         few: bool = False,
         late: bool = False,
     ) -> bool:
-        """Ask, and compare the answer; return whether it was answered."""
+        """Send a request and check the response; return whether there was one."""
         try:
             answers = ask()
         except InferenceError as error:
@@ -317,8 +317,8 @@ def test_a_crowd_is_answered(seed):
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", range(100, 110))
-def test_crowds_are_answered(seed, figures):
-    """As above, with many seeds and more to ask."""
+def test_crowds_receive_correct_responses(seed, figures):
+    """Many seeds and requests are tried."""
     told = check(seed, 60)
 
     figures(**told)

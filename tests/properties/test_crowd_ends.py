@@ -53,7 +53,7 @@ def together(work: Callable[[int], None], count: int) -> None:
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_crowd_runs_into_circles(server, count):
-    """Each is answered or ends with WouldHang; then the server goes on."""
+    """Each request completes or ends with WouldHang; then the server continues."""
     for name, other in (("ping", "pong"), ("pong", "ping")):
         config = instances(count) if count > 1 else CONFIG
         server.define(name, TURNS.replace("OTHER", other), config=config)
@@ -85,8 +85,8 @@ def test_a_crowd_runs_into_circles(server, count):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_a_server_is_closed_while_a_crowd_asks(seed):
-    """Requests in flight are answered; later ones learn that the server is closed."""
+def test_a_server_is_closed_while_a_crowd_sends_requests(seed):
+    """Requests in flight complete; later ones are refused."""
     server = Server(keep_runs=0)
     crowd = Crowd(server, seed, 0)
     began = threading.Barrier(CLIENTS + 1)

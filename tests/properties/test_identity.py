@@ -49,7 +49,7 @@ class Page(TraceView):
 
 @dataclass(eq=False)
 class Known:
-    """A run, and what each of its calls was sent and answered."""
+    """A run, with inputs and outputs of each of its calls."""
 
     run: Run
     values: list[tuple[list[float], list[float]]]

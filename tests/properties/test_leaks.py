@@ -33,14 +33,14 @@ measured = pytest.mark.skipif(
 
 
 def hunt(*what: object) -> dict[str, Any]:
-    """Hunt in a process of its own, where nothing else grows or shrinks."""
+    """Run the hunt in a separate process."""
     command = [sys.executable, str(HUNT), *map(str, what)]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(ran.stdout)
 
 
 def test_python_forgets_the_folder_of_an_unloaded_model(server):
-    """Neither how imports looked into it nor lines that tracebacks showed remain."""
+    """Neither import caches nor cached source lines remain."""
     folder = str(parts_of(server).repository.private_root)
     raising = cell("import math\nraise ValueError('boom')")
     server.define("raising", raising, config=CONFIG, files={"beside.py": ""})

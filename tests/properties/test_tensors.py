@@ -72,7 +72,7 @@ def numpy_of(ref: TensorRef) -> Array:
 
 
 def test_a_client_receives_a_tensor_as_it_was_sent(server):
-    """Of every type and layout, empty ones too."""
+    """Every type and layout survives, including empty tensors."""
 
     @settings(max_examples=250)
     @given(st.data(), MODEL)
@@ -92,7 +92,7 @@ def test_a_client_receives_a_tensor_as_it_was_sent(server):
 
 
 def test_a_calling_model_receives_a_tensor_as_it_was_sent(server):
-    """The same by BLS, made of an array of that layout or of a DLPack capsule."""
+    """BLS keeps arrays of any layout and DLPack capsules."""
     server.define("asking", ASKING, config="")
 
     def make(array: Array, dtype: DType):
@@ -126,7 +126,7 @@ def test_a_calling_model_receives_a_tensor_as_it_was_sent(server):
 
 
 def test_a_tensor_without_axes_is_sent_as_it_is(server):
-    """No output is checked: an answer may have no axes, to a client or a model."""
+    """Outputs are not checked, so a response may have no axes."""
     sending = cell(
         'return [pb_utils.InferenceResponse([stage.values["single"](pb_utils)])]'
     )

@@ -52,7 +52,7 @@ def test_a_version_is_read_as_c_reads_a_number(name, number):
 
 
 def test_a_folder_may_bear_another_name_than_its_model(tmp_path):
-    """As one does that was written for a model from elsewhere."""
+    """A temporary folder does."""
     given = ModelDirectory(tmp_path, "model", parse_pbtxt("max_batch_size: 4"))
     (tmp_path / "config.pbtxt").write_text("max_batch_size: 2")
 
@@ -71,7 +71,7 @@ def test_a_folder_is_as_new_as_the_newest_thing_in_it(folder):
 
 
 def test_a_folder_that_is_not_there_has_no_versions(tmp_path):
-    """Nor a model file."""
+    """It has no model file, either."""
     nowhere = ModelDirectory(tmp_path / "nowhere")
 
     assert [] == nowhere.versions
@@ -87,7 +87,7 @@ def test_a_model_file_in_any_version_tells_the_backend(folder):
 
 
 def test_the_first_folder_by_name_is_looked_into(tmp_path):
-    """As on Triton 10 comes before 2, and a hidden folder before all."""
+    """10 comes before 2 and a hidden folder first, as on Triton."""
     folder = ModelDirectory(tmp_path)
     (folder.version_dir(10) / "model.onnx").mkdir(parents=True)
     (folder.version_dir(2) / "model.py").mkdir(parents=True)
@@ -122,7 +122,7 @@ def test_no_configuration_is_an_empty_one(folder):
 
 
 def test_the_configuration_is_read(folder):
-    """As written, not yet completed."""
+    """It is read as written, not completed."""
     folder.config_file.write_text("max_batch_size: 4")
 
     assert 4 == folder.config().max_batch_size
@@ -140,7 +140,7 @@ def test_a_configuration_that_is_no_text_names_its_file(folder):
 
 
 def test_a_configuration_that_cannot_be_read_names_its_file(folder):
-    """Here it is a folder, on which Triton ends."""
+    """Here it is a folder, with which Triton ends."""
     folder.config_file.mkdir()
 
     with pytest.raises(ModelConfigError) as caught:
@@ -166,7 +166,7 @@ def test_another_configuration_may_be_chosen_by_name(folder):
 
 
 def later(folder, path):
-    """Make a file newer than all else, and say when that is."""
+    """Make a file newer than all others, and return its time."""
     later_ns = folder.modified_ns() + 1_000_000_000
     os.utime(path, ns=(later_ns, later_ns))
     return later_ns
@@ -184,7 +184,7 @@ def test_what_a_link_leads_to_is_looked_at_too(folder, tmp_path):
 
 
 def test_many_links_in_circles_are_followed_once(folder):
-    """Else each way through them would be another one, without end."""
+    """Otherwise there would be endlessly many paths."""
     for number in range(20):
         (folder.path / "1" / f"up{number}").symlink_to("..")
 
@@ -194,7 +194,7 @@ def test_many_links_in_circles_are_followed_once(folder):
 
 @pytest.mark.parametrize("to", ["nowhere", "..", "loop"])
 def test_links_that_lead_nowhere_end(folder, to):
-    """They, too, are in the folder, and tell no time of their own."""
+    """They belong to the folder, but have no time."""
     (folder.path / "1" / "loop").symlink_to(to)
 
     assert later(folder, folder.version_dir(2)) == folder.modified_ns()

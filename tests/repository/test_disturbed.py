@@ -87,8 +87,8 @@ def _read(folder: int, path: str) -> str | None:
         return opened.read()
 
 
-def test_a_kernel_follows_what_another_one_exports(tmp_path, monkeypatch):
-    """Each load serves what was exported last."""
+def test_a_kernel_follows_exports_of_another_kernel(tmp_path, monkeypatch):
+    """Each load serves the latest export."""
     monkeypatch.setattr(export_module, "requirements_text", lambda folders: "numpy\n")
     with Server() as writer, Server() as reader:
         writer.define("m", times(1), config=CONFIG)
@@ -142,7 +142,7 @@ def test_links_in_circles_are_no_reason_not_to_load(circles):
 
 
 def test_a_model_with_a_circle_cannot_be_copied(circles):
-    """Neither exported nor changed; the error names the link, and nothing is left."""
+    """Export and change name the link and leave nothing."""
     with Server(model_repository=circles) as server:
         with pytest.raises(RepositoryError, match="1/self is neither a file"):
             server.define("m", times(3))

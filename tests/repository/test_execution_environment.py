@@ -53,7 +53,7 @@ def note_of(path):
 
 
 def test_packages_that_differ_are_listed(pack):
-    """Of wheels and of Conda's records, with both versions; the same ones are not."""
+    """Wheels and Conda's records are compared; equal versions are omitted."""
     path = pack(
         ACTIVATE,
         OTHER,
@@ -74,7 +74,7 @@ def test_packages_that_differ_are_listed(pack):
 
 
 def test_an_equal_environment_needs_no_note(pack):
-    """Nor does a model without one."""
+    """A model without an environment needs none, either."""
     assert "" == note_of(pack(ACTIVATE, SAME))
     assert "" == environment_note("m", "", pack().parent)
 

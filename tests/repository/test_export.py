@@ -77,13 +77,13 @@ def test_models_leave_byte_for_byte(repository, target):
     assert OURS | {"a", "b"} == {path.name for path in target.iterdir()}
 
 
-def test_only_what_was_named_leaves(repository, target):
-    """In the order named, each once."""
+def test_only_named_models_are_exported(repository, target):
+    """Each is exported once, in the given order."""
     assert ("b",) == export(repository, target, "b", "b").models
     assert not (target / "a").exists()
 
 
-def test_compiled_files_stay(repository, target):
+def test_compiled_files_are_not_exported(repository, target):
     """They belong to one interpreter."""
     put(repository, "a", {"1/__pycache__/model.pyc": b"x"})
     export(repository, target)
@@ -108,7 +108,7 @@ def test_empty_folders_leave_too(repository, target):
 
 
 def test_an_export_replaces_an_earlier_one(repository, target):
-    """With what changed, and without what is gone."""
+    """Changes are written, and removed files are removed."""
     export(repository, target)
     put(repository, "a", {"1/model.py": "new", "1/sub/helper.py": None})
     export(repository, target)
@@ -168,7 +168,7 @@ def test_a_foreign_file_is_not_overwritten(repository, target, path, before):
     assert models(repository.private_root) == models(target)
 
 
-def test_what_triton_compiled_there_is_in_nobodys_way(repository, target):
+def test_files_that_triton_compiled_do_not_prevent_an_export(repository, target):
     """A model that was served from the folder is exported again."""
     export(repository, target)
     compiled = target / "a" / "1" / "__pycache__"
@@ -180,8 +180,8 @@ def test_what_triton_compiled_there_is_in_nobodys_way(repository, target):
     assert models(repository.private_root) == models(target)
 
 
-def test_a_file_that_says_the_same_is_in_nobodys_way(repository, target):
-    """Also without a manifest."""
+def test_an_identical_file_does_not_prevent_an_export(repository, target):
+    """A manifest is not needed."""
     export(repository, target, "b")
     shutil.copytree(repository.private_root / "a", target / "a")
 
@@ -324,8 +324,8 @@ def test_nothing_is_written_through_a_link(repository, target, tmp_path, path):
     assert models(repository.private_root) == models(target)
 
 
-def test_links_of_a_model_become_what_they_lead_to(repository, target, tmp_path):
-    """Weights often lie elsewhere."""
+def test_links_of_a_model_are_resolved(repository, target, tmp_path):
+    """Weights are often stored elsewhere."""
     weights = tmp_path / "weights"
     weights.write_bytes(b"heavy")
     (repository.private_root / "a" / "1" / "weights").symlink_to(weights)
@@ -339,7 +339,7 @@ def test_links_of_a_model_become_what_they_lead_to(repository, target, tmp_path)
 
 @pytest.mark.parametrize("to", ["nowhere", "..", "."])
 def test_a_link_that_leads_nowhere_is_named(repository, target, to):
-    """Or in a circle; the models before it are exported."""
+    """Circular links are named, too; earlier models are exported."""
     (repository.private_root / "b" / "1" / "link").symlink_to(to)
 
     with pytest.raises(RepositoryError, match="link"):
@@ -357,8 +357,8 @@ def test_models_are_not_exported_into_themselves(repository, inner):
     assert before == tree(repository.private_root)
 
 
-def test_what_is_not_complete_is_left_out(repository, target):
-    """And said, unless it was named."""
+def test_incomplete_models_are_left_out(repository, target):
+    """A note says so; naming one is an error."""
     put(repository, "c", {"1/helper.py": "no model yet"})
     (repository.private_root / "d").mkdir()
     exported = export(repository, target)
@@ -371,8 +371,8 @@ def test_what_is_not_complete_is_left_out(repository, target):
 
 
 @pytest.mark.parametrize("name", ["BLSNB_ZERO_COPY", "BLSNB_THREAD"])
-def test_what_triton_does_not_know_is_said(repository, target, name):
-    """A parameter of ours means nothing there."""
+def test_parameters_of_blsnb_are_noted(repository, target, name):
+    """They mean nothing on Triton."""
     row = f'parameters {{ key: "{name}" value {{ string_value: "instance" }} }}'
     put(repository, "b", {"config.pbtxt": row})
     notes = export(repository, target, "b").notes
@@ -381,15 +381,15 @@ def test_what_triton_does_not_know_is_said(repository, target, name):
     assert notes[0].startswith(f"b: the parameter {name} means nothing to Triton")
 
 
-def test_a_model_without_configuration_is_said(repository, target):
-    """A strict server refuses it."""
+def test_a_missing_configuration_is_noted(repository, target):
+    """A strict server refuses the model."""
     (note,) = export(repository, target, "a").notes
 
     assert note.startswith("a: there is no config.pbtxt; auto_complete_config")
 
 
-def test_a_configuration_that_nobody_reads_is_said(repository, target):
-    """It leaves as it is: nothing is lost."""
+def test_an_invalid_configuration_is_noted(repository, target):
+    """It is exported unchanged."""
     put(repository, "b", {"config.pbtxt": "max_batch_size: {"})
     (note,) = export(repository, target, "b").notes
 
@@ -410,7 +410,7 @@ def test_the_readme_has_the_commands(repository, target):
 
 
 def test_a_model_on_a_gpu_wants_one_in_the_container(repository, target):
-    """Docker gives access to GPUs only on request."""
+    """Docker only gives access to GPUs on request."""
     put(repository, "b", {"config.pbtxt": "instance_group { kind: KIND_GPU }"})
     export(repository, target)
 
@@ -421,10 +421,10 @@ def test_a_model_on_a_gpu_wants_one_in_the_container(repository, target):
     ("release", "version", "said"),
     [((24, 10), "2.3.1", 1), ((24, 10), "1.26.4", 0), ((26, 7), "2.3.1", 0)],
 )
-def test_a_numpy_that_the_release_does_not_take_is_said(
+def test_an_incompatible_numpy_is_noted(
     repository, target, monkeypatch, release, version, said
 ):
-    """With 24.10 the model processes end."""
+    """Model processes of 24.10 end with it."""
     put(repository, "b", {"1/model.py": "import numpy"})
     monkeypatch.setattr("importlib.metadata.version", lambda name: version)
     chosen, _ = exportable(repository, ["b"])
@@ -433,8 +433,8 @@ def test_a_numpy_that_the_release_does_not_take_is_said(
     assert said == len([note for note in notes if "take numpy<2 there" in note])
 
 
-def test_other_folders_are_said(repository, target):
-    """Triton takes each for a model, hidden ones too; the next export knows its own."""
+def test_other_folders_are_noted(repository, target):
+    """Triton treats each as a model; the next export knows its own."""
     export(repository, target, "a")
     for name in (".ipynb_checkpoints", "theirs"):
         (target / name).mkdir()
@@ -445,8 +445,8 @@ def test_other_folders_are_said(repository, target):
     ]
 
 
-def test_the_manifest_says_what_was_written(repository, target):
-    """By path and digest, and nothing of this machine."""
+def test_the_manifest_has_the_written_files(repository, target):
+    """It has paths and digests, and nothing about this machine."""
     export(repository, target)
     text = (target / MANIFEST).read_text()
 

@@ -29,12 +29,12 @@ def follower(files=OLD, is_serving=True):
 
 
 def looks(follower, *seen):
-    """Return what looks find, given the files of a model or None without folder."""
+    """Return the results of looks at the files of a model; None without a folder."""
     return [follower.look({} if each is None else {"m": each}) for each in seen]
 
 
 def test_an_unchanged_model_is_left_alone():
-    """However often one looks."""
+    """The number of looks does not matter."""
     assert [Look()] * 3 == looks(follower(), OLD, OLD, OLD)
 
 
@@ -120,7 +120,7 @@ FILES = st.one_of(
 
 @given(st.lists(FILES, max_size=8), FILES)
 def test_in_the_end_what_is_in_the_folder_serves(history, last):
-    """Whatever happened before: two looks at unchanged files are enough, once."""
+    """Two looks at unchanged files are always enough."""
     decider, served = Follower({}, frozenset()), None
     for files in [*history, last, last]:
         [look] = looks(decider, files)

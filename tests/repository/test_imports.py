@@ -10,7 +10,7 @@ from blsnb.repository.requirements import imported_modules
 
 
 def found(tmp_path, source, *others):
-    """Names that a model of this source imports, beside files of its own."""
+    """Return the names that a model of this source imports."""
     for path, text in (("1/model.py", source), *((other, "") for other in others)):
         file = tmp_path / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -44,12 +44,12 @@ def found(tmp_path, source, *others):
     ],
 )
 def test_imports_are_read_and_never_run(tmp_path, source, names):
-    """Wherever they stand; what Python and Triton bring is left out."""
+    """Modules of Python and Triton are left out."""
     assert names == found(tmp_path, source)
 
 
-def test_files_of_the_model_are_none(tmp_path):
-    """Beside model.py, in the model's folder, and packages in both."""
+def test_files_of_the_model_are_not_packages(tmp_path):
+    """They may be beside model.py or in the model's folder."""
     source = "import helper, parts.inner, above, numpy"
     own = ("1/helper.py", "1/parts/inner.py", "above/__init__.py")
 
@@ -57,7 +57,7 @@ def test_files_of_the_model_are_none(tmp_path):
 
 
 def test_siblings_are_read_as_well(tmp_path):
-    """They name who imports what."""
+    """The result names the importing files."""
     (tmp_path / "1" / "parts").mkdir(parents=True)
     (tmp_path / "1" / "model.py").write_text("import parts.inner, numpy")
     (tmp_path / "1" / "parts" / "inner.py").write_text("import numpy, scipy")

@@ -187,8 +187,8 @@ def of(repository, target, files):
     return target
 
 
-def test_a_killed_export_is_not_mistaken_for_somebody_elses(tmp_path):
-    """Files that differ from what was to arrive are foreign as ever."""
+def test_files_of_a_killed_export_are_known(tmp_path):
+    """Files that differ from the expected ones are foreign."""
     repository = ModelRepository()
     with repository.changing("m", OLD):
         pass

@@ -72,7 +72,7 @@ def test_files_are_written_to_the_letter(repository, tmp_path):
 
 
 def test_none_removes_a_file(repository):
-    """One that is not there is no error."""
+    """A missing file is not an error."""
     change(repository, {"1/a.py": "a", "1/b.py": "b"})
     directory = change(repository, {"1/a.py": None, "1/none.py": None})
 
@@ -91,8 +91,8 @@ def test_a_failed_change_puts_everything_back(repository):
     assert before == tree(repository.private_root)
 
 
-def test_a_folder_in_the_place_of_a_file_comes_back(repository):
-    """With all that was in it."""
+def test_a_folder_that_a_file_replaced_is_restored(repository):
+    """Its contents are restored."""
     change(repository, {"1/a/b.py": "b"})
     before = tree(repository.private_root)
 
@@ -153,7 +153,7 @@ def test_what_stays_the_same_is_not_written(repository):
 
 
 def test_a_failed_new_model_leaves_no_folder(repository):
-    """Not even an empty one."""
+    """No empty folder remains."""
     with (
         pytest.raises(KeyboardInterrupt),
         repository.changing("mine", {"1/model.py": ""}),
@@ -286,7 +286,7 @@ def test_a_root_must_be_a_folder(tmp_path):
 
 
 def test_close_removes_the_private_folder(tmp_path):
-    """And leaves the user's."""
+    """The user's folders stay."""
     (tmp_path / "theirs").mkdir()
     repository = ModelRepository([tmp_path])
     change(repository, {"1/model.py": ""})
@@ -327,7 +327,7 @@ def two(tmp_path):
 
 
 def test_a_model_in_two_folders_is_in_neither(two, tmp_path):
-    """Nobody could say which is meant; Triton serves none of them either."""
+    """Triton serves neither of them."""
     assert (["m", "x", "y"], {"m"}) == (two.names(), two.ambiguous())
     assert two.directory("m") is None
     reason, advice = two.why_none("m")
@@ -351,7 +351,7 @@ def test_a_model_of_our_own_settles_which_one_is_meant(two):
 
 
 def test_a_folder_given_twice_is_one(tmp_path):
-    """By whatever path, as on Triton."""
+    """Different paths may lead to it, as on Triton."""
     (tmp_path / "a" / "m").mkdir(parents=True)
     repository = ModelRepository([tmp_path / "a", str(tmp_path / "a" / ".." / "a")])
     repository.add(tmp_path / "a")
@@ -378,7 +378,7 @@ def test_our_own_folder_cannot_be_added(repository):
 
 
 def test_a_folder_that_is_gone_has_no_models(two, tmp_path):
-    """The others have theirs; who asks for a model learns why it is not there."""
+    """Other folders are not affected; the error names the missing one."""
     (tmp_path / "b").rename(tmp_path / "elsewhere")
 
     assert ["m", "x"] == two.names()
@@ -386,14 +386,14 @@ def test_a_folder_that_is_gone_has_no_models(two, tmp_path):
 
 
 def test_a_name_too_long_for_a_folder_is_none(two):
-    """Whoever asks for it gets the text of any other unknown name."""
+    """The error is that of any unknown name."""
     reason, _ = two.why_none("é" * 200)
 
     assert reason.endswith("model not found in any model repository.")
 
 
 def test_a_link_to_a_folder_is_a_model(two, tmp_path):
-    """As on Triton; broken links and circles are ignored."""
+    """Broken and circular links are ignored, as on Triton."""
     (tmp_path / "built").mkdir()
     (tmp_path / "a" / "linked").symlink_to(tmp_path / "built")
     (tmp_path / "a" / "dangling").symlink_to(tmp_path / "none")
@@ -430,7 +430,7 @@ def test_a_model_that_is_not_there_has_a_reason(two, name, advice):
 
 
 def test_the_choice_of_a_configuration_reaches_the_models(tmp_path):
-    """Of all folders."""
+    """Models of all folders use it."""
     (tmp_path / "m").mkdir()
     repository = ModelRepository(tmp_path, "small")
     assert "small" == repository.directory("m").config_name

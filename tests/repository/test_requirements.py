@@ -21,8 +21,8 @@ def pins(text):
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
-def test_what_is_imported_is_pinned(tmp_path):
-    """Once, by the name of its package, in the version that is installed."""
+def test_imported_packages_are_pinned(tmp_path):
+    """Each package is listed once with its installed version."""
     text = text_of(tmp_path, a="import numpy, IPython", b="import numpy.linalg")
 
     assert [f"ipython=={version('ipython')}", f"numpy=={version('numpy')}"] == pins(
@@ -30,8 +30,8 @@ def test_what_is_imported_is_pinned(tmp_path):
     )
 
 
-def test_a_shared_name_is_told_by_the_files_of_its_packages(tmp_path, monkeypatch):
-    """A folder such as ``google`` is that of many, each with a part of it."""
+def test_a_shared_name_is_resolved_by_files(tmp_path, monkeypatch):
+    """Several packages have a part of a folder such as ``google``."""
     shared = {"google": ["protobuf", "numpy"]}
     monkeypatch.setattr(requirements.metadata, "packages_distributions", lambda: shared)
     text = text_of(tmp_path, a="from google.protobuf import text_format")
@@ -39,8 +39,8 @@ def test_a_shared_name_is_told_by_the_files_of_its_packages(tmp_path, monkeypatc
     assert [f"protobuf=={version('protobuf')}"] == pins(text)
 
 
-def test_what_no_package_has_is_said(tmp_path):
-    """With the files that import it."""
+def test_unknown_modules_are_listed(tmp_path):
+    """The importing files are named."""
     text = text_of(tmp_path, a="import strange.part", b="import strange")
 
     assert [] == pins(text)
@@ -48,5 +48,5 @@ def test_what_no_package_has_is_said(tmp_path):
 
 
 def test_without_imports_there_is_nothing_to_install(tmp_path):
-    """Pip reads the text all the same."""
+    """The empty file is valid for pip."""
     assert [] == pins(text_of(tmp_path, a="import os"))

@@ -13,8 +13,8 @@ NEW = OLD | {"1/model.py": Stamp(2, 10)}
 NEWER = OLD | {"1/model.py": Stamp(3, 10)}
 
 
-def test_what_is_as_it_was_is_never_due():
-    """However often one looks."""
+def test_unchanged_files_are_never_due():
+    """The number of looks does not matter."""
     saves = SaveDetector(OLD)
 
     assert [False] * 3 == [saves.is_due(OLD) for _ in range(3)]
@@ -66,7 +66,7 @@ def test_what_a_model_writes_while_it_loads_is_no_reason_to_load_it():
 
 
 def test_a_source_saved_while_the_model_loads_is_not_lost():
-    """Nor one that was removed meanwhile."""
+    """Neither is a removed source."""
     for after in (NEWER, {"1/weights": Stamp(1, 10)}, NEW | {"1/b.py": Stamp(3, 1)}):
         saves = SaveDetector(OLD)
         saves.note_load(NEW, after)
@@ -80,8 +80,8 @@ FILES = st.dictionaries(
 
 
 @given(st.lists(FILES, max_size=8), FILES)
-def test_in_the_end_what_lies_there_is_served(history, last):
-    """Whatever happened before: two looks at still files are enough, once."""
+def test_finally_the_files_on_disk_are_served(history, last):
+    """Two looks at unchanged files are always enough."""
     saves = SaveDetector({})
     served: dict[str, Stamp] = {}
     for files in [*history, last, last]:

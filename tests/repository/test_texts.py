@@ -74,6 +74,6 @@ def test_a_difference_is_unified():
 
 
 def test_bytes_that_are_no_text_only_differ():
-    """With their sizes."""
+    """Their sizes are shown."""
     [line] = unified(b"\xff", b"ab", ("one", "other"))
     assert "Binary files one and other differ (1 and 2 bytes)" == line

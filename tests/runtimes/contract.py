@@ -26,7 +26,7 @@ def made_up(dtype, shape):
 
 
 def nearly(stats):
-    """The statistics, where what is summed up may differ in the last digits."""
+    """Return statistics whose sums may differ in the last digits."""
     known = dataclasses.asdict(stats)
     for name in ("mean", "std"):
         if known[name] is not None:
@@ -41,7 +41,7 @@ FLOATS = np.array([[1.5, -2, np.nan], [np.inf, 0, 3]], np.float32)
 
 
 class RuntimeContract:
-    """A subclass gives ``runtime``; each test then holds for it."""
+    """Tests of any runtime; a subclass defines ``runtime``."""
 
     runtime = None
     device = "cpu"
@@ -63,8 +63,8 @@ class RuntimeContract:
             assert (array.shape, array.nbytes) == (memory.shape, memory.nbytes)
             assert array.tobytes() == memory.host().tobytes()
 
-    def test_memory_says_where_it_is(self):
-        """Host or device, and which."""
+    def test_memory_has_its_device(self):
+        """It is the host or a numbered device."""
         assert self.device == self.to_device(FLOATS).device
 
     def test_what_comes_to_the_host_cannot_be_written(self):
@@ -119,12 +119,12 @@ class RuntimeContract:
         assert bits.host().tobytes() == taken.memory.host().tobytes()
 
     def test_elements_out_of_order_are_refused(self):
-        """In Triton's words: a backend reads memory from its beginning."""
+        """The text is Triton's: a backend reads memory from its beginning."""
         with pytest.raises(dlpack.DLPackError, match="not contiguous"):
             self.runtime.from_dlpack(self.to_device(np.zeros((4, 4))).array[:, :2])
 
     def test_a_function_is_computed_where_the_elements_are(self):
-        """It is given the library and the array; numbers come back as they are."""
+        """It receives library and array; numbers are returned unchanged."""
         total = self.to_device(FLOATS).compute(lambda xp, a: float(xp.nansum(a[:, :2])))
         part = self.to_device(FLOATS).compute(lambda xp, array: array[0, :2])
 
@@ -153,7 +153,7 @@ class RuntimeContract:
         assert (1.0, 2.0, 1.5) == (stats.min, stats.max, stats.mean)
 
     def test_the_clock_has_seen_all_work_when_a_measurement_ends(self):
-        """Nothing that was begun goes on behind it."""
+        """No work continues afterwards."""
         memory = self.to_device(np.ones((512, 512), np.float32))
         before = time.perf_counter_ns()
         with self.runtime.measure(0) as measured:

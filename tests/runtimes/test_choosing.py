@@ -15,13 +15,13 @@ HAS_CUPY = importlib.util.find_spec("cupy") is not None
 
 
 @pytest.fixture(autouse=True)
-def _nothing_said(monkeypatch):
-    """What the environment says is no part of these tests."""
+def _no_environment(monkeypatch):
+    """Remove the environment variable."""
     monkeypatch.delenv("BLSNB_RUNTIME", raising=False)
 
 
-def test_the_environment_can_say_that_no_device_is_wanted(stub, monkeypatch):
-    """Then CuPy is not even imported; who asks for it by name gets it all the same."""
+def test_the_environment_can_disable_devices(stub, monkeypatch):
+    """CuPy is not imported, unless it is requested by name."""
     stub("raise SystemExit('cupy was imported')")
     monkeypatch.setenv("BLSNB_RUNTIME", "numpy")
     chosen = choose("auto")
@@ -39,15 +39,15 @@ def test_what_is_given_is_taken():
     assert mine is choose(mine).runtime
 
 
-def test_a_name_that_is_none_is_refused():
-    """With those that there are."""
+def test_an_unknown_name_is_refused():
+    """The error lists the runtimes."""
     with pytest.raises(ValueError, match="runtime='torch' is not valid"):
         choose("torch")
 
 
 @pytest.mark.skipif(HAS_CUPY, reason="CuPy is installed here")
-def test_auto_says_why_it_is_numpy():
-    """And what to install."""
+def test_auto_has_the_reason_for_numpy():
+    """It says what to install."""
     chosen = choose("auto")
 
     assert "numpy" == chosen.runtime.name
@@ -57,7 +57,7 @@ def test_auto_says_why_it_is_numpy():
 
 @pytest.mark.skipif(HAS_CUPY, reason="CuPy is installed here")
 def test_cupy_without_cupy_is_refused():
-    """Who asks for it by name wants no other."""
+    """A requested runtime is never replaced."""
     with pytest.raises(ValueError, match=r"needs CuPy: .*pip install"):
         choose("cupy")
 
@@ -92,8 +92,8 @@ class cuda:
 """
 
 
-def test_auto_falls_back_where_no_device_answers(stub):
-    """The reason is news to whoever installed CuPy."""
+def test_auto_falls_back_without_a_device(stub):
+    """The reason is reported if CuPy is installed."""
     stub(NO_DRIVER)
     chosen = choose("auto")
 
@@ -102,8 +102,8 @@ def test_auto_falls_back_where_no_device_answers(stub):
     assert chosen.notable
 
 
-def test_a_server_says_once_what_it_found(stub, capsys):
-    """On stderr, since who installed CuPy expects it to be used."""
+def test_a_server_reports_its_runtime_once(stub, capsys):
+    """Users who installed CuPy expect it to be used."""
     stub(NO_DRIVER)
     placing._say.cache_clear()
     for _ in range(2):
@@ -114,8 +114,8 @@ def test_a_server_says_once_what_it_found(stub, capsys):
     assert said.startswith("blsnb: NumPy")
 
 
-def test_cupy_where_no_device_answers_is_refused(stub):
-    """In the driver's own words."""
+def test_cupy_without_a_device_is_refused(stub):
+    """The error has the driver's text."""
     stub(NO_DRIVER)
     with pytest.raises(ValueError, match="device: cudaErrorInsufficientDriver"):
         choose("cupy")
@@ -138,7 +138,7 @@ def test_where_a_device_is_needed_one_is_simulated(stub):
 
 
 def test_numpy_is_refused_where_a_device_is_needed():
-    """It has none, and says which have."""
+    """The error lists runtimes with devices."""
     with pytest.raises(ValueError, match="'auto', 'cupy' or 'simulated'"):
         choose("numpy", with_device=True)
 

@@ -22,12 +22,12 @@ class TestNumpy(RuntimeContract):
         return array
 
     def test_a_device_is_refused(self):
-        """In the words of a Triton that finds no driver."""
+        """The text is that of Triton without a driver."""
         with pytest.raises(DeviceError, match="Failed to get current CUDA device id"):
             self.runtime.from_dlpack(simulated.asarray(FLOATS))
 
     def test_a_bare_capsule_of_a_device_is_refused(self):
-        """In the words of a Triton that was built without one."""
+        """The text is that of Triton built without GPU support."""
         capsule = simulated.asarray(FLOATS).__dlpack__()
         with pytest.raises(dlpack.DLPackError, match="when GPU is not available"):
             self.runtime.from_dlpack(capsule)
@@ -39,7 +39,7 @@ class DeviceContract(RuntimeContract):
     device = "gpu:0"
 
     def test_memory_in_use_grows_and_shrinks(self):
-        """By as much as an array has, and the most is remembered in a measurement."""
+        """A measurement has the maximum."""
         size = 1 << 20
         before = self.runtime.memory_use(0).in_use
         with self.runtime.measure(0) as measured:
@@ -53,7 +53,7 @@ class DeviceContract(RuntimeContract):
         assert before == measured.use.in_use_bytes
 
     def test_a_device_that_is_not_there_is_refused(self):
-        """With a text, not with a crash."""
+        """It raises an error instead of crashing."""
         with pytest.raises(DeviceError):
             self.runtime.to_device(b"\0" * 4, np.dtype(np.float32), (1,), 99)
 
@@ -63,7 +63,7 @@ class DeviceContract(RuntimeContract):
             np.asarray(self.to_device(FLOATS).array)
 
     def test_a_consumer_never_reads_before_the_producer_is_done(self):
-        """What DLPack hands over is complete, though nobody waited for it before."""
+        """DLPack hands over complete data, without an explicit wait."""
         memory = self.to_device(np.zeros((256, 256), np.float32))
         made = memory.array
         for _ in range(20):
@@ -106,5 +106,5 @@ if CUPY is not None:
 @pytest.mark.gpu
 @pytest.mark.skipif(CUPY is None, reason=WHY_NOT)
 def test_cupy_keeps_the_contract_here():
-    """One line tells where it is not so: the class above is left out whole."""
+    """Without CuPy one line reports that the class above is skipped."""
     assert "CUDA" in CUPY.describe()

@@ -42,14 +42,14 @@ class TestPretendedCupy(DeviceContract):
     def host(self, array):
         return array._array.raw()
 
-    def test_the_device_and_the_versions_are_said(self):
-        """Name, CuPy, CUDA, driver."""
+    def test_device_and_versions_are_described(self):
+        """The text has name, CuPy, CUDA and driver."""
         words = "a pretended device with CuPy 0.0, CUDA 12.9, driver for CUDA 13.0"
 
         assert words == self.runtime.describe()
 
-    def test_no_room_is_told_in_the_class_of_all_runtimes(self, monkeypatch):
-        """So that a request fails, and nothing else."""
+    def test_exhausted_memory_is_a_device_error(self, monkeypatch):
+        """Only the request fails."""
 
         def full(*_, **__):
             raise pretended_cupy._OutOfMemoryError("out of memory")
@@ -62,8 +62,8 @@ class TestPretendedCupy(DeviceContract):
         with pytest.raises(DeviceError, match="out of memory"):
             memory.copied()
 
-    def test_the_most_of_an_execution_is_counted(self):
-        """Also what was freed before its end."""
+    def test_the_peak_of_an_execution_is_measured(self):
+        """Memory freed before the end counts, too."""
         memory = self.to_device(np.zeros(1 << 10, np.uint8))
         with self.runtime.measure(0) as measured:
             _ = memory.array + 1
@@ -88,8 +88,8 @@ def test_without_a_usable_device_there_is_no_runtime(
         MODULE.CupyRuntime()
 
 
-def test_a_driver_that_does_not_answer_is_quoted(monkeypatch):
-    """Its own word is the reason."""
+def test_an_error_of_the_driver_is_quoted(monkeypatch):
+    """Its text is the reason."""
 
     def fails():
         raise pretended_cupy._RuntimeError("cudaErrorNoDevice")

@@ -12,7 +12,7 @@ ONES = np.ones(4, np.float32)
 
 
 def test_work_is_done_when_something_waits():
-    """Until then the memory holds rubbish, as a GPU's may."""
+    """Until then the memory contains garbage, as on a GPU."""
     made = asarray(ONES) + 1
     rubbish = made.raw().tobytes()
 
@@ -40,7 +40,7 @@ def test_copies_are_counted():
 
 
 def test_numpy_does_not_read_it():
-    """Neither as an array, nor as an operand, nor by DLPack."""
+    """Conversion, operators and DLPack are refused."""
     array = asarray(ONES)
     with pytest.raises(TypeError, match="Implicit conversion"):
         np.asarray(array)

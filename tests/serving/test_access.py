@@ -156,7 +156,7 @@ def test_a_restriction_applies_to_each_category() -> None:
 
 @pytest.mark.parametrize("text", ["model-repository,k=v", "health", ":k=v", "a:=v"])
 def test_a_malformed_restriction_has_triton_s_text(text: str) -> None:
-    """As the server prints it."""
+    """The server prints it like this."""
     with pytest.raises(ValueError, match="option format") as failed:
         parse_restriction("--http-restricted-api", text)
 
@@ -179,7 +179,7 @@ def test_a_malformed_restriction_has_triton_s_text(text: str) -> None:
 def test_an_invalid_category_has_triton_s_text(
     restrictions: list[tuple[str, str, str]], text: str
 ) -> None:
-    """As the server prints it."""
+    """The server prints it like this."""
     with pytest.raises(ValueError, match="restricted api") as failed:
         restrict(restrictions, "api")
 
@@ -187,7 +187,7 @@ def test_an_invalid_category_has_triton_s_text(
 
 
 def test_a_token_is_random_and_covers_all_categories() -> None:
-    """Or those that are named."""
+    """Named categories can be selected."""
     (names, _, value), token = token_restrictions("all")
 
     assert ",".join(CATEGORIES) == names

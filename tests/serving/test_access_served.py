@@ -67,7 +67,7 @@ def ask(
 def test_a_restricted_api_needs_its_header(
     server: Server, method: str, path: str
 ) -> None:
-    """Before the method counts, in the words of Triton 24.10."""
+    """It is checked before the method; the text is that of Triton 24.10."""
     with serve(server, http=0, grpc=None, metrics=None, access=RESTRICTED) as ends:
         address = ends.addresses["HTTP"]
         refused = ask(address, path, method)
@@ -83,7 +83,7 @@ def test_a_restricted_api_needs_its_header(
 
 
 def test_an_unknown_path_is_not_restricted(server: Server) -> None:
-    """As on Triton."""
+    """Triton does the same."""
     with serve(server, http=0, grpc=None, metrics=None, access=RESTRICTED) as ends:
         assert 404 == ask(ends.addresses["HTTP"], "/nope")[0]
 
@@ -98,7 +98,7 @@ def test_an_unknown_path_is_not_restricted(server: Server) -> None:
     ],
 )
 def test_a_restricted_protocol_needs_its_metadata(server: Server, method: str) -> None:
-    """In the words of Triton 24.10."""
+    """The text is that of Triton 24.10."""
     request = getattr(pb, f"{method}Request", None) or pb.ModelInferRequest
     with (
         serve(server, http=None, grpc=0, metrics=None, access=RESTRICTED) as ends,
@@ -125,7 +125,7 @@ def test_a_restricted_protocol_needs_its_metadata(server: Server, method: str) -
 
 
 def test_loads_with_files_are_refused_over_both_protocols(server: Server) -> None:
-    """Unless they are allowed; loads without files are not affected."""
+    """An option allows them; loads without files are not affected."""
     with serve(server, http=0, grpc=0, metrics=None) as ends:
         path = "/v2/repository/models/m/load"
         status, _, body = ask(ends.addresses["HTTP"], path, "POST", FILES)

@@ -72,7 +72,7 @@ def test_grpc_listens_before_http(
 
 
 def test_the_ports_are_on_loopback(served: Endpoints) -> None:
-    """Unless another address is given."""
+    """Another address must be requested."""
     assert ["HTTP", "gRPC", "metrics"] == list(served.addresses)
     assert f"127.0.0.1:{served.ports['gRPC']}" == served.addresses["gRPC"]
     assert f"127.0.0.1:{served.ports['HTTP']}" == served.addresses["HTTP"]
@@ -99,7 +99,7 @@ def test_both_protocols_serve_the_same_models(
 def test_a_model_that_reports_not_ready_has_no_trace_settings(
     served: Endpoints, server: Server
 ) -> None:
-    """Over either protocol, with the same text."""
+    """Both protocols have the same text."""
     not_ready = "\ndef is_ready(self):\n    return False\n\n"
     source = cell("return [reply(x_of(request))]", methods=not_ready)
     server.define("unready", source, config=CONFIG)
@@ -115,7 +115,7 @@ def test_a_model_that_reports_not_ready_has_no_trace_settings(
 
 
 def test_the_snippet_works(served: Endpoints) -> None:
-    """Both lines, unchanged."""
+    """Both lines work unchanged."""
     names: dict[str, tritonclient.grpc.InferenceServerClient] = {}
 
     exec(served.snippet(), names)
@@ -157,7 +157,7 @@ def test_no_two_servers_share_a_port(served: Endpoints, server: Server) -> None:
 
 
 def test_grpc_itself_shares_no_port(served: Endpoints, server: Server) -> None:
-    """Even if both servers start at the same moment."""
+    """Two servers may start at the same moment."""
     with pytest.raises(OSError, match="gRPC cannot listen"):
         GrpcEndpoint(
             parts_of(server),
@@ -201,13 +201,13 @@ def test_several_servers_are_served_side_by_side(
 
 
 def test_a_port_out_of_range_is_refused(server: Server) -> None:
-    """Before any port is opened."""
+    """No port is opened."""
     with pytest.raises(ValueError, match="gRPC port 70000 is out of range"):
         serve(server, http=None, grpc=70000, metrics=None)
 
 
 def test_another_machines_address_is_refused(server: Server) -> None:
-    """With the system's reason."""
+    """The error has the system's reason."""
     with (
         pytest.warns(UserWarning, match=r"served on 203\.0\.113\.7"),
         pytest.raises(
@@ -220,7 +220,7 @@ def test_another_machines_address_is_refused(server: Server) -> None:
 
 
 def test_other_addresses_give_a_warning(server: Server) -> None:
-    """Everybody who can reach them can run code here."""
+    """Other machines could run code here."""
     with (
         pytest.warns(UserWarning, match="everybody who can reach this address"),
         serve(server, http=None, grpc=0, metrics=None, host="0.0.0.0"),
@@ -323,7 +323,7 @@ def test_a_closed_server_cannot_be_served(
 
 
 def test_closing_waits_for_running_requests(server: Server) -> None:
-    """Up to its timeout."""
+    """It waits up to its timeout."""
     stage.begun, stage.go = threading.Event(), threading.Event()
     waiting = "stage.begun.set()\nstage.go.wait(60)\nreturn [reply(x_of(request))]"
     server.define("waiting", cell(waiting), config=CONFIG)

@@ -190,7 +190,7 @@ def test_a_process_without_descriptors_continues(
 def test_grpc_continues_after_its_process_had_no_descriptors(
     process: Process, figures: Figures
 ) -> None:
-    """Open connections are served meanwhile."""
+    """Open connections are served throughout."""
     assert process.is_live()
     with grpc.insecure_channel(f"127.0.0.1:{process.grpc_port}") as channel:
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)

@@ -127,7 +127,7 @@ def test_an_input_too_large_is_refused_over_http(
 
 @pytest.mark.parametrize("depth", [50, 99])
 def test_lists_nest_less_than_100_deep(both: Ports, depth: int) -> None:
-    """As with every release."""
+    """All releases accept such lists."""
     nested: Any = 1.0
     for _ in range(depth):
         nested = [nested]
@@ -142,7 +142,7 @@ def test_lists_nest_less_than_100_deep(both: Ports, depth: int) -> None:
 def test_deeper_lists_are_refused(
     new: Ports, old: Ports, datatype: str, prefix: str, value: Any
 ) -> None:
-    """From 25.05 on; over HTTP, where alone they exist."""
+    """Releases from 25.05 on refuse them, over HTTP only."""
     for _ in range(100):
         value = [value]
     status, answer = new.infer(data=value, datatype=datatype)
@@ -154,7 +154,7 @@ def test_deeper_lists_are_refused(
 
 
 def test_generate_has_the_same_limit(new: Ports) -> None:
-    """Of the depth of an input."""
+    """It applies to the depth of an input."""
     value: Any = 1.0
     for _ in range(100):
         value = [value]
@@ -226,7 +226,7 @@ def test_the_memory_of_triton_s_own_models_is_reserved(
 
 @pytest.mark.parametrize("key", ["/", "//", ""])
 def test_a_key_of_shared_memory_has_a_name(new: Ports, old: Ports, key: str) -> None:
-    """In newer releases the client's mistake."""
+    """Newer releases refuse an empty key."""
     path = "/v2/systemsharedmemory/region/r/register"
     status, text = new.error(path, {"key": key, "byte_size": 8})
 
@@ -275,7 +275,7 @@ HINT = "allowed value of 1000 bytes. Use --http-max-input-size to increase the l
 
 
 def test_the_size_limit_of_inputs_can_be_set(small: Ports) -> None:
-    """For elements in JSON, raw bodies, JSON texts and what is compressed."""
+    """It covers JSON elements, raw bodies, JSON texts and compressed bodies."""
     raw = {"Inference-Header-Content-Length": "0"}
     infer = "/v2/models/double/infer"
     blanks = json.dumps(body_of([1.0])).encode() + b" " * 1000
@@ -303,7 +303,7 @@ def test_the_size_limit_of_inputs_can_be_set(small: Ports) -> None:
 
 
 def test_binary_tensors_have_no_limit(small: Ports) -> None:
-    """As on Triton; the size of a whole body is limited, as ever."""
+    """Only the whole body is limited, as on Triton."""
     tensor = {"name": "X", "shape": [300], "datatype": "FP32"}
     head = json.dumps(
         {"inputs": [{**tensor, "parameters": {"binary_data_size": 1200}}]}
@@ -314,7 +314,7 @@ def test_binary_tensors_have_no_limit(small: Ports) -> None:
 
 
 def test_every_row_of_the_table_is_documented() -> None:
-    """With its release and its doors; `docs/fidelity.md` lists no others."""
+    """`docs/fidelity.md` has the same releases and protocols, and no others."""
     page = (Path(__file__).parents[2] / "docs" / "fidelity.md").read_text()
     rows = re.findall(r"^\| (\d\d\.\d\d) \| ([^|]+) \| ([^|]+) \|$", page, re.M)
 

@@ -196,7 +196,7 @@ def test_health_checks_are_answered_without_a_free_thread() -> None:
 
 
 def test_end_points_close_without_a_free_thread(server: Server) -> None:
-    """Even gRPC, which starts one to wait for calls; the ports are free again."""
+    """Ports are free again, although gRPC starts a thread to wait for calls."""
     before = set(threading.enumerate())
     endpoints = serve(server, **FREE)
     ports = endpoints.ports

@@ -8,7 +8,7 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 def test_all_modules_of_the_benchmarks_can_be_imported():
-    """From a checkout, without the import path of pytest."""
+    """They are imported from a checkout without pytest's path."""
     names = [
         path.stem
         for path in Path(CHECKOUT, "benchmarks").glob("*.py")

@@ -36,7 +36,7 @@ LAZY_IMPORT = """
     ],
 )
 def test_each_form_of_import_is_found(text, kind):
-    """With the imported file and the time of the import."""
+    """The result has file and time of the import."""
     found = imports({"a.py": text, "b.py": "B = 1", "__init__.py": ""}).internal
 
     assert [("a.py", "b.py", kind)] == [
@@ -55,7 +55,7 @@ def test_the_other_branch_of_type_checking_is_executed():
 
 
 def test_a_relative_import_of_a_package_starts_in_its_own_folder():
-    """As in Python, where a package's ``__init__.py`` is inside it."""
+    """A package's ``__init__.py`` is inside it."""
     texts = {"room/__init__.py": "from . import a", "room/a.py": "from .. import b"}
     found = imports({**texts, "b.py": "", "__init__.py": ""}).internal
 

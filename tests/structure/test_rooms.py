@@ -49,13 +49,13 @@ def broken(order=ORDER, **texts):
 
 
 def test_imports_that_go_down_are_allowed():
-    """Also across several rows."""
+    """They may skip rows."""
     assert [] == broken(top="import house.ground")
 
 
 @pytest.mark.parametrize("text", ["import house.top", TYPING.format("house.top")])
 def test_an_import_that_goes_up_is_a_violation(text):
-    """Also for type checking."""
+    """Imports for type checking count, too."""
     sentences = broken(ground=text)
 
     assert 1 == len(sentences)
@@ -64,7 +64,7 @@ def test_an_import_that_goes_up_is_a_violation(text):
 
 
 def test_rooms_in_one_row_do_not_import_each_other():
-    """In neither direction."""
+    """Neither direction is allowed."""
     assert 1 == len(broken(right="import house.left.a"))
 
 
@@ -110,7 +110,7 @@ def test_a_library_in_another_room_is_a_violation():
 
 
 def test_each_library_has_a_row():
-    """Except most of Python's own."""
+    """Most modules of Python are exempt."""
     sentences = list(library_violations(imports({"a.py": "import numpy, os"}), {}))
 
     assert 1 == len(sentences)

@@ -29,7 +29,7 @@ def test_lines_are_counted_by_folder():
 
 
 def test_blank_lines_comments_and_docstrings_are_not_code():
-    """Nor are docstrings of constants."""
+    """Docstrings of constants do not count, either."""
     text = '''
     """A module."""
 
@@ -81,7 +81,7 @@ def test_the_length_of_a_function_is_that_of_its_body():
 
 
 def test_a_file_that_spells_most_fields_is_counted():
-    """As names, attributes, parameters, keywords or strings, underscore or not."""
+    """Names, attributes, parameters, keywords and strings count."""
     texts = {
         "names.py": "request_id, priority = 1, 2",
         "parameters.py": "def f(self, *, request_id): return self._priority",

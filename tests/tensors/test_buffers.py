@@ -39,7 +39,7 @@ def test_a_strided_array_is_frozen_in_its_logical_order():
 
 
 def test_bytes_are_not_copied():
-    """Neither are views of them in another shape or type."""
+    """Views of them in another shape or type are not copied, either."""
     data = bytes(LARGE)
 
     assert data is frozen(np.frombuffer(data, np.uint8))

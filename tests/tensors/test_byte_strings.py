@@ -12,7 +12,7 @@ from blsnb.tensors import byte_strings
 
 @given(st.lists(st.binary(max_size=40), max_size=12))
 def test_packed_elements_are_unpacked_unchanged(elements):
-    """Also empty ones and ones that look like lengths."""
+    """Empty elements and ones that look like lengths survive."""
     assert elements == byte_strings.unpack(byte_strings.pack(elements))
 
 

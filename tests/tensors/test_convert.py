@@ -67,7 +67,7 @@ def test_a_type_that_triton_lacks_is_refused():
     ids=["list", "float32", "bfloat16"],
 )
 def test_bf16_comes_from_lists_float32_and_ml_dtypes(value):
-    """As from tritonclient: the upper halves of float32, or the elements themselves."""
+    """The upper halves of float32 are used, as by tritonclient."""
     ref = to_ref("X", value, BF16, 1)
 
     assert "BF16" == ref.dtype.datatype

@@ -98,7 +98,7 @@ def test_channels_of_a_picture_are_slices():
 
 
 def test_bf16_is_shown_as_numbers():
-    """Widened on the device."""
+    """It is widened on the device."""
     bits = np.array([[0x3F80, 0x4000]], np.uint16)
 
     assert [[1.0, 2.0]] == on_device(bits, dtype=BF16).view().tolist()
@@ -120,7 +120,7 @@ def test_tensors_on_device_and_host_are_compared():
 
 @pytest.mark.parametrize("device", ["", "gpu:3"])
 def test_a_value_of_a_file_is_on_the_host(device):
-    """Whatever device it names."""
+    """The device that the file names does not matter."""
     ref = TensorRef("X", BY_NUMPY[np.dtype("f4")], (1,), b"\0" * 4, device)
 
     assert "cpu" == on_host(ref).device

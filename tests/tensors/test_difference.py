@@ -24,7 +24,7 @@ def tensor(values, datatype="FP32", name="Y"):
 
 @given(st.data())
 def test_a_tensor_equals_itself(data):
-    """Of every type, with NaNs, compared with a copy."""
+    """Every type, with NaNs, equals a copy."""
     dtype = data.draw(dtypes())
     array = data.draw(tensors(dtype, data.draw(axes())))
     ref = freeze("X", array, dtype)
@@ -36,7 +36,7 @@ def test_a_tensor_equals_itself(data):
 
 @given(st.data())
 def test_the_largest_deviation_is_that_of_the_elements(data):
-    """Compared with a plain loop over them."""
+    """It equals that of a plain loop."""
     kind = data.draw(st.sampled_from(["FP16", "FP32", "FP64"]))
     floats = st.lists(
         st.tuples(*[st.floats(width=16, allow_subnormal=False)] * 2), min_size=1
@@ -90,7 +90,7 @@ def test_other_datatypes_are_compared_exactly(this, kind, before, other, largest
 
 @given(st.data())
 def test_any_two_numbers_are_compared_as_python_does(data):
-    """Whatever their datatypes: Python's integers and fractions are exact."""
+    """Python's integers and fractions are exact for all datatypes."""
     kinds = st.sampled_from(["INT64", "UINT64", "INT8", "UINT32", "FP32", "FP64"])
     refs, values = [], []
     for kind in (data.draw(kinds), data.draw(kinds)):
@@ -126,7 +126,7 @@ def test_long_texts_are_shown_from_where_they_differ():
 
 
 def test_the_index_is_that_of_the_shape():
-    """Not the position in memory; also far behind the first block."""
+    """It is not the position in memory, even after the first block."""
     before = np.zeros((3, 400, 100), np.float32)
     after = before.copy()
     after[1, 0, 5], after[2, 399, 99] = 0.25, -2.5
@@ -160,7 +160,7 @@ def test_a_difference_in_nan_alone_has_an_index():
 
 
 def test_infinities_differ_from_numbers_and_from_one_another():
-    """And not from themselves."""
+    """They equal themselves."""
     found = difference(tensor([INF, INF, -INF]), tensor([INF, -INF, -INF]))
 
     assert (1, INF, (1,)) == (found.differing, found.largest, found.index)

@@ -106,7 +106,7 @@ def test_integers_are_sampled():
 
 @pytest.mark.parametrize(("columns", "reduced"), [(4096, "max-abs"), (4097, "stride")])
 def test_a_slice_of_more_than_16_million_elements_is_sampled(columns, reduced):
-    """To search it would take too long."""
+    """Searching it would take too long."""
     shape = 4096, columns
     mask = TensorRef("X", BY_NUMPY[np.dtype(bool)], shape, bytes(4096 * columns))
 
@@ -144,7 +144,7 @@ def test_a_nan_among_many_values_is_shown():
     ],
 )
 def test_which_shapes_can_be_pictures(shape, layout):
-    """Channels last with 1, 3 or 4 of them, or first with 3."""
+    """Channels are last (1, 3 or 4) or first (3)."""
     assert layout == preview.image_layout(shape)
 
 

@@ -116,7 +116,7 @@ def test_bf16_is_summarised_as_the_numbers_that_it_stands_for():
     ids=["BYTES", "evicted"],
 )
 def test_strings_and_evicted_values_have_no_statistics(ref):
-    """Neither statistics nor a histogram."""
+    """They have no histogram, either."""
     assert (None, None) == (TensorSummary(ref).stats, TensorSummary(ref).histogram)
 
 

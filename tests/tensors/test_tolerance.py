@@ -24,7 +24,7 @@ def beyond(this, baseline, datatype="FP32", **tolerance) -> TensorDifference | N
 
 
 def test_equal_values_are_within_every_tolerance():
-    """Also within zero; NaN and infinities equal themselves."""
+    """NaN and infinities equal themselves, even with tolerance zero."""
     assert beyond([1, NAN, INF], [1, NAN, INF]) is None
     assert beyond([1, NAN, INF], [1, NAN, INF], atol=1) is None
 
@@ -58,7 +58,7 @@ def test_only_values_beyond_the_tolerance_are_counted():
     "pair", [(NAN, 1), (1, NAN), (INF, 1), (1, INF), (INF, -INF), (INF, NAN)]
 )
 def test_nothing_is_near_an_infinity_or_a_nan(pair):
-    """However large the tolerance is."""
+    """The size of the tolerance does not matter."""
     found = beyond([pair[0]], [pair[1]], atol=1e30, rtol=1e30)
 
     assert 1 == found.differing
@@ -91,7 +91,7 @@ def test_a_text_and_a_truth_value_are_never_near(datatype, pair):
 
 
 def test_another_shape_or_datatype_is_never_near():
-    """Nor is a new or missing output."""
+    """New and missing outputs are not, either."""
     one, two = ref([1]), ref([1, 1])
     for this, baseline in [
         (one, two),

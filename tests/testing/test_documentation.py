@@ -22,8 +22,8 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
 
 
-def test_the_tests_of_the_page_pass_and_fail_as_it_says(pytester, models, run_tests):
-    """With the repository that they speak of; also the message, to the letter."""
+def test_the_tests_of_the_page_pass_and_fail_as_documented(pytester, models, run_tests):
+    """Repository and messages are those of the page."""
     with TestedServer(model_repository=models, startup_models="*") as server:
         server.infer("outer", {"X": [1, 2]}).save(pytester.path / "good.blsrun")
     body = "\n\n".join(blocks("python"))
@@ -40,8 +40,8 @@ def test_the_tests_of_the_page_pass_and_fail_as_it_says(pytester, models, run_te
     ]
 
 
-def test_a_model_is_defined_as_the_page_says(run_tests):
-    """In a test of its own."""
+def test_a_model_is_defined_as_documented(run_tests):
+    """The test runs separately."""
     assert "triton_server.define(" in TEXT
     body = f"""
     def test_it(triton_server):
@@ -54,5 +54,5 @@ def test_a_model_is_defined_as_the_page_says(run_tests):
 
 @pytest.mark.parametrize("name", SUBCOMMANDS)
 def test_every_subcommand_is_on_the_page(name):
-    """With what it takes."""
+    """Its arguments are listed."""
     assert f"| `blsnb {name} " in TEXT

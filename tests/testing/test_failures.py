@@ -34,7 +34,7 @@ def kept(pytester):
 
 @pytest.mark.usefixtures("models")
 def test_a_failure_shows_the_runs_of_its_test(run_tests):
-    """As trees with their notes, in their order; runs of other tests are not shown."""
+    """Trees have notes and are in order; other tests' runs are not shown."""
     result = run_tests(ONE_FAILS, SERVED)
 
     result.assert_outcomes(passed=1, failed=1)
@@ -62,7 +62,7 @@ def test_a_shared_server_shows_the_runs_of_one_test_only(run_tests):
 
 @pytest.mark.usefixtures("models")
 def test_a_failure_without_a_run_shows_nothing(run_tests):
-    """Nor does a test that was expected to fail, or one without a server."""
+    """Expected failures and tests without a server show nothing, either."""
     body = """
     def test_no_run(triton_server):
         assert False
@@ -155,7 +155,7 @@ def test_tests_of_odd_names_keep_pages_of_their_own(run_tests, kept):
 
 @pytest.mark.usefixtures("models")
 def test_without_failures_nothing_is_kept(run_tests, pytester):
-    """Not even a folder."""
+    """No folder is created."""
     run_tests(ONE_FAILS, SERVED, KEPT, "-k", "good").assert_outcomes(passed=1)
 
     assert not (pytester.path / "kept").exists()
@@ -235,7 +235,7 @@ def test_a_running_stream_is_shown_as_far_as_it_got(run_tests, pytester):
 
 
 def test_a_test_without_a_run_has_no_artefacts(tmp_path):
-    """Nor has a run without a call."""
+    """A run without calls has none, either."""
     with TestedServer() as server:
         parts_of(server).recorder.begin()
         assert [] == server.runs_of_test

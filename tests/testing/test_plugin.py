@@ -43,7 +43,7 @@ def test_a_test_without_a_server_imports_no_engine(tmp_path):
 
 
 def test_pytest_may_start_where_blsnb_is_in_use(tmp_path):
-    """As in a notebook; it has no reason to warn."""
+    """It does not warn when it starts in a notebook."""
     (tmp_path / "test_it.py").write_text("def test_it(triton_server): pass\n")
     script = (
         "import sys, pytest, blsnb.inference_server\n"
@@ -57,7 +57,7 @@ def test_pytest_may_start_where_blsnb_is_in_use(tmp_path):
 
 
 def test_tests_of_models_need_no_ipython(tmp_path):
-    """With warnings as errors, in a process where IPython cannot be imported."""
+    """IPython cannot be imported, and warnings are errors."""
     plain = DOUBLE.replace("import stage\n", "")
     write_repository(tmp_path / "models", inner=plain)
     (tmp_path / "test_it.py").write_text(
@@ -141,7 +141,7 @@ def test_a_mark_wins_over_options_and_the_closest_mark_over_others(run_tests, py
 
 
 def test_a_mark_names_the_models_that_are_loaded(run_tests, models):
-    """And settings of the server; a folder is relative to the test's file."""
+    """It may have server settings; a folder is relative to the test's file."""
     body = """
     @pytest.mark.triton(repository="models", models=["other"], trace_level="off")
     def test_some(triton_server):
@@ -253,7 +253,7 @@ def test_a_shared_server_that_a_test_closed_is_replaced(run_tests):
 
 @pytest.mark.usefixtures("models")
 def test_a_stand_in_is_removed_after_the_test(run_tests):
-    """Also where the server is shared, and where the test failed."""
+    """Shared servers and failed tests are no exception."""
     body = """
     pytestmark = pytest.mark.triton(share="module")
 
@@ -328,7 +328,7 @@ def test_the_folder_of_the_tests_is_no_model(pytester, models):
     ],
 )
 def test_an_invalid_mark_is_an_error_of_the_set_up(mark, text, run_tests):
-    """With the known settings or values."""
+    """The error has the known settings or values."""
     body = f"""
     @pytest.mark.triton({mark})
     def test_it(triton_server):
@@ -342,7 +342,7 @@ def test_an_invalid_mark_is_an_error_of_the_set_up(mark, text, run_tests):
 
 @pytest.mark.usefixtures("models")
 def test_a_fixture_of_the_same_name_in_a_test_file_wins(run_tests):
-    """As always in pytest."""
+    """As always, pytest prefers it."""
     body = """
     @pytest.fixture
     def triton_infer():
@@ -356,7 +356,7 @@ def test_a_fixture_of_the_same_name_in_a_test_file_wins(run_tests):
 
 @pytest.mark.usefixtures("models")
 def test_the_mark_is_a_known_one(run_tests):
-    """With strict markers, and in the help."""
+    """Strict markers accept it, and the help lists it."""
     body = "@pytest.mark.triton\ndef test_it(): pass"
     run_tests(body, "--strict-markers").assert_outcomes(passed=1)
 

@@ -42,7 +42,7 @@ def recorded(server, tmp_path):
 
 
 def replayed(server, path, **options) -> str:
-    """Return what a replay that fails says."""
+    """Return the message of a replay that fails."""
     with pytest.raises(ReplayError) as caught:
         server.assert_replays(path, **options)
     return str(caught.value)
@@ -65,7 +65,7 @@ def test_models_with_the_recorded_responses_pass(server, recorded):
 
 
 def test_the_message_names_call_output_and_largest_deviation(server, recorded):
-    """And the first call that differs, from which the others follow."""
+    """The first differing call is named, too."""
     server.define("inner", off_by(0.5), config=CONFIG)
 
     assert (
@@ -87,7 +87,7 @@ def test_differences_within_the_tolerance_pass(server, recorded):
 
 
 def test_a_run_that_failed_has_to_fail_again(server, tmp_path):
-    """With the same text, except for folders and line numbers."""
+    """The text must be equal, except folders and line numbers."""
     server.define("inner", cell('raise ValueError("boom")'), config=CONFIG)
     with pytest.raises(InferenceError) as caught:
         server.infer("outer", X)
@@ -108,7 +108,7 @@ def test_a_run_that_failed_has_to_fail_again(server, tmp_path):
 
 
 def test_a_run_that_fails_now_is_reported(server, recorded):
-    """With the error in the place of its outputs."""
+    """The error replaces its outputs."""
     server.define("inner", BOOM, config=CONFIG)
 
     said = replayed(server, recorded)
@@ -178,7 +178,7 @@ def test_an_error_in_a_stream_is_compared(server, tmp_path):
 
 
 def test_a_call_within_the_run_can_be_made_again(server, recorded):
-    """By its id, independent of its caller."""
+    """Its id selects it, without its caller."""
     server.define("outer", BOOM, config=CONFIG)
     server.assert_replays(recorded, call=1)
 
@@ -242,7 +242,7 @@ def test_a_file_is_looked_for_beside_the_test_and_in_the_working_folder(
 
 
 def test_a_recorded_run_of_any_server_is_a_test(tmp_path):
-    """Such as one of a notebook whose models are now in a repository."""
+    """A notebook may have recorded it, with models that are now in a repository."""
     with Server() as server:
         server.define("inner", DOUBLE, config=CONFIG)
         path = server.infer("inner", X).save(tmp_path / "run.blsrun")

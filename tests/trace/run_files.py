@@ -23,7 +23,7 @@ DONE = {"taken_ns": 9, "left_out": [0, 0]}
 
 
 def facts(value: Any) -> Any:
-    """A value with tensors as what can be compared of them."""
+    """Return a value with tensors in a form that can be compared."""
     if isinstance(value, TensorRef):
         data = None if value.data is None else bytes(value.data)
         where: Any = value.device, value.byte_size
@@ -41,7 +41,7 @@ def facts(value: Any) -> Any:
 
 
 def chunks_of(data: bytes) -> list[Chunk]:
-    """The chunks of a whole file."""
+    """Return the chunks of a complete file."""
     file = io.BytesIO(data)
     file.seek(len(MAGIC))
     reader = ChunkReader(file, len(data))
@@ -51,13 +51,13 @@ def chunks_of(data: bytes) -> list[Chunk]:
     return found
 
 
-def said(chunk: Chunk) -> Any:
-    """What a chunk says in JSON."""
+def json_of(chunk: Chunk) -> Any:
+    """Return the JSON value of a chunk."""
     return parsed(b"".join(json_pieces(chunk)))
 
 
 def file_of(chunks: Iterable[tuple[str, Any] | tuple[str, Any, bytes]]) -> bytes:
-    """A file of chunks: each a type, its JSON, and its body if it has one."""
+    """Return a file of chunks: each has a type, its JSON, and an optional body."""
     parts = [MAGIC]
     for number, (type, value, *body) in enumerate(chunks):
         parts += packed(type, number, value, body)
@@ -65,7 +65,7 @@ def file_of(chunks: Iterable[tuple[str, Any] | tuple[str, Any, bytes]]) -> bytes
 
 
 def boundaries(data: bytes) -> list[int]:
-    """Where the chunks of a whole file end."""
+    """Return the ends of the chunks of a complete file."""
     file = io.BytesIO(data)
     file.seek(len(MAGIC))
     reader = ChunkReader(file, len(data))

@@ -16,7 +16,7 @@ def model(name: str, version: int = 1, kind: str = "model") -> ModelInfo:
 
 
 def run(*calls: tuple[int, str | ModelInfo]) -> Trace:
-    """A trace of calls, each with the row of its caller; they start in this order."""
+    """Return a trace of calls, each with its caller's row, in order of start."""
     made: list[Call] = []
     for parent, named in calls:
         info = model(named) if isinstance(named, str) else named
@@ -40,7 +40,7 @@ def test_equal_runs_align_row_by_row():
 
 
 def test_calls_are_the_same_by_caller_model_and_occurrence():
-    """Whatever was called between them."""
+    """Other calls between them do not matter."""
     after = run((-1, "outer"), (0, "b"), (0, "x"), (0, "a"), (0, "a"), (1, "leaf"))
     found = align(after, run(*PIPELINE))
 
@@ -49,8 +49,8 @@ def test_calls_are_the_same_by_caller_model_and_occurrence():
     assert () == found.missing
 
 
-def test_a_call_that_is_gone_takes_those_below_with_it():
-    """They were not made either."""
+def test_the_callees_of_a_missing_call_are_missing_too():
+    """They were not made, either."""
     found = align(run((-1, "outer"), (0, "a"), (0, "leaf")), run(*PIPELINE))
 
     assert (0, 1, -1) == found.baseline_of
@@ -58,7 +58,7 @@ def test_a_call_that_is_gone_takes_those_below_with_it():
 
 
 def test_a_shorter_loop_misses_its_last_calls_a_longer_one_has_new_ones():
-    """The first ones are the same."""
+    """The first calls are paired."""
     short = run((-1, "outer"), *[(0, "a")] * 3)
     long = run((-1, "outer"), *[(0, "a")] * 5)
 
@@ -67,7 +67,7 @@ def test_a_shorter_loop_misses_its_last_calls_a_longer_one_has_new_ones():
 
 
 def test_a_new_version_is_the_same_model():
-    """So is what stood in for it; a user's span of that name is another thing."""
+    """A stand-in is the same model, too; a span of the same name is not."""
     before = run((-1, "outer"), (0, "a"))
     after = run((-1, model("outer", 2)), (0, model("a", 3)))
 
@@ -87,7 +87,7 @@ def test_runs_of_different_models_have_nothing_in_common():
 
 
 def test_deep_recursion_is_aligned():
-    """Deeper than Python's own stack."""
+    """The recursion is deeper than Python's own stack."""
     deep = run((-1, "f"), *((row, "f") for row in range(5000)))
 
     assert tuple(range(5001)) == align(deep, deep).baseline_of
@@ -106,7 +106,7 @@ def runs(draw: st.DrawFn) -> Trace:
 
 @given(this=runs(), baseline=runs())
 def test_every_call_is_paired_once_or_not_at_all(this, baseline):
-    """With one of the same model, below callers that are paired, in order."""
+    """Pairs have the same model, paired callers and the same order."""
     found = align(this, baseline)
     back = align(baseline, this)
 

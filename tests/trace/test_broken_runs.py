@@ -4,7 +4,7 @@ import random
 import time
 
 import pytest
-from run_files import chunks_of, file_of, said
+from run_files import chunks_of, file_of, json_of
 from test_run_reader import changed, small_run
 
 from blsnb.errors import TraceFileError
@@ -46,7 +46,7 @@ def test_broken_runs_are_read_or_refused(tmp_path, count, figures):
     path = tmp_path / "a.blsrun"
     write_run(small_run(), path)
     data = path.read_bytes()
-    whole = [(each.type, said(each), each.body) for each in chunks_of(data)]
+    whole = [(each.type, json_of(each), each.body) for each in chunks_of(data)]
     deadline = time.monotonic() + LONGEST_S
     seen = {"read": 0, "refused": 0}
 

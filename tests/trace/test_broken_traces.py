@@ -51,7 +51,7 @@ def stamp(id_: int, name: str, ns: int) -> dict:
 
 
 def whole(id_: int, parent: int | None = None, at: int = 10) -> list[dict]:
-    """The least that a request's events may be."""
+    """Return the minimum events of a request."""
     start, end = stamp(id_, "REQUEST_START", at), stamp(id_, "REQUEST_END", at + 5)
     return [about(id_, parent), start, end]
 
@@ -61,7 +61,7 @@ def notes_of(trace: Trace) -> list[tuple[str, ...]]:
 
 
 def test_events_come_in_any_order(read):
-    """Pieces of several requests mixed."""
+    """Events of several requests may be mixed."""
     events = json.loads(EXAMPLE.read_text())
     random.Random(1).shuffle(events)
 
@@ -93,7 +93,7 @@ def test_a_file_cut_off_has_a_remark_about_its_end(read):
     ],
 )
 def test_damage_in_the_middle_costs_what_it_covers(read, damage):
-    """Its place is said in bytes, and all other events are read."""
+    """Its position is reported in bytes, and all other events are read."""
     text = EXAMPLE.read_bytes()
     at = text.index(b'{"id":2,"activity"')
     damage = damage if isinstance(damage, bytes) else damage.encode()
@@ -105,7 +105,7 @@ def test_damage_in_the_middle_costs_what_it_covers(read, damage):
 
 
 def test_many_damages_are_counted(read):
-    """Only the first are mentioned one by one."""
+    """Only the first ones are reported one by one."""
     events = [json.dumps(event) for event in whole(1)]
     [trace] = read("[" + ",%,".join([*events, *events]) + "]")
 
@@ -131,19 +131,19 @@ def test_many_damages_are_counted(read):
     ids=lambda text: str(text[:20]),
 )
 def test_a_file_that_is_not_a_trace_is_an_error(read, text):
-    """It names the file."""
+    """The error names the file."""
     with pytest.raises(TraceFileError, match=r"json is not a trace file of a Triton"):
         read(text)
 
 
 def test_a_file_that_is_not_there_is_pythons_own_error(tmp_path):
-    """As anywhere."""
+    """The error is FileNotFoundError."""
     with pytest.raises(FileNotFoundError):
         read_traces(tmp_path / "trace.json")
 
 
 def test_a_file_that_is_too_large_is_refused(read, monkeypatch):
-    """With the limit, its option, and how a server writes smaller files."""
+    """The error has limit, option, and how a server writes smaller files."""
     monkeypatch.setattr(options, "read_limit_bytes", 1 << 20)
 
     with pytest.raises(
@@ -154,7 +154,7 @@ def test_a_file_that_is_too_large_is_refused(read, monkeypatch):
 
 
 def test_a_caller_that_is_not_in_the_file_has_a_place(read):
-    """Its calls belong together all the same."""
+    """Its calls are shown together."""
     [trace] = read(file_of(*whole(2, parent=1, at=10), *whole(3, parent=1, at=30)))
 
     assert "model not in the file" == trace.title
@@ -165,7 +165,7 @@ def test_a_caller_that_is_not_in_the_file_has_a_place(read):
 
 @pytest.mark.parametrize("parents", [[1], [2, 1], [2, 3, 1], [2, 3, 2]])
 def test_a_circle_of_callers_is_cut(read, parents):
-    """A request without its caller is a client request."""
+    """A request without a caller is a client request."""
     events = [each for id_, up in enumerate(parents, 1) for each in whole(id_, up)]
     traces = read(file_of(*events))
 
@@ -175,15 +175,15 @@ def test_a_circle_of_callers_is_cut(read, parents):
 
 
 def test_a_caller_comes_first_although_its_times_are_later(read):
-    """A row is never above that of its caller."""
+    """A call's row always follows its caller's."""
     [trace] = read(file_of(*whole(1, at=50), *whole(2, parent=1, at=10)))
 
     assert [-1, 0] == [span.parent for span in trace.spans]
     assert 10 == trace.start_ns
 
 
-def test_what_was_said_first_holds(read):
-    """A file that says a thing twice is not taken at its last word."""
+def test_the_first_of_two_values_counts(read):
+    """A file may contain an event twice."""
     again = [about(1, name="other"), stamp(1, "REQUEST_END", 99)]
     [trace] = read(file_of(*whole(1), *again))
 
@@ -195,7 +195,7 @@ def test_what_was_said_first_holds(read):
 
 
 def test_waiting_for_a_request_is_not_its_end(read):
-    """A connection waits for the next one."""
+    """A connection waits for the next request."""
     waits = stamp(1, "GRPC_WAITREAD_END", 100)
     [trace] = read(file_of(about(1), stamp(1, "REQUEST_START", 5), waits))
 
@@ -203,7 +203,7 @@ def test_waiting_for_a_request_is_not_its_end(read):
 
 
 def test_a_value_may_be_a_trace_itself(read):
-    """Copied as it is, it looks like events of the file."""
+    """Unescaped, it looks like events of the file."""
     inside = '[{"id":1,"x":1},{"id":2,"model_name":"no","model_version":1}]'
     value = (
         '{"id":1,"activity":"TENSOR_QUEUE_INPUT","tensor":{"name":"X",'
@@ -217,7 +217,7 @@ def test_a_value_may_be_a_trace_itself(read):
 
 
 def test_pieces_are_read_in_the_order_of_their_numbers(tmp_path):
-    """2 comes before 10."""
+    """Piece 2 comes before piece 10."""
     for number in (10, 2, 0):
         path = tmp_path / f"trace.json.{number}"
         path.write_text(f"?{file_of(*whole(number + 1))}")
@@ -229,8 +229,8 @@ def test_pieces_are_read_in_the_order_of_their_numbers(tmp_path):
     assert "trace.json.old" not in remarks
 
 
-def test_a_request_without_an_end_ends_with_what_it_called(read):
-    """A server that was killed writes no more."""
+def test_a_request_without_an_end_ends_with_its_last_call(read):
+    """A killed server writes no end."""
     events = [about(1), stamp(1, "REQUEST_START", 5), *whole(2, parent=1, at=10)]
     [trace] = read(file_of(*events))
 
@@ -248,7 +248,7 @@ def test_a_file_without_timestamps_still_shows_the_call_graph(read):
 
 
 def test_a_long_run_is_folded(read):
-    """As a run of one's own is."""
+    """It is folded like a recorded run."""
     calls = [each for id_ in range(2, 12_002) for each in whole(id_, 1, at=id_)]
     [trace] = read(file_of(*whole(1), *calls))
 
@@ -257,7 +257,7 @@ def test_a_long_run_is_folded(read):
 
 
 def test_more_models_than_can_be_numbered_are_one(read):
-    """A file may name any."""
+    """A file may contain any number of names."""
     calls = [about(id_, 1, name=f"m{id_}") for id_ in range(2, 10_102)]
     [trace] = read(file_of(*whole(1), *calls))
 
@@ -279,8 +279,8 @@ def test_more_models_than_can_be_numbered_are_one(read):
     ],
     ids=str,
 )
-def test_a_tensor_that_makes_no_sense_is_left_out(read, change):
-    """And said to be."""
+def test_an_invalid_tensor_is_left_out(read, change):
+    """A remark reports it."""
     tensor = {"name": "X", "data": "1", "shape": "1", "dtype": "FP32"} | change
     event = {"id": 1, "activity": "TENSOR_QUEUE_INPUT", "tensor": tensor}
     [trace] = read(file_of(event, *whole(1)))
@@ -301,8 +301,8 @@ HOSTILE_TENSORS = {
 @pytest.mark.parametrize(
     ("shape", "dtype", "data"), HOSTILE_TENSORS.values(), ids=HOSTILE_TENSORS
 )
-def test_a_tensor_may_claim_what_it_likes(read, shape, dtype, data):
-    """Nothing of that size is made, and it can be shown."""
+def test_a_tensor_may_claim_any_size(read, shape, dtype, data):
+    """No memory of that size is allocated, and the tensor can be shown."""
     tensor = {"name": "X", "data": data, "shape": shape, "dtype": dtype}
     event = {"id": 1, "activity": "TENSOR_QUEUE_INPUT", "tensor": tensor}
     [trace] = read(file_of(*whole(1), event))
@@ -316,7 +316,7 @@ DEEP = [each for id_ in range(1, 5000) for each in whole(id_, id_ - 1 or None, a
 
 
 def test_a_chain_of_calls_may_be_deeper_than_pythons_own(read):
-    """Nothing here calls itself."""
+    """Reading does not use recursion."""
     [trace] = read(file_of(*DEEP))
 
     assert 4999 == len(trace.spans)
@@ -342,11 +342,8 @@ SLOW = {
 
 
 @pytest.mark.parametrize("text", SLOW.values(), ids=SLOW)
-def test_no_text_takes_for_ever(text):
-    """Half a megabyte that is made to be slow is read, or given up, in seconds.
-
-    Of this thread's own time, since other work may be under way.
-    """
+def test_reading_takes_bounded_time(text):
+    """Half a megabyte of adversarial text is read or given up within seconds."""
     began = time.thread_time()
     with contextlib.suppress(ReadLimitError):
         list(reader(text))
@@ -370,7 +367,7 @@ SPLICES = [
 
 @st.composite
 def broken_files(draw: st.DrawFn) -> bytes:
-    """A real file after a few accidents."""
+    """Draw a real file with a few accidents."""
     data = draw(st.sampled_from(SEEDS))
     for _ in range(draw(st.integers(1, 6))):
         at = draw(st.integers(0, len(data)))
@@ -416,14 +413,14 @@ def folder(tmp_path_factory):
 @given(broken_files())
 @example(b'[{"id":1,"timestamps":[{"name":"REQUEST_START","ns":0}]}]')
 def test_a_broken_file_is_read_as_far_as_it_goes(folder, data):
-    """Whatever it says can be shown, and written again."""
+    """The result can be shown and written again."""
     judge(data, folder)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_twenty_thousand_broken_files(folder, figures):
-    """The same, for minutes."""
+    """The same holds for minutes of examples."""
 
     @settings(max_examples=20_000)
     @given(broken_files())

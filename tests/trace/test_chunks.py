@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from run_files import boundaries, chunks_of, file_of, said
+from run_files import boundaries, chunks_of, file_of, json_of
 
 from blsnb.trace.files.v2 import chunks
 from blsnb.trace.files.v2.chunks import (
@@ -30,7 +30,7 @@ FILE = file_of([("HEAD", {"a": 1}), ("CALL", LONG, b"\0body"), ("DONE", {})])
 
 
 def read_all(data: bytes) -> list[str]:
-    """The types of the chunks of a file, until the first that is not whole."""
+    """Return the types of the chunks of a file, up to the first incomplete one."""
     reader = ChunkReader(io.BytesIO(data[len(MAGIC) :]), len(data))
     found = []
     try:
@@ -42,7 +42,7 @@ def read_all(data: bytes) -> list[str]:
 
 
 def test_the_bytes_of_a_chunk_are_those_of_the_contract():
-    """Signature, header of 24 bytes in little-endian order, JSON, body."""
+    """They are the signature, a little-endian header of 24 bytes, JSON and body."""
     expected = bytes.fromhex("89424c5352554e0a") + b"HEAD" + bytes(4)
     expected += (7).to_bytes(4, "little") + (2).to_bytes(8, "little")
     checksum = zlib.crc32(b'{"a":1}' + b"xy", zlib.crc32(expected[8:]))
@@ -52,10 +52,10 @@ def test_the_bytes_of_a_chunk_are_those_of_the_contract():
 
 
 def test_chunks_are_read_as_they_were_packed():
-    """Long JSON is compressed; the body never is."""
+    """Long JSON is compressed, the body never."""
     head, call, done = chunks_of(FILE)
 
-    assert ({"a": 1}, LONG, {}) == (said(head), said(call), said(done))
+    assert ({"a": 1}, LONG, {}) == (json_of(head), json_of(call), json_of(done))
     assert (0, 1, 0) == (head.flags, call.flags, done.flags)
     assert len(call.json) < 1000
     assert b"\0body" == call.body
@@ -63,7 +63,7 @@ def test_chunks_are_read_as_they_were_packed():
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
 def test_a_float_without_a_number_in_json_is_a_text(value):
-    """And a text in a list; the others are numbers."""
+    """It is a string in a list; other floats are numbers."""
     [text] = json_float(value)
 
     assert repr(value) == repr(float.fromhex(text))
@@ -73,7 +73,7 @@ def test_a_float_without_a_number_in_json_is_a_text(value):
 
 
 def test_every_cut_is_found():
-    """Whole chunks are read, and the rest is cut off."""
+    """Complete chunks are read; the rest is reported as cut off."""
     ends = [len(MAGIC), *boundaries(FILE)]
     names = ["HEAD", "CALL", "DONE"]
     for size in range(len(MAGIC), len(FILE)):
@@ -83,7 +83,7 @@ def test_every_cut_is_found():
 
 
 def test_every_changed_byte_is_found():
-    """Wherever it is, nothing after it is read, and it is not taken for a value."""
+    """Reading stops there, and no changed value is returned."""
     ends = boundaries(FILE)
     for at in range(len(MAGIC), len(FILE)):
         for change in (1, 0x80):
@@ -107,7 +107,7 @@ def test_chunks_that_are_missing_repeated_or_exchanged_are_found():
 
 
 def test_numbers_of_chunks_start_again():
-    """A file may have any number of them."""
+    """A file may have any number of chunks."""
     reader = ChunkReader(io.BytesIO(b"".join(packed("note", 65_536, {}))), 1 << 20)
     reader._number = 65_536
 
@@ -115,7 +115,7 @@ def test_numbers_of_chunks_start_again():
 
 
 def test_a_size_beyond_the_file_is_not_read():
-    """A header may announce any size: no memory is used for it."""
+    """A header may announce any size, and no memory is allocated for it."""
     data = bytearray(FILE)
     data[20:28] = (1 << 60).to_bytes(8, "little")
     reader = ChunkReader(io.BytesIO(bytes(data[8:])), len(data))
@@ -125,7 +125,7 @@ def test_a_size_beyond_the_file_is_not_read():
 
 
 def test_json_is_inflated_piece_by_piece(monkeypatch):
-    """So a reader stops where its memory ends; no chunk has more than the limit."""
+    """A reader can stop at its memory limit."""
     [part] = packed("CALL", 0, {"zeros": [0] * 200_000})
     chunk = ChunkReader(io.BytesIO(part), len(MAGIC) + len(part)).read()
     assert chunk is not None
@@ -142,21 +142,21 @@ def test_json_is_inflated_piece_by_piece(monkeypatch):
 
 @pytest.mark.parametrize("stored", [b"", b"no zlib", zlib.compress(b"{}")[:-1]])
 def test_json_with_wrong_compression_is_refused(stored):
-    """Cut off, followed by something else, or something else itself."""
+    """It may be cut off, followed by other data, or not compressed."""
     for text in (stored, zlib.compress(b"{}") + b"x"):
         with pytest.raises(ValueError, match=r"\w"):
             list(json_pieces(chunks.Chunk("CALL", 1, text, b"")))
 
 
 def test_unknown_flags_are_refused():
-    """Their meaning is not known."""
+    """Their meaning is unknown."""
     with pytest.raises(ValueError, match="unknown flags 0x2"):
         list(json_pieces(chunks.Chunk("CALL", 2, b"{}", b"")))
 
 
 @pytest.mark.parametrize("text", [b"NaN", b"[Infinity]", b"\xff", b"{", b""])
 def test_invalid_json_is_refused(text):
-    """NaN and infinities too, which Python's reader accepts."""
+    """NaN and infinities are refused, although Python's reader accepts them."""
     with pytest.raises(ValueError, match=r"\w"):
         parsed(text)
 

@@ -16,7 +16,7 @@ from blsnb.trace.spans import Trace
 
 
 def changed(trace: Trace, row: int, **facts) -> Trace:
-    """The trace with other facts of one call."""
+    """Return the trace with changed facts of one call."""
     spans = list(trace.spans)
     spans[row] = dataclasses.replace(spans[row], **facts)
     return dataclasses.replace(trace, spans=tuple(spans))
@@ -24,17 +24,17 @@ def changed(trace: Trace, row: int, **facts) -> Trace:
 
 @pytest.fixture(scope="module")
 def before() -> Trace:
-    """The sample run."""
+    """Return the sample run."""
     return invoice_run()
 
 
 def test_equal_runs_have_no_changes(before):
-    """Whatever their times are."""
+    """Their times do not matter."""
     assert {} == compare(before, before).changes
 
 
 def test_an_edit_is_found_where_it_shows(before):
-    """A new output, another value, an error that is gone."""
+    """A new output, a changed value and a missing error are found."""
     changes = compare(edited_run(), before).changes
     models = {
         edited_run().models[edited_run().spans[row].model].name for row in changes
@@ -49,7 +49,7 @@ def test_an_edit_is_found_where_it_shows(before):
 
 
 def test_an_error_that_came_or_went_is_a_change_and_outputs_are_not(before):
-    """A failed call has none to compare."""
+    """A failed call has no outputs to compare."""
     failed = changed(before, 1, error="boom", outputs=())
     [change] = compare(failed, before).changes.values()
 
@@ -66,7 +66,7 @@ def test_other_inputs_are_a_change(before):
 
 
 def test_tensors_of_one_name_are_distinguished_by_their_order(before):
-    """Triton allows a request to have two."""
+    """Triton allows two inputs of one name."""
     twice = (tensor("A", "INT32", [1]), tensor("A", "INT32", [2]))
     other = (tensor("A", "INT32", [1]), tensor("A", "INT32", [3]))
     this, that = (changed(before, 1, outputs=each) for each in (twice, other))
@@ -77,7 +77,7 @@ def test_tensors_of_one_name_are_distinguished_by_their_order(before):
 
 
 def test_responses_of_a_stream_are_compared_by_their_number(before):
-    """A shorter stream has fewer; those that both have are compared."""
+    """Only responses that both streams have are compared."""
     [row] = [row for row, span in enumerate(before.spans) if span.responses]
     events = before.spans[row].responses
     other = events[1]._replace(outputs=(tensor("delta", "BYTES", [b"other"]),))
@@ -93,8 +93,8 @@ def test_responses_of_a_stream_are_compared_by_their_number(before):
     )
 
 
-def test_what_was_not_kept_is_not_a_change(before):
-    """It is counted, so that it is not mistaken for equal."""
+def test_dropped_values_are_not_a_change(before):
+    """They are counted, so that they are not reported as equal."""
     spans = before.spans
     outputs = tuple(ref.without_data() for ref in spans[2].outputs)
     comparison = compare(changed(before, 2, outputs=outputs), before)
@@ -104,8 +104,8 @@ def test_what_was_not_kept_is_not_a_change(before):
     assert 2 in comparison.unknown[f"values are no longer kept. {PIN}"]
 
 
-def test_what_was_not_recorded_is_not_gone(before):
-    """One run knows no tensors of the call: neither is anything new."""
+def test_unrecorded_tensors_are_not_missing(before):
+    """Neither are the tensors of the other run new."""
     bare = changed(before, 2, inputs=(), outputs=())
     for comparison in (compare(bare, before), compare(before, bare)):
         assert {} == comparison.changes
@@ -113,7 +113,7 @@ def test_what_was_not_recorded_is_not_gone(before):
 
 
 def test_a_call_that_still_runs_has_not_changed(before):
-    """What it will answer is not known yet."""
+    """Its outputs are not known yet."""
     flags = before.spans[2].flags | CallFlag.RUNNING
     running = changed(before, 2, inputs=(), outputs=(), flags=flags)
     for comparison in (compare(running, before), compare(before, running)):
@@ -122,7 +122,7 @@ def test_a_call_that_still_runs_has_not_changed(before):
 
 
 def test_a_refused_call_differs_by_its_error_alone(before):
-    """It may have no inputs, which is no difference."""
+    """It may have no inputs, which is not a difference."""
     refused = changed(before, 2, inputs=(), outputs=(), error="no such model")
     comparison = compare(refused, before)
     [change] = comparison.changes.values()
@@ -134,7 +134,7 @@ def test_a_refused_call_differs_by_its_error_alone(before):
 
 
 def test_another_error_of_a_response_is_a_change(before):
-    """Also where the first one is the same."""
+    """It is found even if the first response is equal."""
     [row] = [row for row, span in enumerate(before.spans) if span.responses]
     events = list(before.spans[row].responses)
     events[3] = events[3]._replace(error="cut off", outputs=())

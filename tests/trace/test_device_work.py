@@ -23,7 +23,7 @@ TO_CPU = "preferred_memory=pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY
 
 @pytest.fixture
 def run():
-    """A model that calls another one, which answers on a device."""
+    """A run of a model that calls another one, which responds on a device."""
     stage.values["xp"] = simulated
     with Server(runtime="simulated") as server:
         server.define("double", DOUBLE, config=ON_GPU)
@@ -32,7 +32,7 @@ def run():
 
 
 def test_copies_are_summed():
-    """Bytes and time of those that there are."""
+    """Bytes and times are added up."""
     copies = [Copy(1, 20, "X", 16, "cpu", "gpu:0"), Copy(5, 3, "Y", 8, "gpu:0", "cpu")]
 
     assert (24, 23) == (copied_bytes(copies), copied_ns(copies))
@@ -40,7 +40,7 @@ def test_copies_are_summed():
 
 
 def test_the_columns_have_the_sums(run):
-    """Of each row: nothing where nothing was copied."""
+    """Rows without copies have 0."""
     header, buffer = wire.encode(run.trace)
     columns = wire.decode(header, buffer)
     (copy,) = run.trace.spans[1].copies
@@ -51,7 +51,7 @@ def test_the_columns_have_the_sums(run):
 
 
 def test_the_header_has_each_copy_and_what_was_used(run):
-    """By row, with times since the start of the run."""
+    """Rows have times since the start of the run."""
     header, _ = wire.encode(run.trace)
     (copy,) = run.trace.spans[1].copies
     use = run.trace.spans[1].device_use
@@ -73,12 +73,12 @@ def test_a_run_on_the_host_shows_no_devices(server):
 
 
 def places(span):
-    """Where a call's tensors are."""
+    """Return the devices of a call's tensors."""
     return [ref.device for ref in (*span.inputs, *span.outputs)]
 
 
 def test_a_saved_run_keeps_them(run, tmp_path):
-    """Copies, the device's clock, and where each tensor was."""
+    """The file has copies, device times, and the device of each tensor."""
     read = load_run(run.save(tmp_path / "a.blsrun"))
 
     for before, after in some(zip(run.trace.spans, read.trace.spans, strict=True)):
@@ -92,7 +92,7 @@ def test_a_saved_run_keeps_them(run, tmp_path):
 
 
 def test_a_saved_run_is_replayed_on_the_host(run, server, tmp_path):
-    """Its file holds the values, wherever they once were."""
+    """The file has the values of all devices."""
     read = load_run(run.save(tmp_path / "a.blsrun"))
     server.define("m", HOST_DOUBLE, config=CONFIG)
     again = read.replay(0, server=server).this
@@ -102,7 +102,7 @@ def test_a_saved_run_is_replayed_on_the_host(run, server, tmp_path):
 
 
 def test_perfetto_shows_copies(run):
-    """Each with its size, with its call."""
+    """Each has its size and belongs to its call."""
     events = json.loads("".join(perfetto_json([run.trace])))["traceEvents"]
     (call,) = [e for e in events if e["name"] == "double" and e["ph"] == "X"]
 

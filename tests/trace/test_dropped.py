@@ -17,7 +17,7 @@ from blsnb.views.tree import tree
 
 @pytest.fixture
 def trimmed() -> Trace:
-    """A run of 100 calls, of which a later run has left a quarter."""
+    """A run of 100 calls of which a later run has left a quarter."""
     recorder = Recorder(keep_calls=120, keep_runs=2)
     run = recorded(recorder, 100)
     recorded(recorder, 90)
@@ -25,7 +25,7 @@ def trimmed() -> Trace:
 
 
 def test_a_call_keeps_its_id_and_its_values_when_others_are_dropped(trimmed):
-    """Whatever its position is."""
+    """Its position does not matter."""
     found = [int(span.inputs[0].view()[0]) for span in trimmed.spans if span.inputs]
 
     assert len(trimmed.spans) < 60
@@ -36,7 +36,7 @@ def test_a_call_keeps_its_id_and_its_values_when_others_are_dropped(trimmed):
 
 
 def test_dropped_calls_are_named_with_their_limit(trimmed):
-    """How many, which setting, its value, and how to keep them."""
+    """The text has number, setting, value, and how to keep calls."""
     (drop,) = trimmed.drops
 
     assert Drop("calls", "keep_calls", 120, 101 - len(trimmed.spans), drop.last) == drop
@@ -61,8 +61,8 @@ def test_lost_values_are_named_with_their_limit():
     assert words.startswith("the values of input 'X' and input 'Z' are no longer kept")
 
 
-def test_every_later_view_names_what_was_dropped(trimmed):
-    """The text, and what readers without scripts see."""
+def test_every_later_view_reports_dropped_calls(trimmed):
+    """Text and static picture report it."""
     (line,) = notices(trimmed)
 
     assert line.startswith(f"{101 - len(trimmed.spans)} calls dropped: keep_calls=120")
@@ -71,7 +71,7 @@ def test_every_later_view_names_what_was_dropped(trimmed):
 
 
 def test_a_complete_run_has_no_notices():
-    """Nor does one that was pinned in time."""
+    """A run that was pinned in time has none, either."""
     recorder = Recorder(keep_calls=120, keep_runs=2)
     run = recorded(recorder, 100)
     assert () == take_trace(run).drops
@@ -82,7 +82,7 @@ def test_a_complete_run_has_no_notices():
 
 
 def test_calls_that_start_at_once_are_listed_in_the_order_of_their_ids():
-    """Another thread may record its call first, or start it later."""
+    """Threads may record or start them in another order."""
     recorder = Recorder()
     run = recorded(recorder, 3)
     run.calls[1:3] = run.calls[2:0:-1]
@@ -90,8 +90,8 @@ def test_calls_that_start_at_once_are_listed_in_the_order_of_their_ids():
     assert [0, 1, 2, 3] == [span.id for span in take_trace(run).spans]
 
 
-def test_a_run_that_is_no_longer_kept_is_known_to_have_been():
-    """A run that never was is not."""
+def test_a_dropped_run_is_distinguished_from_an_unknown_one():
+    """Only the former was recorded."""
     recorder = Recorder(keep_runs=1)
     runs = [recorded(recorder, 1) for _ in range(3)]
 

@@ -6,7 +6,7 @@ from blsnb.trace.facts import Batching, added
 
 
 def kept(*new: Batching) -> list[Batching]:
-    """Return the batching facts of a call after all these."""
+    """Return the batching facts of a call after adding these."""
     known: list[Batching] | None = None
     for each in new:
         known = added(known, each)
@@ -19,7 +19,7 @@ def behind(execution: int) -> Batching:
 
 
 def test_the_same_reason_again_is_counted():
-    """The last execution is named, and how many were like it."""
+    """The last execution is named, with the number of others."""
     [entry] = kept(behind(3), behind(4), behind(7))
 
     assert (7, 3) == (entry.execution, entry.times)
@@ -27,7 +27,7 @@ def test_the_same_reason_again_is_counted():
 
 
 def test_other_reasons_are_kept_in_order():
-    """Each on its own; what it joined comes last, and is said without a number."""
+    """The joined execution is last and has no number."""
     wide = Batching(5, False, "shape differs", "shape of X differs: [3]")
     joined = Batching(6, True, "delay over", "the delay of 5 µs was over")
 
@@ -36,8 +36,8 @@ def test_other_reasons_are_kept_in_order():
     assert "the delay of 5 µs was over" == str(joined)
 
 
-def test_a_call_that_waits_for_ever_keeps_the_beginning_and_the_end():
-    """However many executions pass it by, each for a reason of its own."""
+def test_a_long_wait_keeps_the_first_and_last_reasons():
+    """Each execution has a different reason."""
     passing = [Batching(n, False, "shape differs", f"[{n}]") for n in range(10_000)]
 
     entries = kept(*passing)

@@ -22,7 +22,7 @@ OUTER, INNER, _ = MODELS
 
 
 def a_call(parent: Call | None, number: int, **facts: object) -> Call:
-    """An ended call that took one nanosecond longer than the one before."""
+    """Return an ended call that took one nanosecond longer than the previous one."""
     call = Call(INNER if parent else OUTER, parent, number)
     call.request_start_ns = 1000 * (number + 1)
     call.request_end_ns = call.request_start_ns + number
@@ -33,7 +33,7 @@ def a_call(parent: Call | None, number: int, **facts: object) -> Call:
 
 
 def a_loop(size: int) -> list[Call]:
-    """One call that makes others, one after the other."""
+    """Return one call that makes others, one after the other."""
     root = a_call(None, 0)
     return [root, *(a_call(root, number) for number in range(1, size))]
 
@@ -50,7 +50,7 @@ def a_run(recorder: Recorder, size: int, model: ModelInfo = INNER) -> RunRecord:
 
 
 def test_the_first_and_the_last_calls_stay():
-    """And of those between the slowest."""
+    """The slowest of the others stays, too."""
     calls = a_loop(20)
     calls[10].request_end_ns += 500
     left = fold(calls, 8)
@@ -60,7 +60,7 @@ def test_the_first_and_the_last_calls_stay():
 
 
 def test_failed_calls_stay_while_there_is_room():
-    """The latest ones, for one part in ten."""
+    """The latest ones fill one tenth of the room."""
     calls = a_loop(100)
     for number in (30, 40, 50, 60):
         calls[number].error = "boom"
@@ -70,8 +70,8 @@ def test_failed_calls_stay_while_there_is_room():
     assert not {30, 40} & {call.id for call in calls}
 
 
-def test_what_has_not_ended_stays_and_so_does_its_caller():
-    """Nobody is counted before all is known of it, and no call loses its caller."""
+def test_running_calls_and_their_callers_stay():
+    """No call is counted before it is complete, or loses its caller."""
     calls = a_loop(50)
     caller = calls[20]
     calls.append(a_call(caller, 50))
@@ -88,8 +88,8 @@ TREES = st.lists(
 
 
 @given(TREES, st.lists(st.integers(0, 40), min_size=1, max_size=3))
-def test_whatever_is_folded_nothing_gets_lost(tree, rooms):
-    """Kept and counted calls, failures and times add up to all; callers are kept."""
+def test_folding_keeps_all_sums(tree, rooms):
+    """Kept and counted calls add up to all; callers are kept."""
     calls = [a_call(None, 0, ended=False)]
     for back, model, failed, ended in tree:
         parent = calls[max(0, len(calls) - 1 - back)]
@@ -110,8 +110,8 @@ def test_whatever_is_folded_nothing_gets_lost(tree, rooms):
     assert all(call.ended for call in gone)
 
 
-def test_a_run_longer_than_what_is_kept_is_folded_while_it_goes_on():
-    """Its trace has calls one by one, counts of the others, and the sum of all."""
+def test_a_long_run_is_folded_while_it_runs():
+    """Its trace has kept calls, counts of the others, and the sum of all."""
     recorder = Recorder(keep_calls=100, keep_runs=1)
     run = a_run(recorder, 1000)
     trace = trace_of(run.id, run.calls, 1, folded=run.folded.listed())
@@ -124,7 +124,7 @@ def test_a_run_longer_than_what_is_kept_is_folded_while_it_goes_on():
 
 
 def test_the_newest_runs_keep_their_calls():
-    """Older ones keep their least, so that a long run does not empty short ones."""
+    """Older runs keep a minimum, so that a long run does not empty short ones."""
     recorder = Recorder(keep_calls=160, keep_runs=4)
     short = a_run(recorder, 10)
     long = [a_run(recorder, 100) for _ in range(3)]
@@ -136,7 +136,7 @@ def test_the_newest_runs_keep_their_calls():
 
 
 def test_a_pinned_run_keeps_every_call():
-    """Whatever comes after it."""
+    """Later runs do not matter."""
     recorder = Recorder(keep_calls=100)
     pinned = a_run(recorder, 90)
     pinned.pinned = True
@@ -147,7 +147,7 @@ def test_a_pinned_run_keeps_every_call():
 
 
 def test_calls_that_are_only_counted_hold_no_values():
-    """Nor does the run's own sum still have them."""
+    """The run's sum of values does not include them."""
     recorder = Recorder(keep_calls=40, keep_runs=1)
     tensor = freeze("T", np.zeros(8, np.uint8), BY_DATATYPE["UINT8"])
     run = recorder.begin()
@@ -160,8 +160,8 @@ def test_calls_that_are_only_counted_hold_no_values():
     assert 8 * len(run.held) == run.held_bytes
 
 
-def test_what_cannot_be_folded_does_not_cost_every_call():
-    """Calls that all go on are kept, and looked at again only now and then."""
+def test_calls_that_cannot_be_folded_are_examined_rarely():
+    """Running calls are kept, and not examined with every new call."""
     recorder = Recorder(keep_calls=64, keep_runs=1)
     run = recorder.begin()
     parent = None
@@ -175,7 +175,7 @@ def test_what_cannot_be_folded_does_not_cost_every_call():
 
 
 def test_a_trace_taken_before_a_fold_is_obsolete():
-    """A new look shows the calls that are kept now."""
+    """The next trace has the calls that are kept now."""
     recorder = Recorder(keep_calls=100, keep_runs=2)
     run = a_run(recorder, 90)
     run.taken = object()  # type: ignore[assignment]
@@ -185,7 +185,7 @@ def test_a_trace_taken_before_a_fold_is_obsolete():
 
 
 def test_calls_that_are_opened_during_a_fold_are_folded_too(monkeypatch):
-    """A thread that folds slowly does not let other threads exceed the limit."""
+    """A slow fold does not let other threads exceed the limit."""
     recorder = Recorder(keep_calls=200, keep_runs=1)
     run = recorder.begin()
     root = recorder.open(run, OUTER, None)
@@ -207,7 +207,7 @@ def test_calls_that_are_opened_during_a_fold_are_folded_too(monkeypatch):
 
 @pytest.mark.parametrize("level", [1, 2])
 def test_threads_that_add_to_one_run_lose_no_call(level):
-    """Each call is kept or counted, once."""
+    """Each call is kept or counted once."""
     recorder = Recorder(keep_calls=200, keep_runs=1)
     run = recorder.begin()
     root = recorder.open(run, OUTER, None)

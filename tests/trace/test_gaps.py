@@ -24,7 +24,7 @@ MODELS = [
 
 
 def add_call(calls: list[Call], parent: Call | None, model: ModelInfo, at: int) -> Call:
-    """An ended call that starts at a time that no other has."""
+    """Add an ended call with a unique start."""
     call = Call(model, parent, at - 1)
     call.request_start_ns = call.request_end_ns = at
     call.ended = True
@@ -43,7 +43,7 @@ STEPS = st.lists(
 
 @st.composite
 def folded_runs(draw: st.DrawFn) -> tuple[Trace, Trace]:
-    """A run as it was, and with some of its calls only counted."""
+    """Draw a run, and the same run with some calls only counted."""
     kept: list[Call] = []
     add_call(kept, None, MODELS[0], 1).ended = False
     whole, gaps = list(kept), Gaps()
@@ -59,14 +59,14 @@ def folded_runs(draw: st.DrawFn) -> tuple[Trace, Trace]:
 
 
 def twins(this: Trace, other: Trace) -> list[int]:
-    """Of each call its row in the other trace; they have no two of one time."""
+    """Return each call's row in the other trace; starts are unique."""
     rows = {span.request_start_ns: span.index for span in other.spans}
     return [rows.get(span.request_start_ns, COUNTED) for span in this.spans]
 
 
 @given(folded_runs())
 def test_every_call_that_is_kept_is_paired_with_itself(runs):
-    """Whatever left before it, between it and the next, or with its caller."""
+    """Calls may be dropped before it, after it, or with its caller."""
     whole, folded = runs
     found, back = align(folded, whole), align(whole, folded)
 
@@ -78,7 +78,7 @@ def test_every_call_that_is_kept_is_paired_with_itself(runs):
 
 @given(folded_runs(), st.integers(0, 40))
 def test_a_trace_that_a_page_can_hold_keeps_its_gaps(runs, most):
-    """Those that it had, and those that it gets."""
+    """It keeps old gaps and gets new ones."""
     whole, folded = runs
     shown = shortened(folded, most)
 
@@ -88,7 +88,7 @@ def test_a_trace_that_a_page_can_hold_keeps_its_gaps(runs, most):
 
 @given(folded_runs(), st.data())
 def test_a_part_of_a_trace_keeps_its_gaps(runs, data):
-    """Those below the call that it is of."""
+    """These are the gaps below its call."""
     whole, folded = runs
     row = data.draw(st.integers(0, len(folded.spans) - 1))
     part = part_of(folded, row)
@@ -98,7 +98,7 @@ def test_a_part_of_a_trace_keeps_its_gaps(runs, data):
 
 
 def test_a_gap_is_where_the_calls_were():
-    """By the number of kept calls before, of one model by one caller."""
+    """It counts kept calls of one model by one caller before it."""
     calls: list[Call] = []
     root = add_call(calls, None, MODELS[0], 1)
     for at in range(2, 12):
@@ -114,7 +114,7 @@ def test_a_gap_is_where_the_calls_were():
 
 
 def loop(size: int) -> str:
-    """A model that calls another one ``size`` times."""
+    """Return a run of a model that calls another one ``size`` times."""
     return cell(f"""
     for _ in range({size}):
         ask("inner", request).exec()
@@ -123,7 +123,7 @@ def loop(size: int) -> str:
 
 
 def test_two_long_runs_are_compared_though_the_older_one_was_folded(tmp_path):
-    """One loop is shorter by three calls: nothing else is new or missing."""
+    """One loop is three calls shorter; nothing else is new or missing."""
     with Server() as server:
         parts_of(server).recorder.keep_calls = 200
         server.define("inner", DOUBLE, config=CONFIG)

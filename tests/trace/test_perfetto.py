@@ -35,7 +35,7 @@ def events_of(*runs: Trace) -> list[dict]:
 
 
 def check(events: list[dict]) -> None:
-    """Assert what the format requires of all events together."""
+    """Assert the format's requirements of all events."""
     slices, flows, waits = defaultdict(list), defaultdict(list), defaultdict(list)
     for event in events:
         fields = event.keys() - {"ph", "name", "pid", "tid", "args"}
@@ -60,7 +60,7 @@ def check(events: list[dict]) -> None:
 
 
 def check_nesting(track: list[dict]) -> None:
-    """Slices of one track are one after the other, or one inside the other."""
+    """Assert that slices of one track do not cross."""
     calls = [event for event in track if not event["name"].startswith("compute_")]
     calls.sort(key=lambda event: (event["ts"], event["dur"]))
     for earlier, later in itertools.pairwise(calls):
@@ -83,7 +83,7 @@ def named(events: list[dict], kind: str) -> dict[tuple[int, int], str]:
 
 
 def test_each_instance_has_a_track():
-    """Calls of one that overlap, as in a stream, have a track beside it."""
+    """Overlapping calls of one instance have a second track."""
     events = events_of(samples.invoice_run())
 
     tracks = sorted(named(events, "thread_name").values())
@@ -94,7 +94,7 @@ def test_each_instance_has_a_track():
 
 
 def test_a_call_has_its_inputs_and_outputs():
-    """Shapes and types, no values; its error, too."""
+    """It has shapes, types and the error, but no values."""
     events = events_of(samples.invoice_run())
     [root] = [e for e in events if e["ph"] == "X" and e["name"] == "invoice_pipeline"]
 
@@ -107,7 +107,7 @@ def test_a_call_has_its_inputs_and_outputs():
 
 
 def test_arrows_lead_from_callers_to_calls():
-    """One for each call that a model made."""
+    """There is one arrow for each BLS call."""
     run = samples.invoice_run()
     events = events_of(run)
     tracks = named(events, "thread_name")
@@ -131,18 +131,18 @@ def test_arrows_lead_from_callers_to_calls():
     ],
 )
 def test_events_have_the_fields_that_the_format_requires(make):
-    """And slices of a track do not cross."""
+    """Slices of a track do not cross."""
     check(events_of(make()))
 
 
 @given(traces())
-def test_so_have_those_of_any_run(trace):
-    """Whatever times its calls have."""
+def test_events_of_any_run_have_the_required_fields(trace):
+    """The times of the calls are arbitrary."""
     check(events_of(trace))
 
 
 def test_times_in_a_wrong_order_are_no_phases():
-    """A file may say anything."""
+    """A file may contain any times."""
     [run] = read_traces(EXAMPLE)
     root = replace(run.spans[0], compute_input_end_ns=run.spans[0].compute_end_ns + 1)
     events = events_of(replace(run, spans=(root, *run.spans[1:])))
@@ -152,7 +152,7 @@ def test_times_in_a_wrong_order_are_no_phases():
 
 
 def test_several_runs_are_processes_of_one_file():
-    """Each with tracks of its own, and arrows that do not mix."""
+    """Each has its own tracks, and arrows do not mix."""
     [example] = read_traces(EXAMPLE)
     events = events_of(samples.invoice_run(), example)
 

@@ -42,14 +42,14 @@ except blsnb.errors.TraceFileError as error:
 
 
 def saved(folder: Path) -> Path:
-    """A small run that is as it should be."""
+    """A small, valid run."""
     trace, path = invoice_run(), folder / "small.blsrun"
     write_run(SavedRun(trace, (), None), path)
     return path
 
 
 def packed(path: Path, text: bytes, method: int = zipfile.ZIP_DEFLATED) -> Path:
-    """A file of a run whose facts are any text."""
+    """Return the file of a run with arbitrary text."""
     with zipfile.ZipFile(path, "w", method) as file:
         file.writestr("run.json", text)
         file.writestr(zipfile.ZipInfo("values.bin"), b"")
@@ -57,13 +57,13 @@ def packed(path: Path, text: bytes, method: int = zipfile.ZIP_DEFLATED) -> Path:
 
 
 def read_in_a_process(folder: Path, read: str, path: Path) -> Measured:
-    """What reading a file takes, and the error it ends with."""
+    """Return the memory for reading a file, and the error."""
     return measure(PREPARE, WORK.format(read=read), saved(folder), path)
 
 
 @pytest.mark.parametrize("text", FLOODS.values(), ids=FLOODS)
 def test_a_run_file_takes_at_most_64_times_its_size(tmp_path: Path, text: bytes):
-    """One that would take more is refused, with the limit and the option."""
+    """A larger one is refused with the limit and the option."""
     path = packed(tmp_path / "flood.blsrun", text)
     size = path.stat().st_size
     limit = max(MIN_BYTES, RATIO * size)
@@ -80,7 +80,7 @@ def test_a_run_file_takes_at_most_64_times_its_size(tmp_path: Path, text: bytes)
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_a_run_file_has_one_method_of_compression(tmp_path: Path, method: int):
-    """Those that inflate without a limit are refused before they do."""
+    """Methods that inflate without a limit are refused."""
     path = packed(tmp_path / "flood.blsrun", LISTS[: 6 << 20], method)
 
     grown, error = read_in_a_process(tmp_path, "blsnb.load_run", path)
@@ -90,7 +90,7 @@ def test_a_run_file_has_one_method_of_compression(tmp_path: Path, method: int):
 
 
 def test_the_option_raises_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Reading then fails for another reason, or not at all."""
+    """Reading then succeeds, or fails for another reason."""
     path = packed(
         tmp_path / "flood.blsrun", b'{"format":1,"x":"' + b"a" * 3_000_000 + b'"}'
     )
@@ -104,7 +104,7 @@ def test_the_option_raises_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def events(count: int, event: str) -> str:
-    """A trace file of events, each of another request."""
+    """Return a trace file of events of different requests."""
     return f"[{','.join(event % number for number in range(1, count))}]"
 
 
@@ -119,7 +119,7 @@ TRACES = {
 
 @pytest.mark.parametrize("text", TRACES.values(), ids=TRACES)
 def test_a_trace_file_takes_at_most_64_times_its_size(tmp_path: Path, text: str):
-    """One that would take more is refused, with the limit and the option."""
+    """A larger one is refused with the limit and the option."""
     path = tmp_path / "trace.json"
     path.write_text(text)
     limit = RATIO * path.stat().st_size

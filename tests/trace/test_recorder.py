@@ -35,7 +35,7 @@ def record(recorder: Recorder, *sizes: int, ended: bool = True) -> RunRecord:
 
 
 def values(run: RunRecord) -> list[bool]:
-    """Of each call, whether its input still has a value."""
+    """Return, for each call, whether its input still has a value."""
     return [call.inputs[0].data is not None for call in run.calls]
 
 
@@ -55,7 +55,7 @@ def test_a_run_is_kept_with_its_values():
 
 
 def test_level_timestamps_keeps_no_values():
-    """Calls and their times, no tensors."""
+    """It keeps calls and times."""
     recorder = Recorder(TraceLevel.TIMESTAMPS)
     run = record(recorder, 8)
 
@@ -64,7 +64,7 @@ def test_level_timestamps_keeps_no_values():
 
 
 def test_level_off_keeps_nothing():
-    """Neither runs nor calls."""
+    """It keeps neither runs nor calls."""
     recorder = Recorder(TraceLevel.OFF)
     run = record(recorder, 8)
 
@@ -75,7 +75,7 @@ def test_level_off_keeps_nothing():
 @pytest.mark.parametrize("own", list(TraceLevel))
 @pytest.mark.parametrize("wanted", [*TraceLevel, None])
 def test_a_run_may_be_recorded_and_not_kept(own, wanted):
-    """At a level of its own, or the common one; observers are not notified."""
+    """It may have another level, and observers are not notified."""
     recorder = Recorder(own)
     told: list[Any] = []
     recorder.observe(lambda *seen: told.append(seen))
@@ -91,7 +91,7 @@ def test_a_run_may_be_recorded_and_not_kept(own, wanted):
 
 
 def test_a_run_that_is_not_kept_is_folded_as_others_are():
-    """A million calls of one request must not fill the memory meanwhile."""
+    """A million calls of one request must not fill the memory."""
     recorder = Recorder(keep_calls=100)
     run = recorder.unkept()
     for _ in range(1000):
@@ -102,7 +102,7 @@ def test_a_run_that_is_not_kept_is_folded_as_others_are():
 
 
 def test_the_newest_runs_keep_their_values():
-    """Older ones lose theirs; name, type and shape remain."""
+    """Older runs lose theirs, but keep names, types and shapes."""
     recorder = Recorder(budget_bytes=25)
     runs = [record(recorder, 10) for _ in range(3)]
 
@@ -113,7 +113,7 @@ def test_the_newest_runs_keep_their_values():
 
 
 def test_one_run_keeps_within_the_budget():
-    """While it goes on, its oldest values go first."""
+    """Its oldest values are dropped first while it runs."""
     recorder = Recorder(budget_bytes=25)
     run = record(recorder, 10, 10, 10, ended=False)
 
@@ -122,7 +122,7 @@ def test_one_run_keeps_within_the_budget():
 
 
 def test_a_call_that_ends_last_counts_like_any_other():
-    """The first call of a run ends after those it made, and is in the budget."""
+    """The first call of a run ends after its callees, and is in the budget."""
     recorder = Recorder(budget_bytes=25)
     run = recorder.begin()
     outer = recorder.open(run, MODEL, None)
@@ -137,14 +137,14 @@ def test_a_call_that_ends_last_counts_like_any_other():
 
 
 def test_a_tensor_larger_than_the_budget_is_not_kept():
-    """Its shape is."""
+    """Its shape is kept."""
     recorder = Recorder(budget_bytes=5)
 
     assert [False] == values(record(recorder, 10))
 
 
 def test_a_pinned_run_keeps_its_values():
-    """Whatever the budget; the others share it as if that run were not there."""
+    """The other runs share the whole budget."""
     recorder = Recorder(budget_bytes=25)
     pinned = record(recorder, 10)
     pinned.pinned = True
@@ -155,7 +155,7 @@ def test_a_pinned_run_keeps_its_values():
 
 
 def test_only_the_last_runs_are_kept():
-    """A ring; dropped items stay valid for those who hold them."""
+    """Dropped runs stay valid for their holders."""
     recorder = Recorder(keep_runs=2)
     runs = [record(recorder, 1) for _ in range(4)]
 
@@ -164,7 +164,7 @@ def test_only_the_last_runs_are_kept():
 
 
 def test_a_pinned_run_stays_in_the_ring():
-    """And takes no other's place."""
+    """It does not take the place of another run."""
     recorder = Recorder(keep_runs=2)
     pinned = record(recorder, 1)
     pinned.pinned = True
@@ -173,8 +173,8 @@ def test_a_pinned_run_stays_in_the_ring():
     assert [pinned, *runs[-2:]] == recorder.runs
 
 
-def test_a_run_that_goes_on_stays_in_the_ring():
-    """However many end meanwhile."""
+def test_a_running_run_stays_in_the_ring():
+    """The number of runs that end does not matter."""
     recorder = Recorder(keep_runs=1)
     running = record(recorder, 1, ended=False)
     last = [record(recorder, 1) for _ in range(3)][-1]
@@ -184,7 +184,7 @@ def test_a_run_that_goes_on_stays_in_the_ring():
 
 
 def test_runs_that_ended_at_the_same_time_are_no_more_than_the_last_ones():
-    """Without waiting for the next run."""
+    """The limit applies without waiting for the next run."""
     recorder = Recorder(keep_runs=1)
     first, second = (record(recorder, 1, ended=False) for _ in range(2))
     recorder.end(second)
@@ -195,7 +195,7 @@ def test_runs_that_ended_at_the_same_time_are_no_more_than_the_last_ones():
 
 
 def test_evicted_values_make_a_taken_trace_obsolete():
-    """Nobody shows, or keeps alive, what the budget took away."""
+    """No trace shows or keeps evicted values."""
     recorder = Recorder(budget_bytes=15)
     run = record(recorder, 10)
     run.taken = object()  # type: ignore[assignment]
@@ -205,7 +205,7 @@ def test_evicted_values_make_a_taken_trace_obsolete():
 
 
 def test_a_dropped_call_did_not_take_place():
-    """A request that must ask again leaves one call, not two."""
+    """A request that is routed again leaves one call, not two."""
     recorder = Recorder()
     run = recorder.begin()
     recorder.drop(run, recorder.open(run, MODEL, None))
@@ -215,7 +215,7 @@ def test_a_dropped_call_did_not_take_place():
 
 
 def test_observers_see_calls_and_runs_come_and_go():
-    """The call at its start and its end, then the run."""
+    """They are notified at start and end of a call, then at the end of the run."""
     recorder = Recorder()
     seen: list[Any] = []
     stop = recorder.observe(lambda run, call: seen.append((run.id, call)))
@@ -228,7 +228,7 @@ def test_observers_see_calls_and_runs_come_and_go():
 
 
 def test_an_observer_that_raises_is_removed(caplog: pytest.LogCaptureFixture):
-    """With one entry in the log; the others and the run go on."""
+    """It is logged once; other observers and the run continue."""
     recorder = Recorder()
     seen: list[Call | None] = []
 
@@ -263,7 +263,7 @@ def test_runs_of_several_threads_do_not_mix():
 
 
 def test_displayed_runs_leave_room_for_others():
-    """They fill at most half of the runs that are kept."""
+    """They fill at most half of the kept runs."""
     recorder = Recorder(keep_runs=4)
     for _ in range(6):
         record(recorder, 1).is_displayed = True

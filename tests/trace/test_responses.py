@@ -18,7 +18,7 @@ FP32 = BY_DATATYPE["FP32"]
 
 
 def kept(most: int, most_bytes: int, *sizes: int) -> list[int]:
-    """Return the numbers of the items kept of items with these sizes."""
+    """Return the numbers of the kept items of items with these sizes."""
     ends: Ends[int] = Ends(most, most_bytes)
     for number, size in enumerate(sizes):
         ends.add(number, size)
@@ -41,12 +41,12 @@ def kept(most: int, most_bytes: int, *sizes: int) -> list[int]:
     ],
 )
 def test_the_first_and_the_latest_items_are_kept(most, most_bytes, sizes, expected):
-    """By number and by bytes; the latest one stays, however large it is."""
+    """Number and bytes are limited; the latest item stays, however large."""
     assert expected == kept(most, most_bytes, *sizes)
 
 
 def test_fewer_may_be_kept_later():
-    """The first and the latest of what there was; and of what still comes."""
+    """The limit applies to present and future items."""
     ends: Ends[int] = Ends(10, 100)
     for number in range(20):
         ends.add(number, 1)
@@ -72,8 +72,8 @@ def logged(log: ResponseLog, count: int) -> ResponseLog:
     return log
 
 
-def test_values_leave_before_times_do():
-    """A response without its values has its number, time and description."""
+def test_values_are_dropped_before_times():
+    """A response without values keeps its number, time and description."""
     events = list(logged(ResponseLog(10, 400), 10))
 
     assert list(range(10)) == [event.number for event in events]
@@ -84,7 +84,7 @@ def test_values_leave_before_times_do():
 
 
 def test_responses_that_are_not_kept_are_mentioned():
-    """With the errors among it; nothing is said if nothing is missing."""
+    """The remark counts their errors; a complete log has no remark."""
     log = logged(ResponseLog(4, None), 3000)
 
     assert "" == logged(ResponseLog(4, None), 4).gap()
@@ -109,7 +109,7 @@ def streamed(recorder: Recorder, calls: int, count: int) -> Trace:
 
 @pytest.mark.parametrize("notes", [True, False])
 def test_a_trace_counts_all_responses_and_names_the_kept_ones(notes):
-    """Also where notes are not wanted: this is no advice."""
+    """The remark is shown even if notes are off."""
     recorder = Recorder()
     run = recorder.begin()
     call = recorder.open(run, MODEL, None)
@@ -124,7 +124,7 @@ def test_a_trace_counts_all_responses_and_names_the_kept_ones(notes):
 
 
 def test_many_calls_with_responses_keep_a_few_each():
-    """So that a run with thousands of streams has a bound as well."""
+    """A run with thousands of streams is bounded, too."""
     trace = streamed(Recorder(TraceLevel.TIMESTAMPS), 100, 200)
 
     assert [200] * 100 == [span.response_count for span in trace.spans]
@@ -134,7 +134,7 @@ def test_many_calls_with_responses_keep_a_few_each():
 
 
 def test_values_of_streams_stay_within_the_budget():
-    """Of one that goes on, of several that do, and of those that ended."""
+    """Open and ended streams are included."""
     recorder = Recorder(budget_bytes=4000)
     run = recorder.begin()
     calls = [recorder.open(run, MODEL, None) for _ in range(3)]
@@ -154,7 +154,7 @@ def test_values_of_streams_stay_within_the_budget():
 
 
 def test_nothing_is_kept_of_the_responses_where_nothing_is_recorded():
-    """They are still counted."""
+    """They are counted nevertheless."""
     recorder = Recorder(TraceLevel.OFF)
     run = recorder.begin()
     call = recorder.open(run, MODEL, None)

@@ -47,7 +47,7 @@ def notes(trace: Trace) -> dict[int, list[str]]:
 
 
 def test_calls_made_one_after_the_other_may_be_a_missed_gather():
-    """Three of one line, one model and a good part of the time get a word."""
+    """Three calls of one line and model that take much of the time get a note."""
     found = notes(trace((2, 20), (21, 40), (41, 60)))
 
     (text,) = found[0]
@@ -56,18 +56,18 @@ def test_calls_made_one_after_the_other_may_be_a_missed_gather():
     assert "asyncio.gather" in text
 
 
-def test_calls_that_overlap_need_no_word():
+def test_overlapping_calls_have_no_note():
     """They ran concurrently."""
     assert {} == notes(trace((2, 40), (3, 41), (4, 42)))
 
 
-def test_short_calls_need_no_word():
-    """What takes no time of its caller need not be faster."""
+def test_short_calls_have_no_note():
+    """They take hardly any time of their caller."""
     assert {} == notes(trace((2, 3), (4, 5), (6, 7)))
 
 
-def test_a_chain_needs_no_word():
-    """A call that is given an earlier one's answer must wait for it."""
+def test_a_chain_of_calls_has_no_note():
+    """A call with an earlier one's output must wait for it."""
     made = trace((2, 20), (21, 40), (41, 60))
     value = TensorRef("X", BY_DATATYPE["INT8"], (1,), b"\1")
     spans = list(made.spans)
@@ -77,8 +77,8 @@ def test_a_chain_needs_no_word():
     assert {} == review(spans, made.models)
 
 
-def test_calls_of_one_sequence_need_no_word():
-    """Their model wants them in their order; those of several have none."""
+def test_calls_of_one_sequence_have_no_note():
+    """Their model requires the order; calls of several sequences get a note."""
     made = trace((2, 20), (21, 40), (41, 60))
     one, several = (
         [
@@ -94,16 +94,16 @@ def test_calls_of_one_sequence_need_no_word():
     assert [0] == list(review(several, made.models))
 
 
-def test_a_crowd_before_the_only_instance_gets_a_word():
-    """On the call that was served last."""
+def test_many_calls_that_wait_for_the_only_instance_have_a_note():
+    """The note is on the call that was served last."""
     found = notes(trace(*[(2 + n, 90, 30 + n) for n in range(8)]))
 
     assert [8] == list(found)
     assert "8 calls of crop waited at once for its only instance" in found[8][0]
 
 
-def test_a_crowd_of_a_model_that_takes_batches_hears_of_a_batcher():
-    """One whose max_batch_size does nothing as it is configured."""
+def test_the_note_recommends_a_batcher_to_a_model_with_max_batch_size():
+    """Without a batcher max_batch_size has no effect."""
     made = trace(*[(2 + n, 90, 30 + n) for n in range(8)])
     batches = [each._replace(unbatched=4) for each in made.models]
 
@@ -112,8 +112,8 @@ def test_a_crowd_of_a_model_that_takes_batches_hears_of_a_batcher():
     assert "dynamic_batching" not in review(made.spans, made.models)[8][0]
 
 
-def test_a_crowd_before_several_instances_needs_no_word():
-    """Its size is known to the author."""
+def test_calls_that_wait_for_several_instances_have_no_note():
+    """The author chose their number."""
     made = trace(*[(2 + n, 90, 30 + n) for n in range(8)])
     spans = [
         dataclasses.replace(span, instance=f"crop_{span.index % 2}")
@@ -124,7 +124,7 @@ def test_a_crowd_before_several_instances_needs_no_word():
 
 
 def test_a_reviewed_trace_carries_the_notes():
-    """After those that were made while it ran."""
+    """They follow the notes of the run."""
     made = reviewed(trace((2, 20), (21, 40), (41, 60)))
 
     assert 1 == len(made.spans[0].notes)

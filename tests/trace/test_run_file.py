@@ -68,7 +68,7 @@ JSON = st.none() | st.dictionaries(
 
 @st.composite
 def refs(draw: st.DrawFn) -> TensorRef:
-    """A tensor with its value, or with its description only."""
+    """Draw a tensor with its value, or only with its description."""
     dtype = draw(dtypes())
     array = draw(tensors(dtype, draw(axes())))
     ref = freeze(draw(TEXT), array, dtype)
@@ -96,7 +96,7 @@ def models() -> st.SearchStrategy[ModelInfo]:
 
 
 def fields_of(given: list[TensorRef], count: int) -> dict[str, Any]:
-    """Strategies for each field of a span."""
+    """Return strategies for each field of a span."""
     some = st.lists(st.sampled_from(given), max_size=3) if given else st.just([])
     chosen = some.map(tuple)
     texts = st.lists(TEXT, max_size=2).map(tuple)
@@ -138,20 +138,20 @@ def fields_of(given: list[TensorRef], count: int) -> dict[str, Any]:
 
 
 def gaps_of(spans: int, models: int) -> st.SearchStrategy[Gap]:
-    """Gaps between calls."""
+    """Draw gaps between calls."""
     caller, after = st.integers(-1, spans - 1), st.integers(0, spans)
     return st.builds(Gap, caller, st.integers(0, models - 1), after, st.integers(1, 99))
 
 
 def profiles() -> st.SearchStrategy[Profile]:
-    """Profiles of any kind: what they say is not looked at."""
+    """Draw profiles of any kind; their contents are not checked."""
     data = st.dictionaries(st.sampled_from("abc"), st.lists(st.integers()), max_size=2)
     call = st.none() | st.integers(0, 9)
     return st.builds(Profile, TEXT, call, data, st.binary(max_size=9))
 
 
 def drops() -> st.SearchStrategy[Drop]:
-    """What limits have dropped, of blsnb and of other programs."""
+    """Draw drops of blsnb and of other programs."""
     limits = st.sampled_from(["keep_calls", "trace_budget_bytes", "of another program"])
     last = st.integers(-1, (1 << 31) - 1)
     return st.builds(Drop, st.sampled_from(["calls", "values"]), limits, NS, NS, last)
@@ -159,7 +159,7 @@ def drops() -> st.SearchStrategy[Drop]:
 
 @st.composite
 def runs(draw: st.DrawFn) -> SavedRun:
-    """Any run at all, sensible or not."""
+    """Draw any run, sensible or not."""
     given = draw(st.lists(refs(), max_size=4))
     known = draw(st.lists(models(), min_size=1, max_size=3, unique=True))
     fields = fields_of(given, len(known))
@@ -216,7 +216,7 @@ def there_and_back(run: SavedRun, folder: Path, **how: Any) -> SavedRun:
 @given(run=runs())
 @settings(max_examples=150)
 def test_a_run_is_loaded_as_it_was_saved(run, tmp_path_factory):
-    """Every call, every time, every bit of every tensor; of the file its name."""
+    """Every call, time and bit is equal; the run has the file's name."""
     back = there_and_back(run, tmp_path_factory.mktemp("runs"))
 
     named = dataclasses.replace(run.trace, file="a.blsrun")
@@ -224,7 +224,7 @@ def test_a_run_is_loaded_as_it_was_saved(run, tmp_path_factory):
 
 
 def test_every_field_of_a_span_is_kept():
-    """A new one must not be forgotten."""
+    """A new field must not be forgotten."""
     fields = {field.name for field in dataclasses.fields(Span)}
 
     assert fields == {"index", "id", "responses", *FACTS}
@@ -232,7 +232,7 @@ def test_every_field_of_a_span_is_kept():
 
 @pytest.mark.parametrize("trace", [invoice_run(), hostile_run()], ids=["page", "bad"])
 def test_a_loaded_run_looks_the_same(trace, tmp_path):
-    """In words, and as the page reads it."""
+    """Its text and its page data are equal."""
     back = there_and_back(SavedRun(trace, (), None), tmp_path).trace
 
     named = dataclasses.replace(trace, file="a.blsrun")
@@ -240,8 +240,8 @@ def test_a_loaded_run_looks_the_same(trace, tmp_path):
     assert encode(named) == encode(back)
 
 
-def test_a_value_that_is_handed_on_is_kept_once(tmp_path):
-    """In the file, and when it is loaded."""
+def test_a_shared_value_is_kept_once(tmp_path):
+    """File and loaded run have one copy."""
     trace = invoice_run()
     path = tmp_path / "run.blsrun"
     write_run(SavedRun(trace, (), None), path)
@@ -257,7 +257,7 @@ def test_a_value_that_is_handed_on_is_kept_once(tmp_path):
 
 
 def test_the_same_run_gives_the_same_file(tmp_path):
-    """It can be compared, and kept under version control."""
+    """The file can be compared and kept under version control."""
     run = SavedRun(invoice_run(), (), None)
     for name in ("a", "b"):
         write_run(run, tmp_path / name)
@@ -266,7 +266,7 @@ def test_the_same_run_gives_the_same_file(tmp_path):
 
 
 def test_values_that_do_not_fit_are_mentioned(tmp_path):
-    """Failed calls keep their values; the file says how many others do not."""
+    """Failed calls keep their values, and the file counts the others."""
     trace = invoice_run()
     failed = dataclasses.replace(trace.spans[2], flags=CallFlag.ERROR)
     spans = (*trace.spans[:2], failed, *trace.spans[3:])

@@ -29,8 +29,8 @@ _FUZZ_S = 3
 # Files of the earlier release ------------------------------------------------
 
 
-def test_a_plain_run_is_read_with_all_that_its_requests_said():
-    """Fields, parameters, a printed line, and the values of each tensor."""
+def test_a_plain_run_is_read_completely():
+    """Fields, parameters, a printed line and all values are equal."""
     run = load_run(FILES / "plain.blsrun")
     outer, double = run.trace.spans
 
@@ -50,7 +50,7 @@ def test_a_plain_run_is_read_with_all_that_its_requests_said():
 
 
 def test_a_failed_run_is_read_with_its_error():
-    """The calls that failed, and the one that did not."""
+    """It has failed and successful calls."""
     run = load_run(FILES / "failed.blsrun")
 
     assert "ValueError: boom" in (run.error or "")
@@ -61,7 +61,7 @@ def test_a_failed_run_is_read_with_its_error():
 
 
 def test_a_stream_is_read_with_its_responses():
-    """Those that were sent, and those that the client received."""
+    """Sent and received responses are read."""
     run = load_run(FILES / "stream.blsrun")
     [span] = run.trace.spans
 
@@ -74,7 +74,7 @@ def test_a_stream_is_read_with_its_responses():
 
 
 def test_a_folded_run_is_read_with_its_counts_and_gaps():
-    """Calls that were only counted, and where they were; ids are positions."""
+    """Ids are positions."""
     trace = load_run(FILES / "folded.blsrun").trace
     [counted] = trace.folded
 
@@ -85,7 +85,7 @@ def test_a_folded_run_is_read_with_its_counts_and_gaps():
 
 
 def test_a_run_on_a_device_is_read_with_its_copies():
-    """And with what its execution used of the device."""
+    """The device use of its execution is read, too."""
     first, second = load_run(FILES / "device.blsrun").trace.spans
     [copy] = second.copies
 
@@ -96,7 +96,7 @@ def test_a_run_on_a_device_is_read_with_its_copies():
 
 
 def test_a_run_without_some_values_is_read_with_its_remark():
-    """The values that are there, and the sentence about the others."""
+    """Existing values are read, and the remark names the others."""
     run = load_run(FILES / "left_out.blsrun")
 
     assert [2, 4] == run["Y"].tolist()
@@ -107,7 +107,7 @@ def test_a_run_without_some_values_is_read_with_its_remark():
 
 @pytest.mark.parametrize("path", sorted(FILES.iterdir()), ids=lambda path: path.stem)
 def test_a_run_of_version_1_is_saved_as_version_2(path, tmp_path):
-    """Nothing is lost: calls, ids, values, remarks, responses."""
+    """Calls, ids, values, remarks and responses are equal."""
     before = load_run(path)
     after = load_run(before.save(tmp_path / path.name))
 
@@ -121,7 +121,7 @@ def test_a_run_of_version_1_is_saved_as_version_2(path, tmp_path):
 
 @pytest.fixture
 def refused(tmp_path):
-    """Read bytes as a file, which is refused; return the reason."""
+    """Read bytes as a file that is refused; return the reason."""
 
     def refused(data: bytes, said: str = "is not a saved run: ") -> str:
         path = tmp_path / "bad.blsrun"
@@ -148,13 +148,13 @@ def packed(
 
 
 def saved() -> tuple[dict[str, Any], bytes]:
-    """What a good file says, and its values."""
+    """Return JSON and values of a valid file."""
     with zipfile.ZipFile(FILES / "invoice.blsrun") as file:
         return json.loads(file.read("run.json")), file.read("values.bin")
 
 
 def test_a_file_that_is_not_a_zip_file_is_refused(refused):
-    """What it may be instead, and what reads that."""
+    """The error says what it may be, and what reads it."""
     assert "it is empty" == refused(b"")
     assert "File is not a zip file" == refused(b"any text")
     for trace in (b'[{"id":1}]', b'\n {"id":1}'):
@@ -166,7 +166,7 @@ def test_a_file_that_is_not_a_zip_file_is_refused(refused):
 
 @pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
 def test_a_partial_file_is_recognised(share, refused, tmp_path):
-    """A download that broke off, a disk that was full."""
+    """A download or a disk may have ended early."""
     whole = (FILES / "invoice.blsrun").read_bytes()
     said = refused(
         whole[: int(share * len(whole))], "is damaged, or only a part of a run: "
@@ -176,7 +176,7 @@ def test_a_partial_file_is_recognised(share, refused, tmp_path):
 
 
 def test_a_changed_byte_of_a_value_is_found(refused, tmp_path):
-    """By its checksum, whichever it is."""
+    """The checksum differs."""
     _, values = saved()
     whole = (FILES / "invoice.blsrun").read_bytes()
     at = whole.index(values[:64]) + 30
@@ -188,7 +188,7 @@ def test_a_changed_byte_of_a_value_is_found(refused, tmp_path):
 
 
 def test_a_zip_file_of_something_else_is_refused(refused, tmp_path):
-    """It names what it should hold."""
+    """The error names the expected members."""
     path = tmp_path / "arrays.npz"
     np.savez(path, a=1)
     assert "should hold run.json and values.bin, not ['a.npy']" in refused(
@@ -200,7 +200,7 @@ def test_a_zip_file_of_something_else_is_refused(refused, tmp_path):
 
 
 def test_compressed_values_are_refused(refused, tmp_path):
-    """A small file may not ask for any amount of memory."""
+    """A small file must not need any amount of memory."""
     bomb = packed(tmp_path, '{"format":1}', bytes(1 << 20), compression=8)
 
     assert "values.bin is compressed" in refused(bomb)
@@ -208,7 +208,7 @@ def test_compressed_values_are_refused(refused, tmp_path):
 
 @pytest.mark.parametrize("members", [{}, {"more.bin": b""}])
 def test_a_later_format_is_refused_by_its_number(members, refused, tmp_path):
-    """Who reads it knows that a newer blsnb is needed, whatever else it holds."""
+    """The error says that a newer blsnb is needed."""
     text = json.dumps({"format": 3, "written_by": "blsnb 9.1"})
     said = refused(packed(tmp_path, text, **members), "was saved by ")
 
@@ -219,8 +219,8 @@ def test_a_later_format_is_refused_by_its_number(members, refused, tmp_path):
 
 
 @pytest.mark.parametrize("version", [0, 2, "2", 2.5, None, True])
-def test_a_format_that_never_was_is_refused(version, refused, tmp_path):
-    """It is another program's file."""
+def test_an_unknown_format_is_refused(version, refused, tmp_path):
+    """Another program wrote the file."""
     said = refused(packed(tmp_path, json.dumps({"format": version})))
 
     assert f"its format is {version!r}, and a zip file has format 1" == said
@@ -230,7 +230,7 @@ def test_a_format_that_never_was_is_refused(version, refused, tmp_path):
     "text", ["", "[]", "null", "[" * 10_000, '{"format":1}', "\xff", '"\\ud800']
 )
 def test_json_that_is_no_run_is_refused(text, refused, tmp_path):
-    """Also where it is deep, cut off, or lacks everything."""
+    """It may be nested deeply, cut off, or empty."""
     refused(packed(tmp_path, text.encode("latin-1")))
 
 
@@ -253,8 +253,8 @@ def test_json_that_is_no_run_is_refused(text, refused, tmp_path):
         ("request_fields", 0, [1, 2]),
     ],
 )
-def test_a_call_that_makes_no_sense_is_refused(column, row, value, refused, tmp_path):
-    """Callers stand before their calls, numbers are in range, texts are texts."""
+def test_an_invalid_call_is_refused(column, row, value, refused, tmp_path):
+    """Callers precede their calls, and fields have valid types and ranges."""
     known, values = saved()
     known["calls"][column][row] = value
 
@@ -264,15 +264,15 @@ def test_a_call_that_makes_no_sense_is_refused(column, row, value, refused, tmp_
 @pytest.mark.parametrize(
     "gap", [[27, 0, 0, 1], [-2, 0, 0, 1], [0, 9, 0, 1], [0, 0, 0, 0], [0]]
 )
-def test_calls_that_are_left_out_nowhere_are_refused(gap, refused, tmp_path):
-    """Their caller and their model are there, and they are some."""
+def test_invalid_gaps_are_refused(gap, refused, tmp_path):
+    """A gap needs a caller, a model and a positive count."""
     known, values = saved()
 
     refused(packed(tmp_path, json.dumps(known | {"gaps": [gap]}), values))
 
 
 def test_a_file_of_an_older_release_has_no_gaps(tmp_path):
-    """It is read as it always was."""
+    """It is read as before."""
     known, values = saved()
     del known["gaps"]
     path = tmp_path / "older.blsrun"
@@ -282,7 +282,7 @@ def test_a_file_of_an_older_release_has_no_gaps(tmp_path):
 
 
 def test_models_of_counted_calls_only_are_models_of_the_run(tmp_path):
-    """Its page numbers them."""
+    """The page numbers them."""
     known, values = saved()
     count = len(known["models"])
     unused = [*known["models"], ["other", "python", "cpu", "model", "", 1, None, 0]]
@@ -297,7 +297,7 @@ def test_models_of_counted_calls_only_are_models_of_the_run(tmp_path):
 
 
 def test_values_that_do_not_fit_their_tensors_are_refused(refused, tmp_path):
-    """Shape, type and size go together, and values fill their file."""
+    """Shape, type and size must agree, and values must fill their file."""
     known, values = saved()
     assert "bytes of values" in refused(packed(tmp_path, json.dumps(known), values[1:]))
     for change in ([1, 1], [1 << 40] * 40, [-1]):
@@ -308,7 +308,7 @@ def test_values_that_do_not_fit_their_tensors_are_refused(refused, tmp_path):
 
 
 def test_damaged_files_are_read_or_refused_and_nothing_else(tmp_path):
-    """Bytes changed anywhere, values replaced; a run that is read can be shown."""
+    """Bytes and values are changed anywhere; a run that is read can be shown."""
     rng = random.Random(2)
     path = tmp_path / "run.blsrun"
     whole = (FILES / "invoice.blsrun").read_bytes()
@@ -351,7 +351,7 @@ _ODD = (None, True, -1, 0, 3, 1 << 31, 1 << 62, 1 << 70, 1e300, "", "x", [], {},
 
 
 def _changed(value: Any, rng: random.Random) -> Any:
-    """Replace one value, at any depth."""
+    """Return a value with one replaced part, at any depth."""
     keys = list(value) if isinstance(value, dict) else range(len(value))
     if not keys:
         return rng.choice(_ODD)

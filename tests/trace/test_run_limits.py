@@ -21,7 +21,7 @@ MODELS = ("MODL", {"models": [{"name": "m"}]})
 
 
 def rows(count: int, first: str, **columns: Any) -> dict[str, Any]:
-    """Columns of which the first is written in full, and all others as one run."""
+    """Return columns: the first complete, the others run-length encoded."""
     runs = {name: {"runs": [[count, value]]} for name, value in columns.items()}
     return {first: list(range(count)) if first == "ids" else [0] * count, **runs}
 
@@ -67,7 +67,7 @@ FLOODS: dict[str, list[Any]] = {
 
 
 def peak_of_reading(path: Path) -> tuple[int, str]:
-    """Bytes that reading allocated at most, and the error it ended with."""
+    """Return the peak memory of reading, and the error."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -83,7 +83,7 @@ def peak_of_reading(path: Path) -> tuple[int, str]:
 
 @pytest.mark.parametrize("chunks", FLOODS.values(), ids=FLOODS)
 def test_a_flood_takes_no_more_than_the_limit(tmp_path, chunks):
-    """It is refused before its memory is used; the error names the option."""
+    """It is refused before its memory is allocated; the error names the option."""
     path = tmp_path / "flood.blsrun"
     path.write_bytes(file_of([*chunks, ("DONE", DONE)]))
     peak, error = peak_of_reading(path)
@@ -109,7 +109,7 @@ ROWS: dict[str, Any] = {
 
 @pytest.mark.parametrize("chunk", ROWS.values(), ids=ROWS)
 def test_what_is_read_within_the_limit_takes_no_more(tmp_path, chunk):
-    """The limit is an upper bound of the memory used, up to the last row."""
+    """The limit is an upper bound of the memory, up to the last row."""
     path, fits = tmp_path / "most.blsrun", 0
     for count in range(8000, 60_000, 8000):
         chunks = [("HEAD", HEAD), MODELS, chunk(count), ("DONE", DONE)]
@@ -124,7 +124,7 @@ def test_what_is_read_within_the_limit_takes_no_more(tmp_path, chunk):
 
 
 def test_a_limit_is_given_by_the_caller_or_the_options(tmp_path, monkeypatch):
-    """Without one, it is 64 times the size of the file, and at least 16 MiB."""
+    """By default it is 64 times the size of the file, at least 16 MiB."""
     path = tmp_path / "flood.blsrun"
     path.write_bytes(file_of([("HEAD", {**HEAD, "x": [0] * COUNT})]))
     with pytest.raises(TraceFileError, match="more than 16,777,216 bytes"):

@@ -16,7 +16,7 @@ import pytest
 from asserting import every
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from run_files import DONE, HEAD, boundaries, chunks_of, facts, file_of, said
+from run_files import DONE, HEAD, boundaries, chunks_of, facts, file_of, json_of
 from views.samples import invoice_run
 
 from blsnb.errors import TraceError, TraceFileError
@@ -49,26 +49,26 @@ MINIMAL: list[Any] = [("HEAD", HEAD), ("MODL", MODELS), ("CALL", TWO_CALLS)]
 
 
 def tensor(datatype: str, shape: list[int], body: bytes, **columns: Any) -> Any:
-    """A chunk that describes one tensor."""
+    """Return a chunk that describes one tensor."""
     facts = {"name": ["X"], "datatype": [datatype], "shape": [shape], **columns}
     return "TENS", facts, body
 
 
 @pytest.fixture
 def path(tmp_path):
-    """Where a file is written."""
+    """Return the path of a file to write."""
     return tmp_path / "a.blsrun"
 
 
 @pytest.fixture
 def refused(path):
-    """Read chunks as a file, which is refused; return the reason."""
+    """Read chunks as a file that is refused; return the reason."""
 
-    def refused(*chunks: Any, said: str = "is not a saved run: ") -> str:
+    def refused(*chunks: Any, text: str = "is not a saved run: ") -> str:
         path.write_bytes(file_of(chunks))
         with pytest.raises(TraceFileError) as error:
             read_run(path)
-        begin = f"{path} {said}"
+        begin = f"{path} {text}"
         assert str(error.value).startswith(begin)
         return str(error.value).removeprefix(begin)
 
@@ -76,13 +76,13 @@ def refused(path):
 
 
 def read(path: Path, *chunks: Any) -> Trace:
-    """The trace of a file of these chunks."""
+    """Return the trace of a file of these chunks."""
     path.write_bytes(file_of(chunks))
     return read_run(path).trace
 
 
 def small_run() -> SavedRun:
-    """A run with all kinds of chunks, in 5 kB."""
+    """Return a run with all kinds of chunks, in 5 kB."""
     trace = invoice_run()
     spans = trace.spans[:4]
     # Without large values.
@@ -119,7 +119,7 @@ def small_run() -> SavedRun:
 
 
 def test_a_minimal_file_is_read(path):
-    """Columns that are left out have their defaults; ids have gaps."""
+    """Omitted columns have defaults, and ids may have gaps."""
     trace = read(path, *MINIMAL, ("DONE", DONE))
     outer, inner = trace.spans
 
@@ -148,7 +148,7 @@ def test_the_last_version_of_a_call_counts(path):
 
 
 def test_calls_come_in_any_order(path):
-    """A trace has them in the order of their ids, callers first."""
+    """The trace has them in order of their ids, callers first."""
     child = {"ids": [5], "parent": [2], "model": [1], "request_start_ns": [200]}
     caller = {"ids": [2], "model": [0], "request_start_ns": [100]}
     trace = read(path, *MINIMAL[:2], ("CALL", child), ("CALL", caller), ("DONE", DONE))
@@ -157,7 +157,7 @@ def test_calls_come_in_any_order(path):
 
 
 def test_responses_are_appended_to_their_calls(path):
-    """One by one, as they are sent; their parameters may stand beside them."""
+    """They may come one by one; parameters may follow."""
     responses: list[Any] = [
         ("RESP", {"call": [5, 5], "ns": [210, 220], "number": [0, 1]}),
         ("RESP", {"call": [5], "ns": [230], "number": [2], "error": ["x"],
@@ -173,7 +173,7 @@ def test_responses_are_appended_to_their_calls(path):
 
 
 def test_runs_of_equal_values_are_written_once(path):
-    """As counts and values, which together are as many as there are calls."""
+    """Counts and values add up to the number of calls."""
     calls = {**TWO_CALLS, "error": {"runs": [[2, "same"]]}}
     trace = read(path, *MINIMAL[:2], ("CALL", calls), ("DONE", DONE))
 
@@ -181,7 +181,7 @@ def test_runs_of_equal_values_are_written_once(path):
 
 
 def test_a_tensor_may_share_the_value_of_an_earlier_one(path):
-    """In the same chunk, and in a later one."""
+    """The earlier one may be in the same chunk or in an earlier one."""
     first = {
         "name": ["X", "Y"],
         "datatype": {"runs": [[2, "UINT8"]]},
@@ -203,7 +203,7 @@ def test_a_tensor_may_share_the_value_of_an_earlier_one(path):
 
 
 def test_counted_calls_name_their_models_and_callers(path):
-    """By numbers of models, and by the ids of the calls between which they were."""
+    """They refer to model numbers and to ids of neighbouring calls."""
     folded = {
         "folded": {"caller": [0, -1], "model": [1, 0], "calls": [7, 2]},
         "gaps": {"caller": [5, -1], "model": [1, 0], "after": [0, 1], "calls": [7, 2]},
@@ -217,7 +217,7 @@ def test_counted_calls_name_their_models_and_callers(path):
 
 
 def test_profiles_and_optional_chunks_of_unknown_types_are_saved_again(path):
-    """As they are: what another program has written is not lost."""
+    """Data of other programs is not lost."""
     profile = ("prof", {"kind": "samples", "call": 5, "stacks": [1]}, b"bytes")
     others = [("xtra", {"a": 1}, b"b"), ("long", {"a": [1] * 200}, b"")]
     trace = read(path, *MINIMAL, profile, *others, ("DONE", DONE))
@@ -229,7 +229,7 @@ def test_profiles_and_optional_chunks_of_unknown_types_are_saved_again(path):
 
 
 def test_dropped_calls_are_known_to_the_file(path):
-    """With the limit, which may be another program's."""
+    """The limit may be another program's."""
     drops = {
         "what": ["calls", "values", "hopes"],
         "limit": ["keep_calls", "quota", "luck"],
@@ -249,7 +249,7 @@ def test_dropped_calls_are_known_to_the_file(path):
 
 
 def test_values_that_another_program_left_out_are_mentioned(path):
-    """A file that blsnb wrote says it in a remark of its own."""
+    """Files of blsnb have a remark of their own."""
     trace = read(path, *MINIMAL, ("DONE", {**DONE, "left_out": [2, 1500]}))
     again = load_run(load_run(path).save(path)).trace
 
@@ -258,7 +258,7 @@ def test_values_that_another_program_left_out_are_mentioned(path):
 
 
 def test_a_recording_is_read(path):
-    """A file of another process: several client requests, no title, extra facts."""
+    """A file of another process has several client requests and no title."""
     head = {"format": 2, "kind": "recording", "process": {"pid": 7}, "settings": {}}
     calls = {"ids": [0, 1], "model": [0, 0], "request_start_ns": [5, 6],
              "origin": [None, {"file": "b", "call": 3}]}  # fmt: skip
@@ -273,7 +273,7 @@ def test_a_recording_is_read(path):
 
 
 def test_all_that_another_program_records_is_saved_again(path):
-    """Parameters of responses, statistics of values, and which were redacted."""
+    """Parameters, statistics and redactions are included."""
     tensors = {
         "name": ["X", "SECRET", "BIG"],
         "datatype": ["UINT8"] * 3,
@@ -302,7 +302,7 @@ def test_all_that_another_program_records_is_saved_again(path):
 
 
 def test_all_fields_of_a_request_and_gaps_of_ids_survive(path):
-    """A string as correlation id, parameters of each type, an id beyond 32 bits."""
+    """A string as correlation id, all parameter types and a large id are kept."""
     parameters = [["b", True], ["i", 1], ["f", 1.0], ["n", ["nan"]], ["s", "1"]]
     calls = {**TWO_CALLS, "ids": [7, 1 << 30], "parent": [-1, 7],
              "correlation_id": ["seven", 9], "version": [3, -1], "priority": [1, 0],
@@ -324,7 +324,7 @@ def test_all_fields_of_a_request_and_gaps_of_ids_survive(path):
 
 
 def test_a_file_that_was_not_completed_has_a_remark(path):
-    """Calls without an end were running; others had ended."""
+    """Calls without an end were running."""
     calls = {**TWO_CALLS, "request_end_ns": [None, 100]}
     trace = read(path, *MINIMAL[:2], ("CALL", calls))
 
@@ -336,7 +336,7 @@ def test_a_file_that_was_not_completed_has_a_remark(path):
 
 
 def test_calls_whose_caller_was_not_written_are_shown_with_a_remark(path):
-    """They are client requests to look at; so are responses without their calls."""
+    """They are client requests; responses without calls are remarked, too."""
     calls = {**TWO_CALLS, "parent": [-1, 3]}
     responses = ("RESP", {"call": [77], "ns": [1]})
     trace = read(path, *MINIMAL[:2], ("CALL", calls), responses, ("DONE", DONE))
@@ -350,7 +350,7 @@ def test_calls_whose_caller_was_not_written_are_shown_with_a_remark(path):
 
 
 def test_what_follows_the_last_chunk_is_ignored_with_a_remark(path):
-    """It belongs to nothing."""
+    """It does not belong to the run."""
     path.write_bytes(file_of([*MINIMAL, ("DONE", DONE)]) + b"more")
 
     remark = "4 bytes after the end of the run were ignored."
@@ -358,7 +358,7 @@ def test_what_follows_the_last_chunk_is_ignored_with_a_remark(path):
 
 
 def test_a_file_cut_off_at_any_byte_is_read_as_far_as_it_goes(path):
-    """Up to its last whole chunk, with a remark; never a wrong value."""
+    """It is read up to its last complete chunk, with a remark and no wrong value."""
     run = small_run()
     write_run(run, path)
     whole = path.read_bytes()
@@ -381,7 +381,7 @@ def test_a_file_cut_off_at_any_byte_is_read_as_far_as_it_goes(path):
 
 
 def test_any_changed_byte_is_an_error_or_a_remark(path):
-    """And never a wrong value."""
+    """A wrong value is never returned."""
     run = small_run()
     write_run(run, path)
     whole = path.read_bytes()
@@ -400,7 +400,7 @@ def test_any_changed_byte_is_an_error_or_a_remark(path):
 
 
 def assert_part(part: Trace, whole: Trace) -> None:
-    """What was read of a file is what was written, as far as it goes."""
+    """Assert that a read trace is a part of the written one."""
     for span, written in zip(part.spans, whole.spans, strict=False):
         responses = written.responses[: len(span.responses)]
         flags = span.flags & ~CallFlag.RUNNING
@@ -414,7 +414,7 @@ def assert_part(part: Trace, whole: Trace) -> None:
 
 
 def test_a_file_without_its_first_chunk_is_refused(refused, path):
-    """Cut off, or another one."""
+    """The chunk may be missing or of another type."""
     for data in (MAGIC[:3], MAGIC, MAGIC + b"HEAD"):
         path.write_bytes(data)
         with pytest.raises(TraceFileError, match="is damaged, or only a part of a run"):
@@ -426,25 +426,25 @@ def test_a_file_without_its_first_chunk_is_refused(refused, path):
 
 
 def test_a_later_format_or_chunk_is_refused_with_the_release_that_wrote_it(refused):
-    """A newer blsnb is needed."""
-    said = refused(("HEAD", {**HEAD, "format": 3}), said="was saved by ")
+    """The error says that a newer blsnb is needed."""
+    text = refused(("HEAD", {**HEAD, "format": 3}), text="was saved by ")
     assert (
         "blsnb 9.1 in format 3; this blsnb reads format 2 and older: a newer blsnb is "
-        "needed" == said
+        "needed" == text
     )
-    said = refused(*MINIMAL, ("Xtra", {}), said="was saved by ")
+    text = refused(*MINIMAL, ("Xtra", {}), text="was saved by ")
     assert (
         "blsnb 9.1 and contains a chunk of the type 'Xtra', which this blsnb does not "
-        "know: a newer blsnb is needed" == said
+        "know: a newer blsnb is needed" == text
     )
 
 
 @pytest.mark.parametrize("version", [0, 1, "2", 2.5, None, True])
-def test_a_format_that_never_was_is_refused(version, refused):
-    """It is another program's file."""
-    said = refused(("HEAD", {**HEAD, "format": version}))
+def test_an_unknown_format_is_refused(version, refused):
+    """Another program wrote the file."""
+    text = refused(("HEAD", {**HEAD, "format": version}))
 
-    assert f"its format is {version!r}, and this file should have 2" == said
+    assert f"its format is {version!r}, and this file should have 2" == text
 
 
 @pytest.mark.parametrize(
@@ -479,8 +479,8 @@ def test_a_format_that_never_was_is_refused(version, refused):
         ("device_use", [[1], None]),
     ],
 )
-def test_a_call_that_makes_no_sense_is_refused(column, values, refused):
-    """Callers have lower ids, numbers are in range, texts are texts."""
+def test_an_invalid_call_is_refused(column, values, refused):
+    """Callers have lower ids, and fields have valid types and ranges."""
     refused(*MINIMAL[:2], ("CALL", {**TWO_CALLS, column: values}), ("DONE", DONE))
 
 
@@ -515,14 +515,14 @@ def test_a_call_that_makes_no_sense_is_refused(column, values, refused):
         ("HEAD", HEAD),
     ],
 )
-def test_a_chunk_that_makes_no_sense_is_refused(chunk, refused):
+def test_an_invalid_chunk_is_refused(chunk, refused):
     """Each type has its own rules."""
     refused(*MINIMAL, chunk, ("DONE", DONE))
 
 
 @pytest.mark.parametrize("text", [b"[" * 10_000, b"[]", b"NaN", b'{"run":1e999}'])
 def test_json_that_is_no_object_is_refused(text, path):
-    """Also where it is deep, or a number is too large."""
+    """It may be nested deeply or have too large numbers."""
     head = struct.pack("<4sHHIQ", b"HEAD", 0, 0, len(text), 0)
     checksum = zlib.crc32(text, zlib.crc32(head)).to_bytes(4, "little")
     path.write_bytes(MAGIC + head + checksum + text)
@@ -532,14 +532,14 @@ def test_json_that_is_no_object_is_refused(text, path):
 
 
 def test_a_parameter_that_is_too_large_for_a_float_is_refused():
-    """An infinity is written as a text."""
+    """An infinity is written as a string."""
     assert math.inf == read_parameter(["inf"])
     with pytest.raises(ValueError, match="finite"):
         read_parameter(parsed(b"1e999"))
 
 
 def test_models_are_limited(path):
-    """Their numbers fit 16 bits."""
+    """Their numbers have 16 bits."""
     path.write_bytes(
         file_of([MINIMAL[0], ("MODL", {"models": [{"name": ""}] * 60_001})])
     )
@@ -550,12 +550,12 @@ def test_models_are_limited(path):
 @given(seed=st.integers(0, 1 << 32))
 @settings(max_examples=5)
 def test_changed_chunks_are_read_or_refused_and_nothing_else(seed, tmp_path_factory):
-    """Values replaced at any depth, checksums correct; a run that is read is drawn."""
+    """Values are replaced and checksums corrected; a run that is read can be drawn."""
     rng = random.Random(seed)
     path = tmp_path_factory.mktemp("fuzz") / "a.blsrun"
     write_run(small_run(), path)
     whole = [
-        (each.type, said(each), each.body) for each in chunks_of(path.read_bytes())
+        (each.type, json_of(each), each.body) for each in chunks_of(path.read_bytes())
     ]
     until = time.monotonic() + _FUZZ_S / 5
     while time.monotonic() < until:
@@ -575,7 +575,7 @@ _ODD = (None, True, -1, 0, 3, 1 << 31, 1 << 62, 1 << 70, 1e300, "", "x", [], {},
 
 
 def changed(value: Any, rng: random.Random) -> Any:
-    """A copy with one value replaced."""
+    """Return a copy with one replaced value."""
     if isinstance(value, dict) and value and rng.random() < 0.9:
         key = rng.choice(sorted(value))
         return {**value, key: changed(value[key], rng)}

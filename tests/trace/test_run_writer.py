@@ -1,4 +1,4 @@
-"""Run files of version 2 that are written while a run goes on, and killed writers."""
+"""Run files of version 2 that are written during a run, and killed writers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from asserting import some
-from run_files import boundaries, chunks_of, facts, said
+from run_files import boundaries, chunks_of, facts, json_of
 from views.samples import invoice_run
 
 from blsnb.tensors.dtypes import BY_DATATYPE
@@ -33,12 +33,12 @@ HEAD = RunHead("0001", "outer")
 
 
 def values(number: int, count: int = 8) -> np.ndarray:
-    """What the call of a number answered."""
+    """Return the output of the call with a number."""
     return np.full(count, number, np.float64)
 
 
 def trace(count: int, ended: bool = True, size: int = 8) -> Trace:
-    """A client request and ``count`` BLS calls, each with a value of its own."""
+    """Return a client request with ``count`` BLS calls, each with its own value."""
     outer = Call(MODELS[0], None, 0)
     calls = [outer, *(Call(MODELS[1], outer, number) for number in range(1, count + 1))]
     for number, call in enumerate(calls):
@@ -62,7 +62,7 @@ def checked(part: Trace) -> int:
 
 
 def test_calls_are_readable_when_the_method_returns(tmp_path):
-    """First as they start, then as they end: the last version counts."""
+    """They are written at their start and at their end; the last version counts."""
     path = tmp_path / "a.blsrun"
     with RunWriter.create(path, HEAD) as writer:
         assert 0 == len(read_run(path).trace.spans)
@@ -80,7 +80,7 @@ def test_calls_are_readable_when_the_method_returns(tmp_path):
 
 
 def test_responses_counts_and_remarks_are_appended(tmp_path):
-    """Responses add up; counted calls and remarks are those that were said last."""
+    """Responses add up; counts and remarks replace earlier ones."""
     path = tmp_path / "a.blsrun"
     whole = invoice_run()
     with RunWriter.create(path, HEAD) as writer:
@@ -97,7 +97,7 @@ def test_responses_counts_and_remarks_are_appended(tmp_path):
 
 
 def test_a_file_that_exists_is_not_written_over(tmp_path):
-    """It may be somebody's only copy."""
+    """It may be the only copy."""
     path = tmp_path / "a.blsrun"
     path.write_text("what was there")
     with pytest.raises(FileExistsError):
@@ -107,7 +107,7 @@ def test_a_file_that_exists_is_not_written_over(tmp_path):
 
 
 def test_nothing_follows_a_chunk_that_could_not_be_written(tmp_path):
-    """On a full disk, say: what was written before is read."""
+    """On a full disk everything written before can be read."""
     path = tmp_path / "a.blsrun"
     writer = RunWriter.create(path, HEAD)
     writer.calls(trace(1), [0, 1])
@@ -131,7 +131,7 @@ def test_nothing_follows_a_chunk_that_could_not_be_written(tmp_path):
 
 
 def test_large_values_have_chunks_of_their_own_and_small_ones_share(tmp_path):
-    """So that no more than a part of a run is in memory twice."""
+    """At most a part of the run is in memory twice."""
     path = tmp_path / "a.blsrun"
     whole = trace(300, size=1024)
     path_of(whole, path)
@@ -142,7 +142,7 @@ def test_large_values_have_chunks_of_their_own_and_small_ones_share(tmp_path):
 
 
 def path_of(whole: Trace, path: Path) -> Path:
-    """Where a trace was written as a recorder would."""
+    """Write a trace as a recorder would, and return the path."""
     with RunWriter.create(path, HEAD) as writer:
         writer.calls(whole, range(len(whole.spans)))
         writer.finish(whole.taken_ns)
@@ -150,7 +150,7 @@ def path_of(whole: Trace, path: Path) -> Path:
 
 
 def test_blocks_of_calls_that_are_too_large_are_divided(tmp_path, monkeypatch):
-    """Down to single calls; one that is too large alone is an error."""
+    """A single call that is too large is an error."""
     monkeypatch.setattr("blsnb.trace.files.v2.chunks.MOST_JSON", 5000)
     whole = trace(9)
     spans = [dataclasses.replace(s, error=f"{s.id}" * 900) for s in whole.spans]
@@ -159,7 +159,7 @@ def test_blocks_of_calls_that_are_too_large_are_divided(tmp_path, monkeypatch):
     blocks = [each for each in chunks_of(path.read_bytes()) if each.type == "CALL"]
 
     assert 10 == checked(read_run(path).trace)
-    assert 10 == sum(len(said(block)["ids"]) for block in blocks)
+    assert 10 == sum(len(json_of(block)["ids"]) for block in blocks)
     assert 2 == len(blocks)
     spans[3] = dataclasses.replace(spans[3], error="".join(map(chr, range(32, 6000))))
     with pytest.raises(LargeChunk):
@@ -167,7 +167,7 @@ def test_blocks_of_calls_that_are_too_large_are_divided(tmp_path, monkeypatch):
 
 
 def test_a_long_run_is_written_in_blocks(tmp_path, monkeypatch):
-    """Each with the tensors that it names before it."""
+    """Each block follows the tensors that it names."""
     monkeypatch.setattr(run_writer, "_BLOCK", 4)
     path = path_of(trace(9), tmp_path / "a.blsrun")
     data = path.read_bytes()
@@ -199,7 +199,7 @@ with RunWriter.create(Path(sys.argv[1]), HEAD) as writer:
 
 @pytest.mark.parametrize("written", [0, 1, 17, 250, 1000])
 def test_a_killed_writer_leaves_what_it_had_written(written, tmp_path):
-    """Every call that it had reported, each with its own value."""
+    """Every reported call is there with its own value."""
     path, here = tmp_path / "a.blsrun", Path(__file__).parent
     command = [sys.executable, "-c", WRITER, str(path), str(here), str(here.parent)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

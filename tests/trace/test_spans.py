@@ -21,7 +21,7 @@ _TIMES = (
 
 
 def a_call(model: ModelInfo, parent: Call | None, start_ns: int, end_ns: int) -> Call:
-    """A call that reached its start and, unless 0, its end."""
+    """Return a call with a start and, unless 0, an end."""
     call = Call(model, parent, 0 if parent is None else parent.id + 1)
     call.request_start_ns = start_ns
     call.request_end_ns = end_ns
@@ -29,14 +29,14 @@ def a_call(model: ModelInfo, parent: Call | None, start_ns: int, end_ns: int) ->
 
 
 def two_calls(end_ns: int = 40) -> Trace:
-    """One model that calls another."""
+    """Return one model's call of another."""
     outer = a_call(OUTER, None, 10, end_ns)
     outer.request_fields = RequestFields(request_id="mine")
     return trace_of("0001", [outer, a_call(INNER, outer, 20, 30)], 50)
 
 
 def test_a_tree_is_made_of_calls():
-    """Rows in the order in which calls started, each with its caller."""
+    """Rows are in order of start, each with its caller."""
     trace = two_calls()
 
     assert ("0001", "outer", "mine") == (trace.run_id, trace.title, trace.request_id)
@@ -47,7 +47,7 @@ def test_a_tree_is_made_of_calls():
 
 
 def test_a_call_that_has_not_started_is_not_in_the_trace():
-    """It is recorded a moment before, and would begin before time did."""
+    """It is recorded shortly before its start."""
     outer = a_call(OUTER, None, 10, 0)
     trace = trace_of("0001", [outer, a_call(INNER, outer, 0, 0)], 50)
 
@@ -56,7 +56,7 @@ def test_a_call_that_has_not_started_is_not_in_the_trace():
 
 
 def test_an_ended_trace_lasts_until_its_last_call_ends():
-    """From the first start on."""
+    """It begins with the first start."""
     trace = two_calls()
 
     assert (10, 40, False) == (trace.start_ns, trace.end_ns, trace.running)
@@ -64,7 +64,7 @@ def test_an_ended_trace_lasts_until_its_last_call_ends():
 
 
 def test_a_running_trace_lasts_until_it_was_taken():
-    """What has not ended says so, and has no duration."""
+    """A running call has no duration."""
     trace = two_calls(end_ns=0)
 
     assert (50, True) == (trace.end_ns, trace.running)
@@ -80,7 +80,7 @@ def test_a_trace_may_be_empty():
 
 
 def test_failed_calls_are_counted():
-    """By their flag."""
+    """They have a flag."""
     call = a_call(OUTER, None, 1, 2)
     call.flags = CallFlag.ERROR
     call.error, call.error_code = "boom", "INTERNAL"
@@ -91,14 +91,14 @@ def test_failed_calls_are_counted():
 
 
 def test_a_caller_of_another_run_is_no_caller():
-    """A call that outlives its run is drawn as a client request."""
+    """A call that outlives its run is shown as a client request."""
     elsewhere = a_call(OUTER, None, 1, 2)
 
     assert -1 == trace_of("1", [a_call(INNER, elsewhere, 3, 4)], 5).spans[0].parent
 
 
 def test_a_span_does_not_change_with_its_call():
-    """It is a value: later lines of the log are not in it."""
+    """Later log lines are not in it."""
     call = a_call(OUTER, None, 1, 2)
     call.logs = [LogLine(1, "INFO", "first")]
     span = trace_of("0001", [call], 3).spans[0]
@@ -108,7 +108,7 @@ def test_a_span_does_not_change_with_its_call():
 
 
 def test_traces_and_spans_have_a_representation_of_one_line():
-    """Counts, not contents: a notebook prints them by accident."""
+    """It has counts instead of contents."""
     outer = a_call(OUTER, None, 1_000_000, 3_000_000)
     inner = a_call(INNER, outer, 2_000_000, 2_500_000)
     inner.instance = "inner_0"

@@ -20,12 +20,12 @@ PIECES = sorted(GOLDEN.glob(f"{RECORDED.name}.*"))
 
 @pytest.fixture(scope="module")
 def recorded() -> dict[str, Trace]:
-    """The recorded runs by the id of their request."""
+    """The recorded runs by request id."""
     return {trace.request_id: trace for trace in read_traces(RECORDED)}
 
 
-def test_the_example_has_what_it_has():
-    """35 events: 3 traces, one of them calls the others; 26 timestamps, 6 tensors."""
+def test_the_example_is_read_completely():
+    """It has 35 events: 3 traces, 26 timestamps and 6 tensors."""
     events = list(reader(EXAMPLE.read_text()))
 
     kinds = [type(event) for event in events]
@@ -40,7 +40,7 @@ def test_the_example_has_what_it_has():
 
 
 def test_timestamps_of_the_end_points_are_lines_of_the_log():
-    """They are no part of the call, and are not lost."""
+    """They are not part of the call, and are not lost."""
     [trace] = read_traces(EXAMPLE)
     root, *children = trace.spans
 
@@ -52,7 +52,7 @@ def test_timestamps_of_the_end_points_are_lines_of_the_log():
 
 
 def test_numbered_pieces_are_one_trace(recorded):
-    """By the name without the number; a piece can be read alone, too."""
+    """They are read by the name without a number, or one by one."""
     assert 18 == len(recorded)
     assert ["b1", "h1", "fail"] == [
         trace.request_id for trace in read_traces(PIECES[0])
@@ -62,7 +62,7 @@ def test_numbered_pieces_are_one_trace(recorded):
 
 
 def test_nothing_of_a_real_file_is_lost():
-    """Also where it is no JSON."""
+    """Invalid JSON is read, too."""
     for piece in PIECES:
         text = piece.read_bytes().decode("utf-8", "surrogateescape")
         assert not [event for event in reader(text) if isinstance(event, Gap)]
@@ -71,7 +71,7 @@ def test_nothing_of_a_real_file_is_lost():
 
 
 def test_values_of_every_type_are_read(recorded):
-    """Those of half floats are not in the file; others as far as six digits go."""
+    """The file has six digits, and no values of half floats."""
     values = {
         ref.name: None if ref.evicted else ref.view().ravel().tolist()
         for ref in recorded["types"].spans[0].inputs
@@ -90,7 +90,7 @@ def test_values_of_every_type_are_read(recorded):
 
 
 def test_bytes_that_break_the_file_are_read(recorded):
-    """Quotes, commas, backslashes, and invalid UTF-8."""
+    """They contain quotes, commas, backslashes and invalid UTF-8."""
     [ref] = recorded["u8"].spans[0].inputs
     assert [34, 44, 92, 200] == ref.view().ravel().tolist()
     [ref] = recorded["bin"].spans[0].inputs
@@ -121,7 +121,7 @@ def test_responses_are_separated_by_repeated_names(recorded):
 
 
 def test_a_rejected_request_is_an_error(recorded):
-    """It ends with its answer, since Triton does not write its end."""
+    """It ends with its response, since Triton writes no end."""
     [span] = recorded["nar2"].spans
 
     assert span.flags & CallFlag.ERROR
@@ -131,13 +131,13 @@ def test_a_rejected_request_is_an_error(recorded):
 
 
 def test_a_request_without_outputs_may_have_failed(recorded):
-    """The file does not say more."""
+    """The file contains no errors."""
     assert [(triton_calls.NO_OUTPUTS,)] * 2 == [s.notes for s in recorded["fail"].spans]
     assert [()] * 3 == [span.notes for span in recorded["b1"].spans]
 
 
 def test_every_run_names_its_file(recorded):
-    """In its title, in its notes, as text."""
+    """Title, notes and text have the name."""
     trace = recorded["b1"]
 
     assert "triton_2.51.0.json" == trace.file

@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
 
 
 def test_the_real_example_is_written_as_it_was():
-    """Of what Triton wrote nothing changes but the place of timestamps."""
+    """Only the position of timestamps changes."""
     written = json.loads(text_of(*read_traces(EXAMPLE)))
     real = json.loads(EXAMPLE.read_bytes())
 
@@ -47,7 +47,7 @@ def test_the_real_example_is_written_as_it_was():
 
 
 def test_calls_precede_their_callers_later_ones_first():
-    """As in a server's file; numbers are in the order of creation."""
+    """The order is a server's; numbers are in order of creation."""
     events = json.loads(text_of(*read_traces(EXAMPLE)))
 
     assert [3, 2, 1] == list(dict.fromkeys(event["id"] for event in events))
@@ -57,7 +57,7 @@ def test_calls_precede_their_callers_later_ones_first():
 
 
 def test_several_runs_are_one_file(folder):
-    """Their calls are numbered on."""
+    """Their calls are numbered consecutively."""
     run, [example] = samples.invoice_run(), read_traces(EXAMPLE)
     text = text_of(run, example)
 
@@ -69,12 +69,12 @@ def test_several_runs_are_one_file(folder):
 
 
 def test_no_run_is_an_empty_file():
-    """Which is JSON, too."""
+    """The file is valid JSON."""
     assert [] == json.loads(text_of())
 
 
 def test_a_sample_run_is_imported_again(folder):
-    """Names, parents, times and tensors of every call."""
+    """Names, parents, times and tensors are equal."""
     run = samples.invoice_run()
 
     [came_back] = again(folder, run)
@@ -83,7 +83,7 @@ def test_a_sample_run_is_imported_again(folder):
 
 @given(traces())
 def test_any_run_is_imported_again(folder, trace):
-    """Whatever its names and values are, the file is JSON and says the same."""
+    """The file is JSON for any names and values."""
     json.loads(text_of(trace))
 
     [came_back] = again(folder, trace)
@@ -92,7 +92,7 @@ def test_any_run_is_imported_again(folder, trace):
 
 @pytest.mark.parametrize("tab", [None, 2])
 def test_a_file_that_was_written_anew_by_another_program_is_read(folder, tab):
-    """Spaces and the order of keys are JSON's own business."""
+    """Spaces and the order of keys may differ."""
     run = samples.invoice_run()
     path = write_traces([run], folder / "anew.json")
     path.write_text(
@@ -120,7 +120,7 @@ WRITTEN = {
 
 @pytest.mark.parametrize(("datatype", "values", "text"), WRITTEN.values(), ids=WRITTEN)
 def test_values_are_written_as_triton_writes_them(datatype, values, text):
-    """Where it writes them so that they can be read."""
+    """Formats that cannot be read back are the exception."""
     row = BY_DATATYPE[datatype]
     ref = freeze("X", np.array(values, row.dtype), row)
     data, escaped = triton_values.written(ref)
@@ -129,7 +129,7 @@ def test_values_are_written_as_triton_writes_them(datatype, values, text):
 
 
 def test_strings_that_triton_would_break_the_file_with_are_escaped():
-    """Each is JSON of its own, and a key says so."""
+    """Each is a JSON string, and a key marks it."""
     values = np.array([b'a"b', b"c\\d", b"\xff\n"], np.object_)
     data, escaped = triton_values.written(freeze("X", values, BY_DATATYPE["BYTES"]))
 
@@ -139,7 +139,7 @@ def test_strings_that_triton_would_break_the_file_with_are_escaped():
 
 @given(refs())
 def test_any_value_is_imported_again(ref):
-    """To the bit, but for what kind of NaN it was."""
+    """Every bit is equal, except kinds of NaN."""
     data, escaped = triton_values.written(ref)
     text = json.loads(data)
     read = triton_values.read(
@@ -151,7 +151,7 @@ def test_any_value_is_imported_again(ref):
 
 
 def test_short_floats_are_read_to_the_nearest():
-    """Six digits are a little below some of them, and a little above others."""
+    """Six digits may be below or above the value."""
     bits = np.arange(0x0080, 0x7F00, 7, np.uint16)
     ref = TensorRef("X", BY_DATATYPE["BF16"], bits.shape, bits.tobytes())
     data, _ = triton_values.written(ref)
@@ -183,7 +183,7 @@ UNREADABLE = {
     ("datatype", "shape", "text"), UNREADABLE.values(), ids=UNREADABLE
 )
 def test_a_value_that_is_not_there_is_absent(datatype, shape, text):
-    """The tensor is described all the same."""
+    """The tensor's description is read."""
     ref = triton_values.read("X", datatype, shape, text, text)
 
     assert (None, shape, datatype) == (ref.data, ref.shape, ref.dtype.datatype)
@@ -192,7 +192,7 @@ def test_a_value_that_is_not_there_is_absent(datatype, shape, text):
 @pytest.mark.parametrize("text", ["a", '"', '"a', '"a","b"', '"a",1', "1", '"a","b'])
 @pytest.mark.parametrize("triton", [True, False])
 def test_strings_that_are_not_as_many_as_they_should_be_are_absent(text, triton):
-    """In a file of Triton's, where quotes are escaped once, and in one of ours."""
+    """Triton's and blsnb's files escape quotes differently."""
     verbatim = text.replace('"', r"\"") if triton else None
     ref = triton_values.read("X", "BYTES", (1,), text, verbatim)
 
@@ -200,7 +200,7 @@ def test_strings_that_are_not_as_many_as_they_should_be_are_absent(text, triton)
 
 
 def test_a_quote_in_a_string_that_another_program_wrote_anew_is_a_quote():
-    """It knows nothing of the strings inside of the string."""
+    """It does not know the strings inside the string."""
     ref = triton_values.read("X", "BYTES", (2,), '"a"b","c"')
 
     assert [b'a"b', b"c"] == ref.view().tolist()
@@ -214,7 +214,7 @@ def test_a_string_is_read_as_it_stands():
 
 
 def test_a_file_is_there_only_when_it_is_whole(tmp_path):
-    """What fails in the middle leaves the file of before."""
+    """A failure leaves the old file unchanged."""
     path = write_traces([samples.invoice_run()], tmp_path / "trace.json")
     before = path.read_bytes()
 
@@ -229,15 +229,15 @@ def test_a_file_is_there_only_when_it_is_whole(tmp_path):
 
 
 def test_an_unknown_format_is_named(tmp_path):
-    """With those that there are."""
+    """The error lists the formats."""
     with pytest.raises(
         ValueError, match="format='x' is not valid; expected 'triton' or 'perfetto'"
     ):
         write_traces([], tmp_path / "x", "x")
 
 
-def test_a_call_that_goes_on_has_no_end_in_the_file():
-    """Nor have those that have not got there yet."""
+def test_a_running_call_has_no_end_in_the_file():
+    """Calls that have not reached an activity lack it."""
     run = samples.running_run()
     ended = Counter(
         event["timestamps"][0]["name"]

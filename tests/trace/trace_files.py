@@ -36,12 +36,12 @@ _TIMES = (
 
 
 def reader(text: str) -> EventReader:
-    """What reads a file's text within the limits of a file of its size."""
+    """Return a reader of a file's text with the default limits."""
     return EventReader(text, ReadBudget(len(text), "a text"))
 
 
 def known(trace: Trace) -> list[Any]:
-    """What a Triton trace file can hold of a trace's calls."""
+    """Return the part of a trace that a Triton trace file can hold."""
     return [_known(trace, span) for span in trace.spans]
 
 
@@ -59,7 +59,7 @@ def _known(trace: Trace, span: Span) -> Any:
 
 
 def value_of(ref: TensorRef) -> Any:
-    """A tensor by its values; of NaN only that it is one."""
+    """Return a tensor's values; NaNs are all equal."""
     values = None
     if ref.data is not None:
         array = ref.view()
@@ -71,7 +71,7 @@ def value_of(ref: TensorRef) -> Any:
 
 @st.composite
 def refs(draw: st.DrawFn, dtype: DType | None = None) -> TensorRef:
-    """A tensor of any type, sometimes one whose value is gone."""
+    """Draw a tensor of any type, possibly without its value."""
     dtype = dtype or draw(strategies.dtypes())
     array = draw(strategies.tensors(dtype, draw(strategies.axes())))
     name = draw(st.text(max_size=5))
@@ -82,7 +82,7 @@ def refs(draw: st.DrawFn, dtype: DType | None = None) -> TensorRef:
 
 @st.composite
 def traces(draw: st.DrawFn) -> Trace:
-    """Calls that begin one after the other, below any that began before."""
+    """Draw calls in order of start, each below any earlier one."""
     names = st.text(max_size=6) | st.just('quo"te\\')
     model = st.builds(
         lambda name, version: ModelInfo(name, version, "python", "cpu", "model", ""),

@@ -6,7 +6,7 @@ from blsnb.views.live import trace_view
 
 
 class Watch:
-    """Tells how long a flush takes: as long as it is told."""
+    """Simulates the duration of a flush."""
 
     def __init__(self):
         self.step_ns = self._now_ns = 0
@@ -18,7 +18,7 @@ class Watch:
 
 @pytest.fixture(autouse=True)
 def watch(monkeypatch):
-    """No machine is so slow that a flush is not due when a test says it is."""
+    """Simulate that a flush takes no time, however slow the machine is."""
     watch = Watch()
     monkeypatch.setattr(trace_view, "perf_counter_ns", watch)
     return watch

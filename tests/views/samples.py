@@ -31,7 +31,7 @@ class TritonPythonModel:
 
 
 class Script:
-    """Writes down calls at given times, as a recorder would have seen them."""
+    """Records calls at given times."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
@@ -308,7 +308,7 @@ def batch_run(size=10_000) -> Trace:
 
 
 def instant_run() -> Trace:
-    """A call that took no time at all."""
+    """A call that took no time."""
     script = Script()
     script.model("instant")
     call = script.call(None, "instant", 0, 0, 0, 0, 0)

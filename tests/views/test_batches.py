@@ -1,4 +1,4 @@
-"""Specification of how batches are told of: in the text, the table, and to the page."""
+"""Specification of batches in the text, the table and the page."""
 
 import re
 
@@ -18,7 +18,7 @@ ALONE = Batching(3, True, "instance free", "an instance was free")
 
 @pytest.fixture
 def fan_out():
-    """Three calls in one execution, and one that was not taken along."""
+    """Return three calls in one execution, and one outside it."""
     script = Script()
     script.model("pipeline")
     script.model("encoder")

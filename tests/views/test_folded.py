@@ -33,7 +33,7 @@ LINE = (
 
 
 def the_loop() -> Script:
-    """A thousand calls of 15 µs, each third microsecond of its caller apart."""
+    """Return a thousand calls of 15 µs by one caller."""
     script = Script()
     script.model("outer")
     script.model("inner")

@@ -7,6 +7,7 @@ import inspect
 import sys
 import threading
 import time
+import traceback
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -283,7 +284,8 @@ class ModelInstance:
             try:
                 self._hook(functools.partial(_finalize, hook))
             except HookFailed as failure:
-                self.backend.log("INFO", failure.text)
+                place = _place_of(failure.cause, self.model_file)
+                self.backend.log("INFO", failure.text, place)
         self.discard()
 
     def discard(self) -> None:
@@ -297,6 +299,13 @@ class ModelInstance:
         self.model = None
         self.threads.close()
         self.world.close()
+
+
+def _place_of(error: BaseException | None, model_file: str) -> tuple[str, int]:
+    """Return file and line in a model's file that raised an exception."""
+    frames = traceback.extract_tb(None if error is None else error.__traceback__)
+    lines = [frame.lineno or 0 for frame in frames if frame.filename == model_file]
+    return model_file, lines[-1] if lines else 0
 
 
 def _file(frame: types.FrameType) -> str:

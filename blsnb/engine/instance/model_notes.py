@@ -155,7 +155,7 @@ def bound_to_thread(model: object, module: object) -> str:
     """Return the objects of a model that work only on the thread that created them.
 
     Attributes of the object and globals of its module are examined: sqlite3
-    connections, thread-locals and event loops. Empty if there are none.
+    connections, thread-locals and event loops. Empty without any.
     """
     for owner, prefix in ((model, "self."), (module, "")):
         for name, value in _variables(owner):

@@ -32,7 +32,7 @@ class HostilePlacement:
     """Moves tensors at random as Triton might, to expose models that rely on luck.
 
     The n-th tensor of each name is decided on its own, so a seed gives the same result
-    whatever other models do meanwhile.
+    independently of other models.
     """
 
     def __init__(self, seed: int) -> None:

@@ -10,6 +10,7 @@ from blsnb.engine.request.inflight import Inflight
 from blsnb.engine.request.validation import REMEMBERED, fits
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils import response as responses
+from blsnb.pb_utils.logger import server_event
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.pb_utils.request import RELEASE_ALL, RESCHEDULE
 from blsnb.pb_utils.response import InferenceResponse
@@ -49,6 +50,7 @@ def fail_all(
     Responses that were sent remain. After one without the final flag the error is a
     second response; after the final flag Triton only logs it.
     """
+    server_event("E", "%s", text)
     for inflight in inflights:
         inflight.release_flags = RELEASE_ALL
         for note in notes_of(cause):
@@ -108,11 +110,7 @@ def take_results(results: Any, inflights: list[Inflight], instance_name: str) ->
     if results is None:
         return
     problem = _problem(results, len(inflights))
-    pairs: Sequence[tuple[Any, Inflight]] = ()
-    if not problem and len(inflights) == 1:
-        pairs = ((results[0], inflights[0]),)
-    elif not problem:
-        pairs = tuple(zip(results, inflights, strict=True))
+    pairs = [] if problem else list(zip(results, inflights, strict=True))
     for result, inflight in pairs:
         right = result is None or isinstance(result, InferenceResponse)
         if not right or inflight.release_flags == RESCHEDULE:

@@ -94,7 +94,7 @@ class LoadLock:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a load is going on, of this context or another."""
+        """Whether a load is in progress, of this context or another."""
         return self._owner is not None
 
     def is_held_for(self, name: str) -> bool:

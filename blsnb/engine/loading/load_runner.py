@@ -14,6 +14,7 @@ from blsnb.engine.request.open_requests import OpenRequests
 from blsnb.engine.served import Served
 from blsnb.engine.threads.outcome import Abandoned
 from blsnb.errors import ModelLoadError, ServerClosedError
+from blsnb.pb_utils.logger import server_event
 from blsnb.repository.directory import ModelDirectory
 
 _LOADING_S = 1.0
@@ -67,6 +68,7 @@ class LoadRunner:
             def serve(versions: Versions) -> None:
                 self._engine.serve(name, versions)
                 note()
+                _log_change(name, before, versions)
 
             if root is None:
                 load_interruptibly(self._engine.open_requests, load, serving, serve)
@@ -76,7 +78,9 @@ class LoadRunner:
     def unload(self, name: str) -> None:
         """Stop serving a model; requests in flight are finished first."""
         with self.lock.hold(name):
+            before = self._engine.catalog.versions(name)
             self._engine.withdraw(name)
+            _log_unloaded(name, before)
 
     def close(self, timeout_s: float) -> None:
         """Refuse, drain, cancel, finalize, join, in that order; safe to repeat.
@@ -91,6 +95,17 @@ class LoadRunner:
             for name in self._engine.catalog.names():
                 self.unload(name)
             self._engine.close()
+
+
+def _log_change(name: str, before: Versions, versions: Versions) -> None:
+    server_event("I", "successfully loaded '%s'", name)
+    kept = set(versions.values())
+    _log_unloaded(name, {n: each for n, each in before.items() if each not in kept})
+
+
+def _log_unloaded(name: str, versions: Versions) -> None:
+    for number in sorted(versions):
+        server_event("I", "successfully unloaded '%s' version %d", name, number)
 
 
 def load_interruptibly(

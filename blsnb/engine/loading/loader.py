@@ -31,6 +31,7 @@ from blsnb.model.instance_changes import InstanceChanges, differ_in_instances_on
 from blsnb.model.normalization import normalise
 from blsnb.model.rules.tensors import check_tensors
 from blsnb.model.rules.validate import validate_poll
+from blsnb.pb_utils.logger import server_event
 from blsnb.repository.directory import ModelDirectory
 from blsnb.trace.events import ModelInfo, Origin
 
@@ -134,6 +135,8 @@ class Loader:
             if self._engine.strict_model_config:
                 check_tensors(config.message)
         except ModelConfigError as error:
+            text = "Poll failed for model directory '%s': %s"
+            server_event("E", text, directory.name, error.message)
             raise poll_failed(directory.name, error.message, error.advice) from error
         return config
 
@@ -160,9 +163,12 @@ class Loader:
         """
         loaded: dict[int, Served] = {}
         errors: dict[int, CreateError] = {}
+        name = directory.name
         try:
             for number in numbers:
                 try:
+                    if number not in kept:
+                        server_event("I", "loading: %s:%d", name, number)
                     if number in kept:
                         self._change_instances(kept[number], config, root)
                         continue
@@ -173,6 +179,7 @@ class Loader:
                 except (MemoryError, OverflowError) as error:
                     errors[number] = out_of_memory(error)
             if errors:
+                _log_failures(name, errors)
                 first = next(iter(errors.values()))
                 raise create_failed(directory.name, numbers, errors, kept) from first
         except BaseException:
@@ -257,3 +264,10 @@ class Loader:
             self.origins.get(source),
             0 if config.scheduling else config.max_batch_size,
         )
+
+
+def _log_failures(name: str, errors: Mapping[int, CreateError]) -> None:
+    for number, error in errors.items():
+        text = "failed to load '%s' version %d: %s"
+        server_event("E", text, name, number, reason_of(error))
+    server_event("I", "failed to load '%s'", name)

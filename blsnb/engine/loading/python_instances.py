@@ -19,6 +19,7 @@ from blsnb.model.rules.validate import validate_create, validate_instances
 from blsnb.pb_utils import config as pb_config
 from blsnb.pb_utils.backend import Backend
 from blsnb.pb_utils.compiled.releases import has
+from blsnb.pb_utils.logger import server_event
 from blsnb.repository.directory import ModelDirectory
 from blsnb.repository.execution_environment import (
     PARAMETER,
@@ -171,6 +172,8 @@ class PythonInstanceMaker:
         for spec in self.config.instance_names():
             reuse = first.name == spec.name and not completes
             instance = first if reuse else self._imported(spec, made, root)
+            text = "TRITONBACKEND_ModelInstanceInitialize: %s (%s device %d)"
+            server_event("I", text, spec.name, spec.kind, spec.device_id)
             instance.initialize(self._args(spec))
             instances.append(instance)
         if first not in instances:

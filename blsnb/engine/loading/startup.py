@@ -109,7 +109,7 @@ def _combined(
         code="INTERNAL",
         reason="\n".join(reasons),
         advice=f"{_advice_on_folders(failed, repository)}"
-        "With exit_on_error=False a server starts all the same.",
+        "With exit_on_error=False a server starts nevertheless.",
         stage="poll",
     )
 

@@ -37,120 +37,86 @@ class Measured(Protocol):
 
 
 class _Counter(NamedTuple):
-    """A family with one line for each version; `path` leads to its statistic."""
+    """A family with one line for each version."""
 
     name: str
     description: str
-    path: tuple[str, ...]
+    path: str = ""
+    """Keys of its statistic, such as ``"inference_stats.success.ns"``."""
 
 
 _CACHED = "(includes cached requests)"
 _UNCACHED = "(does not include cached requests)"
+_US = "duration in microseconds"
 _SUCCESS = _Counter(
     "nv_inference_request_success",
     "Number of successful inference requests, all batch sizes",
-    ("inference_stats", "success", "count"),
+    "inference_stats.success.count",
 )
 _FAILURE = _Counter(
     "nv_inference_request_failure",
     "Number of failed inference requests, all batch sizes",
-    ("inference_stats", "fail", "count"),
+    "inference_stats.fail.count",
 )
+_INFERENCES = f"Number of inferences performed {_UNCACHED}"
+_EXECUTIONS = f"Number of model executions performed {_UNCACHED}"
 _COUNTERS = (
-    _Counter(
-        "nv_inference_count",
-        f"Number of inferences performed {_UNCACHED}",
-        ("inference_count",),
-    ),
-    _Counter(
-        "nv_inference_exec_count",
-        f"Number of model executions performed {_UNCACHED}",
-        ("execution_count",),
-    ),
+    _Counter("nv_inference_count", _INFERENCES, "inference_count"),
+    _Counter("nv_inference_exec_count", _EXECUTIONS, "execution_count"),
 )
-_DURATIONS = (
+_DURATIONS = tuple(
     _Counter(
-        "nv_inference_request_duration_us",
-        f"Cumulative inference request duration in microseconds {_CACHED}",
-        ("inference_stats", "success", "ns"),
-    ),
-    _Counter(
-        "nv_inference_queue_duration_us",
-        f"Cumulative inference queuing duration in microseconds {_CACHED}",
-        ("inference_stats", "queue", "ns"),
-    ),
-    _Counter(
-        "nv_inference_compute_input_duration_us",
-        f"Cumulative compute input duration in microseconds {_UNCACHED}",
-        ("inference_stats", "compute_input", "ns"),
-    ),
-    _Counter(
-        "nv_inference_compute_infer_duration_us",
-        f"Cumulative compute inference duration in microseconds {_UNCACHED}",
-        ("inference_stats", "compute_infer", "ns"),
-    ),
-    _Counter(
-        "nv_inference_compute_output_duration_us",
-        f"Cumulative inference compute output duration in microseconds {_UNCACHED}",
-        ("inference_stats", "compute_output", "ns"),
-    ),
+        f"nv_inference_{name}_duration_us",
+        f"Cumulative {words} {_US} {cached}",
+        f"inference_stats.{key}.ns",
+    )
+    for name, words, cached, key in (
+        ("request", "inference request", _CACHED, "success"),
+        ("queue", "inference queuing", _CACHED, "queue"),
+        ("compute_input", "compute input", _UNCACHED, "compute_input"),
+        ("compute_infer", "compute inference", _UNCACHED, "compute_infer"),
+        ("compute_output", "inference compute output", _UNCACHED, "compute_output"),
+    )
 )
-_CACHE = (
-    _Counter(
-        "nv_cache_num_hits_per_model",
-        "Number of cache hits per model",
-        ("inference_stats", "cache_hit", "count"),
-    ),
-    _Counter(
-        "nv_cache_hit_duration_per_model",
-        "Total cache hit duration per model, in microseconds",
-        ("inference_stats", "cache_hit", "ns"),
-    ),
-    _Counter(
-        "nv_cache_num_misses_per_model",
-        "Number of cache misses per model",
-        ("inference_stats", "cache_miss", "count"),
-    ),
-    _Counter(
-        "nv_cache_miss_duration_per_model",
-        "Total cache miss (insert+lookup) duration per model, in microseconds",
-        ("inference_stats", "cache_miss", "ns"),
-    ),
+_CACHE = tuple(
+    _Counter(f"nv_cache_{name}_per_model", description, f"inference_stats.{path}")
+    for name, description, path in (
+        ("num_hits", "Number of cache hits per model", "cache_hit.count"),
+        (
+            "hit_duration",
+            "Total cache hit duration per model, in microseconds",
+            "cache_hit.ns",
+        ),
+        ("num_misses", "Number of cache misses per model", "cache_miss.count"),
+        (
+            "miss_duration",
+            "Total cache miss (insert+lookup) duration per model, in microseconds",
+            "cache_miss.ns",
+        ),
+    )
 )
 _PENDING = _Counter(
     "nv_inference_pending_request_count",
     "Instantaneous number of pending requests awaiting execution per-model.",
-    (),
 )
 _SUMMARIES = {
-    "request": (
-        "nv_inference_request_summary_us",
-        f"Summary of inference request duration in microseconds {_CACHED}",
-    ),
-    "queue": (
-        "nv_inference_queue_summary_us",
-        f"Summary of inference queuing duration in microseconds {_CACHED}",
-    ),
-    "compute_input": (
-        "nv_inference_compute_input_summary_us",
-        f"Cumulative compute input duration in microseconds {_UNCACHED}",
-    ),
-    "compute_infer": (
-        "nv_inference_compute_infer_summary_us",
-        f"Cumulative compute inference duration in microseconds {_UNCACHED}",
-    ),
-    "compute_output": (
-        "nv_inference_compute_output_summary_us",
-        f"Cumulative inference compute output duration in microseconds {_UNCACHED}",
-    ),
-    "cache_hit": (
-        "nv_cache_hit_summary_per_model",
-        "Summary of cache hit counts/durations per model, in microseconds.",
-    ),
-    "cache_miss": (
-        "nv_cache_miss_summary_per_model",
-        "Summary of cache miss counts/durations per model, in microseconds.",
-    ),
+    **{
+        key: (f"nv_inference_{key}_summary_us", f"{words} {_US} {cached}")
+        for key, words, cached in (
+            ("request", "Summary of inference request", _CACHED),
+            ("queue", "Summary of inference queuing", _CACHED),
+            ("compute_input", "Cumulative compute input", _UNCACHED),
+            ("compute_infer", "Cumulative compute inference", _UNCACHED),
+            ("compute_output", "Cumulative inference compute output", _UNCACHED),
+        )
+    },
+    **{
+        f"cache_{what}": (
+            f"nv_cache_{what}_summary_per_model",
+            f"Summary of cache {what} counts/durations per model, in microseconds.",
+        )
+        for what in ("hit", "miss")
+    },
 }
 """Name and description, by the attribute of `LatencySummaries`."""
 NAMES = {
@@ -209,10 +175,10 @@ class _Version:
             return self._rejections[reason]
         return self.read(_FAILURE.path) - self._rejections.total()
 
-    def read(self, path: tuple[str, ...]) -> int:
+    def read(self, path: str) -> int:
         """Return the number at the end of a path."""
         value = self._statistics
-        for key in path:
+        for key in path.split("."):
             value = value[key]
         number: int = value  # type: ignore[assignment]
         return number
@@ -222,7 +188,7 @@ def _counter(
     family: _Counter, versions: list[_Version], *, stands: bool = False
 ) -> Fixed:
     # The page shows microseconds.
-    unit = 1000 if family.path[-1] == "ns" else 1
+    unit = 1000 if family.path.endswith(".ns") else 1
     rows = tuple(
         Row(
             family.name,

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable
 
 from blsnb.engine.request.inflight import Caller
-from blsnb.engine.request.lifetime import RootRequest, check_time
+from blsnb.engine.request.lifetime import TOO_LATE, RootRequest, TooLate, check_time
 from blsnb.engine.request.streaming import Left
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.waiter import Waiter
@@ -90,6 +90,23 @@ class DeferredResponse:
         # The model may notice the deadline before the client wakes up.
         check_time(until_ns)
         return self._response
+
+    def within(self, deadline_ns: int) -> ResponseMessage | None:
+        """Wait for the response; at the deadline cancel the request and leave.
+
+        Raises
+        ------
+        RequestError
+            The request was refused.
+        """
+        __tracebackhide__ = True
+        try:
+            return self.get(0, deadline_ns)
+        except TooLate:
+            self._root.cancel()
+            self.leave()
+            text, code = TOO_LATE
+            return ResponseMessage(error=text, code=code)
 
     def cancel(self) -> None:
         """Do nothing: the model sees the cancellation of the client request."""

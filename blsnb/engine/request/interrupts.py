@@ -20,7 +20,8 @@ Folders = Callable[[], Iterable[Path]]
 _ENGINE = Path(__file__).resolve().parent.parent
 _CRITICAL = (f"{_ENGINE}{os.sep}", f"{_ENGINE.with_name('trace')}{os.sep}")
 """Code in which an interrupt could leave a list half changed."""
-_REQUESTS = str(_ENGINE.with_name("parts") / "requests.py")
+_PARTS = _ENGINE.with_name("parts")
+_REQUESTS = (str(_PARTS / "requests.py"), str(_PARTS / "readers.py"))
 """Code that opens and closes client requests; critical as well."""
 _LOADING = f"{_ENGINE / 'loading'}{os.sep}"
 """Code that holds new instances; critical as well."""
@@ -140,4 +141,4 @@ def _runs_once_only(frame: types.FrameType | None) -> bool:
 def _is_critical(filename: str) -> bool:
     if filename == _WORLD:
         return False
-    return filename == _REQUESTS or filename.startswith(_CRITICAL)
+    return filename in _REQUESTS or filename.startswith(_CRITICAL)

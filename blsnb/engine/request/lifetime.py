@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import signal
 import sys
 import threading
 import time
 import types
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from blsnb.engine.request.failure import (
@@ -20,10 +22,13 @@ from blsnb.engine.request.interrupts import InterruptHandler, in_model
 from blsnb.engine.threads import async_exception
 from blsnb.engine.threads.waiter import Waiter
 from blsnb.errors import RequestInterrupted, WouldHang
+from blsnb.request_fields import check_timeout
 from blsnb.trace.events import CallFlag
 from blsnb.trace.run_record import RunRecord
 
 HangNotice = Callable[[float], None]
+TOO_LATE = ("Deadline Exceeded", "DEADLINE_EXCEEDED")
+"""Text and code of gRPC for a client whose deadline has passed."""
 
 
 class Unwind(BaseException):
@@ -38,35 +43,27 @@ class TooLate(Exception):
     """The client's deadline passed during a wait."""
 
 
+@dataclass(eq=False, repr=False)
 class RootRequest:
-    """Whether a client request has ended, and which threads wait for it.
+    """Whether a client request has ended, and which threads wait for it."""
 
-    Parameters
-    ----------
-    record
-        Record of the run in the trace.
-    hang_notice_s
-        Seconds after which a wait is reported; the wait continues.
-    deadline_ns
-        Monotonic time at which the client leaves; 0 for no deadline.
-    """
-
-    def __init__(
-        self, record: RunRecord, hang_notice_s: float, deadline_ns: int = 0
-    ) -> None:
-        self.record = record
-        self.ended: BaseException | None = None
-        self._hang_notice_s = hang_notice_s
-        self.deadline_ns = deadline_ns
-        self._waiters: set[Waiter] = set()
-        self._cancelled = False
-        self.folders: Callable[[], Iterable[Path]] = tuple
-        """Returns the folders of the models' files."""
-        self.on_arrival: Callable[[], None] | None = None
-        """Called once, when the request is in the queue of its first model."""
-        self._is_complete = False
-        self._completion: Waiter | None = None
-        """Wakes the thread that waits for the completion."""
+    record: RunRecord
+    """Record of the run."""
+    hang_notice_s: float
+    """Seconds after which a wait is reported; the wait continues."""
+    deadline_ns: int = 0
+    """Monotonic time at which the client leaves; 0 for no deadline."""
+    folders: Callable[[], Iterable[Path]] = tuple
+    """Returns the folders of the models' files."""
+    ended: BaseException | None = None
+    """Why the request has ended; None while it has not."""
+    on_arrival: Callable[[], None] | None = None
+    """Called once, when the request is in the queue of its first model."""
+    _waiters: set[Waiter] = field(default_factory=set)
+    _cancelled: bool = False
+    _is_complete: bool = False
+    _completion: Waiter | None = None
+    """Wakes the thread that waits for the completion."""
 
     def arrive(self) -> None:
         """Note that the request is queued; later requests cannot overtake it."""
@@ -231,13 +228,28 @@ class RootRequest:
         self._waiters.add(waiter)
         try:
             self.check()
-            if not _woken(waiter, self._hang_notice_s, until_ns):
+            if not _woken(waiter, self.hang_notice_s, until_ns):
                 if notice is not None:
-                    notice(self._hang_notice_s)
+                    notice(self.hang_notice_s)
                 _woken(waiter, None, until_ns)
         finally:
             self._waiters.discard(waiter)
         self.check()
+
+
+def deadline_ns(client_timeout_s: float | None) -> int:
+    """Return when a client leaves that begins to wait now; 0 for no deadline.
+
+    Raises
+    ------
+    InputError
+        The timeout is not a number.
+    """
+    __tracebackhide__ = True
+    if client_timeout_s is None or client_timeout_s == math.inf:
+        return 0
+    check_timeout(client_timeout_s)
+    return time.monotonic_ns() + round(client_timeout_s * 1e9)
 
 
 def check_time(until_ns: int) -> None:

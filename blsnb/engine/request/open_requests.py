@@ -84,8 +84,7 @@ class OpenRequests:
             The server was closed.
         """
         record = record or self._recorder.begin()
-        root = RootRequest(record, self._hang_notice_s, deadline_ns)
-        root.folders = self.folders
+        root = RootRequest(record, self._hang_notice_s, deadline_ns, self.folders)
         self._open.add(root)
         if self.is_closed:
             # Checked after it was added, because `drain` may not have seen the request.
@@ -97,8 +96,7 @@ class OpenRequests:
 
     def open_load(self) -> RootRequest:
         """Begin a load that does not belong to a request."""
-        root = RootRequest(RunRecord(""), self._hang_notice_s)
-        root.folders = self.folders
+        root = RootRequest(RunRecord(""), self._hang_notice_s, folders=self.folders)
         self._open.add(root)
         return root
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from blsnb.engine.request.lifetime import RootRequest, TooLate, interruptible
+from blsnb.engine.request.lifetime import (
+    TOO_LATE,
+    RootRequest,
+    TooLate,
+    interruptible,
+)
 from blsnb.engine.request.open_requests import OpenRequests
 from blsnb.engine.request.streaming import Left, Readable
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import InferenceError
 from blsnb.pb_utils.message import ResponseMessage
 
-TOO_LATE = ("Deadline Exceeded", "DEADLINE_EXCEEDED")
-"""Text and code of gRPC for a client whose deadline has passed."""
 _CANCELLED = ("Locally cancelled by application!", "CANCELLED")
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -30,24 +31,22 @@ from blsnb.trace.run_record import RunRecord
 _now = time.monotonic_ns
 
 
+@dataclass(slots=True, eq=False)
 class PendingRequest:
     """A request between its arrival and the end of its execution."""
 
-    __slots__ = ("executed", "failure", "inflight", "lead", "left", "queued", "waiter")
-
-    def __init__(self, inflight: Inflight) -> None:
-        self.inflight = inflight
-        self.queued: Queued[PendingRequest] | None = None
-        """Its entry in the queue."""
-        self.waiter = Waiter()
-        """Woken when the request is to lead a batch, was executed or was refused."""
-        self.lead: Callable[[], None] | None = None
-        """Executes the batch that this request leads."""
-        self.left = False
-        """Whether the caller has given up."""
-        self.executed: ModelInstance | ResponseMessage | None = None
-        self.failure: BaseException | None = None
-        """Why the batch was not executed."""
+    inflight: Inflight
+    queued: Queued[PendingRequest] | None = None
+    """Its entry in the queue."""
+    waiter: Waiter = field(default_factory=Waiter)
+    """Woken when the request is to lead a batch, was executed or was refused."""
+    lead: Callable[[], None] | None = None
+    """Executes the batch that this request leads."""
+    left: bool = False
+    """Whether the caller has given up."""
+    executed: ModelInstance | ResponseMessage | None = None
+    failure: BaseException | None = None
+    """Why the batch was not executed."""
 
 
 class ReadyBatch(NamedTuple):

@@ -91,7 +91,7 @@ _HINTS: tuple[tuple[re.Pattern[str], _Hint], ...] = (
 
 
 def suggestion(error: BaseException) -> str:
-    """Return a similar name for a missing one; empty if there is none.
+    """Return a similar name for a missing one, or an empty string.
 
     Python suggests it, too, but only where it prints a traceback itself.
     """

@@ -34,7 +34,7 @@ class _Step:
     target: str
     staged: str
     old: str | None
-    """Digest of the file to replace; None if there is none."""
+    """Digest of the file to replace; None for a new file."""
     new: str | None
     """Digest of the new file; None to remove it."""
 

@@ -76,7 +76,7 @@ class Requests:
         """Start a request; a model that is not decoupled runs on this thread."""
         responses = self._responses(request)
         with _request_errors():
-            reader = self._parts.requests.read(self._message(request), begun)
+            reader = self._parts.readers.read(self._message(request), begun)
         return ResponseReader(reader, responses)
 
     def _message(self, request: WireRequest) -> RequestMessage:

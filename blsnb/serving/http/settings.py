@@ -145,7 +145,7 @@ class HttpMemory:
         self._memory.register_cuda(region)
 
     def unregister(self, request: HttpRequest, kind: str, region: str) -> HttpResponse:
-        """Unregister a region, or all; there are none of CUDA memory."""
+        """Unregister a region, or all; CUDA memory has no regions."""
         if kind == "system":
             self._memory.unregister(region)
         return HttpResponse()

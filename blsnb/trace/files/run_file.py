@@ -6,6 +6,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from blsnb.errors import TraceFileError
@@ -14,8 +15,9 @@ from blsnb.files.whole import whole_file
 from blsnb.options import options
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag
+from blsnb.trace.facts import ClockReading
 from blsnb.trace.files.refusal import damage, refusal
-from blsnb.trace.files.saved_run import SavedRun
+from blsnb.trace.files.saved_run import SavedResponse, SavedRun
 from blsnb.trace.files.v1 import read_zip
 from blsnb.trace.files.v2.chunks import MAGIC, DamagedChunk
 from blsnb.trace.files.v2.reader import read_chunks
@@ -24,6 +26,7 @@ from blsnb.trace.spans import Trace
 
 SUFFIX = ".blsrun"
 _ERROR = int(CallFlag.ERROR)
+_EARLY = "It was saved while it was still running."
 _HEAD = 16
 _LEAST_LIMIT = 16 << 20
 """Minimum of the default limit in bytes: columns of similar calls compress well."""
@@ -39,6 +42,41 @@ _DAMAGED = (
     OSError,
 )
 """Errors that the standard library raises for damaged files, and `Malformed`."""
+
+
+def save_run(
+    trace: Trace,
+    responses: tuple[SavedResponse, ...],
+    error: str | None,
+    path: Path,
+    budget_bytes: int | None,
+    title: str,
+    clock: ClockReading,
+) -> str:
+    """Write a run to a file; return which values were left out, or an empty string.
+
+    Parameters
+    ----------
+    budget_bytes
+        Maximum number of bytes of tensor values; None for the default.
+    title, clock
+        Title of a trace without a recorded call, and the clock of a trace that was
+        recorded in this process.
+
+    Raises
+    ------
+    ValueError
+        The budget is negative.
+    """
+    trace = replace(trace, title=trace.title or title)
+    if trace.running and _EARLY not in trace.remarks:
+        trace = replace(trace, remarks=(*trace.remarks, _EARLY))
+    if not trace.file:
+        trace = replace(trace, clock=clock)
+    budget = BUDGET_BYTES if budget_bytes is None else budget_bytes
+    if budget < 0:
+        raise ValueError(f"budget_bytes={budget} is not valid; expected 0 or more")
+    return write_run(SavedRun(trace, responses, error), path, budget)
 
 
 def write_run(

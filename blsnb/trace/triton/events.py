@@ -120,7 +120,7 @@ class EventReader:
         return len(self._text) if found is None else found.start()
 
     def _read(self, at: int) -> tuple[list[Event], int]:
-        """Return the events at a position and their end; -1 if there are none."""
+        """Return the events at a position and their end; -1 without events."""
         for attempt in (self._between_boundaries, self._anywhere, self._tensor):
             events, end = attempt(at)
             if events:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import Activity
@@ -14,21 +15,19 @@ _CORE = frozenset(activity.value for activity in Activity)
 _BEFORE = ("HTTP_RECV", "GRPC_WAITREAD")
 
 
+@dataclass(slots=True, eq=False)
 class TritonRequest:
     """One request of a file; possibly only its number is known."""
 
-    __slots__ = ("inputs", "metadata", "number", "others", "outputs", "times")
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        """Number that the server assigned."""
-        self.metadata: Metadata | None = None
-        self.times: dict[str, int] = {}
-        """Times of Triton's activities; the first of each name."""
-        self.others: list[Stamp] = []
-        self.inputs: list[TensorRef] = []
-        self.outputs: list[TensorRef] = []
-        """Outputs of all responses."""
+    number: int
+    """Number that the server assigned."""
+    metadata: Metadata | None = None
+    times: dict[str, int] = field(default_factory=dict)
+    """Times of Triton's activities; the first of each name."""
+    others: list[Stamp] = field(default_factory=list)
+    inputs: list[TensorRef] = field(default_factory=list)
+    outputs: list[TensorRef] = field(default_factory=list)
+    """Outputs of all responses."""
 
     def add(self, event: Event) -> None:
         """Add an event; events may come in any order."""

@@ -157,7 +157,7 @@ def _model_row(box: Box, batched: Mapping[int, int]) -> str:
 
 
 def _requests_table(trace: Trace) -> str:
-    """Return a table of request fields and parameters; "" if there are none."""
+    """Return a table of request fields and parameters, or an empty string."""
     found = [span for span in trace.spans if not requests.is_plain(trace, span)]
     if not found:
         return ""

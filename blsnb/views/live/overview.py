@@ -44,7 +44,7 @@ class ModelRow(NamedTuple):
     per_second
         Rate of completed requests in the last seconds; NaN if unknown.
     p50_us, p95_us, p99_us
-        Latencies of the last requests; NaN if there are none.
+        Latencies of the last requests; NaN without requests.
     requests, failed
         Number of requests since the model was loaded.
     failed_lately

@@ -343,10 +343,10 @@ function withRoom(layout, edges, boxHeight) {
 }
 
 // src/edges.ts
-function edgeElement(edge, route, direction, caller, place5) {
+function edgeElement(edge, route, direction, caller, place4) {
   const recursive = route.points.length === 0;
   const d = recursive ? loop(caller) : curve(route, direction);
-  const at2 = recursive ? loopLabel(caller) : place5;
+  const at2 = recursive ? loopLabel(caller) : place4;
   const kind = kindOf(edge);
   const failing = edge.errors / edge.count > ERROR_SHARE ? "failing" : "";
   const label2 = edgeLabel(edge);
@@ -464,10 +464,63 @@ function crossings(layers) {
   return sum;
 }
 
+// src/spread.ts
+var TIGHT_GAP = 10;
+function spread(layers, gap) {
+  for (const layer of layers) {
+    const offsets = offsetsOf(layer, gap);
+    layer.forEach((vertex, k) => vertex.across = offsets[k] - offsets[layer.length - 1] / 2);
+  }
+  for (let pass = 0; pass < 24; pass++) {
+    const down = pass % 2 === 0;
+    for (const layer of down ? layers : layers.toReversed()) {
+      const wanted = layer.map((vertex) => {
+        const neighbours = pass >= 20 ? [...vertex.up, ...vertex.down] : down ? vertex.up : vertex.down;
+        return { at: meanAcross(neighbours, vertex.across), weight: weight(vertex, neighbours) };
+      });
+      isotonic(layer, wanted, offsetsOf(layer, gap));
+    }
+  }
+}
+function meanAcross(neighbours, otherwise) {
+  if (neighbours.length === 0) return otherwise;
+  return neighbours.reduce((sum, vertex) => sum + vertex.across, 0) / neighbours.length;
+}
+function weight(vertex, neighbours) {
+  return (neighbours.length > 0 ? 1 : 0.01) * (vertex.node < 0 ? 4 : 1);
+}
+function offsetsOf(layer, gap) {
+  let offset = 0;
+  return layer.map((vertex, k) => {
+    if (k === 0) return 0;
+    const before2 = layer[k - 1];
+    offset += before2.half + vertex.half + (before2.tight && vertex.tight ? TIGHT_GAP : gap);
+    return offset;
+  });
+}
+function isotonic(layer, wanted, offsets) {
+  const blocks = [];
+  wanted.forEach(({ at: at2, weight: weight2 }, k2) => {
+    let block = { sum: (at2 - offsets[k2]) * weight2, weight: weight2, size: 1 };
+    for (let last = blocks.at(-1); last && last.sum / last.weight > block.sum / block.weight; last = blocks.at(-1)) {
+      blocks.pop();
+      block = {
+        sum: block.sum + last.sum,
+        weight: block.weight + last.weight,
+        size: block.size + last.size
+      };
+    }
+    blocks.push(block);
+  });
+  let k = 0;
+  for (const { sum, weight: weight2, size } of blocks) {
+    for (let end = k + size; k < end; k++) layer[k].across = sum / weight2 + offsets[k];
+  }
+}
+
 // src/layout.ts
 var BEND_HALF = 7;
 var ZIGZAG_GAP = 24;
-var TIGHT_GAP = 10;
 var BACK_SHIFT = 14;
 function layered(nodes, edges, options) {
   if (nodes.length === 0) {
@@ -487,7 +540,7 @@ function layered(nodes, edges, options) {
   const crossings2 = order(layers);
   const zigzag = layers.map((layer) => tooWide(layer, options));
   layers.forEach((layer, rank) => zigzag[rank] && stagger(layer, size));
-  place2(layers, options.siblingGap);
+  spread(layers, options.siblingGap);
   return draw(nodes, edges, arcs, layers, paths, zigzag, crossings2, options);
 }
 function acyclic(nodes, edges) {
@@ -566,57 +619,6 @@ function stagger(layer, size) {
     row4 = row4 === 0 ? 1 : 0;
   }
 }
-function place2(layers, gap) {
-  for (const layer of layers) {
-    const offsets = offsetsOf(layer, gap);
-    layer.forEach((vertex, k) => vertex.across = offsets[k] - offsets[layer.length - 1] / 2);
-  }
-  for (let pass = 0; pass < 24; pass++) {
-    const down = pass % 2 === 0;
-    for (const layer of down ? layers : layers.toReversed()) {
-      const wanted = layer.map((vertex) => {
-        const neighbours = pass >= 20 ? [...vertex.up, ...vertex.down] : down ? vertex.up : vertex.down;
-        return { at: meanAcross(neighbours, vertex.across), weight: weight(vertex, neighbours) };
-      });
-      isotonic(layer, wanted, offsetsOf(layer, gap));
-    }
-  }
-}
-function meanAcross(neighbours, otherwise) {
-  if (neighbours.length === 0) return otherwise;
-  return neighbours.reduce((sum, vertex) => sum + vertex.across, 0) / neighbours.length;
-}
-function weight(vertex, neighbours) {
-  return (neighbours.length > 0 ? 1 : 0.01) * (vertex.node < 0 ? 4 : 1);
-}
-function offsetsOf(layer, gap) {
-  let offset = 0;
-  return layer.map((vertex, k) => {
-    if (k === 0) return 0;
-    const before2 = layer[k - 1];
-    offset += before2.half + vertex.half + (before2.tight && vertex.tight ? TIGHT_GAP : gap);
-    return offset;
-  });
-}
-function isotonic(layer, wanted, offsets) {
-  const blocks = [];
-  wanted.forEach(({ at: at2, weight: weight2 }, k2) => {
-    let block = { sum: (at2 - offsets[k2]) * weight2, weight: weight2, size: 1 };
-    for (let last = blocks.at(-1); last && last.sum / last.weight > block.sum / block.weight; last = blocks.at(-1)) {
-      blocks.pop();
-      block = {
-        sum: block.sum + last.sum,
-        weight: block.weight + last.weight,
-        size: block.size + last.size
-      };
-    }
-    blocks.push(block);
-  });
-  let k = 0;
-  for (const { sum, weight: weight2, size } of blocks) {
-    for (let end = k + size; k < end; k++) layer[k].across = sum / weight2 + offsets[k];
-  }
-}
 function draw(nodes, edges, arcs, layers, paths, zigzag, crossings2, options) {
   const down = options.direction === "down";
   const [size, depth] = down ? [options.width, options.height] : [options.height, options.width];
@@ -666,206 +668,9 @@ function stepsOf(path, bands, zigzag, depth, shift) {
   return steps;
 }
 
-// src/comparison.ts
-var [NEW, COUNTED] = [-1, -2];
-var Comparison = class _Comparison {
-  baseline;
-  /** Calls that both runs have with different inputs, outputs or errors. */
-  changed;
-  #of;
-  #changes;
-  #missing;
-  #unknown = /* @__PURE__ */ new Map();
-  #own;
-  constructor(baseline, { of, missing, changed, changes, unknown }) {
-    this.baseline = baseline;
-    this.#of = of.map((call) => call < baseline.n ? call : NEW);
-    this.#changes = changes ?? {};
-    this.changed = new Set(changed);
-    this.#missing = new Uint8Array(baseline.n);
-    for (const call of Array.from(missing)) this.#missing[call] = 1;
-    for (const [why, stretches] of Object.entries(unknown ?? {}))
-      for (const [first, many] of stretches)
-        for (let call = first; call < first + many && call < of.length; call++)
-          this.#unknown.set(call, why);
-  }
-  /** Return the comparison of a run; null without a baseline. */
-  static of({ baseline, compared: compared2 }) {
-    return baseline && compared2 ? new _Comparison(new Trace(baseline), compared2) : null;
-  }
-  /** Return the counterpart of a call; negative if it has none. */
-  before(call) {
-    return this.#of[call] ?? NEW;
-  }
-  isNew(call) {
-    return this.before(call) === NEW;
-  }
-  /** Whether the baseline has the call, but only counts it. */
-  isCounted(call) {
-    return this.before(call) === COUNTED;
-  }
-  /** Return why a call was not compared in full; empty if it was. */
-  unknown(call) {
-    return this.#unknown.get(call) ?? "";
-  }
-  get notCompared() {
-    return this.#unknown.size;
-  }
-  /** Return the counterparts of calls that have one. */
-  beforeAll(calls) {
-    return calls.map((call) => this.before(call)).filter((call) => call >= 0);
-  }
-  change(call) {
-    return this.#changes[call];
-  }
-  get newCalls() {
-    return this.#of.reduce((sum, call) => sum + (call === NEW ? 1 : 0), 0);
-  }
-  get missingCalls() {
-    return this.#missing.reduce((sum, each) => sum + each, 0);
-  }
-  /** Return missing calls of the baseline: client requests, or calls by some callers. */
-  missing(callers) {
-    const below = callers ? callers.flatMap((caller) => Array.from(this.baseline.children(caller))) : this.baseline.roots;
-    return below.filter((call) => this.#missing[call] === 1);
-  }
-  /** Return the own time of a model in the baseline; null if it has no such model. */
-  ownOf(name) {
-    if (!this.#own) {
-      const own = /* @__PURE__ */ new Map();
-      const { header, calls, own: times, n } = this.baseline;
-      for (let call = 0; call < n; call++) {
-        const { name: model } = header.models[calls.model[call]];
-        own.set(model, (own.get(model) ?? 0) + times[call]);
-      }
-      for (const [caller, model, , , us] of this.baseline.folded.entries) {
-        for (const [id, gained] of [[model, us], [caller, -us]]) {
-          const known = header.models[id]?.name;
-          if (known) own.set(known, Math.max(0, (own.get(known) ?? 0) + gained));
-        }
-      }
-      this.#own = own;
-    }
-    return this.#own.get(name) ?? null;
-  }
-};
-function total2(trace, calls) {
-  return calls.reduce((sum, call) => sum + trace.duration[call], 0);
-}
-
-// src/concurrency.ts
-function concurrency(starts, ends) {
-  const opening = Float64Array.from(starts).sort();
-  const closing = Float64Array.from(ends).sort();
-  const times = new Float64Array(opening.length + closing.length);
-  const counts = new Int32Array(times.length);
-  let size = 0;
-  let running = 0;
-  let max = 0;
-  for (let open = 0, close = 0; close < closing.length; ) {
-    const at2 = open < opening.length ? Math.min(opening[open], closing[close]) : closing[close];
-    while (close < closing.length && closing[close] === at2) close++, running--;
-    while (open < opening.length && opening[open] === at2) open++, running++;
-    times[size] = at2;
-    counts[size++] = running;
-    max = Math.max(max, running);
-  }
-  return { times: times.subarray(0, size), counts: counts.subarray(0, size), max };
-}
-function perPixel(steps, from, to, width) {
-  const most = new Uint32Array(width);
-  const { times, counts } = steps;
-  const scale = width / (to - from);
-  for (let k = firstVisible(times, from); k < times.length && times[k] < to; k++) {
-    if (counts[k] === 0) continue;
-    const end = k + 1 < times.length ? times[k + 1] : times[k];
-    const first = Math.max(0, Math.floor((times[k] - from) * scale));
-    const last = Math.min(width - 1, Math.max(first, Math.ceil((end - from) * scale) - 1));
-    for (let x = first; x <= last; x++) if (counts[k] > most[x]) most[x] = counts[k];
-  }
-  return most;
-}
-function firstVisible(times, from) {
-  let low = 0;
-  let high = times.length;
-  while (low < high) {
-    const middle2 = low + high >> 1;
-    if (times[middle2] <= from) low = middle2 + 1;
-    else high = middle2;
-  }
-  return Math.max(0, low - 1);
-}
-
-// src/folded.ts
-function middle(latencyClass) {
-  return 2 ** ((latencyClass + 0.5) / 8) / 1e3;
-}
-var Folded = class {
-  entries;
-  #rows;
-  #kept;
-  #known = /* @__PURE__ */ new WeakMap();
-  constructor(entries, rows2) {
-    this.entries = entries;
-    this.#rows = rows2;
-  }
-  /** Return the counted calls of a model; null if there are none. */
-  of(model) {
-    return summed(this.entries.filter(([, each]) => each === model));
-  }
-  /** Return the counted calls by a model; null if there are none. */
-  by(caller) {
-    return summed(this.entries.filter(([each]) => each === caller));
-  }
-  /** Return the counted calls of the same model and caller, if these are all such calls with rows. */
-  beside(calls) {
-    if (this.entries.length === 0 || calls.length === 0) return null;
-    let known = this.#known.get(calls);
-    if (known === void 0) this.#known.set(calls, known = this.#beside(calls));
-    return known;
-  }
-  /** Return whether calls of the same model and caller as any of these are only counted. */
-  has(calls) {
-    const pairs = new Set(this.entries.map(([caller, model]) => `${caller}>${model}`));
-    return pairs.size > 0 && calls.some((call) => pairs.has(this.#pair(call)));
-  }
-  /** Return when counted calls ran that call no other model, and their mean concurrency. */
-  get stretches() {
-    const callers = new Set(this.entries.map(([caller]) => caller));
-    return this.entries.filter(([, model]) => !callers.has(model)).map(([, , , , us, from = 0, to = 0]) => ({ from, to, level: us / (to - from) })).filter(({ from, to }) => to > from);
-  }
-  #beside(calls) {
-    const pair = this.#pair(calls[0]);
-    if (calls.length !== this.#byPair().get(pair)) return null;
-    if (calls.some((call) => this.#pair(call) !== pair)) return null;
-    return summed(this.entries.filter(([caller, model]) => `${caller}>${model}` === pair));
-  }
-  #pair(call) {
-    const { parent, model } = this.#rows;
-    return `${parent[call] < 0 ? -1 : model[parent[call]]}>${model[call]}`;
-  }
-  #byPair() {
-    if (this.#kept) return this.#kept;
-    const kept = this.#kept = /* @__PURE__ */ new Map();
-    for (let call = 0; call < this.#rows.model.length; call++) {
-      const pair = this.#pair(call);
-      kept.set(pair, (kept.get(pair) ?? 0) + 1);
-    }
-    return kept;
-  }
-};
-function summed(entries) {
-  if (entries.length === 0) return null;
-  const sum = { calls: 0, errors: 0, us: 0, from: Infinity, to: 0, latencies: [] };
-  for (const [, , calls, errors2, us, from = Infinity, to = 0, latencies = []] of entries) {
-    sum.calls += calls;
-    sum.errors += errors2;
-    sum.us += us;
-    sum.from = Math.min(sum.from, from);
-    sum.to = Math.max(sum.to, to);
-    for (const [each, number] of latencies) sum.latencies.push([middle(each), number]);
-  }
-  return sum;
+// src/phases.ts
+function noPhases() {
+  return { pre: 0, queue: 0, input: 0, infer: 0, child: 0, between: 0, output: 0, post: 0 };
 }
 
 // src/wire.ts
@@ -934,297 +739,6 @@ function rowOf(ids, id) {
 function emptyCalls(length) {
   return Object.fromEntries(
     LAYOUT.map(([name, dtype]) => [name, new ARRAYS[dtype](length)])
-  );
-}
-
-// src/trace.ts
-function noPhases() {
-  return { pre: 0, queue: 0, input: 0, infer: 0, child: 0, between: 0, output: 0, post: 0 };
-}
-var Trace = class {
-  header;
-  calls;
-  n;
-  /** Keys of the models, the same in every message and document of a run. */
-  modelKeys;
-  /** Names of the models, with the version where a name alone would be ambiguous. */
-  names;
-  roots;
-  duration;
-  /** Time of each call that is not covered by child calls. */
-  own;
-  errors;
-  /** End of the last call. */
-  wall;
-  /** The comparison with a baseline; null for a run without one. */
-  comparison;
-  /** The calls that are only counted. */
-  folded;
-  #store;
-  #offsets;
-  #below;
-  #critical;
-  #concurrency;
-  #executions;
-  #intervals = /* @__PURE__ */ new Map();
-  #failed = /* @__PURE__ */ new WeakMap();
-  #allFailed;
-  constructor(store) {
-    this.#store = store;
-    this.header = store.header;
-    this.calls = store.calls;
-    this.n = store.n;
-    this.names = distinctNames(this.header);
-    this.modelKeys = distinctKeys(this.header);
-    [this.#offsets, this.#below] = this.#index();
-    this.roots = this.#rootCalls();
-    this.duration = this.#durations();
-    this.own = new Float64Array(this.n);
-    [this.errors, this.wall] = [0, 0];
-    for (let call = 0; call < this.n; call++) {
-      this.own[call] = this.duration[call] - this.#covered(call);
-      this.wall = Math.max(this.wall, this.end(call));
-      if (this.has(call, Flag.ERROR)) this.errors++;
-    }
-    this.comparison = Comparison.of(store);
-    this.folded = new Folded(this.header.run.folded ?? [], this.calls);
-  }
-  /** Return the id of a call: users, files and kernels name it by its id, views by its row. */
-  id(call) {
-    return this.calls.id[call];
-  }
-  /** Return the call of an id; −1 if it is not kept. */
-  at(id) {
-    return rowOf(this.calls.id, id);
-  }
-  /** Whether a call of an id was dropped or is only counted. */
-  wasDropped(id) {
-    const { calls = this.n, dropped, folded } = this.header.run;
-    return id >= 0 && (id <= (dropped?.calls?.last ?? -1) || !!folded?.length && id < calls);
-  }
-  start(call) {
-    return this.calls.start_us[call];
-  }
-  end(call) {
-    return this.calls.start_us[call] + this.duration[call];
-  }
-  name(call) {
-    return this.names[this.calls.model[call]];
-  }
-  /** Whether the call's model is an ensemble. */
-  isEnsemble(call) {
-    return this.header.models[this.calls.model[call]]?.backend === "ensemble";
-  }
-  has(call, flag) {
-    return (this.calls.flags[call] & flag) !== 0;
-  }
-  /** All failed calls, found once. */
-  get failed() {
-    if (this.#allFailed) return this.#allFailed;
-    const failed = [];
-    if (this.errors) {
-      for (let call = 0; call < this.n; call++) if (this.has(call, Flag.ERROR)) failed.push(call);
-    }
-    return this.#allFailed = failed;
-  }
-  /** Return the failed ones of some calls, found once per list. */
-  failedOf(calls) {
-    let known = this.#failed.get(calls);
-    if (!known)
-      this.#failed.set(calls, known = calls.filter((call) => this.has(call, Flag.ERROR)));
-    return known;
-  }
-  /** Return the duration of a phase, NaN if it was not recorded. */
-  phase(call, phase) {
-    return this.calls[phase][call];
-  }
-  responses(call) {
-    return this.#store.responses(this.id(call));
-  }
-  /** Return the child calls, in order of their start. */
-  children(call) {
-    return this.#below.subarray(this.#offsets[call], this.#offsets[call + 1]);
-  }
-  isLeaf(call) {
-    return this.#offsets[call] === this.#offsets[call + 1];
-  }
-  /** Return the callers, outermost first, without the call itself. */
-  ancestors(call) {
-    const path = [];
-    for (let at2 = this.calls.parent[call]; at2 >= 0; at2 = this.calls.parent[at2]) path.push(at2);
-    return path.reverse();
-  }
-  /** Return merged intervals in which child calls ran, as start, end, start, end, … */
-  childIntervals(call) {
-    let merged = this.#intervals.get(call);
-    if (merged) return merged;
-    this.#intervals.set(call, merged = []);
-    const ran = Array.from(this.children(call), (child) => [this.start(child), this.end(child)]);
-    const counted2 = this.#countedBelow(call);
-    if (counted2) {
-      ran.push([counted2.from, counted2.to]);
-      ran.sort(([a], [b]) => a - b);
-    }
-    for (const [start, end] of ran) {
-      const last = merged.length - 1;
-      if (last >= 0 && start <= merged[last]) merged[last] = Math.max(merged[last], end);
-      else merged.push(start, end);
-    }
-    return merged;
-  }
-  /** Return counted child calls that no other call can have made. */
-  #countedBelow(call) {
-    const model = this.calls.model[call];
-    const gone = this.folded.by(model);
-    if (!gone || !(gone.to > gone.from) || this.folded.of(model)) return null;
-    const { model: models } = this.calls;
-    return models.indexOf(model) === models.lastIndexOf(model) ? gone : null;
-  }
-  /** Return the periods in which any of some calls ran, in order. */
-  merged(calls) {
-    const merged = [];
-    for (const call of [...calls].sort((a, b) => this.start(a) - this.start(b))) {
-      const last = merged[merged.length - 1];
-      if (last && this.start(call) <= last[1]) last[1] = Math.max(last[1], this.end(call));
-      else merged.push([this.start(call), this.end(call)]);
-    }
-    return merged;
-  }
-  /** Return the sums of the phases of some calls. */
-  phases(calls) {
-    const sums = noPhases();
-    for (const call of calls) this.addPhases(sums, call);
-    return sums;
-  }
-  /** Add the phases of a call to sums. */
-  addPhases(sums, call) {
-    const part = (phase) => this.calls[phase][call] || 0;
-    const infer = part("compute_infer_us");
-    const child = Math.min(this.duration[call] - this.own[call], infer);
-    sums.pre += part("pre_us");
-    sums.queue += part("queue_us");
-    sums.input += part("compute_input_us");
-    if (this.isEnsemble(call)) sums.between += infer - child;
-    else sums.infer += infer - child;
-    sums.child += child;
-    sums.output += part("compute_output_us");
-    sums.post += part("post_us");
-  }
-  /** Return the calls of the same `execute`, this one included. */
-  batch(call) {
-    return this.executed(this.calls.model[call], this.calls.execution[call]);
-  }
-  /** Return the calls of an execution of a model; empty for execution 0. */
-  executed(model, execution) {
-    this.#executions ??= this.#byExecution();
-    return this.#executions.get(`${model} ${execution}`) ?? [];
-  }
-  #byExecution() {
-    const { model, execution } = this.calls;
-    const executions = /* @__PURE__ */ new Map();
-    for (let call = 0; call < this.n; call++) {
-      if (execution[call] === 0) continue;
-      const key = `${model[call]} ${execution[call]}`;
-      const known = executions.get(key);
-      if (known) known.push(call);
-      else executions.set(key, [call]);
-    }
-    return executions;
-  }
-  /** The calls that determine the wall time, from the last-ending child backwards. */
-  get critical() {
-    if (this.#critical) return this.#critical;
-    const path = /* @__PURE__ */ new Set();
-    const open = [...this.roots];
-    for (let call = open.pop(); call !== void 0; call = open.pop()) {
-      path.add(call);
-      let limit = Infinity;
-      for (const child of this.#byEnd(call)) {
-        if (this.end(child) > limit + 1e-3) continue;
-        open.push(child);
-        limit = this.start(child);
-      }
-    }
-    return this.#critical = path;
-  }
-  /** Concurrency of the calls without child calls. */
-  get concurrency() {
-    if (this.#concurrency) return this.#concurrency;
-    const leaves = Array.from({ length: this.n }, (_, call) => call).filter(
-      (call) => this.isLeaf(call)
-    );
-    return this.#concurrency = this.concurrencyOf(leaves);
-  }
-  concurrencyOf(calls) {
-    return concurrency(
-      calls.map((call) => this.start(call)),
-      calls.map((call) => this.end(call))
-    );
-  }
-  #index() {
-    const { parent, start_us } = this.calls;
-    const offsets = new Int32Array(this.n + 1);
-    for (const caller of parent) if (caller >= 0) offsets[caller + 1]++;
-    for (let call = 0; call < this.n; call++) offsets[call + 1] += offsets[call];
-    const below = new Int32Array(offsets[this.n]);
-    const next = offsets.slice();
-    for (let call = 0; call < this.n; call++)
-      if (parent[call] >= 0) below[next[parent[call]]++] = call;
-    for (let call = 0; call < this.n; call++) {
-      const [from, to] = [offsets[call], offsets[call + 1]];
-      let ordered = true;
-      for (let k = from + 1; k < to && ordered; k++)
-        ordered = start_us[below[k]] >= start_us[below[k - 1]];
-      if (!ordered) below.subarray(from, to).sort((a, b) => start_us[a] - start_us[b]);
-    }
-    return [offsets, below];
-  }
-  #rootCalls() {
-    const roots = [];
-    this.calls.parent.forEach((parent, call) => {
-      if (parent < 0) roots.push(call);
-    });
-    return roots;
-  }
-  #durations() {
-    const duration = new Float64Array(this.n);
-    for (const phase of PHASES) {
-      const took = this.calls[phase];
-      for (let call = 0; call < this.n; call++) if (took[call] > 0) duration[call] += took[call];
-    }
-    return duration;
-  }
-  #covered(call) {
-    let covered = 0;
-    let upTo = this.start(call);
-    const end = this.end(call);
-    for (let k = this.#offsets[call]; k < this.#offsets[call + 1]; k++) {
-      const child = this.#below[k];
-      const from = Math.max(upTo, this.start(child));
-      const to = Math.min(end, this.end(child));
-      if (to > from) covered += to - from;
-      upTo = Math.max(upTo, to);
-    }
-    return covered;
-  }
-  #byEnd(call) {
-    return Array.from(this.children(call)).sort((a, b) => this.end(b) - this.end(a));
-  }
-};
-function distinctKeys({ models }) {
-  const seen = /* @__PURE__ */ new Map();
-  return models.map(({ name, version, kind }) => {
-    const key = encodeURIComponent(`${name}@${version}:${kind}`);
-    const number = seen.get(key) ?? 0;
-    seen.set(key, number + 1);
-    return number ? `${key}.${number}` : key;
-  });
-}
-function distinctNames({ models }) {
-  const seen = /* @__PURE__ */ new Map();
-  for (const { name } of models) seen.set(name, (seen.get(name) ?? 0) + 1);
-  return models.map(
-    ({ name, version }) => (seen.get(name) ?? 0) > 1 ? `${name} v${version}` : name
   );
 }
 
@@ -1760,11 +1274,11 @@ function selectedModel(selection, trace) {
 
 // src/relevance.ts
 function relevanceOf(trace, filter, selection, hover) {
-  if (filter) return { marks: spread(trace, filter), strict: true };
+  if (filter) return { marks: spread2(trace, filter), strict: true };
   const models = hover && "models" in hover ? hover.models : modelsOf(selection);
   if (models === null) return null;
   const meant = new Set(models);
-  return { marks: spread(trace, (call) => meant.has(trace.calls.model[call])), strict: false };
+  return { marks: spread2(trace, (call) => meant.has(trace.calls.model[call])), strict: false };
 }
 function modelsOf(selection) {
   if (selection?.kind === "model") return [selection.model];
@@ -1794,7 +1308,7 @@ function litModels(trace, filter, selection, hover) {
   const selected = selectedModel(selection, trace);
   return selected === null ? lit : lit.add(selected);
 }
-function spread(trace, meant) {
+function spread2(trace, meant) {
   const marks = new Uint8Array(trace.n);
   const { parent } = trace.calls;
   for (let call = 0; call < trace.n; call++) {
@@ -1859,6 +1373,23 @@ function found(trace, sought) {
     }
   }
 }
+var Selected = class {
+  value = null;
+  /** The same by ids, which stay when rows change. */
+  held = null;
+  set(trace, selection) {
+    this.value = selection;
+    this.held = held(trace, selection);
+  }
+  /** Find the selection in another trace: a call may have another row, or be dropped. */
+  refind(trace) {
+    this.value = found(trace, this.held);
+  }
+  /** Id of the selected call, kept or dropped; −1 for none. */
+  get id() {
+    return this.held?.kind === "call" || this.held?.kind === "dropped" ? this.held.id : -1;
+  }
+};
 function hoveredIn(trace, before2, over) {
   if (!over || trace === before2) return over;
   if ("call" in over) {
@@ -1950,6 +1481,11 @@ function commandOf(event) {
   const shifted = event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
   return COMMANDS[shifted];
 }
+function commandEverywhere(event) {
+  const command = commandOf(event);
+  if (!command || !EVERYWHERE.has(command) || event.defaultPrevented) return null;
+  return event.target.closest(".filter, .help") ? null : command;
+}
 
 // src/help.ts
 var Help = class {
@@ -1992,6 +1528,507 @@ var Help = class {
     );
   }
 };
+
+// src/concurrency.ts
+function concurrency(starts, ends) {
+  const opening = Float64Array.from(starts).sort();
+  const closing = Float64Array.from(ends).sort();
+  const times = new Float64Array(opening.length + closing.length);
+  const counts = new Int32Array(times.length);
+  let size = 0;
+  let running = 0;
+  let max = 0;
+  for (let open = 0, close = 0; close < closing.length; ) {
+    const at2 = open < opening.length ? Math.min(opening[open], closing[close]) : closing[close];
+    while (close < closing.length && closing[close] === at2) close++, running--;
+    while (open < opening.length && opening[open] === at2) open++, running++;
+    times[size] = at2;
+    counts[size++] = running;
+    max = Math.max(max, running);
+  }
+  return { times: times.subarray(0, size), counts: counts.subarray(0, size), max };
+}
+function perPixel(steps, from, to, width) {
+  const most = new Uint32Array(width);
+  const { times, counts } = steps;
+  const scale = width / (to - from);
+  for (let k = firstVisible(times, from); k < times.length && times[k] < to; k++) {
+    if (counts[k] === 0) continue;
+    const end = k + 1 < times.length ? times[k + 1] : times[k];
+    const first = Math.max(0, Math.floor((times[k] - from) * scale));
+    const last = Math.min(width - 1, Math.max(first, Math.ceil((end - from) * scale) - 1));
+    for (let x = first; x <= last; x++) if (counts[k] > most[x]) most[x] = counts[k];
+  }
+  return most;
+}
+function firstVisible(times, from) {
+  let low = 0;
+  let high = times.length;
+  while (low < high) {
+    const middle2 = low + high >> 1;
+    if (times[middle2] <= from) low = middle2 + 1;
+    else high = middle2;
+  }
+  return Math.max(0, low - 1);
+}
+
+// src/executions.ts
+function executionsOf({ model, execution }, n) {
+  const executions = /* @__PURE__ */ new Map();
+  for (let call = 0; call < n; call++) {
+    if (execution[call] === 0) continue;
+    const key = `${model[call]} ${execution[call]}`;
+    const known = executions.get(key);
+    if (known) known.push(call);
+    else executions.set(key, [call]);
+  }
+  return executions;
+}
+
+// src/folded.ts
+function middle(latencyClass) {
+  return 2 ** ((latencyClass + 0.5) / 8) / 1e3;
+}
+var Folded = class {
+  entries;
+  #rows;
+  #kept;
+  #known = /* @__PURE__ */ new WeakMap();
+  constructor(entries, rows2) {
+    this.entries = entries;
+    this.#rows = rows2;
+  }
+  /** Return the counted calls of a model; null if there are none. */
+  of(model) {
+    return summed(this.entries.filter(([, each]) => each === model));
+  }
+  /** Return the counted calls by a model; null if there are none. */
+  by(caller) {
+    return summed(this.entries.filter(([each]) => each === caller));
+  }
+  /** Return the counted calls of the same model and caller, if these are all such calls with rows. */
+  beside(calls) {
+    if (this.entries.length === 0 || calls.length === 0) return null;
+    let known = this.#known.get(calls);
+    if (known === void 0) this.#known.set(calls, known = this.#beside(calls));
+    return known;
+  }
+  /** Return whether calls of the same model and caller as any of these are only counted. */
+  has(calls) {
+    const pairs = new Set(this.entries.map(([caller, model]) => `${caller}>${model}`));
+    return pairs.size > 0 && calls.some((call) => pairs.has(this.#pair(call)));
+  }
+  /** Return when counted calls ran that call no other model, and their mean concurrency. */
+  get stretches() {
+    const callers = new Set(this.entries.map(([caller]) => caller));
+    return this.entries.filter(([, model]) => !callers.has(model)).map(([, , , , us, from = 0, to = 0]) => ({ from, to, level: us / (to - from) })).filter(({ from, to }) => to > from);
+  }
+  #beside(calls) {
+    const pair = this.#pair(calls[0]);
+    if (calls.length !== this.#byPair().get(pair)) return null;
+    if (calls.some((call) => this.#pair(call) !== pair)) return null;
+    return summed(this.entries.filter(([caller, model]) => `${caller}>${model}` === pair));
+  }
+  #pair(call) {
+    const { parent, model } = this.#rows;
+    return `${parent[call] < 0 ? -1 : model[parent[call]]}>${model[call]}`;
+  }
+  #byPair() {
+    if (this.#kept) return this.#kept;
+    const kept = this.#kept = /* @__PURE__ */ new Map();
+    for (let call = 0; call < this.#rows.model.length; call++) {
+      const pair = this.#pair(call);
+      kept.set(pair, (kept.get(pair) ?? 0) + 1);
+    }
+    return kept;
+  }
+};
+function summed(entries) {
+  if (entries.length === 0) return null;
+  const sum = { calls: 0, errors: 0, us: 0, from: Infinity, to: 0, latencies: [] };
+  for (const [, , calls, errors2, us, from = Infinity, to = 0, latencies = []] of entries) {
+    sum.calls += calls;
+    sum.errors += errors2;
+    sum.us += us;
+    sum.from = Math.min(sum.from, from);
+    sum.to = Math.max(sum.to, to);
+    for (const [each, number] of latencies) sum.latencies.push([middle(each), number]);
+  }
+  return sum;
+}
+
+// src/modelnames.ts
+function distinctKeys({ models }) {
+  const seen = /* @__PURE__ */ new Map();
+  return models.map(({ name, version, kind }) => {
+    const key = encodeURIComponent(`${name}@${version}:${kind}`);
+    const number = seen.get(key) ?? 0;
+    seen.set(key, number + 1);
+    return number ? `${key}.${number}` : key;
+  });
+}
+function distinctNames({ models }) {
+  const seen = /* @__PURE__ */ new Map();
+  for (const { name } of models) seen.set(name, (seen.get(name) ?? 0) + 1);
+  return models.map(
+    ({ name, version }) => (seen.get(name) ?? 0) > 1 ? `${name} v${version}` : name
+  );
+}
+
+// src/trace.ts
+var Trace = class {
+  header;
+  calls;
+  n;
+  /** Keys of the models, the same in every message and document of a run. */
+  modelKeys;
+  /** Names of the models, with the version where a name alone would be ambiguous. */
+  names;
+  roots;
+  duration;
+  /** Time of each call that is not covered by child calls. */
+  own;
+  errors;
+  /** End of the last call. */
+  wall;
+  /** The comparison with a baseline; null for a run without one. */
+  comparison;
+  /** The calls that are only counted. */
+  folded;
+  #store;
+  #offsets;
+  #below;
+  #critical;
+  #concurrency;
+  #executions;
+  #intervals = /* @__PURE__ */ new Map();
+  #failed = /* @__PURE__ */ new WeakMap();
+  #allFailed;
+  constructor(store) {
+    this.#store = store;
+    this.header = store.header;
+    this.calls = store.calls;
+    this.n = store.n;
+    this.names = distinctNames(this.header);
+    this.modelKeys = distinctKeys(this.header);
+    [this.#offsets, this.#below] = this.#index();
+    this.roots = this.#rootCalls();
+    this.duration = this.#durations();
+    this.own = new Float64Array(this.n);
+    [this.errors, this.wall] = [0, 0];
+    for (let call = 0; call < this.n; call++) {
+      this.own[call] = this.duration[call] - this.#covered(call);
+      this.wall = Math.max(this.wall, this.end(call));
+      if (this.has(call, Flag.ERROR)) this.errors++;
+    }
+    this.comparison = Comparison.of(store);
+    this.folded = new Folded(this.header.run.folded ?? [], this.calls);
+  }
+  /** Return the id of a call: users, files and kernels name it by its id, views by its row. */
+  id(call) {
+    return this.calls.id[call];
+  }
+  /** Return the call of an id; −1 if it is not kept. */
+  at(id) {
+    return rowOf(this.calls.id, id);
+  }
+  /** Whether a call of an id was dropped or is only counted. */
+  wasDropped(id) {
+    const { calls = this.n, dropped, folded } = this.header.run;
+    return id >= 0 && (id <= (dropped?.calls?.last ?? -1) || !!folded?.length && id < calls);
+  }
+  start(call) {
+    return this.calls.start_us[call];
+  }
+  end(call) {
+    return this.calls.start_us[call] + this.duration[call];
+  }
+  name(call) {
+    return this.names[this.calls.model[call]];
+  }
+  /** Whether the call's model is an ensemble. */
+  isEnsemble(call) {
+    return this.header.models[this.calls.model[call]]?.backend === "ensemble";
+  }
+  has(call, flag) {
+    return (this.calls.flags[call] & flag) !== 0;
+  }
+  /** All failed calls, found once. */
+  get failed() {
+    if (this.#allFailed) return this.#allFailed;
+    const failed = [];
+    if (this.errors) {
+      for (let call = 0; call < this.n; call++) if (this.has(call, Flag.ERROR)) failed.push(call);
+    }
+    return this.#allFailed = failed;
+  }
+  /** Return the failed ones of some calls, found once per list. */
+  failedOf(calls) {
+    let known = this.#failed.get(calls);
+    if (!known)
+      this.#failed.set(calls, known = calls.filter((call) => this.has(call, Flag.ERROR)));
+    return known;
+  }
+  /** Return the duration of a phase, NaN if it was not recorded. */
+  /** Return the first failed call after another one, from the start after the last; -1 for none. */
+  nextFailed(call) {
+    for (let k = 1; k <= this.n; k++) {
+      const next = (call + k + this.n) % this.n;
+      if (this.has(next, Flag.ERROR)) return next;
+    }
+    return -1;
+  }
+  phase(call, phase) {
+    return this.calls[phase][call];
+  }
+  responses(call) {
+    return this.#store.responses(this.id(call));
+  }
+  /** Return the child calls, in order of their start. */
+  children(call) {
+    return this.#below.subarray(this.#offsets[call], this.#offsets[call + 1]);
+  }
+  isLeaf(call) {
+    return this.#offsets[call] === this.#offsets[call + 1];
+  }
+  /** Return the callers, outermost first, without the call itself. */
+  ancestors(call) {
+    const path = [];
+    for (let at2 = this.calls.parent[call]; at2 >= 0; at2 = this.calls.parent[at2]) path.push(at2);
+    return path.reverse();
+  }
+  /** Return merged intervals in which child calls ran, as start, end, start, end, … */
+  childIntervals(call) {
+    let merged = this.#intervals.get(call);
+    if (merged) return merged;
+    this.#intervals.set(call, merged = []);
+    const ran = Array.from(this.children(call), (child) => [this.start(child), this.end(child)]);
+    const counted2 = this.#countedBelow(call);
+    if (counted2) {
+      ran.push([counted2.from, counted2.to]);
+      ran.sort(([a], [b]) => a - b);
+    }
+    for (const [start, end] of ran) {
+      const last = merged.length - 1;
+      if (last >= 0 && start <= merged[last]) merged[last] = Math.max(merged[last], end);
+      else merged.push(start, end);
+    }
+    return merged;
+  }
+  /** Return counted child calls that no other call can have made. */
+  #countedBelow(call) {
+    const model = this.calls.model[call];
+    const gone = this.folded.by(model);
+    if (!gone || !(gone.to > gone.from) || this.folded.of(model)) return null;
+    const { model: models } = this.calls;
+    return models.indexOf(model) === models.lastIndexOf(model) ? gone : null;
+  }
+  /** Return the periods in which any of some calls ran, in order. */
+  merged(calls) {
+    const merged = [];
+    for (const call of [...calls].sort((a, b) => this.start(a) - this.start(b))) {
+      const last = merged[merged.length - 1];
+      if (last && this.start(call) <= last[1]) last[1] = Math.max(last[1], this.end(call));
+      else merged.push([this.start(call), this.end(call)]);
+    }
+    return merged;
+  }
+  /** Return the sums of the phases of some calls. */
+  phases(calls) {
+    const sums = noPhases();
+    for (const call of calls) this.addPhases(sums, call);
+    return sums;
+  }
+  /** Add the phases of a call to sums. */
+  addPhases(sums, call) {
+    const part = (phase) => this.calls[phase][call] || 0;
+    const infer = part("compute_infer_us");
+    const child = Math.min(this.duration[call] - this.own[call], infer);
+    sums.pre += part("pre_us");
+    sums.queue += part("queue_us");
+    sums.input += part("compute_input_us");
+    if (this.isEnsemble(call)) sums.between += infer - child;
+    else sums.infer += infer - child;
+    sums.child += child;
+    sums.output += part("compute_output_us");
+    sums.post += part("post_us");
+  }
+  /** Return the calls of the same `execute`, this one included. */
+  batch(call) {
+    return this.executed(this.calls.model[call], this.calls.execution[call]);
+  }
+  /** Return the calls of an execution of a model; empty for execution 0. */
+  executed(model, execution) {
+    this.#executions ??= executionsOf(this.calls, this.n);
+    return this.#executions.get(`${model} ${execution}`) ?? [];
+  }
+  /** The calls that determine the wall time, from the last-ending child backwards. */
+  get critical() {
+    if (this.#critical) return this.#critical;
+    const path = /* @__PURE__ */ new Set();
+    const open = [...this.roots];
+    for (let call = open.pop(); call !== void 0; call = open.pop()) {
+      path.add(call);
+      let limit = Infinity;
+      for (const child of this.#byEnd(call)) {
+        if (this.end(child) > limit + 1e-3) continue;
+        open.push(child);
+        limit = this.start(child);
+      }
+    }
+    return this.#critical = path;
+  }
+  /** Concurrency of the calls without child calls. */
+  get concurrency() {
+    if (this.#concurrency) return this.#concurrency;
+    const leaves = Array.from({ length: this.n }, (_, call) => call).filter(
+      (call) => this.isLeaf(call)
+    );
+    return this.#concurrency = this.concurrencyOf(leaves);
+  }
+  concurrencyOf(calls) {
+    return concurrency(
+      calls.map((call) => this.start(call)),
+      calls.map((call) => this.end(call))
+    );
+  }
+  #index() {
+    const { parent, start_us } = this.calls;
+    const offsets = new Int32Array(this.n + 1);
+    for (const caller of parent) if (caller >= 0) offsets[caller + 1]++;
+    for (let call = 0; call < this.n; call++) offsets[call + 1] += offsets[call];
+    const below = new Int32Array(offsets[this.n]);
+    const next = offsets.slice();
+    for (let call = 0; call < this.n; call++)
+      if (parent[call] >= 0) below[next[parent[call]]++] = call;
+    for (let call = 0; call < this.n; call++) {
+      const [from, to] = [offsets[call], offsets[call + 1]];
+      let ordered = true;
+      for (let k = from + 1; k < to && ordered; k++)
+        ordered = start_us[below[k]] >= start_us[below[k - 1]];
+      if (!ordered) below.subarray(from, to).sort((a, b) => start_us[a] - start_us[b]);
+    }
+    return [offsets, below];
+  }
+  #rootCalls() {
+    const roots = [];
+    this.calls.parent.forEach((parent, call) => {
+      if (parent < 0) roots.push(call);
+    });
+    return roots;
+  }
+  #durations() {
+    const duration = new Float64Array(this.n);
+    for (const phase of PHASES) {
+      const took = this.calls[phase];
+      for (let call = 0; call < this.n; call++) if (took[call] > 0) duration[call] += took[call];
+    }
+    return duration;
+  }
+  #covered(call) {
+    let covered = 0;
+    let upTo = this.start(call);
+    const end = this.end(call);
+    for (let k = this.#offsets[call]; k < this.#offsets[call + 1]; k++) {
+      const child = this.#below[k];
+      const from = Math.max(upTo, this.start(child));
+      const to = Math.min(end, this.end(child));
+      if (to > from) covered += to - from;
+      upTo = Math.max(upTo, to);
+    }
+    return covered;
+  }
+  #byEnd(call) {
+    return Array.from(this.children(call)).sort((a, b) => this.end(b) - this.end(a));
+  }
+};
+
+// src/comparison.ts
+var [NEW, COUNTED] = [-1, -2];
+var Comparison = class _Comparison {
+  baseline;
+  /** Calls that both runs have with different inputs, outputs or errors. */
+  changed;
+  #of;
+  #changes;
+  #missing;
+  #unknown = /* @__PURE__ */ new Map();
+  #own;
+  constructor(baseline, { of, missing, changed, changes, unknown }) {
+    this.baseline = baseline;
+    this.#of = of.map((call) => call < baseline.n ? call : NEW);
+    this.#changes = changes ?? {};
+    this.changed = new Set(changed);
+    this.#missing = new Uint8Array(baseline.n);
+    for (const call of Array.from(missing)) this.#missing[call] = 1;
+    for (const [why, stretches] of Object.entries(unknown ?? {}))
+      for (const [first, many] of stretches)
+        for (let call = first; call < first + many && call < of.length; call++)
+          this.#unknown.set(call, why);
+  }
+  /** Return the comparison of a run; null without a baseline. */
+  static of({ baseline, compared: compared2 }) {
+    return baseline && compared2 ? new _Comparison(new Trace(baseline), compared2) : null;
+  }
+  /** Return the counterpart of a call; negative if it has none. */
+  before(call) {
+    return this.#of[call] ?? NEW;
+  }
+  isNew(call) {
+    return this.before(call) === NEW;
+  }
+  /** Whether the baseline has the call, but only counts it. */
+  isCounted(call) {
+    return this.before(call) === COUNTED;
+  }
+  /** Return why a call was not compared in full; empty if it was. */
+  unknown(call) {
+    return this.#unknown.get(call) ?? "";
+  }
+  get notCompared() {
+    return this.#unknown.size;
+  }
+  /** Return the counterparts of calls that have one. */
+  beforeAll(calls) {
+    return calls.map((call) => this.before(call)).filter((call) => call >= 0);
+  }
+  change(call) {
+    return this.#changes[call];
+  }
+  get newCalls() {
+    return this.#of.reduce((sum, call) => sum + (call === NEW ? 1 : 0), 0);
+  }
+  get missingCalls() {
+    return this.#missing.reduce((sum, each) => sum + each, 0);
+  }
+  /** Return missing calls of the baseline: client requests, or calls by some callers. */
+  missing(callers) {
+    const below = callers ? callers.flatMap((caller) => Array.from(this.baseline.children(caller))) : this.baseline.roots;
+    return below.filter((call) => this.#missing[call] === 1);
+  }
+  /** Return the own time of a model in the baseline; null if it has no such model. */
+  ownOf(name) {
+    if (!this.#own) {
+      const own = /* @__PURE__ */ new Map();
+      const { header, calls, own: times, n } = this.baseline;
+      for (let call = 0; call < n; call++) {
+        const { name: model } = header.models[calls.model[call]];
+        own.set(model, (own.get(model) ?? 0) + times[call]);
+      }
+      for (const [caller, model, , , us] of this.baseline.folded.entries) {
+        for (const [id, gained] of [[model, us], [caller, -us]]) {
+          const known = header.models[id]?.name;
+          if (known) own.set(known, Math.max(0, (own.get(known) ?? 0) + gained));
+        }
+      }
+      this.#own = own;
+    }
+    return this.#own.get(name) ?? null;
+  }
+};
+function total2(trace, calls) {
+  return calls.reduce((sum, call) => sum + trace.duration[call], 0);
+}
 
 // src/inspectbaseline.ts
 var NAMES = [
@@ -2122,20 +2159,20 @@ function item(name, ...lines) {
 // src/calllinks.ts
 var LISTED_CALLS = 6;
 var MOST_CRUMBS = 6;
-function callLink(session, call, place5, focus = `call-${session.trace.id(call)}`) {
+function callLink(session, call, place4, focus = `call-${session.trace.id(call)}`) {
   const onclick = () => session.select({ kind: "call", call }, { reveal: true });
   return h(
     "button",
     { type: "button", class: "link", onclick, "data-focus": focus },
-    h("span", {}, place5),
+    h("span", {}, place4),
     h("span", {}, time(session.trace.duration[call]))
   );
 }
 function callLinks(session, heading, some) {
   if (some.length === 0) return [];
   const { trace } = session;
-  const place5 = (call) => `call ${trace.id(call)} at ${time(trace.start(call))}`;
-  const links = some.slice(0, LISTED_CALLS).map((call) => callLink(session, call, place5(call)));
+  const place4 = (call) => `call ${trace.id(call)} at ${time(trace.start(call))}`;
+  const links = some.slice(0, LISTED_CALLS).map((call) => callLink(session, call, place4(call)));
   return [h("h4", {}, heading), ...links];
 }
 function breadcrumb(session, call) {
@@ -2231,6 +2268,435 @@ function statesOf(trace, call) {
     [trace.has(call, Flag.ERROR), "error", "error"]
   ];
   return states.filter(([is2]) => is2).map(([, text, kind]) => [text, kind]);
+}
+
+// src/tensorfacts.ts
+function statistics({ count: size, min, max, mean, std, nan, inf, zeros }) {
+  const facts = [
+    ["min", value(min)],
+    ["mean", value(mean)],
+    ["zeros", percent(zeros, size)],
+    ["max", value(max)],
+    ["std", value(std)],
+    ["NaN", count(nan)]
+  ];
+  if (inf) facts.push(["Inf", count(inf)]);
+  return factGrid(facts);
+}
+function factGrid(facts) {
+  return h(
+    "div",
+    { class: "facts" },
+    facts.map(([name, text]) => h("div", {}, name, h("b", {}, text)))
+  );
+}
+function distribution({ low, high, counts }, what, show = value) {
+  const [width, height] = [6, 46];
+  const most = Math.max(1, ...counts);
+  const bars = counts.map((each, k) => {
+    const tall = each ? Math.max(1.5, each / most * (height - 4)) : 0;
+    return svg("rect", {
+      class: "fill-infer",
+      x: k * width + 0.5,
+      y: height - tall,
+      width: width - 1,
+      height: tall
+    });
+  });
+  const label2 = `Histogram of ${what} from ${show(low)} to ${show(high)}`;
+  const box = {
+    class: "histogram",
+    viewBox: `0 0 ${counts.length * width} ${height}`,
+    preserveAspectRatio: "none"
+  };
+  const picture = svg("svg", { ...box, role: "img", "aria-label": label2 }, bars);
+  const bounds = h(
+    "div",
+    { class: "caption" },
+    h("span", {}, show(low)),
+    h("span", {}, show(high))
+  );
+  return [h("div", {}, picture), bounds];
+}
+function isEmptyText(preview) {
+  return preview.kind === "text" && preview.strings.length === 0;
+}
+function texts({ strings, count: all }) {
+  const lines = strings.map(
+    (text, k) => h("div", {}, h("span", { class: "number" }, String(k)), h("span", {}, text))
+  );
+  const list = h(
+    "div",
+    { class: "strings code", tabindex: 0, role: "group", "aria-label": "Strings" },
+    lines
+  );
+  return strings.length < all ? [list, h("div", { class: "caption" }, `first ${count(strings.length)} of ${count(all)}`)] : [list];
+}
+
+// src/device.ts
+var LISTED = 12;
+function copied(trace, calls) {
+  const sums = { bytes: 0, us: 0 };
+  for (const call of calls) {
+    sums.bytes += trace.calls.copy_bytes[call];
+    sums.us += trace.calls.copy_us[call];
+  }
+  return sums;
+}
+function deviceWork(trace, calls) {
+  const sums = copied(trace, calls);
+  const [call] = calls;
+  const single = calls.length === 1;
+  const use = single ? trace.header.device_use[trace.id(call)] : void 0;
+  if (sums.us === 0 && sums.bytes === 0 && !use) return [];
+  const facts = [];
+  if (use) {
+    const [, us, inUse, peak] = use;
+    facts.push(["compute", time(us)], ["in use", bytes(inUse)], ["peak", bytes(peak)]);
+  }
+  if (sums.us || sums.bytes) facts.push(["copied", bytes(sums.bytes)], ["in", time(sums.us)]);
+  const copies = single ? trace.header.copies[trace.id(call)] ?? [] : [];
+  return [
+    h("h4", {}, "Device", h("span", {}, use?.[0] ?? "copies")),
+    factGrid(facts),
+    ...copies.slice(0, LISTED).map(row3),
+    ...copies.length > LISTED ? [h("p", { class: "reason" }, `… ${counted(copies.length - LISTED, "more copy")}`)] : []
+  ];
+}
+function row3([, us, tensor, size, source, target, hostile]) {
+  const why = hostile ? ", by hostile placement" : "";
+  const words2 = `${tensor}: ${source} → ${target}, ${bytes(size)} in ${time(us)}${why}`;
+  return h("p", { class: "reason" }, words2);
+}
+
+// src/latency.ts
+var BINS = 36;
+var FAR_OUT = 3;
+var LEAST_FOR_HISTOGRAM = 4;
+function latency(durations, gone) {
+  const kept = durations.map((us) => [us, 1]);
+  const all = [...kept, ...gone?.latencies ?? []].sort(([a], [b]) => a - b);
+  const calls = all.reduce((sum, [, each]) => sum + each, 0);
+  const within = calls > kept.length ? h("span", {}, `all ${count(calls)}, within 5 %`) : "";
+  const heading = h("h4", {}, "Latency per call", within);
+  const alike = time(all[0]?.[0] ?? NaN) === time(all[all.length - 1]?.[0] ?? NaN);
+  const shape2 = calls < LEAST_FOR_HISTOGRAM || alike ? [] : histogram(all, calls);
+  return [heading, factGrid(quantiles(all, calls)), ...shape2];
+}
+function quantiles(all, calls) {
+  const quantile = (share) => time(quantileOf(all, calls, share));
+  const mean = all.reduce((sum, [us, each]) => sum + us * each, 0) / calls;
+  return [
+    ["p50", quantile(0.5)],
+    ["p90", quantile(0.9)],
+    ["p99", quantile(0.99)],
+    ["min", quantile(0)],
+    ["max", quantile(1)],
+    ["mean", time(mean)]
+  ];
+}
+function quantileOf(all, calls, share) {
+  const at2 = Math.min(calls - 1, Math.floor(share * calls));
+  let before2 = 0;
+  for (const [us, each] of all) if ((before2 += each) > at2) return us;
+  return NaN;
+}
+function histogram(all, calls) {
+  const [low, most] = [all[0][0], all[all.length - 1][0]];
+  const usual = quantileOf(all, calls, 0.9);
+  const high = most > FAR_OUT * usual ? 1.5 * usual : most;
+  const counts = new Array(BINS).fill(0);
+  let beyond = 0;
+  for (const [us, each] of all)
+    if (us > high) beyond += each;
+    else counts[Math.min(BINS - 1, Math.floor((us - low) / (high - low || 1) * BINS))] += each;
+  const more = beyond ? `, ${count(beyond)} more up to ${time(most)}` : "";
+  const show = (each) => time(each ?? NaN) + (each === high && high > low ? more : "");
+  return distribution({ low, high, counts }, "latencies", show);
+}
+
+// src/responses.ts
+function timesOf(trace, calls) {
+  const times = { streams: 0, responses: 0, first: [], gaps: [] };
+  for (const call of calls) {
+    const sent = trace.responses(call);
+    if (!trace.has(call, Flag.DECOUPLED) || sent.length === 0) continue;
+    times.streams++;
+    times.responses += trace.calls.responses[call];
+    times.first.push(sent[0]);
+    for (let k = 1; k < sent.length; k++) times.gaps.push(sent[k] - sent[k - 1]);
+  }
+  for (const each of [times.first, times.gaps]) each.sort((a, b) => a - b);
+  return times;
+}
+function responseTimes(trace, calls) {
+  const { streams, responses: responses2, first, gaps } = timesOf(trace, calls);
+  if (streams === 0) return [];
+  const heading = h("h4", {}, "Responses", h("span", {}, counted(responses2, "response")));
+  if (streams === 1) {
+    const facts = [["first", at(first, 0)]];
+    if (gaps.length) facts.push(["gap", at(gaps, 0.5)], ["max gap", at(gaps, 1)]);
+    return [heading, factGrid(facts)];
+  }
+  return [heading, ...spread3("first", first), ...spread3("between them", gaps)];
+}
+function spread3(what, us) {
+  if (us.length === 0) return [];
+  const facts = [
+    ["p50", at(us, 0.5)],
+    ["p90", at(us, 0.9)],
+    ["max", at(us, 1)]
+  ];
+  return [h("div", { class: "caption" }, h("span", {}, what)), factGrid(facts)];
+}
+function at(us, share) {
+  return time(us[Math.min(us.length - 1, Math.floor(share * us.length))]);
+}
+
+// src/inspectcalls.ts
+function manyCalls(session, selection) {
+  const { trace } = session;
+  const calls = callsOf(trace, selection);
+  const gone = countedOf(trace, selection, calls);
+  const slowest = [...calls].sort((a, b) => trace.duration[b] - trace.duration[a]);
+  const durations = slowest.map((call) => trace.duration[call]);
+  const changed = calls.filter((call) => trace.comparison?.changed.has(call));
+  const what = selection.kind === "fold" ? "calls to one model from the same caller" : "model";
+  return [
+    h("div", { class: "breadcrumb" }, what),
+    h("h3", {}, trace.names[selection.model]),
+    chipList(chips(trace, selection.model, calls, gone)),
+    ...gone ? [onlyCounted(calls.length, gone)] : [],
+    ...phaseTable(trace, calls),
+    ...besideBaseline(trace, calls),
+    ...latency(durations, gone),
+    ...responseTimes(trace, calls),
+    ...deviceWork(trace, calls),
+    ...callLinks(session, "Changed calls", changed),
+    ...callLinks(session, "Failed calls", trace.failedOf(calls)),
+    ...callLinks(session, "Slowest calls", slowest)
+  ];
+}
+function factsOfCalls(trace, selection) {
+  return `${callsOf(trace, selection).length} ${trace.wall}`;
+}
+function callsOf(trace, selection) {
+  if (selection.kind === "fold") return selection.calls;
+  return Array.from({ length: trace.n }, (_, call) => call).filter(
+    (call) => trace.calls.model[call] === selection.model
+  );
+}
+function countedOf({ folded }, selection, calls) {
+  return selection.kind === "fold" ? folded.beside(calls) : folded.of(selection.model);
+}
+function chips(trace, model, calls, gone) {
+  const { backend, device } = trace.header.models[model];
+  const failed = calls.filter((call) => trace.has(call, Flag.ERROR)).length;
+  const errors2 = failed + (gone?.errors ?? 0);
+  return [
+    [counted(calls.length + (gone?.calls ?? 0), "call")],
+    [backend],
+    [device],
+    [errors2 ? counted(errors2, "error") : "", "error"]
+  ];
+}
+function onlyCounted(kept, { calls, us }) {
+  const mean = `${time(us)} in all, ${time(us / calls)} on average`;
+  const text = `${counted(calls, "call")} are only counted: ${mean}. Phases and links below: of the ${count(kept)} kept.`;
+  return h("p", { class: "note" }, text);
+}
+
+// src/inspectmodels.ts
+var LISTED2 = 100;
+function manyModels(session, models) {
+  const rows2 = rowsOf(session.trace, models);
+  const hidden = rows2.length - LISTED2;
+  return [
+    h("div", { class: "breadcrumb" }, "the smallest by own time"),
+    h("h3", {}, counted(models.length, "model")),
+    h("h4", {}, "Model", h("span", {}, "own time")),
+    ...rows2.slice(0, LISTED2).map((row4) => link(session, row4)),
+    ...hidden > 0 ? [h("p", { class: "reason" }, `… ${counted(hidden, "more model")}`)] : []
+  ];
+}
+function rowsOf(trace, models) {
+  const rows2 = new Map(models.map((model) => [model, { model, calls: 0, own: 0 }]));
+  for (let call = 0; call < trace.n; call++) {
+    const row4 = rows2.get(trace.calls.model[call]);
+    if (!row4) continue;
+    row4.calls++;
+    row4.own += trace.own[call];
+  }
+  return [...rows2.values()].sort((a, b) => b.own - a.own);
+}
+function link(session, { model, calls, own }) {
+  const { model: models } = session.trace.calls;
+  const onclick = () => session.select(
+    calls === 1 ? { kind: "call", call: models.indexOf(model) } : { kind: "model", model },
+    { reveal: true }
+  );
+  const times = calls > 1 ? ` ×${count(calls)}` : "";
+  return h(
+    "button",
+    { type: "button", class: "link", onclick, "data-focus": `model-${model}` },
+    h("span", {}, `${session.trace.names[model]}${times}`),
+    h("span", {}, time(own))
+  );
+}
+
+// src/sequences.ts
+var found2 = /* @__PURE__ */ new WeakMap();
+function sequenceOf(trace, call) {
+  const id = trace.header.requests[trace.id(call)]?.correlation_id;
+  if (id === void 0) return null;
+  const calls = sequences(trace).get(call) ?? [call];
+  return { id, calls, position: calls.indexOf(call) };
+}
+function sequences(trace) {
+  let known = found2.get(trace);
+  if (!known) found2.set(trace, known = bySequence(trace));
+  return known;
+}
+function bySequence(trace) {
+  const [open, of] = [/* @__PURE__ */ new Map(), /* @__PURE__ */ new Map()];
+  const { requests } = trace.header;
+  for (const key of Object.keys(requests)) {
+    const call = trace.at(Number(key));
+    const { correlation_id: id, sequence_start: starts } = requests[key];
+    if (call < 0 || id === void 0) continue;
+    const name = `${trace.calls.model[call]} ${id}`;
+    const known = starts ? void 0 : open.get(name);
+    const calls = known ?? [];
+    if (!known) open.set(name, calls);
+    calls.push(call);
+    of.set(call, calls);
+  }
+  return of;
+}
+
+// src/requests.ts
+var FIELDS = [
+  "version",
+  "correlation_id",
+  "sequence_start",
+  "sequence_end",
+  "priority",
+  "timeout_us"
+];
+var LISTED3 = 24;
+function requestFacts(trace, call) {
+  const { requests, response_parameters } = trace.header;
+  const id = trace.id(call);
+  const request = fieldsOf(requests[id] ?? {}, before(trace, call));
+  const responses2 = (response_parameters[id] ?? []).flatMap(
+    ([number, pairs]) => pairs.map(([name, text]) => [number > 0 ? `#${number + 1} ${name}` : name, text])
+  );
+  const parameters = (requests[id]?.parameters ?? []).map(([name, text]) => [name, text]);
+  return [
+    ...section("Request", request),
+    ...section("Request parameters", parameters),
+    ...section("Response parameters", responses2)
+  ];
+}
+function sequenceLinks(session, call) {
+  const { trace } = session;
+  const found3 = sequenceOf(trace, call);
+  if (!found3) return [];
+  const { id, position, calls } = found3;
+  const place4 = `request ${count(position + 1)} of ${count(calls.length)} in this run`;
+  const link2 = (at2, words2) => at2 < 0 || at2 >= calls.length ? [] : [callLink(session, calls[at2], `${words2}: call ${trace.id(calls[at2])}`, words2)];
+  return [
+    h("h4", {}, `Sequence ${id}`, h("span", {}, place4)),
+    ...link2(position - 1, "previous"),
+    ...link2(position + 1, "next")
+  ];
+}
+function before({ comparison }, call) {
+  const other = comparison ? comparison.before(call) : -1;
+  if (!comparison || other < 0) return void 0;
+  return comparison.baseline.header.requests[comparison.baseline.id(other)] ?? {};
+}
+function fieldsOf(entry, baseline) {
+  const names = baseline ? ["request_id", ...FIELDS] : FIELDS;
+  return names.flatMap((name) => {
+    const [text, was] = [entry[name] ?? "", baseline?.[name] ?? ""];
+    const differs = baseline !== void 0 && text !== was;
+    if (name === "request_id" && !differs) return [];
+    return text || differs ? [[name, text || "none", differs ? was || "none" : void 0]] : [];
+  });
+}
+function section(title, facts) {
+  if (facts.length === 0) return [];
+  const rows2 = facts.slice(0, LISTED3).map(
+    ([name, text, was]) => h(
+      "tr",
+      {},
+      h("th", { scope: "row", class: "code" }, name),
+      h("td", { class: "code" }, text, ...was === void 0 ? [] : [h("div", {}, `before: ${was}`)])
+    )
+  );
+  const hidden = facts.length - LISTED3;
+  const more = hidden > 0 ? [h("p", { class: "hint" }, `… ${counted(hidden, "more parameter")}`)] : [];
+  return [h("h4", {}, title), h("table", { class: "said" }, h("tbody", {}, rows2)), ...more];
+}
+
+// src/source.ts
+var AROUND = 2;
+var MOST_BEFORE = 12;
+function sourceLines(session, call) {
+  const { trace } = session;
+  const [caller, line] = [trace.calls.parent[call], trace.calls.line[call]];
+  if (caller < 0 || line === 0) return [];
+  const text = trace.header.sources[trace.calls.model[caller]];
+  const lines = text?.trimEnd().split("\n") ?? [];
+  if (line > lines.length) return [];
+  const begun = beginningOf(lines, line);
+  const first = Math.max(1, Math.min(begun, line - AROUND));
+  const around = lines.slice(first - 1, line + AROUND);
+  const indent = Math.min(...around.filter((each) => each.trim()).map((each) => each.search(/\S/)));
+  const origin = trace.header.models[trace.calls.model[caller]].origin;
+  const above = origin?.[1] ?? 0;
+  const shown = around.map((each, k) => {
+    const number = first + k;
+    const part = number >= begun && number <= line;
+    return sourceLine(each.slice(indent), number + above, part, number === line);
+  });
+  const place4 = origin ? `${origin[0]} line ${line + above}` : `model.py:${line}`;
+  const inFile = origin ? `model.py:${line}` : null;
+  const title = h(
+    "h4",
+    {},
+    h("span", {}, "Called by ", crumb(session, caller, "caller")),
+    h("span", { title: inFile }, place4)
+  );
+  return [
+    title,
+    h(
+      "div",
+      { class: "source code", tabindex: 0, role: "group", "aria-label": "Source of the call" },
+      shown
+    )
+  ];
+}
+function beginningOf(lines, line) {
+  const closing = /^\s*[)\]}]/;
+  if (!closing.test(lines[line - 1])) return line;
+  const indent = lines[line - 1].search(/\S/);
+  for (let before2 = line - 1; before2 >= Math.max(1, line - MOST_BEFORE); before2--) {
+    const text = lines[before2 - 1];
+    if (text.search(/\S/) === indent && !closing.test(text)) return before2;
+  }
+  return line;
+}
+function sourceLine(text, number, part, called) {
+  const kind = called ? "here" : part ? "part" : "";
+  const attributes = { class: kind, "aria-current": called ? "location" : null };
+  return h(
+    "div",
+    attributes,
+    h("span", { class: "number" }, String(number)),
+    h("span", {}, text || " ")
+  );
 }
 
 // src/slot.ts
@@ -2339,10 +2805,10 @@ var Kernel = class {
     return this.#tensors.query({ type: "tensors", slot: `${this.#name}/tensors`, run, call });
   }
   slice(query) {
-    const place5 = query.tensor;
-    const slot = this.#slices.get(place5) ?? new Slot((each) => this.#query(each));
-    this.#slices.set(place5, slot);
-    return slot.query({ type: "slice", slot: `${this.#name}/slice/${place5}`, ...query });
+    const place4 = query.tensor;
+    const slot = this.#slices.get(place4) ?? new Slot((each) => this.#query(each));
+    this.#slices.set(place4, slot);
+    return slot.query({ type: "slice", slot: `${this.#name}/slice/${place4}`, ...query });
   }
   dispose() {
     const closed = new QueryError({ code: "superseded", text: "the view was closed" });
@@ -2607,7 +3073,7 @@ var SliceView = class {
     return [h("p", { class: "hint" }, how)];
   }
   #slider(size, axis) {
-    const place5 = h("span", {}, `${this.#state.index[axis] ?? 0} / ${size - 1}`);
+    const place4 = h("span", {}, `${this.#state.index[axis] ?? 0} / ${size - 1}`);
     const disabled = this.#source.kernel === null;
     const attributes = {
       type: "range",
@@ -2618,7 +3084,7 @@ var SliceView = class {
     };
     const oninput = (event) => {
       this.#state.index[axis] = Number(event.target.value);
-      setText(place5, `${this.#state.index[axis]} / ${size - 1}`);
+      setText(place4, `${this.#state.index[axis]} / ${size - 1}`);
       this.#show();
     };
     const input = h("input", {
@@ -2632,7 +3098,7 @@ var SliceView = class {
       { class: "slider" },
       h("span", { class: "code" }, `axis ${axis}`),
       input,
-      place5
+      place4
     );
   }
   /** Return the embedded preview of a mode. */
@@ -2741,7 +3207,7 @@ var SliceView = class {
 };
 
 // src/tensors.ts
-var LISTED = 24;
+var LISTED4 = 24;
 var FRESH_MS = 2e3;
 var SHARE = 10;
 var FEW_VALUES = 32;
@@ -2877,7 +3343,7 @@ var TensorList = class {
       const items = own.map(
         ({ entry, position }) => this.#item(call, entry, position, answer, tensors2)
       );
-      this.#list(list, items, LISTED);
+      this.#list(list, items, LISTED4);
       return [h("h4", {}, heading, h("span", {}, count(own.length))), list];
     });
     element.replaceChildren(...lacking(answer.lacks), ...sections);
@@ -2886,7 +3352,7 @@ var TensorList = class {
     list.replaceChildren(...items.slice(0, shown));
     const rest = items.length - shown;
     if (rest <= 0) return;
-    const onclick = () => this.#list(list, items, shown + 4 * LISTED);
+    const onclick = () => this.#list(list, items, shown + 4 * LISTED4);
     list.append(h("button", { type: "button", class: "more", onclick }, `${count(rest)} more`));
   }
   #item(call, entry, position, answer, all) {
@@ -2913,7 +3379,7 @@ var TensorList = class {
     return all.find((entry) => entry.role === "output" && shows(entry)) ?? all.find(shows);
   }
   #head(entry, open, key) {
-    const place5 = [entry.device, bytes(entry.byte_size)].filter(Boolean).join(" · ");
+    const place4 = [entry.device, bytes(entry.byte_size)].filter(Boolean).join(" · ");
     const number = entry.response > 0 ? ` #${entry.response + 1}` : "";
     return h(
       "button",
@@ -2927,7 +3393,7 @@ var TensorList = class {
       h("span", { class: "name code" }, entry.name, number),
       h("span", { class: "datatype code" }, entry.datatype),
       h("span", { class: "shape code" }, shape(entry.shape)),
-      h("span", { class: "place" }, place5)
+      h("span", { class: "place" }, place4)
     );
   }
   #detail(call, entry, position, answer) {
@@ -2967,433 +3433,6 @@ var TensorList = class {
     return this.#session.kernel ? "Nothing to preview." : `Its values are not embedded in this document. ${WHAT_HELPS}`;
   }
 };
-function statistics({ count: size, min, max, mean, std, nan, inf, zeros }) {
-  const facts = [
-    ["min", value(min)],
-    ["mean", value(mean)],
-    ["zeros", percent(zeros, size)],
-    ["max", value(max)],
-    ["std", value(std)],
-    ["NaN", count(nan)]
-  ];
-  if (inf) facts.push(["Inf", count(inf)]);
-  return factGrid(facts);
-}
-function factGrid(facts) {
-  return h(
-    "div",
-    { class: "facts" },
-    facts.map(([name, text]) => h("div", {}, name, h("b", {}, text)))
-  );
-}
-function distribution({ low, high, counts }, what, show = value) {
-  const [width, height] = [6, 46];
-  const most = Math.max(1, ...counts);
-  const bars = counts.map((each, k) => {
-    const tall = each ? Math.max(1.5, each / most * (height - 4)) : 0;
-    return svg("rect", {
-      class: "fill-infer",
-      x: k * width + 0.5,
-      y: height - tall,
-      width: width - 1,
-      height: tall
-    });
-  });
-  const label2 = `Histogram of ${what} from ${show(low)} to ${show(high)}`;
-  const box = {
-    class: "histogram",
-    viewBox: `0 0 ${counts.length * width} ${height}`,
-    preserveAspectRatio: "none"
-  };
-  const picture = svg("svg", { ...box, role: "img", "aria-label": label2 }, bars);
-  const bounds = h(
-    "div",
-    { class: "caption" },
-    h("span", {}, show(low)),
-    h("span", {}, show(high))
-  );
-  return [h("div", {}, picture), bounds];
-}
-function isEmptyText(preview) {
-  return preview.kind === "text" && preview.strings.length === 0;
-}
-function texts({ strings, count: all }) {
-  const lines = strings.map(
-    (text, k) => h("div", {}, h("span", { class: "number" }, String(k)), h("span", {}, text))
-  );
-  const list = h(
-    "div",
-    { class: "strings code", tabindex: 0, role: "group", "aria-label": "Strings" },
-    lines
-  );
-  return strings.length < all ? [list, h("div", { class: "caption" }, `first ${count(strings.length)} of ${count(all)}`)] : [list];
-}
-
-// src/device.ts
-var LISTED2 = 12;
-function copied(trace, calls) {
-  const sums = { bytes: 0, us: 0 };
-  for (const call of calls) {
-    sums.bytes += trace.calls.copy_bytes[call];
-    sums.us += trace.calls.copy_us[call];
-  }
-  return sums;
-}
-function deviceWork(trace, calls) {
-  const sums = copied(trace, calls);
-  const [call] = calls;
-  const single = calls.length === 1;
-  const use = single ? trace.header.device_use[trace.id(call)] : void 0;
-  if (sums.us === 0 && sums.bytes === 0 && !use) return [];
-  const facts = [];
-  if (use) {
-    const [, us, inUse, peak] = use;
-    facts.push(["compute", time(us)], ["in use", bytes(inUse)], ["peak", bytes(peak)]);
-  }
-  if (sums.us || sums.bytes) facts.push(["copied", bytes(sums.bytes)], ["in", time(sums.us)]);
-  const copies = single ? trace.header.copies[trace.id(call)] ?? [] : [];
-  return [
-    h("h4", {}, "Device", h("span", {}, use?.[0] ?? "copies")),
-    factGrid(facts),
-    ...copies.slice(0, LISTED2).map(row3),
-    ...copies.length > LISTED2 ? [h("p", { class: "reason" }, `… ${counted(copies.length - LISTED2, "more copy")}`)] : []
-  ];
-}
-function row3([, us, tensor, size, source, target, hostile]) {
-  const why = hostile ? ", by hostile placement" : "";
-  const words2 = `${tensor}: ${source} → ${target}, ${bytes(size)} in ${time(us)}${why}`;
-  return h("p", { class: "reason" }, words2);
-}
-
-// src/latency.ts
-var BINS = 36;
-var FAR_OUT = 3;
-var LEAST_FOR_HISTOGRAM = 4;
-function latency(durations, gone) {
-  const kept = durations.map((us) => [us, 1]);
-  const all = [...kept, ...gone?.latencies ?? []].sort(([a], [b]) => a - b);
-  const calls = all.reduce((sum, [, each]) => sum + each, 0);
-  const within = calls > kept.length ? h("span", {}, `all ${count(calls)}, within 5 %`) : "";
-  const heading = h("h4", {}, "Latency per call", within);
-  const alike = time(all[0]?.[0] ?? NaN) === time(all[all.length - 1]?.[0] ?? NaN);
-  const shape2 = calls < LEAST_FOR_HISTOGRAM || alike ? [] : histogram(all, calls);
-  return [heading, factGrid(quantiles(all, calls)), ...shape2];
-}
-function quantiles(all, calls) {
-  const quantile = (share) => time(quantileOf(all, calls, share));
-  const mean = all.reduce((sum, [us, each]) => sum + us * each, 0) / calls;
-  return [
-    ["p50", quantile(0.5)],
-    ["p90", quantile(0.9)],
-    ["p99", quantile(0.99)],
-    ["min", quantile(0)],
-    ["max", quantile(1)],
-    ["mean", time(mean)]
-  ];
-}
-function quantileOf(all, calls, share) {
-  const at2 = Math.min(calls - 1, Math.floor(share * calls));
-  let before2 = 0;
-  for (const [us, each] of all) if ((before2 += each) > at2) return us;
-  return NaN;
-}
-function histogram(all, calls) {
-  const [low, most] = [all[0][0], all[all.length - 1][0]];
-  const usual = quantileOf(all, calls, 0.9);
-  const high = most > FAR_OUT * usual ? 1.5 * usual : most;
-  const counts = new Array(BINS).fill(0);
-  let beyond = 0;
-  for (const [us, each] of all)
-    if (us > high) beyond += each;
-    else counts[Math.min(BINS - 1, Math.floor((us - low) / (high - low || 1) * BINS))] += each;
-  const more = beyond ? `, ${count(beyond)} more up to ${time(most)}` : "";
-  const show = (each) => time(each ?? NaN) + (each === high && high > low ? more : "");
-  return distribution({ low, high, counts }, "latencies", show);
-}
-
-// src/responses.ts
-function timesOf(trace, calls) {
-  const times = { streams: 0, responses: 0, first: [], gaps: [] };
-  for (const call of calls) {
-    const sent = trace.responses(call);
-    if (!trace.has(call, Flag.DECOUPLED) || sent.length === 0) continue;
-    times.streams++;
-    times.responses += trace.calls.responses[call];
-    times.first.push(sent[0]);
-    for (let k = 1; k < sent.length; k++) times.gaps.push(sent[k] - sent[k - 1]);
-  }
-  for (const each of [times.first, times.gaps]) each.sort((a, b) => a - b);
-  return times;
-}
-function responseTimes(trace, calls) {
-  const { streams, responses: responses2, first, gaps } = timesOf(trace, calls);
-  if (streams === 0) return [];
-  const heading = h("h4", {}, "Responses", h("span", {}, counted(responses2, "response")));
-  if (streams === 1) {
-    const facts = [["first", at(first, 0)]];
-    if (gaps.length) facts.push(["gap", at(gaps, 0.5)], ["max gap", at(gaps, 1)]);
-    return [heading, factGrid(facts)];
-  }
-  return [heading, ...spread2("first", first), ...spread2("between them", gaps)];
-}
-function spread2(what, us) {
-  if (us.length === 0) return [];
-  const facts = [
-    ["p50", at(us, 0.5)],
-    ["p90", at(us, 0.9)],
-    ["max", at(us, 1)]
-  ];
-  return [h("div", { class: "caption" }, h("span", {}, what)), factGrid(facts)];
-}
-function at(us, share) {
-  return time(us[Math.min(us.length - 1, Math.floor(share * us.length))]);
-}
-
-// src/inspectcalls.ts
-function manyCalls(session, selection) {
-  const { trace } = session;
-  const calls = callsOf(trace, selection);
-  const gone = countedOf(trace, selection, calls);
-  const slowest = [...calls].sort((a, b) => trace.duration[b] - trace.duration[a]);
-  const durations = slowest.map((call) => trace.duration[call]);
-  const changed = calls.filter((call) => trace.comparison?.changed.has(call));
-  const what = selection.kind === "fold" ? "calls to one model from the same caller" : "model";
-  return [
-    h("div", { class: "breadcrumb" }, what),
-    h("h3", {}, trace.names[selection.model]),
-    chipList(chips(trace, selection.model, calls, gone)),
-    ...gone ? [onlyCounted(calls.length, gone)] : [],
-    ...phaseTable(trace, calls),
-    ...besideBaseline(trace, calls),
-    ...latency(durations, gone),
-    ...responseTimes(trace, calls),
-    ...deviceWork(trace, calls),
-    ...callLinks(session, "Changed calls", changed),
-    ...callLinks(session, "Failed calls", trace.failedOf(calls)),
-    ...callLinks(session, "Slowest calls", slowest)
-  ];
-}
-function factsOfCalls(trace, selection) {
-  return `${callsOf(trace, selection).length} ${trace.wall}`;
-}
-function callsOf(trace, selection) {
-  if (selection.kind === "fold") return selection.calls;
-  return Array.from({ length: trace.n }, (_, call) => call).filter(
-    (call) => trace.calls.model[call] === selection.model
-  );
-}
-function countedOf({ folded }, selection, calls) {
-  return selection.kind === "fold" ? folded.beside(calls) : folded.of(selection.model);
-}
-function chips(trace, model, calls, gone) {
-  const { backend, device } = trace.header.models[model];
-  const failed = calls.filter((call) => trace.has(call, Flag.ERROR)).length;
-  const errors2 = failed + (gone?.errors ?? 0);
-  return [
-    [counted(calls.length + (gone?.calls ?? 0), "call")],
-    [backend],
-    [device],
-    [errors2 ? counted(errors2, "error") : "", "error"]
-  ];
-}
-function onlyCounted(kept, { calls, us }) {
-  const mean = `${time(us)} in all, ${time(us / calls)} on average`;
-  const text = `${counted(calls, "call")} are only counted: ${mean}. Phases and links below: of the ${count(kept)} kept.`;
-  return h("p", { class: "note" }, text);
-}
-
-// src/inspectmodels.ts
-var LISTED3 = 100;
-function manyModels(session, models) {
-  const rows2 = rowsOf(session.trace, models);
-  const hidden = rows2.length - LISTED3;
-  return [
-    h("div", { class: "breadcrumb" }, "the smallest by own time"),
-    h("h3", {}, counted(models.length, "model")),
-    h("h4", {}, "Model", h("span", {}, "own time")),
-    ...rows2.slice(0, LISTED3).map((row4) => link(session, row4)),
-    ...hidden > 0 ? [h("p", { class: "reason" }, `… ${counted(hidden, "more model")}`)] : []
-  ];
-}
-function rowsOf(trace, models) {
-  const rows2 = new Map(models.map((model) => [model, { model, calls: 0, own: 0 }]));
-  for (let call = 0; call < trace.n; call++) {
-    const row4 = rows2.get(trace.calls.model[call]);
-    if (!row4) continue;
-    row4.calls++;
-    row4.own += trace.own[call];
-  }
-  return [...rows2.values()].sort((a, b) => b.own - a.own);
-}
-function link(session, { model, calls, own }) {
-  const { model: models } = session.trace.calls;
-  const onclick = () => session.select(
-    calls === 1 ? { kind: "call", call: models.indexOf(model) } : { kind: "model", model },
-    { reveal: true }
-  );
-  const times = calls > 1 ? ` ×${count(calls)}` : "";
-  return h(
-    "button",
-    { type: "button", class: "link", onclick, "data-focus": `model-${model}` },
-    h("span", {}, `${session.trace.names[model]}${times}`),
-    h("span", {}, time(own))
-  );
-}
-
-// src/sequences.ts
-var found2 = /* @__PURE__ */ new WeakMap();
-function sequenceOf(trace, call) {
-  const id = trace.header.requests[trace.id(call)]?.correlation_id;
-  if (id === void 0) return null;
-  const calls = sequences(trace).get(call) ?? [call];
-  return { id, calls, position: calls.indexOf(call) };
-}
-function sequences(trace) {
-  let known = found2.get(trace);
-  if (!known) found2.set(trace, known = bySequence(trace));
-  return known;
-}
-function bySequence(trace) {
-  const [open, of] = [/* @__PURE__ */ new Map(), /* @__PURE__ */ new Map()];
-  const { requests } = trace.header;
-  for (const key of Object.keys(requests)) {
-    const call = trace.at(Number(key));
-    const { correlation_id: id, sequence_start: starts } = requests[key];
-    if (call < 0 || id === void 0) continue;
-    const name = `${trace.calls.model[call]} ${id}`;
-    const known = starts ? void 0 : open.get(name);
-    const calls = known ?? [];
-    if (!known) open.set(name, calls);
-    calls.push(call);
-    of.set(call, calls);
-  }
-  return of;
-}
-
-// src/requests.ts
-var FIELDS = [
-  "version",
-  "correlation_id",
-  "sequence_start",
-  "sequence_end",
-  "priority",
-  "timeout_us"
-];
-var LISTED4 = 24;
-function requestFacts(trace, call) {
-  const { requests, response_parameters } = trace.header;
-  const id = trace.id(call);
-  const request = fieldsOf(requests[id] ?? {}, before(trace, call));
-  const responses2 = (response_parameters[id] ?? []).flatMap(
-    ([number, pairs]) => pairs.map(([name, text]) => [number > 0 ? `#${number + 1} ${name}` : name, text])
-  );
-  const parameters = (requests[id]?.parameters ?? []).map(([name, text]) => [name, text]);
-  return [
-    ...section("Request", request),
-    ...section("Request parameters", parameters),
-    ...section("Response parameters", responses2)
-  ];
-}
-function sequenceLinks(session, call) {
-  const { trace } = session;
-  const found3 = sequenceOf(trace, call);
-  if (!found3) return [];
-  const { id, position, calls } = found3;
-  const place5 = `request ${count(position + 1)} of ${count(calls.length)} in this run`;
-  const link2 = (at2, words2) => at2 < 0 || at2 >= calls.length ? [] : [callLink(session, calls[at2], `${words2}: call ${trace.id(calls[at2])}`, words2)];
-  return [
-    h("h4", {}, `Sequence ${id}`, h("span", {}, place5)),
-    ...link2(position - 1, "previous"),
-    ...link2(position + 1, "next")
-  ];
-}
-function before({ comparison }, call) {
-  const other = comparison ? comparison.before(call) : -1;
-  if (!comparison || other < 0) return void 0;
-  return comparison.baseline.header.requests[comparison.baseline.id(other)] ?? {};
-}
-function fieldsOf(entry, baseline) {
-  const names = baseline ? ["request_id", ...FIELDS] : FIELDS;
-  return names.flatMap((name) => {
-    const [text, was] = [entry[name] ?? "", baseline?.[name] ?? ""];
-    const differs = baseline !== void 0 && text !== was;
-    if (name === "request_id" && !differs) return [];
-    return text || differs ? [[name, text || "none", differs ? was || "none" : void 0]] : [];
-  });
-}
-function section(title, facts) {
-  if (facts.length === 0) return [];
-  const rows2 = facts.slice(0, LISTED4).map(
-    ([name, text, was]) => h(
-      "tr",
-      {},
-      h("th", { scope: "row", class: "code" }, name),
-      h("td", { class: "code" }, text, ...was === void 0 ? [] : [h("div", {}, `before: ${was}`)])
-    )
-  );
-  const hidden = facts.length - LISTED4;
-  const more = hidden > 0 ? [h("p", { class: "hint" }, `… ${counted(hidden, "more parameter")}`)] : [];
-  return [h("h4", {}, title), h("table", { class: "said" }, h("tbody", {}, rows2)), ...more];
-}
-
-// src/source.ts
-var AROUND = 2;
-var MOST_BEFORE = 12;
-function sourceLines(session, call) {
-  const { trace } = session;
-  const [caller, line] = [trace.calls.parent[call], trace.calls.line[call]];
-  if (caller < 0 || line === 0) return [];
-  const text = trace.header.sources[trace.calls.model[caller]];
-  const lines = text?.trimEnd().split("\n") ?? [];
-  if (line > lines.length) return [];
-  const begun = beginningOf(lines, line);
-  const first = Math.max(1, Math.min(begun, line - AROUND));
-  const around = lines.slice(first - 1, line + AROUND);
-  const indent = Math.min(...around.filter((each) => each.trim()).map((each) => each.search(/\S/)));
-  const origin = trace.header.models[trace.calls.model[caller]].origin;
-  const above = origin?.[1] ?? 0;
-  const shown = around.map((each, k) => {
-    const number = first + k;
-    const part = number >= begun && number <= line;
-    return sourceLine(each.slice(indent), number + above, part, number === line);
-  });
-  const place5 = origin ? `${origin[0]} line ${line + above}` : `model.py:${line}`;
-  const inFile = origin ? `model.py:${line}` : null;
-  const title = h(
-    "h4",
-    {},
-    h("span", {}, "Called by ", crumb(session, caller, "caller")),
-    h("span", { title: inFile }, place5)
-  );
-  return [
-    title,
-    h(
-      "div",
-      { class: "source code", tabindex: 0, role: "group", "aria-label": "Source of the call" },
-      shown
-    )
-  ];
-}
-function beginningOf(lines, line) {
-  const closing = /^\s*[)\]}]/;
-  if (!closing.test(lines[line - 1])) return line;
-  const indent = lines[line - 1].search(/\S/);
-  for (let before2 = line - 1; before2 >= Math.max(1, line - MOST_BEFORE); before2--) {
-    const text = lines[before2 - 1];
-    if (text.search(/\S/) === indent && !closing.test(text)) return before2;
-  }
-  return line;
-}
-function sourceLine(text, number, part, called) {
-  const kind = called ? "here" : part ? "part" : "";
-  const attributes = { class: kind, "aria-current": called ? "location" : null };
-  return h(
-    "div",
-    attributes,
-    h("span", { class: "number" }, String(number)),
-    h("span", {}, text || " ")
-  );
-}
 
 // src/inspectcall.ts
 var MOST_CHAIN = 8;
@@ -3461,7 +3500,7 @@ function batch(session, call) {
   const facts = batchFacts(session.trace, call);
   if (!facts) return [];
   const { size, because, mates, others: others2, apart: apart2 } = facts;
-  const link2 = (other, before3 = "") => callLink(session, other, `${before3}${place3(session.trace, other)}`);
+  const link2 = (other, before3 = "") => callLink(session, other, `${before3}${place2(session.trace, other)}`);
   const before2 = apart2.flatMap(({ words: words2, call: other }) => [
     ...reason(words2),
     ...other < 0 ? [] : [link2(other, "see ")]
@@ -3479,7 +3518,7 @@ function batch(session, call) {
 function reason(words2) {
   return words2 ? [h("p", { class: "reason" }, words2)] : [];
 }
-function place3(trace, call) {
+function place2(trace, call) {
   return `${trace.name(call)}, call ${trace.id(call)} at ${time(trace.start(call))}`;
 }
 function logLines(lines) {
@@ -4201,6 +4240,9 @@ var Bars = class {
 };
 
 // src/plane.ts
+var NAMES2 = { least: 232, most: 340, share: 0.24, mostShare: 0.38 };
+var LABEL_ROOM = 82;
+var COMPARED_ROOM = 140;
 var Plane = class {
   left;
   width;
@@ -4237,6 +4279,12 @@ var Plane = class {
     return shown;
   }
 };
+function planeOf(range, width, compared2) {
+  const names = Math.min(NAMES2.most, Math.max(NAMES2.least, NAMES2.share * width));
+  const left = Math.round(Math.min(names, NAMES2.mostShare * width));
+  const room = compared2 && width > 480 ? COMPARED_ROOM : LABEL_ROOM;
+  return new Plane(range, left, Math.max(50, width - left - room), width);
+}
 
 // src/range.ts
 var ROOM = 1.005;
@@ -4257,6 +4305,10 @@ var TimeRange = class {
   }
   get isWhole() {
     return this.from <= 0 && this.to >= this.#whole * 0.999;
+  }
+  /** The range as text. */
+  get words() {
+    return this.isWhole ? "the whole run" : `${time(this.from)} to ${time(this.to)}`;
   }
   /** Set the end of the trace. */
   grow(wall) {
@@ -4472,6 +4524,34 @@ function isSelected(row4, selection) {
   return row4.kind === "call" && row4.calls[0] === selection.call;
 }
 
+// src/rowtip.ts
+var ROOM2 = 0.08;
+function tipOf(trace, row4, at2) {
+  if (row4.kind === "missing") return { call: -1, tip: missingTip(trace, row4) };
+  const away = (call2) => Math.max(trace.start(call2) - at2, at2 - trace.end(call2), 0);
+  const call = row4.calls.reduce((best, each) => away(each) < away(best) ? each : best);
+  const among = row4.kind === "call" ? "" : ` · 1 of ${count(row4.calls.length)}`;
+  const title = `${trace.name(call)}${among}  ${time(trace.duration[call])}`;
+  const [phases, error] = [trace.phases([call]), trace.header.errors[trace.id(call)]];
+  return { call, tip: { title, phases, facts: inShort(trace, call), error } };
+}
+function missingTip({ comparison }, { missing }) {
+  if (!comparison) return null;
+  const { baseline } = comparison;
+  const took = time(total2(baseline, missing));
+  const title = `${baseline.name(missing[0])} · in the baseline only  ${took}`;
+  return { title, phases: baseline.phases(missing) };
+}
+function extentOf(trace, row4) {
+  const gone = row4.kind === "missing" && trace.comparison;
+  const of = gone ? gone.baseline : trace;
+  const calls = gone ? row4.missing : row4.calls;
+  const from = calls.reduce((least, call) => Math.min(least, of.start(call)), Infinity);
+  const to = calls.reduce((most, call) => Math.max(most, of.end(call)), 0);
+  const room = ROOM2 * (to - from);
+  return [from - room, to + room];
+}
+
 // src/rows.ts
 var FOLD_FROM = 4;
 var Rows = class {
@@ -4677,6 +4757,31 @@ function numbered(rows2) {
   return rows2;
 }
 
+// src/rowcanvas.ts
+function paintRows(canvas, session, view) {
+  const { trace, colours, showsCritical, selection } = session;
+  const { plane, rows: rows2, visible: visible2, top, height, times } = view;
+  const pen2 = context(canvas, plane.right, height);
+  pen2.fillStyle = colours.line2;
+  for (const us of times)
+    if (plane.x(us) >= plane.left) pen2.fillRect(Math.round(plane.x(us)), 2, 1, height - 4);
+  pen2.save();
+  pen2.beginPath();
+  pen2.rect(plane.left - 1, 0, plane.right, height);
+  pen2.clip();
+  const bars = new Bars(trace, pen2, plane, colours);
+  const batch2 = selectedBatch(selection, trace);
+  for (const row4 of visible2) {
+    const critical = showsCritical && row4.calls.some((call) => trace.critical.has(call));
+    bars.paint(row4, row4.index * ROW_HEIGHT2 - top, {
+      dim: session.dims(row4, rows2.isOpen(row4)),
+      critical,
+      mate: row4.kind === "call" && batch2.has(row4.calls[0])
+    });
+  }
+  pen2.restore();
+}
+
 // src/strip.ts
 var HEIGHT2 = 26;
 var AXIS_HEIGHT = 20;
@@ -4803,9 +4908,6 @@ function label(pen2, { font, fg2 }, text, middle2) {
 }
 
 // src/timeline.ts
-var NAMES2 = { least: 232, most: 340, share: 0.24, mostShare: 0.38 };
-var LABEL_ROOM = 82;
-var COMPARED_ROOM = 140;
 var ROWS_AT_FIRST = 24;
 var PAGE2 = 10;
 var ZOOM_STEP = 0.7;
@@ -4911,15 +5013,13 @@ var Timeline = class {
     this.repaint();
   }
   #plane() {
-    const width = this.#tree.clientWidth;
-    const names = Math.min(NAMES2.most, Math.max(NAMES2.least, NAMES2.share * width));
-    const left = Math.round(Math.min(names, NAMES2.mostShare * width));
-    this.element.style.setProperty("--names", `${left}px`);
-    const room = this.#session.trace.comparison && width > 480 ? COMPARED_ROOM : LABEL_ROOM;
-    return new Plane(this.range, left, Math.max(50, width - left - room), width);
+    const { comparison } = this.#session.trace;
+    const plane = planeOf(this.range, this.#tree.clientWidth, comparison !== null);
+    this.element.style.setProperty("--names", `${plane.left}px`);
+    return plane;
   }
   #paint() {
-    const { trace, colours, showsCritical } = this.#session;
+    const { trace, colours } = this.#session;
     const [rows2, height] = [this.#rows, this.#tree.clientHeight];
     if (!rows2 || this.#tree.clientWidth === 0) return;
     const plane = this.#plane();
@@ -4929,29 +5029,9 @@ var Timeline = class {
     const cursor = this.#elements.show(visible2, rows2, this.#cursor);
     if (cursor) this.#tree.setAttribute("aria-activedescendant", cursor.id);
     else this.#tree.removeAttribute("aria-activedescendant");
-    const { from, to } = this.range;
-    const shown = this.range.isWhole ? "the whole run" : `${time(from)} to ${time(to)}`;
-    this.#tree.setAttribute("aria-description", `shows ${shown}`);
+    this.#tree.setAttribute("aria-description", `shows ${this.range.words}`);
     const times = this.#axis.paint(plane, colours, rows2.list.length);
-    const pen2 = context(this.#canvas, plane.right, height);
-    pen2.fillStyle = colours.line2;
-    for (const us of times)
-      if (plane.x(us) >= plane.left) pen2.fillRect(Math.round(plane.x(us)), 2, 1, height - 4);
-    pen2.save();
-    pen2.beginPath();
-    pen2.rect(plane.left - 1, 0, plane.right, height);
-    pen2.clip();
-    const bars = new Bars(trace, pen2, plane, colours);
-    const batch2 = selectedBatch(this.#session.selection, trace);
-    for (const row4 of visible2) {
-      const critical = showsCritical && row4.calls.some((call) => trace.critical.has(call));
-      bars.paint(row4, row4.index * ROW_HEIGHT2 - top, {
-        dim: this.#session.dims(row4, rows2.isOpen(row4)),
-        critical,
-        mate: row4.kind === "call" && batch2.has(row4.calls[0])
-      });
-    }
-    pen2.restore();
+    paintRows(this.#canvas, this.#session, { plane, rows: rows2, visible: visible2, top, height, times });
     this.#strip.paint(trace, plane, colours);
   }
   #listen() {
@@ -5025,29 +5105,13 @@ var Timeline = class {
     change();
     this.repaint();
   }
-  /** Show the tooltip of a call; of a fold that of the call nearest to the pointer. */
   #hover(event) {
     const row4 = this.#elements.rowAt(event);
     const x = event.clientX - this.#tree.getBoundingClientRect().left;
     if (!row4 || x < this.#plane().left) return this.#leave();
-    const { trace } = this.#session;
-    if (row4.kind === "missing") return this.#hoverMissing(row4, event);
-    const at2 = this.#plane().time(x);
-    const away = (call2) => Math.max(trace.start(call2) - at2, at2 - trace.end(call2), 0);
-    const call = row4.calls.reduce((best, each) => away(each) < away(best) ? each : best);
-    this.#session.hover({ call });
-    const among = row4.kind === "call" ? "" : ` · 1 of ${count(row4.calls.length)}`;
-    const title = `${trace.name(call)}${among}  ${time(trace.duration[call])}`;
-    const [phases, error] = [trace.phases([call]), trace.header.errors[trace.id(call)]];
-    this.#session.tip({ title, phases, facts: inShort(trace, call), error }, event);
-  }
-  #hoverMissing({ missing }, event) {
-    const { comparison } = this.#session.trace;
-    if (!comparison) return;
-    const { baseline } = comparison;
-    this.#session.hover(null);
-    const title = `${baseline.name(missing[0])} · in the baseline only  ${time(total2(baseline, missing))}`;
-    this.#session.tip({ title, phases: baseline.phases(missing) }, event);
+    const { call, tip } = tipOf(this.#session.trace, row4, this.#plane().time(x));
+    this.#session.hover(call < 0 ? null : { call });
+    this.#session.tip(tip, event);
   }
   #leave() {
     this.#session.hover(null);
@@ -5064,19 +5128,17 @@ var Timeline = class {
     const list = this.#rows?.list ?? [];
     const at2 = list.findIndex((row5) => row5.key === this.#cursor);
     const row4 = list[at2];
+    const targets = {
+      down: at2 + 1,
+      up: at2 - 1,
+      first: 0,
+      last: list.length - 1,
+      pageDown: at2 + PAGE2,
+      pageUp: at2 - PAGE2
+    };
+    const target = targets[command];
+    if (target !== void 0) return this.#goTo(target);
     switch (command) {
-      case "down":
-        return this.#goTo(at2 + 1);
-      case "up":
-        return this.#goTo(at2 - 1);
-      case "first":
-        return this.#goTo(0);
-      case "last":
-        return this.#goTo(list.length - 1);
-      case "pageDown":
-        return this.#goTo(at2 + PAGE2);
-      case "pageUp":
-        return this.#goTo(at2 - PAGE2);
       case "unfold":
         return row4 && this.#unfold(row4);
       case "fold":
@@ -5088,7 +5150,7 @@ var Timeline = class {
       case "zoomAll":
         return this.#zoom(() => this.range.all());
       case "zoomSelected":
-        return row4 && this.#zoom(() => this.#showCalls(row4));
+        return row4 && this.#zoom(() => this.range.show(...extentOf(this.#session.trace, row4)));
       case "panLeft":
         return this.#zoom(() => this.range.pan(-PAN_STEP * this.range.width));
       case "panRight":
@@ -5113,16 +5175,6 @@ var Timeline = class {
   #fold(row4) {
     if (this.#rows?.isOpen(row4)) this.#toggle(row4, false);
     else if (row4.parent) this.#goTo(row4.parent.index);
-  }
-  #showCalls(row4) {
-    const { comparison } = this.#session.trace;
-    const gone = row4.kind === "missing" && comparison;
-    const trace = gone ? comparison.baseline : this.#session.trace;
-    const calls = gone ? row4.missing : row4.calls;
-    const from = calls.reduce((least, call) => Math.min(least, trace.start(call)), Infinity);
-    const to = calls.reduce((most, call) => Math.max(most, trace.end(call)), 0);
-    const room = 0.08 * (to - from);
-    this.range.show(from - room, to + room);
   }
 };
 
@@ -5313,13 +5365,12 @@ function content({ title, phases, facts, error }) {
 }
 
 // src/frame.ts
-var BORDERS = 6;
+var BORDERS_HEIGHT = 6;
 var MOST_ROOM = 460;
 var frames = 0;
 var Frame = class {
   kernel;
   trace;
-  selection = null;
   showsCritical = false;
   #options;
   #root;
@@ -5332,13 +5383,11 @@ var Frame = class {
   #graph;
   #timeline;
   #inspector;
-  /** Calls and values that are no longer kept. */
   #notices = h("div", { class: "notices", role: "note", "aria-label": "No longer kept" });
   #emphasis = new Emphasis();
   #width = 0;
   #room = 0;
-  /** The selection by ids, which stay when rows change. */
-  #held = null;
+  #selected = new Selected();
   #stops = [];
   constructor(options) {
     this.#options = options;
@@ -5378,17 +5427,19 @@ var Frame = class {
   get element() {
     return this.#skin.element;
   }
+  get selection() {
+    return this.#selected.value;
+  }
   get colours() {
     return this.#skin.colours;
   }
-  /** The buffer of embedded previews. */
   get buffer() {
     return this.#options.store.buffer;
   }
   /** Show the calls in the store; the element must be in the page. */
   draw() {
     this.trace = new Trace(this.#options.store);
-    this.#restoreSelection();
+    this.#selected.refind(this.trace);
     this.#skin.apply();
     this.#toolbar.draw(this.trace);
     this.#notices.replaceChildren(...notices(this.trace.header.run.dropped));
@@ -5414,7 +5465,6 @@ var Frame = class {
     this.#options.store = store;
     this.draw();
   }
-  /** Connect the view to a kernel. */
   connect(kernel, onSelect) {
     this.kernel = kernel;
     this.#options.onSelect = onSelect;
@@ -5433,7 +5483,7 @@ var Frame = class {
   get state() {
     const { range, open, top } = this.#timeline;
     return {
-      selection: this.#held,
+      selection: this.#selected.held,
       open,
       range: range.isWhole ? null : [range.from, range.to],
       filter: this.#toolbar.filter.value,
@@ -5447,11 +5497,11 @@ var Frame = class {
     this.tip(null);
     this.#take(selection, reveal);
     this.#announcer.selected(selection, this.trace);
-    this.#options.onSelect?.(idOf(this.#held));
+    this.#options.onSelect?.(this.#selected.id);
   }
   /** Select a call by id, as Python does; an unknown id changes nothing. */
   selectCall(id) {
-    if (idOf(this.#held) === id) return;
+    if (this.#selected.id === id) return;
     const call = this.trace.at(id);
     if (call >= 0) this.select({ kind: "call", call }, { reveal: true });
     else if (this.trace.wasDropped(id)) this.select({ kind: "dropped", id });
@@ -5508,22 +5558,18 @@ var Frame = class {
     this.#timeline.repaint();
   }
   #drawGraph() {
-    const above = this.#toolbar.element.offsetHeight + this.#notices.offsetHeight + BORDERS;
+    const above = this.#toolbar.element.offsetHeight + this.#notices.offsetHeight + BORDERS_HEIGHT;
     this.#panes.arrange({
       graph: this.#graph.draw(this.trace),
       timeline: this.#timeline.wantedHeight,
       least: Math.max(this.#room, (this.trace.header.ui.height ?? 0) - above)
     });
   }
-  /** Find the selected call again: it may have another row, or be dropped. */
-  #restoreSelection() {
-    this.selection = found(this.trace, this.#held);
-  }
   /** Add new calls to a selected fold. */
   #refreshSelection() {
     if (this.selection?.kind !== "fold") return;
     const calls = this.#timeline.callsOf(this.selection.key);
-    if (calls) this.#hold({ ...this.selection, calls });
+    if (calls) this.#selected.set(this.trace, { ...this.selection, calls });
   }
   #restore({ selection, open, range, filter, critical, sizes, top }) {
     this.#timeline.restore(open);
@@ -5536,14 +5582,10 @@ var Frame = class {
     this.#timeline.top = top;
   }
   #take(selection, reveal) {
-    this.#hold(selection);
+    this.#selected.set(this.trace, selection);
     this.#relate();
     this.#timeline.mark(reveal);
     this.#inspector.draw();
-  }
-  #hold(selection) {
-    this.selection = selection;
-    this.#held = held(this.trace, selection);
   }
   /** Compute the emphasis of graph and rows. */
   #relate() {
@@ -5557,14 +5599,12 @@ var Frame = class {
   }
   /** Handle keys of every pane, unless a field or a pane has handled them. */
   #key(event) {
-    const command = commandOf(event);
-    const within = event.target;
-    if (!command || !EVERYWHERE.has(command) || event.defaultPrevented) return;
-    if (within.closest(".filter, .help")) return;
+    const command = commandEverywhere(event);
+    if (!command) return;
     event.preventDefault();
     this.hover(null);
     this.tip(null);
-    if (command === "clear" && within.closest(".inspector")) this.#timeline.focus();
+    if (command === "clear" && event.target.closest(".inspector")) this.#timeline.focus();
     else this.command(command);
   }
   #toggleCritical() {
@@ -5573,22 +5613,16 @@ var Frame = class {
     this.#timeline.repaint();
   }
   #nextError() {
-    const { trace, selection } = this;
-    const from = selection?.kind === "call" ? selection.call : -1;
-    for (let k = 1; k <= trace.n; k++) {
-      const call = (from + k + trace.n) % trace.n;
-      if (trace.has(call, Flag.ERROR)) return this.select({ kind: "call", call }, { reveal: true });
-    }
-    this.#announcer.say("no errors");
+    const { selection } = this;
+    const call = this.trace.nextFailed(selection?.kind === "call" ? selection.call : -1);
+    if (call >= 0) this.select({ kind: "call", call }, { reveal: true });
+    else this.#announcer.say("no errors");
   }
   #clear() {
     this.#toolbar.clearFilter();
     this.select(null);
   }
 };
-function idOf(selected) {
-  return selected?.kind === "call" || selected?.kind === "dropped" ? selected.id : -1;
-}
 
 // src/connections.ts
 var CONNECTED = "blsnb-connected";
@@ -6033,7 +6067,7 @@ function mount(host, header, buffer) {
     shown.dispose();
     shown = void 0;
   }
-  if (known && !shown) shown = place4(host, known);
+  if (known && !shown) shown = place3(host, known);
   if (shown?.isLive && !header) return shown.dispose;
   const store = header && buffer ? Store.of(header, buffer) : known?.store;
   if (!store || store.n === 0) return () => shown?.dispose();
@@ -6041,7 +6075,7 @@ function mount(host, header, buffer) {
   else mounted.set(host, shown = draw2(host, store, known));
   return shown.dispose;
 }
-function place4(host, known) {
+function place3(host, known) {
   const { live, model, views } = known;
   let view = views.find(({ isLeft }) => isLeft);
   if (!view) {

@@ -28,7 +28,7 @@ CAREFUL = device_cell(
 
 @pytest.fixture(params=RUNTIMES)
 def hostile(request):
-    """Make servers that are hostile by a seed."""
+    """Return a function that makes servers with hostile placement."""
     made = []
     stage.values["xp"] = library(request.param)
 
@@ -43,7 +43,7 @@ def hostile(request):
 
 
 def calls(server, name, count=8):
-    """Whether each of some requests fails."""
+    """Return whether each of some requests fails."""
     failed = []
     for _ in range(count):
         try:
@@ -59,8 +59,8 @@ def calls(server, name, count=8):
 LUCKY_DOUBLE = device_cell("return [reply(tensor.as_numpy() * 2)]")
 
 
-def test_a_model_that_works_by_luck_is_found(hostile):
-    """It lets its inputs be anywhere, and takes them for NumPy's."""
+def test_a_model_that_relies_on_placement_fails(hostile):
+    """It allows inputs anywhere, but treats them as NumPy arrays."""
     server = hostile(7)
     server.define("m", LUCKY_DOUBLE, config=LUCKY)
     errors = [error for error in calls(server, "m") if error is not None]
@@ -70,7 +70,7 @@ def test_a_model_that_works_by_luck_is_found(hostile):
 
 
 def test_a_careful_model_passes(hostile):
-    """It checks on which device its tensors are."""
+    """A model that checks the device of its tensors passes."""
     server = hostile(7)
     server.define("m", CAREFUL, config=LUCKY)
 
@@ -78,7 +78,7 @@ def test_a_careful_model_passes(hostile):
 
 
 def test_the_note_names_the_tensor_and_the_seed(hostile):
-    """And where it was moved, and what to do."""
+    """The note has source, target and advice."""
     server = hostile(7)
     server.define("m", LUCKY_DOUBLE, config=LUCKY)
     error = next(filter(None, calls(server, "m")))
@@ -89,8 +89,8 @@ def test_the_note_names_the_tensor_and_the_seed(hostile):
     assert "check is_cpu()" in note
 
 
-def test_an_answer_of_a_call_is_moved_too(hostile):
-    """Where the caller did not say where it wants it; the note names the callee."""
+def test_an_output_of_a_bls_call_is_moved_too(hostile):
+    """A caller without a preference may get it anywhere; the note names the callee."""
     server = hostile(3)
     server.define("double", HOST_DOUBLE, config=ON_CPU)
     then = "return [reply(result.as_numpy())]\n"
@@ -102,8 +102,8 @@ def test_an_answer_of_a_call_is_moved_too(hostile):
     assert any("moved 'Y' of call 1, double, from cpu to gpu:0" in n for n in notes)
 
 
-def test_what_is_asked_for_stays_as_it_is_asked_for(hostile):
-    """Inputs are on the host by default, outputs where `PreferredMemory` says."""
+def test_required_placement_is_kept(hostile):
+    """Inputs on the host by default, and outputs with `PreferredMemory`, stay."""
     cpu = "preferred_memory=pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU)"
     then = "return [reply(result.as_numpy())]\n"
     for seed in SEEDS:
@@ -114,8 +114,8 @@ def test_what_is_asked_for_stays_as_it_is_asked_for(hostile):
         assert [None] * 2 == calls(server, "m", 2)
 
 
-def test_a_seed_finds_the_same_again(hostile):
-    """Whatever other models do meanwhile, and in every process."""
+def test_a_seed_gives_the_same_moves(hostile):
+    """Requests to other models do not change the moves."""
 
     def found(seed, others):
         server = hostile(seed)
@@ -132,15 +132,15 @@ def test_a_seed_finds_the_same_again(hostile):
 
 
 def test_chance_is_the_same_in_every_process():
-    """So that a seed in a report is worth something."""
+    """A seed in a report can be used elsewhere."""
     hostile = HostilePlacement(7)
     found = [hostile.moves("m", "X", "input") for _ in range(8)]
 
     assert [False, False, False, False, True, False, False, False] == found
 
 
-def test_what_finds_no_room_stays_where_it_is(hostile, monkeypatch):
-    """The move was not requested, so nothing fails."""
+def test_a_move_without_device_memory_is_omitted(hostile, monkeypatch):
+    """The move was optional, so nothing fails."""
     server = hostile(7)
     server.define("m", LUCKY_DOUBLE, config=LUCKY)
 
@@ -153,7 +153,7 @@ def test_what_finds_no_room_stays_where_it_is(hostile, monkeypatch):
 
 
 def test_copies_of_hostile_placement_are_marked(hostile):
-    """They are no cost of the model's."""
+    """They do not count as costs of the model."""
     server = hostile(7)
     server.define("m", CAREFUL, config=LUCKY)
     copies = [
@@ -168,7 +168,7 @@ def test_copies_of_hostile_placement_are_marked(hostile):
 
 
 def test_without_a_device_one_is_simulated(server):
-    """For "auto"; NumPy alone has nowhere to move a tensor to."""
+    """With "auto" a device is simulated; NumPy alone has none."""
     with Server(hostile_placement=1) as hostile:
         assert 1 == parts_of(hostile).devices.hostile_seed
         assert 0 < hostile.runtime.gpu_count
@@ -179,14 +179,14 @@ def test_without_a_device_one_is_simulated(server):
 
 @pytest.mark.parametrize("seed", [True, "7", 1.5])
 def test_a_seed_is_a_number(seed):
-    """Any other value is refused, also False."""
+    """Other values except None and False are refused."""
     assert parse_hostile(None) is parse_hostile(False) is None
     with pytest.raises(ValueError, match="is not valid; expected a seed"):
         parse_hostile(seed)
 
 
 def test_a_tensor_on_a_device_may_come_to_the_host(hostile):
-    """The other way round: who takes it for a device's is found, too."""
+    """A model that expects a device's tensor fails, too."""
     server = hostile(5)
     server.define("double", DOUBLE, config=LUCKY)
     then = "result = pb_utils.Tensor.from_dlpack('Y', xp.from_dlpack(result))\n"

@@ -10,24 +10,24 @@ from blsnb.tensors.ref import TensorRef
 
 
 def refs(names):
-    """Return tensors of these names."""
+    """Return tensors with these names."""
     data = np.zeros(1, np.float32).tobytes()
     return tuple(TensorRef(name, BY_DATATYPE["FP32"], (1,), data) for name in names)
 
 
 def met(order, names, extra=""):
-    """Return the names in the order in which a model meets them."""
+    """Return the names in the order of the model's inputs."""
     return "".join(ref.name for ref in order.of(refs(names), refs(extra)))
 
 
-def test_what_the_scheduler_gives_wins():
-    """Over an input of the same name that a client sends."""
+def test_inputs_of_the_scheduler_take_precedence():
+    """They replace a client's input of the same name."""
     extra = refs("X")
     assert extra == InputOrder().of(refs("X"), extra)
 
 
 def test_the_same_names_have_the_same_order():
-    """However many others came between."""
+    """Other names in between do not matter."""
     order = InputOrder()
     several = ["".join(each) for each in itertools.permutations("ABCDEF")]
     once = [met(order, names) for names in several]
@@ -35,6 +35,6 @@ def test_the_same_names_have_the_same_order():
     assert {"ABCDEF"} == {"".join(sorted(each)) for each in once}
 
 
-def test_whose_an_input_is_makes_a_difference():
-    """A client's goes through one table more."""
+def test_the_origin_of_an_input_changes_the_order():
+    """A client's input passes through one more hash table."""
     assert met(InputOrder(), "ABC") != met(InputOrder(), "AB", "C")

@@ -60,7 +60,7 @@ return [reply(x_of(request) * factor)]
 
 
 def test_everything_runs_on_the_callers_thread(server):
-    """A BLS call is a plain function call, two models deep."""
+    """BLS calls are plain function calls, two models deep."""
     inner = cell(f"{NOTE_THREAD}\n{ANSWER}", methods=HOOKS)
     outer = cell(
         f'{NOTE_THREAD}\nreturn [reply(answer_of(ask("inner", request).exec()))]'
@@ -78,7 +78,7 @@ def test_everything_runs_on_the_callers_thread(server):
 
 
 def test_a_debugger_sees_the_users_frames(server):
-    """The frames of the cell are below those of ``execute``."""
+    """The cell's frames are below those of ``execute``."""
     body = """
     import sys
     frame, names = sys._getframe(), []
@@ -112,14 +112,14 @@ def test_an_instance_may_have_a_thread_of_its_own(server):
 
 
 def test_sqlite_on_the_callers_thread(server):
-    """A connection of ``initialize`` serves ``execute`` on the same thread."""
+    """A connection of ``initialize`` works in ``execute`` on the same thread."""
     server.define("model", cell(QUERY, methods=SQLITE), config=CONFIG)
 
     assert [2, 4] == server.infer("model", X)["Y"].tolist()
 
 
-def test_sqlite_on_another_thread_says_what_to_do(server):
-    """The failure is sqlite's own; a note names the remedy."""
+def test_sqlite_on_another_thread_has_a_note_with_the_fix(server):
+    """The error is sqlite's own."""
     server.define("model", cell(QUERY, methods=SQLITE), config=CONFIG)
 
     with (
@@ -148,7 +148,7 @@ FREE = {
 
 
 def _on_another_thread(server, line, *, asynchronous=False):
-    """Return the notes of a run on another thread than that of `initialize`."""
+    """Return the notes of a run on another thread than `initialize`."""
     methods = f"""
     def initialize(self, args):
         import sqlite3
@@ -167,8 +167,8 @@ def _on_another_thread(server, line, *, asynchronous=False):
 
 
 @pytest.mark.parametrize(("line", "what"), BOUND.values(), ids=BOUND)
-def test_what_is_bound_to_its_thread_is_noted(server, line, what):
-    """With its name and the parameter that gives all hooks one thread."""
+def test_objects_bound_to_a_thread_are_noted(server, line, what):
+    """The note names the object and the parameter that fixes it."""
     (note,) = _on_another_thread(server, line)
 
     assert note.startswith(what)
@@ -183,12 +183,12 @@ def test_a_model_that_has_nothing_bound_has_no_note(server, line):
 
 @pytest.mark.parametrize("line", [row[0] for row in BOUND.values()], ids=BOUND)
 def test_a_coroutine_has_no_note_about_its_thread(server, line):
-    """On Triton, too, it runs on the thread of its event loop."""
+    """It runs on the thread of its event loop, as on Triton."""
     assert [] == _on_another_thread(server, line, asynchronous=True)
 
 
 def test_another_error_has_no_note_about_threads(server):
-    """Only an exception that blames the thread has one."""
+    """Only an error about threads gets the note."""
     server.define("model", cell("raise ValueError('threads: 3')"), config=CONFIG)
 
     with (
@@ -200,8 +200,8 @@ def test_another_error_has_no_note_about_threads(server):
     assert [] == caught.value.run.notes
 
 
-def test_what_is_bound_is_noted_once_for_a_model(server):
-    """Each of its instances would say the same."""
+def test_a_bound_object_is_noted_once_per_model(server):
+    """Its other instances add no note."""
     stage.values["meet"] = threading.Barrier(3).wait
     execute = "stage.values['meet'](60)\nreturn [reply(x_of(request))]"
     methods = "def initialize(self, args):\n    self.local = threading.local()\n\n"
@@ -214,7 +214,7 @@ def test_what_is_bound_is_noted_once_for_a_model(server):
 
 
 def test_sqlite_on_a_thread_of_the_instances_own(server):
-    """Whoever calls, the connection is used where it was made."""
+    """The connection is used on its own thread, whoever the client is."""
     server.define("model", cell(QUERY, methods=SQLITE), config=OWN_THREAD)
 
     with ThreadPoolExecutor(1) as pool:
@@ -231,7 +231,7 @@ VARIABLE: contextvars.ContextVar[str] = contextvars.ContextVar("VARIABLE", defau
 @pytest.mark.parametrize("asynchronous", [False, True])
 @pytest.mark.parametrize("config", [CONFIG, OWN_THREAD], ids=["inline", "own thread"])
 def test_context_variables_travel_with_the_call(server, config, asynchronous):
-    """Wherever ``execute`` runs, it runs in the caller's context."""
+    """``execute`` always runs in the caller's context."""
     stage.values["variable"] = VARIABLE
     body = 'stage.seen.append(stage.values["variable"].get())\n' + ANSWER
     source = cell(body, asynchronous=asynchronous)
@@ -247,7 +247,7 @@ def test_context_variables_travel_with_the_call(server, config, asynchronous):
 
 
 def test_threads_of_a_model_make_bls_calls(server):
-    """Their calls are drawn below the request that runs meanwhile."""
+    """Their calls belong to the request that is running."""
     body = """
     answers = []
 
@@ -271,7 +271,7 @@ def test_threads_of_a_model_make_bls_calls(server):
 
 
 def test_a_thread_that_runs_nothing_but_a_bls_call_has_no_line(server):
-    """No frame of the model is below the call; it is made, and drawn, all the same."""
+    """Without a frame of the model the call has no line, but is recorded."""
     called = "stage.events['called'].set()\nreturn [reply(x_of(request))]"
     server.define("called", cell(called), config=CONFIG)
     server.define(
@@ -293,7 +293,7 @@ def test_a_thread_that_runs_nothing_but_a_bls_call_has_no_line(server):
 
 
 def test_a_thread_makes_bls_calls_while_no_execute_runs(server):
-    """From the end of ``initialize`` on it may; the call is a run of its own."""
+    """After ``initialize`` such a call is a run of its own."""
     methods = """
     def initialize(self, args):
         threading.Thread(target=self.work).start()
@@ -323,7 +323,7 @@ def test_a_thread_makes_bls_calls_while_no_execute_runs(server):
 
 
 def test_a_thread_that_prints_survives_an_ended_request(server, capsys):
-    """Only the request's own thread is unwound, not whoever prints meanwhile."""
+    """Only the request's own thread is unwound."""
     body = """
     if self.thread is None:
         def work():
@@ -345,7 +345,7 @@ def test_a_thread_that_prints_survives_an_ended_request(server, capsys):
 
 
 def test_a_thread_that_still_works_does_not_hold_up_the_end_of_python(tmp_path):
-    """Daemons only: a script ends although a model of it still sleeps."""
+    """All threads are daemons, so a sleeping model does not delay the exit."""
     script = tmp_path / "script.py"
     script.write_text(
         "import threading, numpy as np, sys\n"

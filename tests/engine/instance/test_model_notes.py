@@ -25,7 +25,7 @@ class TritonPythonModel(Base):"""
 
 
 def test_a_method_that_is_nearly_a_hook_is_noted_once(server):
-    """The model loads, as on Triton, and the first run says what was not called."""
+    """The model loads as on Triton; the first run has the note."""
     server.define("m", BRITISH, config=CONFIG)
 
     told = "Triton never calls 'initialise' (initialize?) of m_0: it is not a hook."
@@ -33,8 +33,8 @@ def test_a_method_that_is_nearly_a_hook_is_noted_once(server):
     assert [] == server.infer("m", X).notes
 
 
-def test_a_model_without_execute_is_asked_about_the_one_it_has(server):
-    """With the failure, whose text is Triton's."""
+def test_a_missing_execute_gets_a_suggestion(server):
+    """The note accompanies Triton's error."""
     server.define("m", DOUBLE.replace("def execute", "def excute"), config=CONFIG)
     with pytest.raises(InferenceError, match="does not implement `execute`") as caught:
         server.infer("m", X)
@@ -43,8 +43,8 @@ def test_a_model_without_execute_is_asked_about_the_one_it_has(server):
     assert "'excute' (execute?)" in note
 
 
-def test_methods_beside_hooks_are_nobodys_business(server):
-    """A helper may be called alike where the hook itself is there."""
+def test_helpers_similar_to_hooks_are_ignored(server):
+    """A helper may have a similar name if the hook exists."""
     source = BRITISH.replace("class TritonPythonModel:", HOOKS)
     server.define("m", source, config=CONFIG)
 

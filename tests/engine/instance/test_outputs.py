@@ -11,7 +11,7 @@ output { name: "Z" data_type: TYPE_FP32 dims: [ -1 ] }
 
 
 def notes(server, returned, **options):
-    """Return the notes of a run whose model answers with these outputs."""
+    """Return the notes of a run whose model returns these outputs."""
     source = cell(
         f"return [pb_utils.InferenceResponse([{returned}]) for _ in requests]"
     )
@@ -24,19 +24,19 @@ GOOD_Z = 'pb_utils.Tensor("Z", np.zeros(7, np.float32))'
 
 
 def test_a_response_as_configured_has_no_note(server):
-    """Right names, types and shapes need no word, whatever a free axis holds."""
+    """Valid names, types and shapes get no note, whatever a variable axis has."""
     assert [] == notes(server, f"{GOOD_Y}, {GOOD_Z}")
 
 
 def test_an_output_that_is_missing_is_named(server):
-    """Triton answers with a success without it."""
+    """Triton returns a success without it."""
     (note,) = notes(server, GOOD_Y)
 
     assert note.startswith("model did not return the requested output 'Z'")
 
 
-def test_an_output_that_nobody_asked_for_may_be_missing(server):
-    """Only what was requested can be missed."""
+def test_an_output_that_was_not_requested_may_be_missing(server):
+    """Only requested outputs can be missing."""
     assert [] == notes(server, GOOD_Y, outputs=["Y"])
 
 
@@ -49,13 +49,13 @@ def test_an_unknown_output_is_named_with_those_there_are(server):
     assert note.endswith("Its outputs are: Y, Z.")
 
 
-def test_an_output_left_out_by_its_caller_is_no_unknown_one(server):
-    """Dropping a configured output that was not requested is correct: no note."""
+def test_an_output_that_was_not_requested_is_not_unknown(server):
+    """Dropping it is correct, and gets no note."""
     assert [] == notes(server, f"{GOOD_Y}, {GOOD_Z}", outputs=["Z"])
 
 
 def test_an_output_of_another_type_is_named(server):
-    """Triton forwards it as it is; the next model refuses it."""
+    """Triton forwards it unchanged; the next model refuses it."""
     wrong = 'pb_utils.Tensor("Y", np.zeros(3))'
     (note,) = notes(server, f"{wrong}, {GOOD_Z}")
 
@@ -63,7 +63,7 @@ def test_an_output_of_another_type_is_named(server):
 
 
 def test_an_output_of_another_shape_is_named(server):
-    """Triton forwards it as it is; the next model refuses it."""
+    """Triton forwards it unchanged; the next model refuses it."""
     wrong = 'pb_utils.Tensor("Y", np.zeros((1, 3), np.float32))'
     (note,) = notes(server, f"{wrong}, {GOOD_Z}")
 

@@ -31,23 +31,23 @@ TO_GPU = "preferred_memory=pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY
 
 
 def copies(run, row=0):
-    """Name, source and target of each tensor that was copied for a call."""
+    """Return name, source and target of each tensor that was copied for a call."""
     return [(c.tensor, c.source, c.target) for c in run.trace.spans[row].copies]
 
 
 class TestInputs:
-    """Where a model gets its inputs."""
+    """The placement of a model's inputs."""
 
-    def test_from_outside_they_are_on_the_host(self, device):
-        """A client's bytes are: the kind of the instance moves nothing."""
+    def test_inputs_of_clients_are_on_the_host(self, device):
+        """The kind of the instance does not move a client's bytes."""
         device.define("m", DOUBLE, config=ON_GPU)
         run = device.infer("m", {"X": X})
 
         assert [HOST] == stage.seen
         assert (X * 2).tolist() == run["Y"].tolist()
 
-    def test_by_default_they_are_brought_to_the_host(self, device):
-        """FORCE_CPU_ONLY_INPUT_TENSORS is "yes", also for an instance on a GPU."""
+    def test_inputs_are_moved_to_the_host_by_default(self, device):
+        """FORCE_CPU_ONLY_INPUT_TENSORS is "yes", even for an instance on a GPU."""
         device.define("double", DOUBLE, config=ON_GPU)
         device.define("look", LOOK, config=f"{CONFIG} {KIND_GPU}")
         device.define("m", asking("double", then=CHAIN), config=ON_GPU)
@@ -58,8 +58,8 @@ class TestInputs:
         assert [("X", "gpu:0", "cpu")] == copies(run, 2)
 
     @pytest.mark.parametrize("kind", ["KIND_CPU", "KIND_GPU"])
-    def test_where_it_is_allowed_they_stay_where_they_are(self, device, kind):
-        """Of an instance of any kind: nothing is copied between the models."""
+    def test_inputs_stay_on_the_device_if_allowed(self, device, kind):
+        """No copy is made between the models, for instances of any kind."""
         config = f"{CONFIG} {ANYWHERE} instance_group {{ kind: {kind} }}"
         device.define("double", DOUBLE, config=config)
         device.define("m", asking("double", then=CHAIN_DOUBLE), config=ON_GPU)
@@ -70,7 +70,7 @@ class TestInputs:
         assert [] == copies(run, 1) + copies(run, 2)
 
     def test_texts_are_always_on_the_host(self, device):
-        """No device has strings."""
+        """Devices have no strings."""
         config = CONFIG.replace("TYPE_FP32", "TYPE_STRING") + KIND_GPU + ANYWHERE
         device.define(
             "m", device_cell("return [reply(tensor.as_numpy())]"), config=config
@@ -79,7 +79,7 @@ class TestInputs:
         assert [b"a"] == device.infer("m", {"X": ["a"]})["Y"].tolist()
 
     def test_an_array_on_a_device_is_an_input(self, device, xp):
-        """As by CUDA shared memory: it stays there where the model lets it."""
+        """It stays there if the model allows it, as with CUDA shared memory."""
         device.define("m", DOUBLE, config=ON_GPU)
         run = device.infer("m", {"X": xp.asarray(X)})
 
@@ -95,7 +95,7 @@ class TestInputs:
 
 
 class TestOutputs:
-    """Where the outputs of a BLS call land."""
+    """The placement of the outputs of a BLS call."""
 
     @pytest.mark.parametrize(
         ("more", "callee", "place"),
@@ -108,10 +108,8 @@ class TestOutputs:
             (TO_GPU, HOST_DOUBLE, GPU),
         ],
     )
-    def test_they_stay_unless_they_are_wanted_elsewhere(
-        self, device, more, callee, place
-    ):
-        """`PreferredMemory` decides, and without it the callee."""
+    def test_outputs_stay_without_a_preference(self, device, more, callee, place):
+        """`PreferredMemory` decides, otherwise the callee."""
         device.define("callee", callee, config=ON_CPU)
         device.define("m", asking("callee", more), config=ON_GPU)
         run = device.infer("m", {"X": X})
@@ -119,8 +117,8 @@ class TestOutputs:
         assert place == stage.seen[-1]
         assert (X * 2).tolist() == run["Y"].tolist()
 
-    def test_a_client_gets_them_on_the_host(self, device):
-        """The copy is seen on the call that answered, and computes until it is done."""
+    def test_a_client_receives_outputs_on_the_host(self, device):
+        """The copy belongs to the call's compute time."""
         device.define("m", DOUBLE, config=ON_GPU)
         run = device.infer("m", {"X": X})
         span = run.trace.spans[0]
@@ -133,7 +131,7 @@ class TestOutputs:
         assert span.compute_output_start_ns <= copy.ns < end <= span.compute_end_ns
 
     def test_a_device_that_is_not_there_fails_the_call(self, device):
-        """An error, as on Triton; the model goes on."""
+        """The call has an error as on Triton, and the model continues."""
         there = TO_GPU.replace("GPU)", "GPU, 7)")
         device.define("callee", DOUBLE, config=ON_GPU)
         device.define("m", asking("callee", there), config=ON_GPU)
@@ -141,7 +139,7 @@ class TestOutputs:
             device.infer("m", {"X": X})
 
     def test_responses_of_a_stream_are_placed_one_by_one(self, device):
-        """For a client on the host, for a model where they are."""
+        """Each is moved to the host for a client, and stays for a model."""
         decoupled = "model_transaction_policy { decoupled: true }"
         source = device_cell(
             """
@@ -160,10 +158,10 @@ class TestOutputs:
 
 
 class TestEnsembles:
-    """Between the steps of an ensemble."""
+    """Placement between the steps of an ensemble."""
 
     def test_a_tensor_stays_on_the_device_between_steps(self, device):
-        """And comes to the host at the end, for the client."""
+        """It is moved to the host for the client at the end."""
         config = """
         platform: "ensemble"
         input { name: "X" data_type: TYPE_FP32 dims: [ -1 ] }
@@ -186,10 +184,10 @@ class TestEnsembles:
 
 
 class TestCache:
-    """Beside the response cache."""
+    """Placement with the response cache."""
 
-    def test_what_is_on_a_device_is_not_kept(self, runtime, xp):
-        """Triton's cache takes tensors on the host only."""
+    def test_tensors_on_a_device_are_not_cached(self, runtime, xp):
+        """Triton's cache accepts tensors on the host only."""
         cached = "response_cache { enable: true }"
         with Server(runtime=runtime, cache_bytes=1 << 20) as server:
             server.define("m", DOUBLE, config=f"{ON_GPU} {cached}")

@@ -15,7 +15,7 @@ from ..pools import Pools, a_request, a_root, begin, end, given_up, wait_in
 
 
 def test_each_instance_is_taken_once(pools):
-    """Two instances, two requests."""
+    """Two requests take two instances."""
     pool = pools.pool("a", "b")
 
     taken = {begin(pool, a_request()).name, begin(pool, a_request()).name}
@@ -23,7 +23,7 @@ def test_each_instance_is_taken_once(pools):
     assert {"a", "b"} == taken
 
 
-def test_who_waits_first_is_served_first(pools):
+def test_instances_are_assigned_in_order_of_arrival(pools):
     """The queue keeps its order."""
     pool = pools.pool("a")
     instance = begin(pool, a_request())
@@ -71,7 +71,7 @@ def test_an_instance_handed_to_an_ended_request_is_not_lost(pools):
 
 
 def test_a_self_call_is_a_deadlock(pools):
-    """The only instance waits for itself; the lines say so."""
+    """The only instance waits for itself, as the error says."""
     pool = pools.pool("a_0")
     outer = a_request()
     instance = begin(pool, outer)
@@ -104,7 +104,7 @@ def test_one_busy_instance_that_does_not_wait_is_no_deadlock(pools):
 
 
 def test_a_wait_through_a_sender_is_no_deadlock(pools):
-    """A callee that has returned may be answered by anything."""
+    """Any thread may respond for a callee that has returned."""
     pool = pools.pool("a")
     outer, middle = a_request(), a_request()
     instance = begin(pool, outer)
@@ -117,8 +117,8 @@ def test_a_wait_through_a_sender_is_no_deadlock(pools):
     assert [instance] == taken
 
 
-def test_a_retired_pool_finalizes_what_is_free(pools):
-    """A busy instance is finalized when it is released, once."""
+def test_a_retired_pool_finalizes_free_instances(pools):
+    """A busy instance is finalized once, when it is released."""
     pool = pools.pool("a", "b")
     busy = begin(pool, a_request())
     (free,) = [each for each in pool.instances if each is not busy]
@@ -130,8 +130,8 @@ def test_a_retired_pool_finalizes_what_is_free(pools):
     assert (1, 1) == (free.finalized, busy.finalized)
 
 
-def test_a_retired_pool_sends_a_late_request_on(pools):
-    """It looked the model up before the reload, and has to use the successor."""
+def test_a_retired_pool_redirects_a_late_request(pools):
+    """It looked the model up before the reload, and uses the successor."""
     pool = pools.pool("a")
     pool.retire()
 
@@ -140,7 +140,7 @@ def test_a_retired_pool_sends_a_late_request_on(pools):
 
 
 def test_a_retired_pool_still_serves_its_queue(pools):
-    """Requests that wait when a model is unloaded are finished first."""
+    """Requests that wait when a model is unloaded are completed first."""
     pool = pools.pool("a")
     instance = begin(pool, a_request())
     thread, taken = wait_in(pool, a_request())
@@ -155,8 +155,8 @@ def test_a_retired_pool_still_serves_its_queue(pools):
     assert 1 == instance.finalized
 
 
-def left_behind(pools: Pools) -> tuple[Any, Any]:
-    """Return a pool whose only instance runs for a request that has ended."""
+def abandoned(pools: Pools) -> tuple[Any, Any]:
+    """Return a pool whose only instance executes an ended request."""
     pool = pools.pool("a")
     request = a_request()
     instance = begin(pool, request)
@@ -165,9 +165,9 @@ def left_behind(pools: Pools) -> tuple[Any, Any]:
     return pool, instance
 
 
-def test_a_fresh_instance_takes_over(pools):
+def test_a_new_instance_replaces_an_abandoned_one(pools):
     """The busy instance is finalized when it is released."""
-    pool, old = left_behind(pools)
+    pool, old = abandoned(pools)
 
     fresh = begin(pool, a_request())
 
@@ -179,9 +179,9 @@ def test_a_fresh_instance_takes_over(pools):
     assert fresh is pool.take(a_request(), blocks_execute=False)
 
 
-def test_an_instance_that_comes_back_before_it_is_missed_serves_on(pools):
-    """No other is made."""
-    pool, old = left_behind(pools)
+def test_an_instance_that_is_released_before_the_next_request_serves_on(pools):
+    """No new instance is made."""
+    pool, old = abandoned(pools)
 
     end(pool, old)
 
@@ -190,10 +190,10 @@ def test_an_instance_that_comes_back_before_it_is_missed_serves_on(pools):
     assert 0 == pool.waiting_count
 
 
-def test_an_instance_that_comes_back_at_once_serves_on(pools, monkeypatch):
-    """Whoever takes its place waits a moment before another is made."""
+def test_an_instance_that_is_released_soon_serves_on(pools, monkeypatch):
+    """A request waits briefly before a new instance is made."""
     monkeypatch.setattr("blsnb.engine.instance.pool._RELEASE_S", 10)
-    pool, old = left_behind(pools)
+    pool, old = abandoned(pools)
     threading.Timer(0.02, lambda: end(pool, old)).start()
 
     assert old is pool.take(a_request(), blocks_execute=False)
@@ -201,8 +201,8 @@ def test_an_instance_that_comes_back_at_once_serves_on(pools, monkeypatch):
     assert 0 == old.finalized
 
 
-def test_a_waiting_request_gets_the_fresh_instance(pools):
-    """One that stood in the queue when the instance was left behind."""
+def test_a_waiting_request_gets_the_new_instance(pools):
+    """The request was in the queue when the instance was abandoned."""
     pool = pools.pool("a")
     request = a_request()
     begin(pool, request)
@@ -215,9 +215,9 @@ def test_a_waiting_request_gets_the_fresh_instance(pools):
     assert pools.made == taken
 
 
-def test_a_fresh_instance_that_cannot_be_made_is_tried_again(pools):
-    """The place stays vacant; the next request tries anew."""
-    pool, old = left_behind(pools)
+def test_a_failed_replacement_is_tried_again(pools):
+    """The slot stays abandoned; the next request tries again."""
+    pool, old = abandoned(pools)
     renew = pool._renew
 
     def fail(instance: Any) -> Any:
@@ -233,9 +233,9 @@ def test_a_fresh_instance_that_cannot_be_made_is_tried_again(pools):
     assert 1 == old.finalized
 
 
-def test_the_old_instance_serves_on_if_no_fresh_one_can_be_made(pools):
+def test_the_old_instance_serves_on_if_no_new_one_can_be_made(pools):
     """It serves again once it is released."""
-    pool, old = left_behind(pools)
+    pool, old = abandoned(pools)
     pool._renew = lambda _: 1 / 0
     with pytest.raises(ZeroDivisionError):
         pool.take(a_request(), blocks_execute=False)
@@ -246,9 +246,9 @@ def test_the_old_instance_serves_on_if_no_fresh_one_can_be_made(pools):
     assert 0 == old.finalized
 
 
-def test_an_instance_left_behind_by_a_retired_pool_is_finalized(pools):
+def test_an_abandoned_instance_of_a_retired_pool_is_finalized(pools):
     """It is finalized when it is released, however late."""
-    pool, old = left_behind(pools)
+    pool, old = abandoned(pools)
     pool.retire()
 
     end(pool, old)
@@ -257,8 +257,8 @@ def test_an_instance_left_behind_by_a_retired_pool_is_finalized(pools):
     assert [] == pools.made
 
 
-def test_an_instance_that_came_back_while_its_place_was_given_up_serves_on(pools):
-    """Until the model is unloaded; then it is finalized, as any other."""
+def test_an_instance_released_during_its_replacement_serves_on(pools):
+    """It is finalized when the model is unloaded."""
     pool = pools.pool("a")
     instance = given_up(pool, lambda: end(pool, pool.instances[0]))
 
@@ -268,8 +268,8 @@ def test_an_instance_that_came_back_while_its_place_was_given_up_serves_on(pools
     assert (1, []) == (instance.finalized, pools.made)
 
 
-def test_an_instance_that_came_back_while_its_place_was_given_up_is_finalized(pools):
-    """Also if the model is unloaded before anybody takes it."""
+def test_an_instance_released_during_its_replacement_is_finalized_by_an_unload(pools):
+    """The model is unloaded before a request takes the instance."""
     pool = pools.pool("a")
     instance = given_up(pool, lambda: end(pool, pool.instances[0]))
 
@@ -277,8 +277,8 @@ def test_an_instance_that_came_back_while_its_place_was_given_up_is_finalized(po
     assert 1 == instance.finalized
 
 
-def test_only_the_ended_request_is_left_behind(pools):
-    """Instances that work for others stay where they are."""
+def test_only_instances_of_the_ended_request_are_replaced(pools):
+    """Instances that execute other requests stay."""
     pool = pools.pool("a")
     instance = begin(pool, a_request())
 
@@ -289,7 +289,7 @@ def test_only_the_ended_request_is_left_behind(pools):
 
 
 def test_many_threads_lose_no_instance(pools):
-    """Taken and given back a thousand times, all instances are there in the end."""
+    """After a thousand takes and releases all instances are free."""
     pool = pools.pool("a", "b", "c")
     in_use: list[str] = []
     doubly: list[str] = []

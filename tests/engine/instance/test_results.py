@@ -38,8 +38,8 @@ def errors(inflights: list[Inflight]) -> list[str | None]:
     return [None if i.response is None else i.response.error for i in inflights]
 
 
-def test_an_answer_settles_a_request_whatever_its_release_flags_say():
-    """Only the flag 2 alone forbids it; with another bit the request is done."""
+def test_release_flags_other_than_2_do_not_prevent_a_response():
+    """Only flag 2 alone forbids it."""
     (inflight,) = batch(1)
     inflight.release_flags = RESCHEDULE | 1
     take_results([response("Y")], [inflight], "model_0")
@@ -49,7 +49,7 @@ def test_an_answer_settles_a_request_whatever_its_release_flags_say():
 
 
 def test_each_request_gets_its_response():
-    """In order; outputs that were not requested are dropped."""
+    """Responses are in order, without outputs that were not requested."""
     inflights = batch(2)
     take_results([response("Y", "Z"), response()], inflights, "model_0")
 
@@ -60,7 +60,7 @@ def test_each_request_gets_its_response():
 
 
 def test_none_leaves_requests_open():
-    """A response sender may still answer them."""
+    """A response sender may still respond."""
     inflights = batch(2)
     take_results(None, inflights, "model_0")
     assert [False, False] == [i.final for i in inflights]
@@ -90,7 +90,7 @@ def test_none_leaves_requests_open():
     ],
 )
 def test_a_wrong_return_fails_the_whole_batch(results, text):
-    """Not only the request whose element is wrong."""
+    """All requests fail, not only the one with the wrong element."""
     inflights = batch(2)
     take_results(results, inflights, "model_0")
 
@@ -98,8 +98,8 @@ def test_a_wrong_return_fails_the_whole_batch(results, text):
     assert every(i.failed for i in inflights)
 
 
-def test_an_answer_to_what_comes_back_fails_the_whole_batch():
-    """The element of a rescheduled request must be None, or none is rescheduled."""
+def test_a_response_to_a_rescheduled_request_fails_the_whole_batch():
+    """The element of a rescheduled request must be None."""
     inflights = batch(2)
     inflights[1].release_flags = RESCHEDULE
     take_results([response("Y"), response("Y")], inflights, "model_0")
@@ -113,8 +113,8 @@ def test_an_answer_to_what_comes_back_fails_the_whole_batch():
     assert [False, False] == [i.is_rescheduled for i in inflights]
 
 
-def test_one_request_of_a_batch_comes_back():
-    """The others are answered."""
+def test_one_request_of_a_batch_is_rescheduled():
+    """The others get their responses."""
     inflights = batch(2)
     inflights[1].release_flags = RESCHEDULE
     take_results([response("Y"), None], inflights, "model_0")
@@ -124,8 +124,8 @@ def test_one_request_of_a_batch_comes_back():
     ]
 
 
-def test_an_error_that_is_returned_is_no_failure_of_execute():
-    """It is that request's answer; the others have theirs."""
+def test_a_returned_error_is_not_a_failure_of_execute():
+    """Only that request has the error."""
     inflights = batch(2)
     error = InferenceResponse(error=TritonError("no", TritonError.NOT_FOUND))
     take_results([error, response("Y")], inflights, "model_0")
@@ -134,8 +134,8 @@ def test_an_error_that_is_returned_is_no_failure_of_execute():
     assert [False, False] == [i.failed for i in inflights]
 
 
-def test_an_answer_that_was_sent_stands():
-    """What is returned beside it is dropped."""
+def test_a_sent_response_is_kept():
+    """A returned response is dropped."""
     (inflight,) = batch(1)
     sent = ResponseMessage(error="sent")
     inflight.send(sent, final=True)
@@ -147,7 +147,7 @@ def test_an_answer_that_was_sent_stands():
 
 
 def test_a_failure_follows_the_response_that_was_sent():
-    """The response stands; the rest of the batch receives the error."""
+    """The response remains; the rest of the batch receives the error."""
     inflights = batch(2)
     inflights[0].send(ResponseMessage(), final=False)
     fail_all(inflights, "boom")

@@ -28,7 +28,7 @@ IMPORTS = "import locale, os, random, signal, sys\n"
 
 @pytest.fixture(autouse=True)
 def state():
-    """Put back what models change."""
+    """Restore the state that models change."""
     folder, language = os.getcwd(), locale.setlocale(locale.LC_ALL)
     states = random.getstate(), np.random.get_state()
     handler, limit = signal.getsignal(signal.SIGTERM), sys.getrecursionlimit()
@@ -44,14 +44,14 @@ def state():
 
 
 def in_initialize(line):
-    """Return a model that does this in `initialize`."""
+    """Return a model that runs a line in `initialize`."""
     return cell(BODY, methods=f"\ndef initialize(self, args):\n    {line}\n\n")
 
 
 @pytest.mark.parametrize(("line", "what"), CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("where", ["import", "initialize"])
 def test_a_change_is_on_the_card(server, line, what, where):
-    """Whether the file does it or a hook; a run has no note on it."""
+    """Changes by the file and by a hook are listed; a run has no note."""
     source = IMPORTS + in_initialize(line)
     if where == "import":
         source = f"{IMPORTS}import numpy as np\n{line}\n{cell(BODY)}"
@@ -61,7 +61,7 @@ def test_a_change_is_on_the_card(server, line, what, where):
 
 
 def test_many_changes_are_one_finding(server):
-    """Of many variables the first names."""
+    """Of many variables the first names are listed."""
     line = "os.environ.update({f'BLSNB_{n}': '' for n in range(9)}); random.seed(1)"
     defined = server.define("m", IMPORTS + in_initialize(line), config=CONFIG)
     for n in range(9):
@@ -73,7 +73,7 @@ def test_many_changes_are_one_finding(server):
 
 
 def test_a_model_that_changes_nothing_has_no_finding(server):
-    """Nor does one whose instances each use their own generators."""
+    """Generators of the model's own do not count."""
     line = "self.random = np.random.default_rng(1), random.Random(1)"
     source = IMPORTS + in_initialize(line)
 

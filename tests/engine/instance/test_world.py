@@ -27,7 +27,7 @@ FACTOR = "return [reply(x_of(request) * {})]"
 
 
 def result(server: Server, name: str) -> list[float]:
-    """What a model makes of [1, 2]."""
+    """Return a model's response to [1, 2]."""
     return server.infer(name, X)["Y"].tolist()
 
 
@@ -37,7 +37,7 @@ def with_import(line: str, expression: str) -> str:
 
 
 def test_two_models_have_different_helpers(server):
-    """A name beside one model is not the same name beside another."""
+    """Sibling files with equal names are different modules."""
     source = with_import("import helper", "helper.FACTOR")
     server.define("two", source, config=CONFIG, files={"helper.py": "FACTOR = 2"})
     server.define("three", source, config=CONFIG, files={"helper.py": "FACTOR = 3"})
@@ -47,7 +47,7 @@ def test_two_models_have_different_helpers(server):
 
 
 def test_a_late_import_finds_the_models_own_helper(server):
-    """Also inside ``execute``, long after the model was loaded."""
+    """Imports inside ``execute``, long after the load, work, too."""
     source = cell(f"import helper\n{FACTOR.format('helper.FACTOR')}")
     server.define("two", source, config=CONFIG, files={"helper.py": "FACTOR = 2"})
     server.define("three", source, config=CONFIG, files={"helper.py": "FACTOR = 3"})
@@ -56,7 +56,7 @@ def test_a_late_import_finds_the_models_own_helper(server):
 
 
 def test_a_helper_imports_its_neighbours(server):
-    """What a sibling imports resolves as it does for the model, also late."""
+    """Imports of a sibling resolve like those of the model."""
     helper = (
         "import other\n\ndef factor():\n    import third\n    return third.FACTOR\n"
     )
@@ -80,7 +80,7 @@ def test_a_relative_import_finds_a_sibling(server):
 )
 @pytest.mark.parametrize("init", [{"tools/__init__.py": ""}, {}], ids=["", "namespace"])
 def test_a_package_beside_the_model(server, line, init):
-    """A folder is a package, with ``__init__.py`` or without."""
+    """A folder is a package, with or without ``__init__.py``."""
     files = {**init, "tools/scale.py": "from .number import FACTOR"}
     files["tools/number.py"] = "FACTOR = 2"
     source = with_import(line, "scale.FACTOR")
@@ -90,7 +90,7 @@ def test_a_package_beside_the_model(server, line, init):
 
 
 def test_a_module_in_the_models_folder(server):
-    """Beside the version folders lies what all versions share."""
+    """Files beside the version folders are shared by all versions."""
     source = with_import("import shared", "shared.FACTOR")
     files = {
         "config.pbtxt": CONFIG,
@@ -111,7 +111,7 @@ def test_an_installed_module_wins_over_a_sibling(server):
 
 
 def test_a_changed_helper_counts_after_a_reload(server):
-    """No compiled file of the old text is taken for the new one."""
+    """No compiled file of the old text is used."""
     source = with_import("import helper", "helper.FACTOR")
     server.define("model", source, config=CONFIG, files={"helper.py": "FACTOR = 2"})
     parts_of(server).models.change("model", {"1/helper.py": "FACTOR = 3"})
@@ -120,7 +120,7 @@ def test_a_changed_helper_counts_after_a_reload(server):
 
 
 def test_a_helper_has_the_pb_utils_of_its_instance(server):
-    """A sibling that makes BLS calls finds its way."""
+    """A sibling can make BLS calls."""
     helper = (
         "import triton_python_backend_utils as pb_utils\n\n"
         "def ask(tensors):\n"
@@ -146,7 +146,7 @@ def test_a_helper_has_the_pb_utils_of_its_instance(server):
 
 
 def test_a_patched_pb_utils_does_not_leak(server):
-    """Each instance has a ``triton_python_backend_utils`` of its own."""
+    """Each instance has its own ``triton_python_backend_utils``."""
     patch = "def initialize(self, args):\n    pb_utils.TRITON_FACTOR = 5\n"
     read = "return [reply(x_of(request) * getattr(pb_utils, 'TRITON_FACTOR', 1))]"
     server.define("patched", cell(read, methods=patch), config=CONFIG)
@@ -156,7 +156,7 @@ def test_a_patched_pb_utils_does_not_leak(server):
 
 
 def test_globals_are_not_shared_between_instances(server):
-    """In Triton an instance is a process: a global counts per instance."""
+    """On Triton an instance is a process, so globals are per instance."""
     body = """
     global count
     count += 1
@@ -173,7 +173,7 @@ def test_globals_are_not_shared_between_instances(server):
 
 
 def test_a_dataclass_under_future_annotations(server):
-    """It looks its module up by name, which the instance's module has."""
+    """Dataclasses look their module up by name, which must exist."""
     source = (
         "from __future__ import annotations\n"
         "from dataclasses import dataclass, field\n\n"
@@ -205,7 +205,7 @@ def test_type_hints_of_a_models_class_resolve(server):
 
 
 def test_a_class_of_the_model_can_be_pickled(server):
-    """Also one of a helper, and copies are of the same class."""
+    """Classes of helpers can be pickled, too; copies have the same class."""
     body = """
     import pickle
     import helper
@@ -250,7 +250,7 @@ def test_the_models_own_file_is_known(server):
     ],
 )
 def test_compiled_names_are_not_there_at_import(server, line):
-    """Triton adds them after the import; the error says what to do instead."""
+    """Triton adds them after the import; the error says what to do."""
     source = f"import triton_python_backend_utils as pb_utils\n{line}\n"
 
     with pytest.raises(ModelLoadError) as caught:
@@ -275,7 +275,7 @@ def test_compiled_names_cannot_be_imported_by_name_at_import(server, name):
 
 
 def test_names_can_be_imported_by_name_inside_a_method(server):
-    """They are there by then."""
+    """The names exist by then."""
     line = "from triton_python_backend_utils import InferenceResponse"
     server.define("m", cell(f"{line}\nreturn [InferenceResponse([])]"), config=CONFIG)
 
@@ -283,7 +283,7 @@ def test_names_can_be_imported_by_name_inside_a_method(server):
 
 
 def test_the_embedded_module_is_the_instances_own_from_the_first_line_on(server):
-    """Its BLS calls are made, and its classes are those of the same release."""
+    """It makes BLS calls and has the classes of the same release."""
     top = "import c_python_backend_utils as compiled\n"
     execute = """
     same = compiled.InferenceRequest is pb_utils.InferenceRequest is type(request)
@@ -301,7 +301,7 @@ def test_the_embedded_module_is_the_instances_own_from_the_first_line_on(server)
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """An installed module that calls models on behalf of its caller."""
+    """An installed module that calls models for its caller."""
     text = """
     import triton_python_backend_utils as pb_utils
 
@@ -321,8 +321,8 @@ def package(tmp_path, monkeypatch):
         sys.modules.pop(name, None)
 
 
-def test_an_installed_package_asks_for_the_model_that_calls_it(server, package):
-    """All models share it, and its calls, log lines and folder are each one's own."""
+def test_an_installed_package_acts_for_the_model_that_calls_it(server, package):
+    """Its calls, log lines and folder are those of the calling model."""
     server.define("double", DOUBLE, config=CONFIG)
     body = """
     import asks_models
@@ -343,7 +343,7 @@ def test_an_installed_package_asks_for_the_model_that_calls_it(server, package):
 
 
 def test_an_installed_package_that_no_model_calls_is_refused(server, package):
-    """Like any code that is not part of a model."""
+    """It is refused like any code outside a model."""
     server.define("double", DOUBLE, config=CONFIG)
     import asks_models
 
@@ -352,7 +352,7 @@ def test_an_installed_package_that_no_model_calls_is_refused(server, package):
 
 
 def test_a_name_of_the_notebook_is_not_seen(server):
-    """A model's globals are its own and Python's."""
+    """A model only has its own globals and Python's."""
     body = "stage.seen.append(sorted(set(globals()) & {'server', 'X', 'pytest'}))"
     server.define(
         "model", cell(f"{body}\nreturn [reply(x_of(request))]"), config=CONFIG
@@ -364,7 +364,7 @@ def test_a_name_of_the_notebook_is_not_seen(server):
 
 
 def test_prints_land_in_the_call_and_in_the_cell(server, capsys):
-    """Of the model and of its helpers, with ``sep`` and ``end`` as printed."""
+    """Prints of model and helpers keep ``sep`` and ``end``."""
     body = "print('a', 1, sep='-')\nhelper.say()\nreturn [reply(x_of(request))]"
     server.define(
         "model",
@@ -381,7 +381,7 @@ def test_prints_land_in_the_call_and_in_the_cell(server, capsys):
 
 
 def test_a_print_to_a_file_is_not_recorded(server, capsys):
-    """What goes elsewhere on purpose is no line of the call."""
+    """Text printed to a file is not a line of the call."""
     body = "import sys\nprint('x', file=sys.stderr)\nreturn [reply(x_of(request))]"
     server.define("model", cell(body), config=CONFIG)
 
@@ -389,8 +389,8 @@ def test_a_print_to_a_file_is_not_recorded(server, capsys):
     assert "x\n" == capsys.readouterr().err
 
 
-def test_modules_go_with_the_model(server):
-    """After unload nothing of it is in ``sys.modules``."""
+def test_modules_are_removed_with_the_model(server):
+    """After an unload ``sys.modules`` has none of them."""
     before = set(sys.modules)
     source = with_import("import helper", "helper.FACTOR")
     server.define("model", source, config=CONFIG, files={"helper.py": "FACTOR = 2"})
@@ -403,7 +403,7 @@ def test_modules_go_with_the_model(server):
 
 
 def test_a_failed_import_leaves_no_module(server):
-    """Nor do the siblings that it had imported by then."""
+    """Imported siblings are removed, too."""
     before = set(sys.modules)
 
     with pytest.raises(ModelLoadError):
@@ -418,7 +418,7 @@ def test_a_failed_import_leaves_no_module(server):
 
 
 def test_import_module_finds_a_file_beside_the_model(server):
-    """The function finds what the statement finds, and leaves the bare name free."""
+    """It finds the same file as the statement and keeps the bare name free."""
     source = cell(
         """
         import importlib, helper
@@ -433,7 +433,7 @@ def test_import_module_finds_a_file_beside_the_model(server):
 
 
 def test_a_second_ctrl_c_leaves_no_module_of_an_instance_behind(server):
-    """At whatever line of closing it comes; the first one ended the request."""
+    """It may come at any line of closing; the first Ctrl-C ended the request."""
 
     def closing(line: int) -> tuple[bool, list[str]]:
         server.define("m", with_import("import helper", "1"), config=CONFIG,

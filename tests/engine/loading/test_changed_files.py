@@ -21,7 +21,7 @@ REFUSED = "explicit model load / unload is not allowed if polling is enabled"
 
 
 def put(folder: Path, name: str, source: str = DOUBLE, config: str = CONFIG) -> Path:
-    """Write a model to disk, newer than what was there."""
+    """Write a model to disk with a later modification time."""
     model = folder / name / "1" / "model.py"
     model.parent.mkdir(parents=True, exist_ok=True)
     before = max((p.stat().st_mtime_ns for p in model.parents[1].rglob("*")), default=0)
@@ -32,21 +32,21 @@ def put(folder: Path, name: str, source: str = DOUBLE, config: str = CONFIG) -> 
 
 
 def answer(server: Server, name: str = "m") -> list[float]:
-    """What a model says to ``[1, 2]``."""
+    """Return a model's response to ``[1, 2]``."""
     return server.infer(name, X)["Y"].tolist()
 
 
 def logged(server: Server) -> list[str]:
-    """What was logged of the models, by level and first line."""
+    """Return the log of the models, by level and first line."""
     return [f"{level} {text.splitlines()[0]}" for _, level, text in server.log.lines]
 
 
 class Quiet:
-    """A server whose threads look only when a test says so."""
+    """A server that polls only when a test calls for it."""
 
     @pytest.fixture(autouse=True)
     def still(self, monkeypatch):
-        """Let no thread look by itself."""
+        """Stop the polling threads."""
         monkeypatch.setattr(
             "blsnb.engine.threads.watcher.Watcher.start", lambda self: None
         )
@@ -65,12 +65,12 @@ class TestWatch(Quiet):
         return server
 
     def look(self, server, times=2):
-        """Look: a change must be seen twice."""
+        """Poll twice, since a change must be seen twice."""
         for _ in range(times):
             parts_of(server).changed_files.look()
 
     def test_a_saved_model_is_loaded_anew(self, watching, tmp_path):
-        """When its files are still."""
+        """It is loaded once its files no longer change."""
         put(tmp_path, "m", TRIPLE)
         self.look(watching, 1)
         assert [2, 4] == answer(watching)
@@ -84,7 +84,7 @@ class TestWatch(Quiet):
         assert [] == logged(watching)
 
     def test_a_save_that_does_not_load_loses_nothing(self, watching, tmp_path):
-        """The last good version serves on; the next save tries again, once each."""
+        """The former version still serves; each save is tried once."""
         put(tmp_path, "m", "1 / 0")
         self.look(watching, 6)
         assert [2, 4] == answer(watching)
@@ -99,7 +99,7 @@ class TestWatch(Quiet):
 
     @pytest.mark.parametrize("text", ["max_batch_size: {", "\ufffe"])
     def test_a_broken_configuration_loses_nothing(self, watching, tmp_path, text):
-        """It is logged as what Triton logs."""
+        """Triton's text is logged."""
         put(tmp_path, "m", config=text)
         self.look(watching)
 
@@ -107,7 +107,7 @@ class TestWatch(Quiet):
         assert "failed to read text proto" in logged(watching)[0]
 
     def test_a_helper_file_is_part_of_the_model(self, watching, tmp_path):
-        """Any file of its folder is."""
+        """Any file of the model's folder counts."""
         source = "import helper\n" + cell("return [reply(x_of(request) * helper.F)]")
         helper = put(tmp_path, "m", source).with_name("helper.py")
         helper.write_text("F = 5")
@@ -118,15 +118,15 @@ class TestWatch(Quiet):
         self.look(watching)
         assert [7.5, 15] == answer(watching)
 
-    def test_a_folder_that_is_gone_ends_no_service(self, watching, tmp_path):
-        """It may be on its way back."""
+    def test_a_missing_folder_ends_no_service(self, watching, tmp_path):
+        """The folder may be restored."""
         (tmp_path / "m").rename(tmp_path / "away")
         self.look(watching)
         assert [2, 4] == answer(watching)
 
     @pytest.mark.parametrize("end", ["unload", "unwatch"])
     def test_watching_ends(self, watching, tmp_path, end):
-        """With the model, or when it is no longer wanted."""
+        """It ends with the model, or with `unwatch`."""
         getattr(watching, end)("m")
         put(tmp_path, "m", TRIPLE)
         self.look(watching)
@@ -134,13 +134,13 @@ class TestWatch(Quiet):
         assert [] == watching.watched
         assert [] == logged(watching)
 
-    def test_only_what_serves_can_be_watched(self, server):
-        """Triton's text."""
+    def test_only_ready_models_can_be_watched(self, server):
+        """The error has Triton's text."""
         with pytest.raises(InferenceError, match="'m' is not found"):
             server.watch("m")
 
     def test_a_model_that_writes_while_it_loads_is_loaded_once(self, server, tmp_path):
-        """Its own files are no saves."""
+        """Its own files do not count as saved."""
         methods = """
         def __init__(self):
             with open(__file__ + ".log", "a") as log:
@@ -159,7 +159,7 @@ class TestWatch(Quiet):
 
 
 def test_a_watching_server_ends_its_thread(tmp_path):
-    """It looks by itself; closing the server ends that."""
+    """Closing the server ends polling."""
     put(tmp_path, "m")
     with Server(model_repository=tmp_path, startup_models="m") as server:
         server.watch("m")
@@ -196,18 +196,18 @@ class TestPoll(Quiet):
         stage.clear()
 
     def poll(self, server):
-        """Look once."""
+        """Poll once."""
         parts_of(server).changed_files.poll_once()
 
-    def test_what_is_there_serves(self, polling, tmp_path):
-        """From the start on; what is added, as of the next look."""
+    def test_existing_models_serve(self, polling, tmp_path):
+        """Added models serve after the next poll."""
         assert [2, 4] == answer(polling)
         put(tmp_path / "models", "n", TRIPLE)
         self.poll(polling)
         assert [3, 6] == answer(polling, "n")
 
-    def test_what_is_gone_serves_no_more(self, polling, tmp_path):
-        """Its requests get Triton's text."""
+    def test_removed_models_are_unloaded(self, polling, tmp_path):
+        """Their requests fail with Triton's text."""
         shutil.rmtree(tmp_path / "models" / "m")
         self.poll(polling)
 
@@ -215,8 +215,8 @@ class TestPoll(Quiet):
             answer(polling)
         assert [] == polling.index()
 
-    def test_what_changed_is_loaded_anew(self, polling, tmp_path):
-        """What did not, is not."""
+    def test_changed_models_are_reloaded(self, polling, tmp_path):
+        """Unchanged models are not."""
         self.poll(polling)
         assert [] == logged(polling)
         put(tmp_path / "models", "m", TRIPLE)
@@ -227,7 +227,7 @@ class TestPoll(Quiet):
         ("source", "config"), [("1 / 0", CONFIG), (DOUBLE, "max_batch_size: {")]
     )
     def test_an_error_keeps_the_running_copy(self, polling, tmp_path, source, config):
-        """It is tried again at each look, as on Triton."""
+        """The load is tried again at each poll, as on Triton."""
         put(tmp_path / "models", "m", source, config)
         self.poll(polling)
         self.poll(polling)
@@ -238,7 +238,7 @@ class TestPoll(Quiet):
         self.poll(polling)
         assert [3, 6] == answer(polling)
 
-    def test_a_rival_is_left_out(self, polling, tmp_path):
+    def test_a_second_folder_of_the_same_name_is_ignored(self, polling, tmp_path):
         """The former version still serves."""
         put(tmp_path / "more", "m", TRIPLE)
         put(tmp_path / "more", "n", TRIPLE)
@@ -248,8 +248,8 @@ class TestPoll(Quiet):
         assert [2, 4] == answer(polling)
         assert [3, 6] == answer(polling, "n")
 
-    def test_a_model_may_be_defined_all_the_same(self, polling):
-        """A cell is not a load call; what is only begun is no model."""
+    def test_a_model_can_be_defined_in_poll_mode(self, polling):
+        """A cell is not a load call; incomplete models are ignored."""
         polling.define("mine", TRIPLE, config=CONFIG)
         parts_of(polling).models.change("begun", {"1/helper.py": ""})
         self.poll(polling)
@@ -258,7 +258,7 @@ class TestPoll(Quiet):
         assert [] == logged(polling)
 
     def test_models_cannot_load_either(self, polling):
-        """They get the server's text in their own words."""
+        """They receive the server's text in a TritonModelException."""
         source = cell(
             """
             for action in (pb_utils.load_model, pb_utils.unload_model):
@@ -276,8 +276,8 @@ class TestPoll(Quiet):
         assert every(text.endswith(REFUSED) for text in stage.seen)
 
 
-def test_a_polling_server_looks_by_itself(tmp_path):
-    """Until it is closed."""
+def test_a_polling_server_polls_on_a_thread(tmp_path):
+    """Closing the server ends it."""
     put(tmp_path, "m")
     with Server(
         model_repository=tmp_path, model_control_mode="poll", repository_poll_s=0.01
@@ -289,8 +289,8 @@ def test_a_polling_server_looks_by_itself(tmp_path):
 
 
 @pytest.mark.parametrize("mode", ["none", "poll"])
-def test_models_cannot_be_asked_for(tmp_path, mode):
-    """Neither to load nor to unload, whether they exist or not."""
+def test_models_cannot_be_loaded_by_name(tmp_path, mode):
+    """Neither load nor unload works, whether the model exists or not."""
     put(tmp_path, "m")
     with Server(model_repository=tmp_path, model_control_mode=mode) as server:
         for ask in (server.load, server.unload):
@@ -305,29 +305,29 @@ def test_models_cannot_be_asked_for(tmp_path, mode):
 
 
 class TestBeforeEachCell:
-    """What was changed in the private folder by another hand."""
+    """Changes in the private folder by another program."""
 
     @pytest.fixture
     def defined(self, server):
-        """A server with a model of its own, and one without a file yet."""
+        """A server with a defined model, and one without a file."""
         server.define("m", DOUBLE, config=CONFIG, files={"weights": "1"})
         parts_of(server).models.change("begun", {"1/helper.py": ""})
         assert {} == parts_of(server).folders.load_changed()
         return server
 
     def place(self, server):
-        """Where the models are."""
+        """Return the folder of the models."""
         return parts_of(server).repository.private_root
 
     def test_a_changed_source_is_loaded(self, defined):
-        """Once."""
+        """It is loaded once."""
         put(self.place(defined), "m", TRIPLE)
 
         assert {"m": None} == parts_of(defined).folders.load_changed()
         assert [3, 6] == answer(defined)
         assert {} == parts_of(defined).folders.load_changed()
 
-    def test_one_that_does_not_load_is_told_once(self, defined):
+    def test_a_failed_reload_is_reported_once(self, defined):
         """The former version still serves, and the next change is tried."""
         put(self.place(defined), "m", "1 / 0")
 
@@ -337,8 +337,8 @@ class TestBeforeEachCell:
         put(self.place(defined), "m", TRIPLE)
         assert {"m": None} == parts_of(defined).folders.load_changed()
 
-    def test_what_a_model_may_write_itself_is_no_source(self, defined):
-        """Only Python files and configurations are."""
+    def test_only_sources_count(self, defined):
+        """Only Python files and configurations are sources."""
         (self.place(defined) / "m" / "1" / "weights").write_text("22")
         (self.place(defined) / "m" / "1" / "log").write_text("22")
         assert {} == parts_of(defined).folders.load_changed()
@@ -348,13 +348,13 @@ class TestBeforeEachCell:
         )
         assert {"m": None} == parts_of(defined).folders.load_changed()
 
-    def test_what_a_cell_wrote_was_loaded_then(self, defined):
-        """It is no change by another hand."""
+    def test_a_file_that_a_cell_wrote_is_not_a_change(self, defined):
+        """It was loaded when it was written."""
         defined.define("m", TRIPLE)
         assert {} == parts_of(defined).folders.load_changed()
 
-    def test_what_was_unloaded_stays_so(self, defined):
-        """Somebody wanted that."""
+    def test_an_unloaded_model_stays_unloaded(self, defined):
+        """The user unloaded it."""
         defined.unload("m")
         put(self.place(defined), "m", TRIPLE)
         assert {} == parts_of(defined).folders.load_changed()

@@ -50,12 +50,12 @@ def double(server: Server) -> Server:
 
 
 def dims(server: Server, name: str = "double") -> list[int]:
-    """The dims that a model serves with: the folder says -1, the override 2."""
+    """Return the dims of the serving model: the folder says -1, the override 2."""
     return server.config(name)["input"][0]["dims"]
 
 
 def test_an_unchanged_model_is_not_loaded_again(server):
-    """Unless it is not there, or its folder became newer."""
+    """It is loaded if it does not serve or its folder is newer."""
     server.define("m", cell("return [reply(x_of(request))]", methods=LIFE))
     server.load("m")
     assert ["initialize"] == stage.seen
@@ -69,8 +69,8 @@ def test_an_unchanged_model_is_not_loaded_again(server):
     assert ["finalize", "initialize"] == stage.seen[3:]
 
 
-def test_what_is_defined_is_always_loaded(server):
-    """Also if nothing changed."""
+def test_a_definition_always_loads(server):
+    """It loads even if nothing changed."""
     source = cell("return [reply(x_of(request))]", methods=LIFE)
     server.define("m", source)
     server.define("m", source)
@@ -79,7 +79,7 @@ def test_what_is_defined_is_always_loaded(server):
 
 
 def test_a_load_that_failed_is_tried_again(server, tmp_path):
-    """With the same files."""
+    """The files are the same."""
     source = 'import stage\nstage.seen.append("imported")\n1 / 0\n'
     folder = parts_of(server).repository.private_root / "m" / "1"
     folder.mkdir(parents=True)
@@ -96,8 +96,8 @@ def test_a_load_that_failed_is_tried_again(server, tmp_path):
     [JSON, NAMED, parse_pbtxt(CONFIG.replace("-1", "2"))],
     ids=["text", "dict", "configuration"],
 )
-def test_a_configuration_takes_the_place_of_the_files_one(double, config):
-    """Nothing of the file's is merged into it, and the file stays as it is."""
+def test_an_override_replaces_the_configuration_of_the_file(double, config):
+    """Nothing is merged, and the file does not change."""
     written = parts_of(double).repository.directory("double").config_file.read_text()
     double.load("double", config=config)
 
@@ -109,7 +109,7 @@ def test_a_configuration_takes_the_place_of_the_files_one(double, config):
 
 
 def test_an_override_lasts(double):
-    """Over plain loads, until a file becomes newer."""
+    """It survives plain loads until a file becomes newer."""
     double.load("double", config=JSON)
     double.load("double")
     assert [2] == dims(double)
@@ -121,7 +121,7 @@ def test_an_override_lasts(double):
 
 @pytest.mark.parametrize("end", ["unload", "define"])
 def test_an_override_ends(double, end):
-    """With the model, or when it is redefined."""
+    """It ends when the model is unloaded or redefined."""
     double.load("double", config=JSON)
     if end == "unload":
         double.unload("double")
@@ -133,7 +133,7 @@ def test_an_override_ends(double, end):
 
 
 def test_an_override_that_fails_changes_nothing(double, temporary):
-    """The model serves on as it did, and no folder is left."""
+    """The model serves as before, and no folder remains."""
     double.load("double", config=JSON)
     with pytest.raises(ModelLoadError, match="ZeroDivisionError"):
         double.load("double", config=JSON, files={"file:1/model.py": "1 / 0"})
@@ -143,8 +143,8 @@ def test_an_override_that_fails_changes_nothing(double, temporary):
     assert [] == list(temporary.iterdir())
 
 
-def test_files_take_the_place_of_the_folder(double, temporary, tmp_path):
-    """They lie in a folder of their own, whose life is the model's."""
+def test_files_replace_the_folder(double, temporary, tmp_path):
+    """They are in a temporary folder that is removed with the model."""
     weights = tmp_path / "weights"
     weights.write_bytes(b"\0\1")
     files = TRIPLE | {"file:1/sub/weights": weights, "file:labels.txt": b"\xff"}
@@ -160,7 +160,7 @@ def test_files_take_the_place_of_the_folder(double, temporary, tmp_path):
 
 
 def test_files_need_no_folder(server, temporary):
-    """The model serves and is counted, but the repository has no such model."""
+    """The model serves and has statistics, but is not in the repository."""
     status = server.load("given", config=NAMED, files=TRIPLE)
 
     assert ("READY", (1,)) == (status.state, status.versions)
@@ -174,7 +174,7 @@ def test_files_need_no_folder(server, temporary):
 
 
 def test_a_model_in_its_own_files_knows_where_it_is(server, temporary):
-    """The version's folder, the model's, and its own file are those."""
+    """The version's folder, the model's folder and its file are the temporary ones."""
     source = cell(
         """
         stage.seen.extend([pb_utils.get_model_dir(), self.repository, __file__])
@@ -195,7 +195,7 @@ def test_a_model_in_its_own_files_knows_where_it_is(server, temporary):
 
 
 def test_a_folder_outlives_the_requests_that_run_in_it(server, temporary):
-    """The next load or unload after them removes it."""
+    """The next load or unload removes it."""
     source = cell(
         """
         stage.values["server"].unload("given")
@@ -212,8 +212,8 @@ def test_a_folder_outlives_the_requests_that_run_in_it(server, temporary):
     assert [] == list(temporary.iterdir())
 
 
-def test_a_new_override_takes_the_place_of_an_old_one(server, temporary):
-    """With its folder."""
+def test_a_new_override_replaces_an_old_one(server, temporary):
+    """The old folder is removed."""
     server.load("given", config=NAMED, files=TRIPLE)
     server.load("given", config=NAMED, files={"file:1/model.py": DOUBLE})
 
@@ -222,7 +222,7 @@ def test_a_new_override_takes_the_place_of_an_old_one(server, temporary):
 
 
 def test_closing_removes_the_folders(temporary):
-    """With the private repository."""
+    """The private repository is removed, too."""
     with Server() as server:
         server.load("given", config=NAMED, files=TRIPLE)
     assert [] == list(temporary.iterdir())
@@ -242,8 +242,8 @@ def test_closing_removes_the_folders(temporary):
         (JSON, {"file:1": b"", "file:1/model.py": b""}, "exists"),
     ],
 )
-def test_an_override_that_is_none(double, temporary, config, files, reason):
-    """Triton's one text, with the reason, which it keeps in its log."""
+def test_an_invalid_override(double, temporary, config, files, reason):
+    """Triton has one text; the reason is in the advice."""
     with pytest.raises(ModelLoadError) as caught:
         double.load("double", config=config, files=files)
 
@@ -263,38 +263,38 @@ return [reply(x_of(request))]
 """
 
 
-def asked(server: Server, action: str) -> list[str]:
-    """Return what a model records that requests a load or unload."""
+def recorded(server: Server, action: str) -> list[str]:
+    """Return the records of a model that requests a load or unload."""
     server.define("asking", cell(ASKING.format(action)), config=CONFIG)
     server.infer("asking", X)
     return stage.seen
 
 
 def test_a_model_loads_and_unloads(double):
-    """When a call returns, it is done."""
+    """When the call returns, the load is complete."""
     ready = 'stage.seen.append(pb_utils.is_model_ready("double"))'
     actions = ('pb_utils.unload_model("double")', 'pb_utils.load_model("double")')
-    assert [False, True] == asked(
+    assert [False, True] == recorded(
         double, "; ".join(f"{action}; {ready}" for action in actions)
     )
 
 
-def test_a_model_gives_another_ones_configuration(double):
-    """And files, with the same words as a client."""
+def test_a_model_can_pass_configuration_and_files(double):
+    """The arguments are those of clients."""
     action = f"pb_utils.load_model('double', {JSON!r}, {{'file:1/model.py': b'1 / 0'}})"
-    (text,) = asked(double, action)
+    (text,) = recorded(double, action)
     assert text.startswith(
         "Failed to load model: Failed to process the request for model 'asking_0', "
         "message: load failed for model 'double': version 1 is at UNAVAILABLE state: "
         "Internal: ZeroDivisionError: division by zero\n\nAt:\n"
     )
 
-    asked(double, f"pb_utils.load_model('double', config={JSON!r})")
+    recorded(double, f"pb_utils.load_model('double', config={JSON!r})")
     assert [2] == dims(double)
 
 
 def test_a_model_unloads_itself(server):
-    """Its request is answered, then it is finalized."""
+    """Its request completes, and then it is finalized."""
     methods = 'def finalize(self):\n    stage.seen.append("finalized")\n\n'
     body = """
     pb_utils.unload_model("m")
@@ -345,7 +345,7 @@ def test_a_model_that_loads_itself_would_hang(server):
 
 
 def test_a_circle_of_loads_would_hang(double):
-    """Also through another model; the request from which it began ends."""
+    """A circle through another model is found, and ends the request."""
     methods = "def initialize(self, args):\n    pb_utils.load_model({!r})\n\n"
     for name, other in (("a", "b"), ("b", "a")):
         folder = parts_of(double).repository.private_root / name / "1"
@@ -353,25 +353,25 @@ def test_a_circle_of_loads_would_hang(double):
         (folder / "model.py").write_text(cell("pass", methods=methods.format(other)))
 
     with pytest.raises(WouldHang, match="'a'"):
-        asked(double, 'pb_utils.load_model("a")')
+        recorded(double, 'pb_utils.load_model("a")')
     assert [2, 4] == double.infer("double", X)["Y"].tolist()
     assert [] == stage.seen
 
 
 def test_ctrl_c_in_a_load_of_a_model_ends_the_request(double, ctrl_c):
-    """Whatever the models make of it; what served before serves."""
+    """Models cannot prevent it; serving versions still serve."""
     methods = "def initialize(self, args):\n    stage.sleep()\n\n"
     folder = parts_of(double).repository.private_root / "slow" / "1"
     folder.mkdir(parents=True)
     (folder / "model.py").write_text(cell("pass", methods=methods))
 
-    ctrl_c.expect(lambda: asked(double, 'pb_utils.load_model("slow")'))
+    ctrl_c.expect(lambda: recorded(double, 'pb_utils.load_model("slow")'))
     assert [] == stage.seen
     assert [2, 4] == double.infer("double", X)["Y"].tolist()
 
 
 def test_ctrl_c_finds_the_models_of_folders_that_came_later(server, tmp_path, ctrl_c):
-    """An interrupt there is the model's, as in any other folder."""
+    """An interrupt there is raised in the model, as in any other folder."""
     loop = "stage.events['asleep'].set()\nwhile True:\n    pass"
     (tmp_path / "later" / "1").mkdir(parents=True)
     (tmp_path / "later" / "1" / "model.py").write_text(cell(loop))

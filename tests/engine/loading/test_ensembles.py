@@ -22,7 +22,7 @@ output { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] }
 
 
 def step(model: str, source: str, target: str) -> str:
-    """Return a step that makes one tensor of another."""
+    """Return a step that makes one tensor from another."""
     return f"""
 step {{
   model_name: "{model}" model_version: -1
@@ -54,7 +54,7 @@ CHAIN = ensemble(step("double", "EX", "MIDDLE"), step("triple", "MIDDLE", "EY"))
 
 @pytest.fixture
 def models(server):
-    """A server with two models that the ensembles are made of."""
+    """A server with two models for the ensembles."""
     server.define("double", DOUBLE, config=CHILD)
     server.define("triple", TRIPLE, config=CHILD)
     return server
@@ -66,7 +66,7 @@ def define(server: Server, name: str, config: str) -> None:
 
 
 def test_steps_run_one_after_the_other(models):
-    """Each is a call below the ensemble's, and a request of its model."""
+    """Each step is a call below the ensemble's call."""
     define(models, "chain", CHAIN)
     run = models.infer("chain", X)
 
@@ -80,7 +80,7 @@ def test_steps_run_one_after_the_other(models):
         assert (1, 1) == (row["inference_count"], row["execution_count"]), name
 
 
-def test_steps_that_need_nothing_of_each_other_run_side_by_side(server):
+def test_independent_steps_run_concurrently(server):
     """Each waits until the other has begun."""
     meets = cell('stage.barriers["both"].wait(60)\nreturn [reply(x_of(request) + 1)]')
     stage.barriers["both"] = threading.Barrier(2)
@@ -93,8 +93,8 @@ def test_steps_that_need_nothing_of_each_other_run_side_by_side(server):
     assert [[2, 3], [2, 3]] == [run["L"].tolist(), run["R"].tolist()]
 
 
-def test_steps_that_no_wanted_output_needs_are_skipped(models):
-    """Only the requested models are loaded."""
+def test_steps_without_requested_outputs_are_skipped(models):
+    """Only the models of needed steps run."""
     both = ensemble(step("double", "EX", "L"), step("triple", "EX", "R"), outputs="L R")
     define(models, "both", both)
     run = models.infer("both", X, outputs=["R"])
@@ -104,7 +104,7 @@ def test_steps_that_no_wanted_output_needs_are_skipped(models):
 
 
 def test_a_failing_step_is_the_failure_of_the_ensemble(models):
-    """With a prefix, and the code of the step; nested ones nest it."""
+    """The text has a prefix for each ensemble; the code is that of the step."""
     refuses = cell(
         """
         error = pb_utils.TritonError("not there", pb_utils.TritonError.NOT_FOUND)
@@ -125,8 +125,8 @@ def test_a_failing_step_is_the_failure_of_the_ensemble(models):
     assert 2 == row["inference_stats"]["fail"]["count"]
 
 
-def test_a_step_that_would_not_be_taken_fails_the_ensemble(server):
-    """With the text of the check of any request."""
+def test_a_refused_step_fails_the_ensemble(server):
+    """The text is that of any refused request."""
     server.define("one", DOUBLE, config=CHILD.replace("[ -1 ]", "[ 1 ]", 1))
     define(
         server, "chain", ensemble(step("one", "EX", "EY")).replace("[ -1 ]", "[ -1 ]")
@@ -142,7 +142,7 @@ def test_a_step_that_would_not_be_taken_fails_the_ensemble(server):
 
 
 def test_a_decoupled_step_makes_the_ensemble_decoupled(models):
-    """Each of its responses goes through the steps behind it, in order."""
+    """Each of its responses passes through the next steps, in order."""
     counts = cell(
         f"""
         sender = request.get_response_sender()
@@ -169,8 +169,8 @@ def test_a_decoupled_step_makes_the_ensemble_decoupled(models):
     assert [[3, 6], [6, 12], [9, 18]] == answers
 
 
-def test_an_ensemble_is_asked_by_bls(models):
-    """And its failure is a value there."""
+def test_bls_can_call_an_ensemble(models):
+    """Its failure is an error response."""
     define(models, "chain", CHAIN)
     asks = cell(
         """
@@ -191,7 +191,7 @@ def test_an_ensemble_is_asked_by_bls(models):
 
 
 def test_a_circle_through_an_ensemble_is_found(models):
-    """A model calls an ensemble of which it is the only step."""
+    """A model calls an ensemble whose only step is the model."""
     asks = cell(
         """
         inner = pb_utils.InferenceRequest(
@@ -209,8 +209,8 @@ def test_a_circle_through_an_ensemble_is_found(models):
         models.infer("circle", X)
 
 
-def test_a_load_brings_the_models_that_are_missing(tmp_path):
-    """And an unload with dependents unloads those not loaded by name."""
+def test_loading_an_ensemble_loads_its_missing_models(tmp_path):
+    """Unloading with dependents unloads models that were not loaded by name."""
     write(tmp_path)
     with Server(model_repository=tmp_path) as server:
         server.load("triple")
@@ -221,8 +221,8 @@ def test_a_load_brings_the_models_that_are_missing(tmp_path):
         assert ["triple"] == ready(server)
 
 
-def test_an_ensemble_goes_and_comes_with_its_models(tmp_path):
-    """Unless it was unloaded for its own sake."""
+def test_an_ensemble_is_unloaded_and_loaded_with_its_models(tmp_path):
+    """An ensemble that was unloaded by name is not loaded again."""
     write(tmp_path)
     with Server(model_repository=tmp_path) as server:
         server.load("chain")
@@ -238,8 +238,8 @@ def test_an_ensemble_goes_and_comes_with_its_models(tmp_path):
         assert ["double", "triple"] == ready(server)
 
 
-def test_a_model_that_does_not_fit_any_more_takes_its_ensemble_down(models):
-    """Until it fits again; its own load succeeds."""
+def test_an_ensemble_is_unloaded_if_a_model_no_longer_fits(models):
+    """The model's own load succeeds, and the ensemble returns when it fits."""
     define(models, "chain", CHAIN)
     models.define("double", DOUBLE, config=CHILD.replace("FP32", "INT32"))
     assert ["double", "triple"] == ready(models)
@@ -248,8 +248,8 @@ def test_a_model_that_does_not_fit_any_more_takes_its_ensemble_down(models):
     assert [6, 12] == models.infer("chain", X)["EY"].tolist()
 
 
-def test_a_model_that_fails_to_reload_leaves_its_ensemble_alone(models):
-    """The old one serves on, and so does the ensemble."""
+def test_a_failed_reload_of_a_model_keeps_its_ensemble(models):
+    """Old version and ensemble still serve."""
     define(models, "chain", CHAIN)
     with pytest.raises(ModelLoadError):
         models.define("double", "1 / 0", config=CHILD)
@@ -257,8 +257,8 @@ def test_a_model_that_fails_to_reload_leaves_its_ensemble_alone(models):
     assert [6, 12] == models.infer("chain", X)["EY"].tolist()
 
 
-def test_what_is_wrong_below_is_told_above(models):
-    """Through two ensembles, in Triton's words."""
+def test_errors_of_nested_ensembles_are_reported(models):
+    """The text is Triton's, through two ensembles."""
     define(models, "chain", CHAIN)
     outer = step("chain", "EX", "EY").replace('"X"', '"EX"').replace('"Y"', '"EY"')
     define(models, "outer", ensemble(outer))
@@ -278,7 +278,7 @@ def test_what_is_wrong_below_is_told_above(models):
     )
 
 
-def test_ensembles_answer_from_the_cache():
+def test_ensembles_are_cached():
     """No step is executed again."""
     with Server(cache_bytes=1 << 20) as server:
         server.define("double", DOUBLE, config=CHILD)
@@ -304,19 +304,19 @@ def write(folder) -> None:
 
 
 def names(run: Run) -> list[str]:
-    """Return which model each call of a run was made of."""
+    """Return the model of each call of a run."""
     return [run.trace.models[span.model].name for span in run.trace.spans]
 
 
 def ready(server: Server) -> list[str]:
-    """Return the names of what serves."""
+    """Return the names of the ready models."""
     return [row["name"] for row in server.index() if row.get("state") == "READY"]
 
 
-def test_the_folder_of_a_given_ensemble_stays_until_it_is_unloaded(
+def test_the_temporary_folder_of_an_ensemble_stays_until_it_is_unloaded(
     server, tmp_path, monkeypatch
 ):
-    """Also while one of its models is away; a load that failed leaves none."""
+    """It stays while a model is missing; a failed load leaves no folder."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     server.define("double", DOUBLE, config=CHILD)
     config = parse_pbtxt(ensemble(step("double", "EX", "EY")))

@@ -40,7 +40,7 @@ HOLD = {"X": np.zeros(2, np.float32)}
 
 
 def change(server: Server, config: str) -> None:
-    """Let a model have another configuration, and load it."""
+    """Change a model's configuration and load it."""
     folder = parts_of(server).repository.directory("model")
     later_ns = folder.modified_ns() + 1_000_000_000
     folder.config_file.write_text(config)
@@ -48,8 +48,8 @@ def change(server: Server, config: str) -> None:
     server.load("model")
 
 
-def test_an_instance_that_comes_serves_who_waits(server):
-    """At once, while the other one is still busy."""
+def test_an_added_instance_serves_waiting_requests(server):
+    """It serves at once, while the other one is still busy."""
     server.define("model", HELD, config=CONFIG)
     with ThreadPoolExecutor(2) as pool:
         held = pool.submit(server.infer, "model", HOLD)
@@ -65,8 +65,8 @@ def test_an_instance_that_comes_serves_who_waits(server):
     assert ["initialize model_0", "initialize model_0_1"] == stage.seen
 
 
-def test_a_busy_instance_that_goes_ends_its_work_first(server):
-    """The load does not wait for it; the one that stays serves meanwhile."""
+def test_a_removed_busy_instance_completes_its_request(server):
+    """The load does not wait for it, and the other instance serves."""
     server.define("model", HELD, config=instances(2))
     with ThreadPoolExecutor(1) as pool:
         held = pool.submit(server.infer, "model", HOLD)
@@ -86,8 +86,8 @@ def test_a_busy_instance_that_goes_ends_its_work_first(server):
 BATCHED = "max_batch_size: 4 dynamic_batching {}"
 
 
-def test_a_batcher_learns_of_its_instances(server):
-    """A new one takes what waits for the only one that there was."""
+def test_the_batcher_uses_added_instances(server):
+    """A new instance executes requests that waited for the only one."""
     server.define(
         "model", HELD.replace("[0] == 0", "[0][0] == 0"), config=instances(1) + BATCHED
     )
@@ -110,7 +110,7 @@ model_warmup { name: "w" batch_size: 1 inputs { key: "X"
 
 
 def test_a_new_instance_is_warmed_up(server):
-    """Before it serves; those that stay are not warmed up again."""
+    """It is warmed up before it serves; the others are not warmed up again."""
     counting = cell(
         "stage.seen.append(self.name)\nreturn [reply(x_of(request))]", methods=TELLING
     )
@@ -127,8 +127,8 @@ def test_a_new_instance_is_warmed_up(server):
     [({}, "sequence_batching {}"), ({"rate_limit": "execution_count"}, "")],
     ids=["sequences", "limited rates"],
 )
-def test_some_models_are_loaded_anew(settings, more):
-    """Those whose scheduler has a place for each instance."""
+def test_sequence_models_are_reloaded(settings, more):
+    """Their scheduler has slots for each instance."""
     with Server(**settings) as server:
         server.define("model", DOUBLE, config=instances(1) + more)
         change(server, instances(2) + more)
@@ -137,8 +137,8 @@ def test_some_models_are_loaded_anew(settings, more):
         assert [f"initialize {name}" for name in names] == stage.seen[:3]
 
 
-def test_the_configuration_tells_of_the_instances(server):
-    """The served configuration has them, the one of initialize() has not."""
+def test_the_served_configuration_has_the_new_instances(server):
+    """The configuration of initialize() does not."""
     server.define("model", DOUBLE, config=CONFIG)
     change(server, instances(2))
 
@@ -164,7 +164,7 @@ NUMBERED = cell(
 
 @pytest.mark.parametrize(("before", "after"), [(1, 3), (3, 1)], ids=["more", "fewer"])
 def test_batches_formed_ahead_survive_a_change_of_instances(server, before, after):
-    """What waits for a busy instance is executed once, and answered."""
+    """Each waiting request is executed once."""
     server.define("model", NUMBERED, config=instances(before) + BATCHED)
     stage.barriers["busy"] = threading.Barrier(before + 1)
     numbers = range(1, 11)

@@ -27,7 +27,7 @@ FACTORS = {OLD: 2, NEW: 3}
 
 
 def ways():
-    """Return some lines of both kinds of interrupts, and by and by all lines.
+    """Return some lines of both kinds of interrupts, and eventually all lines.
 
     A signal may come anywhere; what is raised stands for it where files are changed.
     """
@@ -44,7 +44,7 @@ def ways():
 
 
 def define(server, source, **more):
-    """Define the model; that it does not load is not minded."""
+    """Define the model; a failed load is ignored."""
     with contextlib.suppress(ModelLoadError):
         server.define("m", source, config=CONFIG, files={"data": source}, **more)
 
@@ -59,10 +59,10 @@ def source_of(server):
 @pytest.mark.parametrize(("interrupt", "rooms", "step"), ways())
 @pytest.mark.parametrize("source", [NEW, FAILING], ids=["loads", "fails"])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_what_serves_is_what_the_folder_holds(
+def test_the_serving_version_is_that_of_the_folder(
     server, interrupt, rooms, step, source, figures
 ):
-    """The old model or the new one, whole; and the next definition works."""
+    """It is the old or the new model, complete; the next definition works."""
     threads = threading.active_count()
     define(server, OLD)
     lines = lines_of(lambda: define(server, source), rooms)
@@ -91,7 +91,7 @@ def test_what_serves_is_what_the_folder_holds(
 def test_a_first_definition_serves_or_there_is_no_model(
     server, interrupt, rooms, step, figures
 ):
-    """Neither a folder that does not serve, nor a model without a folder."""
+    """There is neither a folder without a model nor a model without a folder."""
     lines = lines_of(lambda: define(server, NEW), rooms)
 
     for number in range(1, lines + 1, step):
@@ -107,7 +107,7 @@ def test_a_first_definition_serves_or_there_is_no_model(
 
 
 def test_ctrl_c_in_a_model_that_loads_leaves_the_old_one(server, ctrl_c):
-    """While its code runs it is Ctrl-C that ends the definition."""
+    """In model code Ctrl-C ends the definition."""
     define(server, OLD)
     asleep = cell("pass", methods="def initialize(self, args):\n    stage.sleep()\n")
 
@@ -120,7 +120,7 @@ def test_ctrl_c_in_a_model_that_loads_leaves_the_old_one(server, ctrl_c):
 
 
 def hit(call, delay_s, count):
-    """Press Ctrl-C at some moments of a call; whether it came through."""
+    """Press Ctrl-C at some moments of a call; return whether it was raised."""
     done = threading.Event()
 
     def press():
@@ -150,7 +150,7 @@ def hit(call, delay_s, count):
 @pytest.mark.parametrize("rounds", [1500])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_ctrl_c_at_any_moment_once_and_twice(server, rounds, figures):
-    """As a person presses it: between any two instructions, and while it is undone."""
+    """It may come between any two instructions, and during the undo."""
     chance = random.Random(7)
     define(server, OLD)
     folder = parts_of(server).repository.private("m").path

@@ -32,7 +32,7 @@ SEQUENCES = {
 
 @pytest.mark.parametrize("config", TOO_MANY.values(), ids=TOO_MANY)
 def test_more_instances_than_one_process_holds_are_refused(server, config):
-    """At once, and what served before still does."""
+    """The load fails at once, and the old version still serves."""
     server.define("many", DOUBLE, config=instances(2))
 
     with pytest.raises(ModelLoadError) as caught:
@@ -43,7 +43,7 @@ def test_more_instances_than_one_process_holds_are_refused(server, config):
     assert [2, 4] == server.infer("many", X)["Y"].tolist()
 
 
-def test_as_many_as_it_holds_are_not(server):
+def test_the_maximum_number_of_instances_loads(server):
     """Each of them is made."""
     config = instances(MAX_INSTANCES)
     source = "import triton_python_backend_utils\nclass TritonPythonModel:\n    pass\n"
@@ -55,7 +55,7 @@ def test_as_many_as_it_holds_are_not(server):
 
 @pytest.mark.parametrize("more", SEQUENCES.values(), ids=SEQUENCES)
 def test_more_slots_for_sequences_than_one_process_holds_are_refused(server, more):
-    """Before any is made."""
+    """They are refused before any is made."""
     with pytest.raises(
         ModelLoadError, match=r"sequences at a time, more than the 131,"
     ):

@@ -27,7 +27,7 @@ def is_free(lock: LoadLock) -> bool:
 
 
 def interrupted_at(step: int, lock: LoadLock) -> bool:
-    """Hold a lock, interrupted at a step of its code; return whether there was one.
+    """Hold a lock with an interrupt at a step of its code; return whether it came.
 
     Python handles signals when a function begins and after calls.
     """
@@ -53,7 +53,7 @@ def interrupted_at(step: int, lock: LoadLock) -> bool:
 
 
 def test_an_interrupt_at_any_moment_leaves_the_lock_free():
-    """Neither held by a load that is gone, nor released twice."""
+    """It is neither held by an ended load nor released twice."""
     results = []
     for step in range(1, 500):
         lock = LoadLock()
@@ -66,7 +66,7 @@ def test_an_interrupt_at_any_moment_leaves_the_lock_free():
 
 
 def test_a_load_waits_for_another():
-    """One at a time, in any order."""
+    """Only one load runs at a time."""
     lock, ended = LoadLock(), []
 
     def load() -> None:
@@ -84,7 +84,7 @@ def test_a_load_waits_for_another():
 
 
 def test_a_wait_may_end_without_the_lock():
-    """A server that closes does not wait for a load that hangs."""
+    """A closing server does not wait for a load that hangs."""
     lock = LoadLock()
     entered = threading.Event()
 

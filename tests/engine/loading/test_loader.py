@@ -16,7 +16,7 @@ X = {"X": np.array([1, 2], np.float32)}
 
 
 def test_unload_finalizes_and_is_repeatable(server):
-    """The model is gone, its folder stays, a load brings it back."""
+    """The folder stays, and a load restores the model."""
     server.define("model", cell("pass", methods=LIFE.format(1)), config=CONFIG)
 
     server.unload("model")
@@ -39,7 +39,7 @@ def test_unload_finalizes_and_is_repeatable(server):
 
 
 def test_a_failing_finalize_is_no_failure(server, caplog):
-    """As on Triton it is only in the model's log."""
+    """It is only in the model's log, as on Triton."""
     methods = "def finalize(self):\n    1 / 0\n"
     server.define("model", cell("pass", methods=methods), config=CONFIG)
 
@@ -50,8 +50,8 @@ def test_a_failing_finalize_is_no_failure(server, caplog):
     assert "ZeroDivisionError: division by zero\n\nAt:\n" in caplog.text
 
 
-def test_a_models_object_goes_after_its_finalize(server):
-    """Both have run when the unload returns."""
+def test_a_models_object_is_deleted_after_finalize(server):
+    """Both are done when the unload returns."""
     methods = """
 def finalize(self):
     stage.seen.append("finalize")
@@ -106,7 +106,7 @@ def test_the_newest_version_serves(server):
     ],
 )
 def test_the_version_policy_chooses(server, policy, versions):
-    """Each chosen version serves by its number; without a number the newest serves."""
+    """Chosen versions serve by number; without a number the newest serves."""
     config = f"{CONFIG}\nversion_policy {{ {policy} }}"
     files: dict[str, str | None] = {"config.pbtxt": config}
     for number in (1, 2, 3):
@@ -135,7 +135,7 @@ def test_the_version_policy_chooses(server, policy, versions):
     ],
 )
 def test_instances_have_tritons_names(server, groups, names):
-    """As the server names them, in the order of the groups."""
+    """The names are in the order of the groups."""
     methods = (
         "def initialize(self, args):\n"
         '    stage.seen.append(args["model_instance_name"])\n\n'
@@ -147,7 +147,7 @@ def test_instances_have_tritons_names(server, groups, names):
 
 
 def test_initialize_receives_seven_strings(server):
-    """Names, folder and version, the configuration as JSON."""
+    """They include names, folder, version, and the configuration as JSON."""
     methods = "def initialize(self, args):\n    stage.seen.append(args)\n\n"
     server.define("model", cell("pass", methods=methods), config=CONFIG)
 
@@ -165,7 +165,7 @@ def test_initialize_receives_seven_strings(server):
 
 
 def test_a_model_without_configuration_completes_its_own(server):
-    """``auto_complete_config`` is called on the class, in a process of its own."""
+    """``auto_complete_config`` is called on the class, in a separate world."""
     methods = """
 count = 0
 
@@ -190,7 +190,7 @@ def initialize(self, args):
 
 
 def test_a_model_without_execute_is_ready_and_fails(server):
-    """As on Triton: it loads, and each request says what is missing."""
+    """It loads as on Triton, and each request reports the missing method."""
     server.define("model", "class TritonPythonModel: ...\n", config=CONFIG)
 
     with pytest.raises(InferenceError, match="does not implement `execute` method"):
@@ -198,7 +198,7 @@ def test_a_model_without_execute_is_ready_and_fails(server):
 
 
 def test_a_model_without_versions_has_no_row_in_the_index(server):
-    """As on Triton, once its load was tried; before that it has its name alone."""
+    """Before its first load it has a row with its name alone, as on Triton."""
     folder = parts_of(server).repository.private_root / "m"
     folder.mkdir()
     (folder / "config.pbtxt").write_text('backend: "python"')
@@ -209,8 +209,8 @@ def test_a_model_without_versions_has_no_row_in_the_index(server):
     assert [] == server.index()
 
 
-def test_an_ensemble_without_a_version_folder_comes_with_its_fix(server):
-    """Git keeps no empty folders: a cloned ensemble has lost its own."""
+def test_a_missing_version_folder_of_an_ensemble_has_advice(server):
+    """Git does not keep empty folders, so a cloned ensemble lacks it."""
     folder = parts_of(server).repository.private_root / "chain"
     folder.mkdir()
     (folder / "config.pbtxt").write_text("""
@@ -227,8 +227,8 @@ ensemble_scheduling { step { model_name: "m" model_version: -1
     assert "mkdir chain/1" in caught.value.advice
 
 
-def test_every_version_is_tried_and_one_failure_takes_all_along(tmp_path):
-    """The text has each failure; the index says what became of which version."""
+def test_one_failing_version_fails_the_load(tmp_path):
+    """The text has each failure, and the index the state of each version."""
     for number, source in ((1, "1 / 0"), (2, DOUBLE), (3, "boom")):
         folder = tmp_path / "many" / str(number)
         folder.mkdir(parents=True)
@@ -259,8 +259,8 @@ def auto_complete_config(config):
 """
 
 
-def test_a_completion_that_is_none_fails_only_where_nothing_is_configured(server):
-    """Else it is dropped, as a whole and silently, as on Triton."""
+def test_an_invalid_completion_fails_only_without_a_configuration(server):
+    """Otherwise it is dropped silently, as on Triton."""
     source = cell("return [reply(x_of(request))]", methods=COMPLETES)
     server.define("model", source, config=CONFIG)
 

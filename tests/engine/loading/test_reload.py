@@ -17,7 +17,7 @@ X = {"X": np.array([1, 2], np.float32)}
 
 
 def test_the_new_copy_initialises_before_the_old_one_ends(server):
-    """Only when it is ready does it replace the old one."""
+    """It replaces the old copy only when it is ready."""
     server.define("model", cell("pass", methods=LIFE.format(1)), config=CONFIG)
     server.define("model", cell("pass", methods=LIFE.format(2)), config=CONFIG)
 
@@ -25,7 +25,7 @@ def test_the_new_copy_initialises_before_the_old_one_ends(server):
 
 
 def test_a_failed_reload_finalizes_nothing_that_serves(server):
-    """The old copy keeps its state, too."""
+    """The old copy keeps its state."""
     count = "count = 0\n" + cell(
         "global count\ncount += 1\nreturn [reply(x_of(request) * count)]",
         methods=LIFE.format(1),
@@ -41,7 +41,7 @@ def test_a_failed_reload_finalizes_nothing_that_serves(server):
 
 
 def test_a_failing_second_instance_ends_the_first(server):
-    """No instance of a model that does not load stays behind."""
+    """No instance of a model that does not load remains."""
     methods = """
 def initialize(self, args):
     stage.seen.append(args["model_instance_name"])
@@ -57,7 +57,7 @@ def initialize(self, args):
 
 
 def test_a_request_in_flight_keeps_its_old_version(server):
-    """It is answered by the copy it began on, which is finalized afterwards."""
+    """It completes on the old copy, which is finalized afterwards."""
     slow = cell(
         """
         stage.events["busy"].set()
@@ -81,7 +81,7 @@ def test_a_request_in_flight_keeps_its_old_version(server):
 
 
 def test_requests_during_reloads_are_all_answered(server):
-    """None of them falls between the old copy and the new one."""
+    """No request is lost between the old and the new copy."""
     server.define("model", DOUBLE, config=CONFIG)
     stop = threading.Event()
     answers: list[list[float]] = []
@@ -109,7 +109,7 @@ def test_requests_during_reloads_are_all_answered(server):
 
 
 def test_models_are_defined_from_several_threads(server):
-    """Each is there in the end, whole."""
+    """All models are complete in the end."""
 
     def define(number: int) -> str:
         body = f"return [reply(x_of(request) * {number})]"
@@ -125,7 +125,7 @@ def test_models_are_defined_from_several_threads(server):
 
 
 def test_one_model_defined_from_several_threads_stays_whole(server):
-    """Good and bad cells at once: the file on disk is what serves."""
+    """With valid and invalid cells at once, the file on disk is what serves."""
     server.define("model", DOUBLE, config=CONFIG)
 
     def define(number: int) -> bool:
@@ -147,7 +147,7 @@ def test_one_model_defined_from_several_threads_stays_whole(server):
 
 
 def test_a_load_never_meets_half_a_definition(server):
-    """Threads load a model while it is defined: configuration and source fit."""
+    """Threads load a model while it is defined; configuration and source fit."""
     rounds, loaders = 60, 3
 
     def define(number):

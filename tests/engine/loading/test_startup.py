@@ -11,7 +11,7 @@ from blsnb.engine.loading.startup import ControlMode, parse_control_mode
 
 @pytest.fixture
 def models(tmp_path):
-    """Two models, of which ``b`` does not load, and ``c`` not even begins to."""
+    """Two models that fail, ``b`` in its load and ``c`` before it."""
     for name, source in (("a", DOUBLE), ("b", "1 / 0"), ("c", DOUBLE)):
         (tmp_path / name / "1").mkdir(parents=True)
         (tmp_path / name / "1" / "model.py").write_text(source)
@@ -21,14 +21,14 @@ def models(tmp_path):
 
 
 def failure(models, **settings) -> ModelLoadError:
-    """Why a server does not start."""
+    """Return the error with which a server does not start."""
     with pytest.raises(ModelLoadError) as caught:
         Server(model_repository=models, **settings)
     return caught.value
 
 
 def test_explicit_loads_what_is_named(models):
-    """One, several, all, or none."""
+    """One, several, all and no models can be named."""
     with Server(model_repository=models) as server:
         assert ["not loaded"] * 3 == [model.state for model in server.models()]
     for names in ("a", ["a"], ["a", "a"]):
@@ -37,7 +37,7 @@ def test_explicit_loads_what_is_named(models):
 
 
 def test_a_failure_has_tritons_text(models):
-    """That of the load, if it got so far."""
+    """The text is that of the load, if it began."""
     error = failure(models, startup_models=["a", "b"])
 
     assert error.message.startswith(
@@ -59,7 +59,7 @@ def test_a_failure_has_tritons_text(models):
     ],
 )
 def test_a_failure_of_many_has_tritons_text_and_every_reason(models, settings, names):
-    """Triton writes them to its log."""
+    """Triton only logs the reasons."""
     error = failure(models, **settings)
 
     assert ("failed to load all models", "INTERNAL") == (error.message, error.code)
@@ -70,13 +70,13 @@ def test_a_failure_of_many_has_tritons_text_and_every_reason(models, settings, n
     ]
 
 
-def test_a_folder_that_is_no_model_is_told_as_such(models):
-    """Tests may lie in a repository, and a real server would not start with them."""
+def test_a_folder_that_is_not_a_model_is_explained(models):
+    """A repository may contain tests, with which a real server does not start."""
     (models / "tests").mkdir()
     advice = failure(models, model_control_mode="none").advice
 
     assert "would not start either: 'tests' with neither a config" in advice
-    assert advice.endswith("\nWith exit_on_error=False a server starts all the same.")
+    assert advice.endswith("\nWith exit_on_error=False a server starts nevertheless.")
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_a_folder_that_is_no_model_is_told_as_such(models):
         {"model_control_mode": "poll"},
     ],
 )
-def test_a_server_may_start_all_the_same(models, settings):
-    """What does not load is logged."""
+def test_a_server_can_start_without_failing_models(models, settings):
+    """With exit_on_error=False the failures are logged."""
     with Server(model_repository=models, exit_on_error=False, **settings) as server:
         assert ["READY", "UNAVAILABLE", "not loaded"] == [
             model.state for model in server.models()
@@ -105,21 +105,21 @@ def test_a_server_may_start_all_the_same(models, settings):
         ("bogus", [], "'bogus' is not valid; expected 'none', 'poll' or 'explicit'"),
     ],
 )
-def test_a_mode_and_its_models_must_go_together(mode, names, text):
-    """Triton's texts, where it has some."""
+def test_startup_models_require_explicit_mode(mode, names, text):
+    """The errors have Triton's texts where they exist."""
     with pytest.raises(ValueError, match=text):
         Server(model_control_mode=mode, startup_models=names)
 
 
 def test_modes_are_known_by_tritons_names():
-    """In lower case."""
+    """The names are in lower case."""
     assert [ControlMode.NONE, ControlMode.POLL, ControlMode.EXPLICIT] == [
         parse_control_mode(text, ()) for text in ("none", "poll", "explicit")
     ]
 
 
 def test_a_configuration_may_be_chosen_by_name(models):
-    """For every model that has one of that name."""
+    """It is used by every model that has a configuration of that name."""
     (models / "a" / "configs").mkdir()
     (models / "a" / "configs" / "small.pbtxt").write_text(
         f"{CONFIG} instance_group {{ count: 3 kind: KIND_CPU }}"

@@ -27,8 +27,8 @@ def server():
         yield server
 
 
-def test_a_model_without_a_configuration_is_not_taken_up(server):
-    """The reason is in Triton's log alone."""
+def test_a_model_without_a_configuration_does_not_load(server):
+    """Triton only logs the reason."""
     with pytest.raises(ModelLoadError) as raised:
         server.define("model", DOUBLE)
 
@@ -43,14 +43,14 @@ def test_a_model_without_a_configuration_is_not_taken_up(server):
 
 
 def test_the_hook_that_completes_is_not_called(server):
-    """Nor is a second copy imported for it."""
+    """No second copy is imported for it."""
     server.define("model", COMPLETES, config=CONFIG)
 
     assert [1] == server.infer("model", {"X": np.ones(1, np.float32)})["Y"].tolist()
 
 
 def test_tensors_are_checked_when_the_repository_is_read(server):
-    """So that the client does not learn what is wrong with them."""
+    """The client therefore does not receive the reason."""
     with pytest.raises(ModelLoadError) as raised:
         server.define("model", DOUBLE, config='input { name: "X" dims: [ 1 ] }')
 

@@ -28,7 +28,7 @@ def counts(server):
 
 
 def test_each_instance_answers_each_round_before_the_model_serves(server):
-    """Each round is one execute of that many requests, and is counted."""
+    """Each round is one counted execute of that many requests."""
     groups = "max_batch_size: 2 instance_group { kind: KIND_CPU count: 2 }"
     server.define("m", cell(TELL), config=warmed("batch_size: 2 count: 3", more=groups))
 
@@ -38,7 +38,7 @@ def test_each_instance_answers_each_round_before_the_model_serves(server):
 
 
 def test_the_same_random_bytes_come_in_each_round(server):
-    """On Triton one buffer serves them all."""
+    """Triton uses one buffer for all of them."""
     random = "data_type: TYPE_FP32 dims: [ 3 ] random_data: true"
     tell = TELL.replace("tolist", "tobytes")
     server.define("m", cell(tell), config=warmed("batch_size: 1 count: 3", random))
@@ -48,7 +48,7 @@ def test_the_same_random_bytes_come_in_each_round(server):
 
 
 def test_a_failing_sample_fails_the_load(server):
-    """All instances are finalized; the exception can be looked at."""
+    """All instances are finalized, and the exception can be debugged."""
     boom = cell("raise ValueError('boom')", methods=LIFE.format(1))
     with pytest.raises(ModelLoadError) as caught:
         server.define("m", boom, config=warmed())
@@ -61,8 +61,8 @@ def test_a_failing_sample_fails_the_load(server):
     assert [] == server.models()
 
 
-def test_a_model_that_cannot_be_warmed_up_anew_goes_on_serving(server):
-    """A reload never loses the last good version."""
+def test_a_failed_warm_up_of_a_reload_keeps_the_old_version(server):
+    """A reload never loses the last working version."""
     server.define("m", DOUBLE, config=CONFIG)
     with pytest.raises(ModelLoadError):
         server.define("m", cell("raise ValueError('boom')"), config=warmed())
@@ -70,8 +70,8 @@ def test_a_model_that_cannot_be_warmed_up_anew_goes_on_serving(server):
     assert [2, 4] == server.infer("m", X)["Y"].tolist()
 
 
-def test_errors_of_all_requests_are_told(server):
-    """One after the other, in the order of the requests."""
+def test_errors_of_all_requests_are_reported(server):
+    """They are in the order of the requests."""
     execute = """
         errors = [pb_utils.TritonError(f"bad {n}") for n in range(len(requests))]
         return [pb_utils.InferenceResponse(error=error) for error in errors]
@@ -87,8 +87,8 @@ def test_errors_of_all_requests_are_told(server):
 @pytest.mark.parametrize(
     ("execute", "more"), [("return [None]", ""), ("return None", DECOUPLED)]
 )
-def test_an_answer_that_never_comes_ends_the_load(server, execute, more):
-    """Triton's load call would never return; the error says so."""
+def test_a_missing_response_ends_the_load(server, execute, more):
+    """Triton's load call would never return, as the error says."""
     with pytest.raises(WouldHang) as caught:
         server.define(
             "m",
@@ -100,7 +100,7 @@ def test_an_answer_that_never_comes_ends_the_load(server, execute, more):
     assert ["initialize 1", "finalize 1"] == stage.seen
 
 
-def test_an_answer_may_come_later(server):
+def test_a_response_may_come_later(server):
     """The load waits for it."""
     execute = f"""
         sender = request.get_response_sender()
@@ -136,8 +136,8 @@ def test_a_decoupled_model_is_warmed_up_when_its_last_flag_is_sent(
     assert (1, 1) == counts(server)
 
 
-def test_a_request_of_a_warm_up_never_comes_back(server, capsys):
-    """Though the model is configured for that: Triton's load would not end."""
+def test_a_warm_up_request_cannot_be_rescheduled(server, capsys):
+    """Triton's load would not end."""
     execute = (
         "request.set_release_flags("
         "pb_utils.TRITONSERVER_REQUEST_RELEASE_RESCHEDULE)\nreturn [None]"
@@ -147,8 +147,8 @@ def test_a_request_of_a_warm_up_never_comes_back(server, capsys):
         server.define("m", cell(execute), config=warmed(more=more))
 
 
-def test_it_passes_neither_scheduler_nor_cache(server):
-    """A sequence's model sees no controls but those that the sample gives."""
+def test_warm_up_bypasses_scheduler_and_cache(server):
+    """A sequence model only receives the controls of the sample."""
     execute = f"""
         stage.seen.append(sorted(each.name() for each in request.inputs()))
         {ANSWER}
@@ -168,8 +168,8 @@ def test_it_passes_neither_scheduler_nor_cache(server):
     assert [["START", "X"]] == stage.seen
 
 
-def test_a_model_may_ask_others_but_not_itself(server):
-    """It is not ready yet."""
+def test_a_model_can_call_other_models_during_warm_up(server):
+    """It cannot call itself, because it is not ready."""
     server.define("double", DOUBLE, config=CONFIG)
     execute = """
         for name in ("double", "m"):
@@ -185,7 +185,7 @@ def test_a_model_may_ask_others_but_not_itself(server):
 
 
 def test_a_load_by_a_model_shows_its_warm_up(server):
-    """The calls are part of the run, also those that the warm-up makes."""
+    """The warm-up's calls are part of the run."""
     server.define("double", DOUBLE, config=CONFIG)
     warm = cell('return [reply(answer_of(ask("double", request).exec()))]')
     server.define("m", warm, config=warmed())
@@ -206,7 +206,7 @@ def test_a_load_by_a_model_shows_its_warm_up(server):
 
 
 def test_prints_of_a_warm_up_are_shown_where_the_load_is(server, capsys, caplog):
-    """And its log lines are in the model's log."""
+    """Its log lines are in the model's log."""
     execute = f'print("hello")\npb_utils.Logger.log_warn("careful")\n{ANSWER}'
     with caplog.at_level("WARNING", "blsnb.model"):
         server.define("m", cell(execute), config=warmed())
@@ -216,7 +216,7 @@ def test_prints_of_a_warm_up_are_shown_where_the_load_is(server, capsys, caplog)
 
 
 def test_ctrl_c_ends_the_load(server, ctrl_c):
-    """And the server stays usable."""
+    """The server stays usable."""
     sleep = cell("stage.sleep()\nreturn [reply(x_of(request))]")
     ctrl_c.expect(lambda: server.define("m", sleep, config=warmed()))
 
@@ -225,7 +225,7 @@ def test_ctrl_c_ends_the_load(server, ctrl_c):
 
 
 def test_a_data_file_lies_in_the_models_folder(server, tmp_path):
-    """In ``warmup``, beside the versions."""
+    """The file is in ``warmup``, beside the versions."""
     given = 'data_type: TYPE_FP32 dims: [ 3 ] input_data_file: "ones"'
     files = {
         "1/model.py": cell(TELL),
@@ -249,7 +249,7 @@ def test_a_data_file_lies_in_the_models_folder(server, tmp_path):
     ids=["warm-up", "state"],
 )
 def test_a_tensor_larger_than_the_memory_fails_the_load(server, block, size):
-    """The error names the blocks to check; no instance is left."""
+    """The error names the fields to check; no instance remains."""
     source = cell(ANSWER, methods=LIFE.format(1))
     with pytest.raises(ModelLoadError, match="out of memory: the initial") as caught:
         server.define(

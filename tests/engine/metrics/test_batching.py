@@ -24,7 +24,7 @@ DIRECT = batching(size=2).split("dynamic")[0] + (
 
 
 def test_calls_of_one_execute_are_batch_mates(server):
-    """Each of four has three mates; their caller has none."""
+    """Each of four calls has three mates; their caller has none."""
     server.define("sums", SUMS, config=WAITING)
     server.define("fan_out", FAN_OUT, config=ALONE)
 
@@ -41,7 +41,7 @@ def test_calls_of_one_execute_are_batch_mates(server):
 
 
 def test_a_correct_batched_run_has_no_notes(server):
-    """Although a batch is executed on another thread than the model's initialize."""
+    """It has none, although a batch runs on another thread than initialize."""
     server.define("sums", SUMS, config=WAITING)
     server.define("fan_out", FAN_OUT, config=ALONE)
 
@@ -52,7 +52,7 @@ def test_a_correct_batched_run_has_no_notes(server):
 
 
 def test_why_a_request_was_not_batched_is_recorded(server, clients):
-    """The execution that it was not part of, and why; then the one that it joined."""
+    """The reason for an earlier execution and the joined execution are recorded."""
     server.define("sums", SUMS, config=ANY_LENGTH)
     busy = clients.busy()
     first = clients.ask(1)
@@ -71,7 +71,7 @@ def test_why_a_request_was_not_batched_is_recorded(server, clients):
 
 
 def test_clients_that_were_batched_know_of_each_other(server, clients):
-    """They belong to several runs: each has the ids of all."""
+    """They belong to several runs, whose ids each has."""
     server.define("sums", SUMS, config=batching())
     busy = clients.busy()
     runs = [clients.ask(number) for number in (1, 2)]
@@ -86,7 +86,7 @@ def test_clients_that_were_batched_know_of_each_other(server, clients):
 
 
 def test_a_long_wait_through_many_executions_is_summarised(server, clients):
-    """A sequence in the backlog: the same reason again is counted."""
+    """A repeated reason of a sequence in the backlog is counted."""
     server.define("sums", SUMS, config=DIRECT.replace("size: 2", "size: 1"))
     for number in range(3):
         server.infer("sums", x(number), correlation_id=1, sequence_start=not number)
@@ -138,7 +138,7 @@ def test_the_counts_agree_with_the_statistics(server):
 
 
 def test_the_counts_restart_with_every_load(server):
-    """As statistics do."""
+    """They restart like statistics."""
     server.define("sums", SUMS, config=batching())
     server.infer("sums", x(1))
     server.define("sums", SUMS + "# changed\n", config=batching())
@@ -147,7 +147,7 @@ def test_the_counts_restart_with_every_load(server):
 
 
 def test_a_model_without_a_batcher_has_executions_of_one_request(server):
-    """Nothing is recorded with its calls, and the counts are the statistics'."""
+    """Its calls record nothing, and the counts are those of the statistics."""
     server.define("double", DOUBLE, config=instances(1))
     run = server.infer("double", {"X": np.ones(2, np.float32)})
 
@@ -158,7 +158,7 @@ def test_a_model_without_a_batcher_has_executions_of_one_request(server):
 
 
 def test_null_requests_do_not_count(server, clients):
-    """A slot below one that is ready gets a null request."""
+    """A null request fills a slot below a ready one."""
     server.define("sums", SUMS, config=DIRECT)
     server.infer("sums", x(1), correlation_id=1, sequence_start=True)
     run = server.infer("sums", x(1), correlation_id=2, sequence_start=True)
@@ -169,7 +169,7 @@ def test_null_requests_do_not_count(server, clients):
 
 
 def test_a_model_that_does_not_serve_is_refused(server):
-    """In Triton's words."""
+    """The error has Triton's text."""
     server.define("double", DOUBLE, config=instances(1))
 
     with pytest.raises(InferenceError, match="'nowhere' is not available"):
@@ -179,7 +179,7 @@ def test_a_model_that_does_not_serve_is_refused(server):
 
 
 def test_a_crowd_that_could_be_batched_is_noted(server, clients):
-    """Nine wait at once for a model that takes batches and has no batcher."""
+    """Nine requests wait at once for a model with max_batch_size but no batcher."""
     fan_out = FAN_OUT.replace("range(4)", "range(-1, 9)").replace("x_of(request) +", "")
     fan_out = fan_out.replace("number)]", "np.full((1, 1), number, np.float32))]")
     # Whichever call comes first keeps the instance busy.

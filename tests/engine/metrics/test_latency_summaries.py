@@ -16,7 +16,7 @@ US = 1000
 
 
 def test_quantiles_are_of_the_last_minute():
-    """Count and sum are of all."""
+    """Count and sum are totals."""
     summary = Summary()
     summary.add(0, 7 * US)
     for number in range(1, 11):
@@ -29,7 +29,7 @@ def test_quantiles_are_of_the_last_minute():
 
 
 def test_without_anything_lately_there_are_none():
-    """Triton writes Nan."""
+    """Without recent requests Triton writes Nan."""
     summary = Summary()
     summary.add(0, US)
 
@@ -39,7 +39,7 @@ def test_without_anything_lately_there_are_none():
 
 
 def test_many_are_not_kept():
-    """The latest are, and all are counted."""
+    """Only the latest are kept; all are counted."""
     summary = Summary()
     for number in range(MOST + 10):
         summary.add(number, number * US)
@@ -60,13 +60,13 @@ def test_many_are_not_kept():
     ],
 )
 def test_an_invalid_setting_is_refused(given, words):
-    """With what there is."""
+    """The error lists the settings."""
     with pytest.raises(ValueError, match=words):
         Server(metrics_config=given)
 
 
 def test_settings_are_spelled_as_on_tritons_command_line():
-    """Texts and booleans mean the same."""
+    """Strings and booleans mean the same."""
     given = {"summary_latencies": "true", "summary_quantiles": "0.25:0.1,1:0"}
 
     assert MetricsConfig(True, (0.25, 1.0)) == parse_metrics_config(given)
@@ -74,7 +74,7 @@ def test_settings_are_spelled_as_on_tritons_command_line():
 
 
 def test_there_need_be_no_counters_of_latencies():
-    """As on Triton those of executions then stand still, too."""
+    """Execution counters then stay at 0, as on Triton."""
     model = cell("return [reply(x_of(request))]")
     with Server(metrics_config={"counter_latencies": "false"}) as server:
         server.define("m", model, config=CONFIG)
@@ -88,8 +88,8 @@ def test_there_need_be_no_counters_of_latencies():
     assert f"nv_inference_exec_count{labels} 0" in page
 
 
-def test_a_model_loaded_anew_begins_anew():
-    """As its other counters do; without the setting there are no summaries."""
+def test_a_reload_resets_the_summaries():
+    """Other counters restart, too; without the setting there are no summaries."""
     model = cell("return [reply(x_of(request))]")
     count = 'nv_inference_queue_summary_us_count{model="m",version="1"}'
     with Server(metrics_config={"summary_latencies": True}) as server:

@@ -36,7 +36,7 @@ def registry() -> MetricRegistry:
     ],
 )
 def test_numbers_have_sixteen_digits(registry, value, text):
-    """As C++ prints them."""
+    """C++ prints them like this."""
     gauge = registry.family("g", "", "GAUGE").sample({}, ())
     gauge.set(value)
 
@@ -44,7 +44,7 @@ def test_numbers_have_sixteen_digits(registry, value, text):
 
 
 def test_labels_are_sorted_and_escaped(registry):
-    """A backslash, a line's end and a quote."""
+    """Backslashes, line ends and quotes are escaped."""
     held = registry.family("c", 'as "is" \\', "COUNTER").sample(
         {"z": 'a\n"\\', "b": "é"}, ()
     )
@@ -57,7 +57,7 @@ def test_labels_are_sorted_and_escaped(registry):
 
 
 def test_a_histogram_counts_up_to_each_bound(registry):
-    """A value on the bound is below it; the last bucket has all."""
+    """A value on the bound is included; the last bucket has all values."""
     histogram = registry.family("h", "", "HISTOGRAM").sample({"a": "b"}, (0.1, 1, 5.5))
     for value in (0.1, 3, 100, -1):
         histogram.observe(value)
@@ -73,7 +73,7 @@ def test_a_histogram_counts_up_to_each_bound(registry):
 
 
 def test_counters_come_first(registry):
-    """Then gauges, then histograms; the server's own before those of models."""
+    """Gauges and histograms follow; the server's families come before models'."""
     held = [
         registry.family(name, "", kind).sample({}, ())
         for name, kind in (("h", "HISTOGRAM"), ("g", "GAUGE"), ("c", "COUNTER"))
@@ -87,7 +87,7 @@ def test_counters_come_first(registry):
 
 
 def test_a_model_may_add_to_a_family_of_the_server(registry):
-    """One head, and the lines of both."""
+    """The family has one head and the lines of both."""
     held = registry.family("own", "mine", "COUNTER").sample({"a": "b"}, ())
     held.increment(2)
     own = Fixed("own", "the server's", "COUNTER", (Row("own", (), 1),))
@@ -130,7 +130,7 @@ COUNTING = cell(
 
 
 def test_a_server_shows_what_its_models_count(server):
-    """All instances count in one."""
+    """All instances share a counter."""
     config = f"{CONFIG}\ninstance_group {{ kind: KIND_CPU count: 2 }}\n"
     server.define("m", COUNTING, config=config)
     for _ in range(3):
@@ -142,8 +142,8 @@ def test_a_server_shows_what_its_models_count(server):
     ) in server.metrics()
 
 
-def test_what_a_model_counts_goes_with_it(server):
-    """Its families die with its instances."""
+def test_families_of_a_model_end_with_it(server):
+    """They are removed with its instances."""
     server.define("m", COUNTING, config=CONFIG)
     server.infer("m", X)
     server.unload("m")
@@ -152,7 +152,7 @@ def test_what_a_model_counts_goes_with_it(server):
 
 
 def test_a_refusal_names_the_instance(server):
-    """In the words of every refusal."""
+    """The text is that of all refusals."""
     body = 'pb_utils.MetricFamily("a-b", "", pb_utils.MetricFamily.GAUGE)'
     server.define("m", cell(body), config=CONFIG)
 
@@ -165,7 +165,7 @@ def test_a_refusal_names_the_instance(server):
 
 
 def test_a_server_counts_requests(server):
-    """From the load on: successes, failures by reason, executions, durations in µs."""
+    """Successes, failures by reason, executions and durations count since the load."""
     server.define("double", DOUBLE, config=CONFIG)
     server.define("bad", cell("1 / 0"), config=CONFIG)
     server.infer("double", X)

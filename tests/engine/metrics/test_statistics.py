@@ -9,7 +9,7 @@ MODEL = ModelInfo("model", 1, "python", "cpu", "model", "")
 
 
 def a_call(start_ns: int = 100) -> Call:
-    """A call whose phases take 1, 2, 3 … nanoseconds."""
+    """Return a call whose phases take 1, 2, 3 … nanoseconds."""
     call = Call(MODEL, None, 0)
     call.request_start_ns = start_ns
     call.queue_start_ns = start_ns + 1
@@ -22,7 +22,7 @@ def a_call(start_ns: int = 100) -> Call:
 
 
 def test_an_unused_model_has_zeros():
-    """And no batches."""
+    """It has no batches."""
     row = ModelStatistics("model", 3).as_dict()
 
     assert ("model", "3", 0, 0, 0, []) == (
@@ -37,7 +37,7 @@ def test_an_unused_model_has_zeros():
 
 
 def test_phases_are_added_up():
-    """Each from one activity to the next."""
+    """Each phase lasts from one activity to the next."""
     statistics = ModelStatistics("model", 1)
     statistics.add(a_call(), 2, False, 2)
     statistics.add(a_call(500), 2, False, 2)
@@ -57,7 +57,7 @@ def test_phases_are_added_up():
 
 
 def test_a_failure_counts_as_an_execution_only():
-    """Of the durations only ``fail`` grows, and those of its batch size."""
+    """Only the duration ``fail`` and that of its batch size grow."""
     statistics = ModelStatistics("model", 1)
     statistics.add(a_call(), 3, True, 3)
     row = statistics.as_dict()
@@ -70,7 +70,7 @@ def test_a_failure_counts_as_an_execution_only():
 
 
 def test_batches_are_sorted_by_size():
-    """One entry for each size that was executed."""
+    """There is an entry for each executed size."""
     statistics = ModelStatistics("model", 1)
     for size in (4, 1, 4):
         statistics.add(a_call(), size, False, size)
@@ -82,7 +82,7 @@ def test_batches_are_sorted_by_size():
 
 
 def test_requests_of_a_batch_share_an_execution():
-    """Each counts its inferences and its times; the ``execute`` counts once."""
+    """Each counts its inferences and times; ``execute`` counts once."""
     statistics = ModelStatistics("model", 1)
     statistics.add(a_call(), 1, False, 3)
     statistics.add(a_call(), 2, False, 0)

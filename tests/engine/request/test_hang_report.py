@@ -26,7 +26,7 @@ SWALLOW = """
 
 
 def doubles(server: Server, name: str = "double") -> bool:
-    """Whether the server answers as if nothing had happened."""
+    """Whether the server still responds correctly."""
     if name == "double":
         server.define("double", DOUBLE, config=CONFIG)
     return [2, 4] == server.infer(name, X)["Y"].tolist()
@@ -50,7 +50,7 @@ def test_a_self_call_with_one_instance_would_hang(server):
 
 
 def test_a_self_call_on_a_thread_of_the_instances_own_would_hang(server):
-    """With BLSNB_THREAD=instance it is as certain as without."""
+    """It is found with BLSNB_THREAD=instance, too."""
     server.define("me", calling("me"), config=OWN_THREAD)
 
     with pytest.raises(WouldHang):
@@ -102,8 +102,8 @@ def test_the_run_of_a_hang_shows_how_far_it_got(server):
 
 
 @pytest.mark.parametrize("result", ["None", "[None]"])
-def test_a_request_without_an_answer_would_hang(server, result):
-    """None is no response, and without a response sender none can follow."""
+def test_a_request_without_a_response_would_hang(server, result):
+    """None is not a response, and nothing holds a response sender."""
     source = cell(f"return {result}")
     server.define("silent", source, config=CONFIG)
 
@@ -130,8 +130,8 @@ def test_a_response_without_the_final_flag_would_hang(server):
     assert doubles(server)
 
 
-def test_what_to_do_about_a_hang_is_said_before_what_was_noted(server):
-    """A misspelled hook is noted, and is not why it hangs."""
+def test_the_fix_of_a_hang_precedes_the_notes(server):
+    """A misspelled hook is noted, but is not the reason."""
     methods = "def initialise(self, args):\n    pass\n\n"
     source = cell("request.get_response_sender()", methods=methods)
     policy = "model_transaction_policy { decoupled: true }"
@@ -145,7 +145,7 @@ def test_what_to_do_about_a_hang_is_said_before_what_was_noted(server):
 
 
 def test_a_sender_dropped_by_a_thread_would_hang(server):
-    """The wait ends when the last thread that could answer lets the sender go."""
+    """The wait ends when the last thread with the sender drops it."""
     source = cell(
         """
         def forget(sender):
@@ -182,7 +182,7 @@ def test_a_request_in_a_circle_of_references_would_hang(server):
 
 
 def test_an_unanswered_callee_ends_the_whole_request(server):
-    """The caller of a silent model never learns of it: Triton would hang, too."""
+    """Its caller never learns of it, so Triton would hang, too."""
     server.define("silent", cell("return None"), config=CONFIG)
     server.define("caller", cell(SWALLOW.format(name="silent")), config=CONFIG)
 
@@ -193,8 +193,8 @@ def test_an_unanswered_callee_ends_the_whole_request(server):
     assert doubles(server)
 
 
-def test_a_bare_except_makes_no_answer_of_a_hang(server):
-    """Not even ``except:`` turns the end of a request into a result."""
+def test_a_bare_except_cannot_hide_a_hang(server):
+    """Even ``except:`` cannot turn the end of a request into a result."""
     server.define("me", cell(SWALLOW.format(name="me")), config=CONFIG)
 
     with pytest.raises(WouldHang):
@@ -203,7 +203,7 @@ def test_a_bare_except_makes_no_answer_of_a_hang(server):
     assert doubles(server)
 
 
-def test_the_same_model_answers_after_a_hang(server):
+def test_the_model_serves_after_a_hang(server):
     """The instance that was unwound serves the next request."""
     source = cell(
         """
@@ -221,7 +221,7 @@ def test_the_same_model_answers_after_a_hang(server):
 
 
 def test_two_requests_that_wait_for_each_other_would_hang(server):
-    """Two clients, two models, each holding what the other needs."""
+    """Two clients and two models each hold what the other needs."""
     stage.barriers["both"] = threading.Barrier(2)
     source = """
         if x_of(request)[0] == {number}:

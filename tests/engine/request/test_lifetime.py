@@ -1,4 +1,4 @@
-"""One request from outside: whether it has ended, and who waits."""
+"""The lifetime of a client request: its end, its deadline, and waits for it."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from blsnb.trace.run_record import RunRecord
 
 
 def folders() -> list[Path]:
-    """Where models are."""
+    """Return the folders of models."""
     return [Path("/models")]
 
 
 @pytest.fixture
 def root() -> RootRequest:
-    """A request that nobody has ended."""
+    """A request that has not ended."""
     return RootRequest(RunRecord("1"), 60)
 
 
-def test_a_living_request_goes_on(root):
-    """Nothing happens at its checks."""
+def test_a_running_request_passes_its_checks(root):
+    """A check does nothing."""
     root.check()
 
     assert not root.cancelled
 
 
 def test_an_ended_request_leaves_model_code(root):
-    """By a BaseException, so that no ``except Exception`` catches it."""
+    """The BaseException is not caught by ``except Exception``."""
     root.end(KeyboardInterrupt())
 
     with pytest.raises(Unwind):
@@ -46,7 +46,7 @@ def test_an_ended_request_leaves_model_code(root):
 
 
 def test_the_first_reason_counts(root):
-    """A hang that is found while Ctrl-C unwinds does not hide it."""
+    """A hang that is found while Ctrl-C unwinds does not replace it."""
     first = KeyboardInterrupt()
     root.end(first)
     root.end(ValueError())
@@ -55,7 +55,7 @@ def test_the_first_reason_counts(root):
 
 
 def test_ending_wakes_every_wait(root):
-    """Whatever they wait for."""
+    """All waiting threads are woken."""
     ended: list[str] = []
 
     def wait() -> None:
@@ -76,7 +76,7 @@ def test_ending_wakes_every_wait(root):
     assert ["unwound"] * 3 == ended
 
 
-def test_a_wait_that_begins_after_the_end_is_none(root):
+def test_a_wait_after_the_end_returns_at_once(root):
     """No wake-up is lost between the two."""
     root.end(KeyboardInterrupt())
 
@@ -85,8 +85,8 @@ def test_a_wait_that_begins_after_the_end_is_none(root):
     assert set() == root._waiters
 
 
-def test_a_wait_is_reported_once_and_goes_on():
-    """After a while somebody is told, and the wait ends when it ends."""
+def test_a_wait_is_reported_once_and_continues():
+    """A long wait is reported, and continues until it is woken."""
     root = RootRequest(RunRecord("1"), 0.001)
     waiter = Waiter()
     told: list[float] = []
@@ -101,7 +101,7 @@ def test_a_wait_is_reported_once_and_goes_on():
 
 
 def test_the_deadline_cancels_and_does_not_interrupt():
-    """The model may ask; nothing is raised."""
+    """The model can check for it; nothing is raised."""
     root = RootRequest(RunRecord("1"), 60, time.monotonic_ns() - 1)
 
     root.check()
@@ -110,7 +110,7 @@ def test_the_deadline_cancels_and_does_not_interrupt():
 
 
 def test_an_interrupt_in_the_users_code_is_raised(root):
-    """Outside the engine it is a plain KeyboardInterrupt, and ends the request."""
+    """Outside the engine it is a KeyboardInterrupt that ends the request."""
     left_at = 0
     with interruptible(root, folders):
         signal.raise_signal(signal.SIGINT)
@@ -122,7 +122,7 @@ def test_an_interrupt_in_the_users_code_is_raised(root):
 
 
 def test_another_interrupt_than_ctrl_c_passes(root):
-    """A model may raise it by itself: the request has not ended."""
+    """A model that raises it itself does not end the request."""
     with pytest.raises(KeyboardInterrupt), interruptible(root, folders):
         raise KeyboardInterrupt
 
@@ -139,7 +139,7 @@ def test_only_a_hang_lets_a_client_read_what_came_before(root, has_response):
 
 
 def test_ctrl_c_is_raised_whatever_came_before(root):
-    """The user wants out."""
+    """An earlier response does not prevent it."""
     root.end(KeyboardInterrupt())
 
     with pytest.raises(KeyboardInterrupt):
@@ -147,7 +147,7 @@ def test_ctrl_c_is_raised_whatever_came_before(root):
 
 
 def test_an_interrupt_in_the_engine_is_noted(root, ctrl_c):
-    """A wait of the engine is woken; nothing is torn in the middle."""
+    """A wait is woken, and no state is left inconsistent."""
     with interruptible(root, folders):
         stage.events["asleep"].set()
         ctrl_c.press()
@@ -158,7 +158,7 @@ def test_an_interrupt_in_the_engine_is_noted(root, ctrl_c):
 
 
 def test_another_thread_installs_no_handler(root):
-    """Only the main thread gets signals."""
+    """Only the main thread receives signals."""
     before = signal.getsignal(signal.SIGINT)
     inside: list[object] = []
 
@@ -173,8 +173,8 @@ def test_another_thread_installs_no_handler(root):
     assert [before] == inside
 
 
-def test_a_handler_that_was_put_in_meanwhile_stays(root):
-    """A debugger installs its own while a model runs."""
+def test_a_handler_that_was_installed_during_the_request_stays(root):
+    """A debugger may install its own while a model runs."""
     before = signal.getsignal(signal.SIGINT)
     try:
         with interruptible(root, folders):

@@ -15,13 +15,13 @@ from blsnb.trace.recorder import Recorder
 
 
 def opened() -> OpenRequests:
-    """Return the requests of a server that has none."""
+    """Return the open requests of a new server."""
     return OpenRequests(Recorder(), 10.0, tuple, lambda root: None)
 
 
 @pytest.fixture
 def restless() -> Iterator[None]:
-    """Threads take turns as often as they can."""
+    """Make threads switch as often as possible."""
     usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -30,7 +30,7 @@ def restless() -> Iterator[None]:
 
 @pytest.mark.usefixtures("restless")
 def test_requests_are_listed_while_others_begin_and_end():
-    """Those that stay open are in each list."""
+    """Open requests are in each list."""
     requests, over = opened(), threading.Event()
     staying = [requests.open() for _ in range(1000)]
 
@@ -54,7 +54,7 @@ def test_requests_are_listed_while_others_begin_and_end():
 
 
 def test_a_request_that_is_not_complete_in_time_is_ended():
-    """With the reason; one that is complete is left alone."""
+    """It gets the reason; a complete request is not changed."""
     requests = opened()
     done, late = requests.open(), requests.open()
     done.complete()
@@ -85,7 +85,7 @@ def test_an_abandoned_request_is_forgotten():
 
 
 def test_a_closed_server_opens_no_request():
-    """One that was closed in this moment ends the record of the request."""
+    """Closing at the same moment ends the request's record."""
     recorder = Recorder()
     requests = OpenRequests(recorder, 10.0, tuple, lambda root: None)
     requests.is_closed = True

@@ -41,13 +41,13 @@ CANCELLED = ("CANCELLED", "Locally cancelled by application!")
 
 
 def failure(call: Callable[[], object]) -> InferenceError:
-    """Return the error that a client meets."""
+    """Return the error that a client receives."""
     with pytest.raises(InferenceError) as caught:
         call()
     return caught.value
 
 
-def told(error: InferenceError) -> tuple[str, str]:
+def code_and_text(error: InferenceError) -> tuple[str, str]:
     """Return the code and the text of an error."""
     return error.code, error.message
 
@@ -76,7 +76,7 @@ def ways(server: Server, late_s: float) -> dict[str, Callable[[str], object]]:
 def left(
     server: Server, way: str, source: str, config: str, begun: Callable[[Run], bool]
 ) -> InferenceError:
-    """Return what a client meets that leaves a model which had begun.
+    """Return the error of a client that leaves a running model.
 
     On a busy machine it may have left before: another one has more patience.
     """
@@ -92,27 +92,27 @@ def left(
 @pytest.mark.parametrize("way", ["infer", "async_infer", "stream", "async_stream"])
 @pytest.mark.parametrize("body", SILENT.values(), ids=SILENT)
 def test_a_deadline_ends_every_wait_for_a_model(server, body, way):
-    """Whatever the model waits for; it is seen as cancelled, and as running."""
+    """The run is cancelled, and still running."""
     begun = 'stage.events["begun"].set()\n'
     source = cell(f"{begun}{body}\nreturn [None]")
 
     error = left(server, way, source, CONFIG, lambda _: stage.events["begun"].is_set())
-    assert (TOO_LATE, "Deadline Exceeded") == (told(error), error.run.error)
+    assert (TOO_LATE, "Deadline Exceeded") == (code_and_text(error), error.run.error)
     assert CallFlag.CANCELLED | CallFlag.RUNNING == flags_of(error.run)
 
 
 @pytest.mark.parametrize("way", ["stream", "async_stream"])
 @pytest.mark.parametrize("body", SILENT.values(), ids=SILENT)
 def test_a_deadline_ends_every_wait_for_a_response(server, body, way):
-    """Also after a first one came."""
+    """A first response does not change this."""
     source = cell(FIRST + body)
 
     error = left(server, way, source, DECOUPLED, lambda run: bool(run.responses))
-    assert (TOO_LATE, 1) == (told(error), len(error.run.responses))
+    assert (TOO_LATE, 1) == (code_and_text(error), len(error.run.responses))
 
 
 def test_a_deadline_ends_the_wait_for_an_instance(server):
-    """The request stays in the queue: a default scheduler takes none out."""
+    """The request stays in the queue, as with Triton's default scheduler."""
     body = "stage.seen.append(x_of(request)[0])\nif x_of(request)[0] == 1:\n    {}"
     source = cell(body.format("stage.sleep()") + "\nreturn [reply(x_of(request))]")
     server.define("busy", source, config=CONFIG)
@@ -120,7 +120,7 @@ def test_a_deadline_ends_the_wait_for_an_instance(server):
     assert stage.events["asleep"].wait(60)
 
     late = failure(lambda: server.infer("busy", {"X": [2.0]}, client_timeout_s=0.5))
-    assert TOO_LATE == told(late)
+    assert TOO_LATE == code_and_text(late)
     assert not late.run.trace.spans[0].execution
 
     stage.events["end"].set()
@@ -128,8 +128,8 @@ def test_a_deadline_ends_the_wait_for_an_instance(server):
     assert [1, 2, 3] == stage.seen
 
 
-def test_a_model_that_goes_on_ends_its_run(server):
-    """The trace is cancelled, and no longer running, once the model has answered."""
+def test_a_model_that_continues_ends_its_run(server):
+    """The trace is cancelled, and complete once the model has responded."""
     source = cell("stage.sleep()\nreturn [reply(x_of(request))]")
     server.define("slow", source, config=CONFIG)
     error = failure(lambda: server.infer("slow", X, client_timeout_s=0.05))
@@ -142,14 +142,14 @@ def test_a_model_that_goes_on_ends_its_run(server):
 
 
 def test_ctrl_c_ends_the_wait_before_the_deadline(server, ctrl_c):
-    """The model is on another thread, which does not hear of it."""
+    """The model, on another thread, is not interrupted."""
     server.define("slow", cell("stage.sleep()\nreturn [None]"), config=CONFIG)
 
     ctrl_c.expect(lambda: server.infer("slow", X, client_timeout_s=60))
 
 
-def test_what_would_hang_says_so_before_the_deadline(server):
-    """Nothing is gained by waiting for it."""
+def test_a_hang_is_reported_before_the_deadline(server):
+    """Waiting would not help."""
     server.define("silent", cell("return [None]"), config=CONFIG)
 
     error = failure(lambda: server.infer("silent", X, client_timeout_s=60))
@@ -158,16 +158,18 @@ def test_what_would_hang_says_so_before_the_deadline(server):
 
 
 def test_a_refusal_has_its_text_with_a_deadline_too(server):
-    """It never gets as far as waiting."""
+    """A refused request never waits."""
     server.define("stream", cell(FIRST + FLAG), config=DECOUPLED)
     for name, code in (("nobody", "NOT_FOUND"), ("stream", "UNSUPPORTED")):
         patient = failure(lambda name=name: server.infer(name, X, client_timeout_s=60))
         assert code == patient.code
-        assert told(patient) == told(failure(lambda name=name: server.infer(name, X)))
+        assert code_and_text(patient) == code_and_text(
+            failure(lambda name=name: server.infer(name, X))
+        )
 
 
 def sent(*numbers: int, final: bool = False) -> StreamInflight:
-    """Return a stream to which a model has sent numbered responses."""
+    """Return a stream with numbered responses of a model."""
     call = Call(ModelInfo("m", 1, "python", "cpu", "model", ""), None, 0)
     call.responses = ResponseLog(10, None)
     root = RootRequest(RunRecord(""), 60)
@@ -179,8 +181,8 @@ def sent(*numbers: int, final: bool = False) -> StreamInflight:
     return inflight
 
 
-def test_what_was_not_read_by_the_deadline_is_lost():
-    """As gRPC's client loses it; but an end that is known remains the end."""
+def test_unread_responses_are_lost_at_the_deadline():
+    """A client of gRPC loses them, too; a known end remains."""
     long_ago = 1
     inflight = sent(0, 1, final=True)
     assert "0" == inflight.get(0).code
@@ -193,8 +195,8 @@ def test_what_was_not_read_by_the_deadline_is_lost():
         sent().get(0, long_ago)
 
 
-def test_an_answer_after_the_deadline_is_too_late():
-    """Also if it came before its client woke up: the model knows the time, too."""
+def test_a_response_after_the_deadline_is_too_late():
+    """It is too late even if it came before the client woke up."""
     long_ago = 1
     answered = DeferredResponse(RootRequest(RunRecord(""), 60))
     answered.answer(ResponseMessage())
@@ -213,50 +215,52 @@ def test_responses_are_numbered_however_many_were_read():
     assert (60, 100) == (len(inflight._unread), inflight.sent()[0])
 
 
-def test_a_cancelled_stream_gives_no_more(server):
-    """Each further read reports it; the model can check for it, and goes on."""
+def test_a_cancelled_stream_has_no_further_responses(server):
+    """Each further read reports it; the model can check and continues."""
     source = cell(f"{FIRST}{UNTIL_CANCELLED}stage.seen.append(1)\n{FIRST}{FLAG}")
     server.define("model", source, config=DECOUPLED)
     stream = server.stream("model", X)
     next(stream)
     stream.cancel()
 
-    assert [CANCELLED] * 2 == [told(failure(lambda: next(stream))) for _ in range(2)]
+    assert [CANCELLED] * 2 == [
+        code_and_text(failure(lambda: next(stream))) for _ in range(2)
+    ]
     finish(server)
     assert (CallFlag.CANCELLED | CallFlag.DECOUPLED) == flags_of(stream.run)
     assert 3 == stream.run.trace.spans[0].response_count
 
 
 def finish(server: Server) -> None:
-    """Wait until the only instance is free and all that it owed was recorded."""
+    """Wait until the only instance is free and its records are complete."""
     server.close()
 
 
-def test_cancelling_wakes_who_reads(server):
-    """On another thread, as gRPC's client may."""
+def test_cancelling_wakes_the_reader(server):
+    """A client of gRPC can cancel on another thread, too."""
     server.define("silent", cell(f"{FIRST}stage.sleep()\n{FLAG}"), config=DECOUPLED)
     stream = server.stream("silent", X)
     next(stream)
     timer = threading.Timer(0.02, stream.cancel)
     timer.start()
 
-    assert CANCELLED == told(failure(lambda: next(stream)))
+    assert CANCELLED == code_and_text(failure(lambda: next(stream)))
     timer.join()
 
 
-def test_cancelling_wakes_who_reads_the_only_answer(server):
-    """Of a model that is not decoupled: with a deadline it can be left."""
+def test_cancelling_wakes_the_reader_of_a_single_response(server):
+    """With a deadline a model that is not decoupled can be left."""
     server.define("silent", cell("stage.sleep()\nreturn [None]"), config=CONFIG)
     stream = server.stream("silent", X, client_timeout_s=60)
     timer = threading.Timer(0.02, stream.cancel)
     timer.start()
 
-    assert CANCELLED == told(failure(lambda: next(stream)))
+    assert CANCELLED == code_and_text(failure(lambda: next(stream)))
     timer.join()
 
 
 def test_a_stream_that_was_read_to_its_end_is_not_cancelled(server):
-    """Neither by a late word nor by being dropped."""
+    """Neither a late cancellation nor dropping the stream has an effect."""
     server.define("model", cell(FIRST + FLAG), config=DECOUPLED)
     stream = server.stream("model", X)
     list(stream)
@@ -267,7 +271,7 @@ def test_a_stream_that_was_read_to_its_end_is_not_cancelled(server):
 
 
 def dropped(stream: Any) -> Run:
-    """Read a response and drop the stream; the run remains."""
+    """Read a response and drop the stream; return the run."""
     next(stream)
     return stream.run
 
@@ -283,7 +287,7 @@ def closed(stream: Any) -> None:
 
 
 def test_a_dropped_stream_is_cancelled(server):
-    """As a client that disconnects; the model ends the run."""
+    """It is like a client that disconnects; the model ends the run."""
     source = cell(f"{FIRST}{UNTIL_CANCELLED}stage.seen.append(1)\n{FLAG}")
     server.define("model", source, config=DECOUPLED)
     run = dropped(server.stream("model", X))
@@ -294,7 +298,7 @@ def test_a_dropped_stream_is_cancelled(server):
 
 
 def test_a_closed_asynchronous_stream_is_cancelled(server):
-    """Whoever leaves its loop early needs no more."""
+    """A loop that ends early needs no more responses."""
     source = cell(f"{FIRST}{UNTIL_CANCELLED}stage.seen.append(1)\n{FLAG}")
     server.define("model", source, config=DECOUPLED)
     closed(server.async_stream("model", X))
@@ -306,8 +310,8 @@ def test_a_closed_asynchronous_stream_is_cancelled(server):
     assert record.ended
 
 
-def test_a_stream_that_nobody_reads_or_answers_has_an_end(server):
-    """Dropped first; then the model forgets what it owes: nothing can come."""
+def test_a_dropped_stream_whose_sender_is_dropped_later_ends(server):
+    """No response can come."""
     server.define("model", cell(f"{FIRST}stage.sleep('drop')"), config=DECOUPLED)
     run = dropped(server.stream("model", X))
     assert run.trace.running
@@ -318,8 +322,8 @@ def test_a_stream_that_nobody_reads_or_answers_has_an_end(server):
     assert "sent no final flag" in run.notes[-1]
 
 
-def test_a_stream_that_nobody_answers_has_an_end_when_it_is_dropped(server):
-    """The model has dropped it before, and no reader waits."""
+def test_a_stream_without_a_sender_ends_when_it_is_dropped(server):
+    """The model dropped the sender before, and no reader waits."""
     server.define("model", cell(FIRST + "self.queued = sender"), config=DECOUPLED)
     forget = cell("return [reply(x_of(request))]")
     server.define("other", forget, config=CONFIG)
@@ -334,8 +338,8 @@ def test_a_stream_that_nobody_answers_has_an_end_when_it_is_dropped(server):
     assert (CallFlag.CANCELLED | CallFlag.DECOUPLED) == flags_of(run)
 
 
-def test_a_stream_that_nobody_reads_has_an_end_when_it_would_hang(server):
-    """Its only instance calls the model itself, after the client has left."""
+def test_an_unread_stream_ends_when_it_would_hang(server):
+    """Its only instance calls the model itself after the client has left."""
     asks = 'next(ask("model", request).exec(decoupled=True))'
     source = cell(f"{FIRST}stage.sleep('left')\n{asks}\n{FLAG}")
     server.define("model", source, config=DECOUPLED)
@@ -351,8 +355,8 @@ def test_a_stream_that_nobody_reads_has_an_end_when_it_would_hang(server):
     assert "every instance of model 'model'" in run.trace.spans[0].error
 
 
-def test_a_call_that_nobody_reads_or_answers_has_an_end(server):
-    """Of BLS, too: its caller has all it wanted, and is answered."""
+def test_a_dropped_bls_stream_without_a_sender_ends(server):
+    """Its caller has already responded."""
     server.define("model", cell(FIRST), config=DECOUPLED)
     asks = """
     next(ask("model", request).exec(decoupled=True))
@@ -371,7 +375,7 @@ COUNTED = (ResponseMessage, Response)
 
 
 def alive() -> int:
-    """Count responses that something still holds."""
+    """Return the number of responses that are still referenced."""
     gc.collect()
     return sum(isinstance(each, COUNTED) for each in gc.get_objects())
 
@@ -389,8 +393,8 @@ ENDLESS = cell(
 
 
 @pytest.mark.parametrize("level", ["timestamps", "tensors"])
-def test_what_was_read_of_an_endless_stream_is_forgotten(level):
-    """Of two thousand further responses nothing remains; the trace counts them."""
+def test_read_responses_of_an_endless_stream_are_dropped(level):
+    """The trace counts two thousand responses and keeps a few."""
     room = stage.values["room"] = threading.Semaphore(4)
     with Server(trace_level=level) as server:
         server.define("endless", ENDLESS, config=DECOUPLED)
@@ -412,8 +416,8 @@ def test_what_was_read_of_an_endless_stream_is_forgotten(level):
     assert 1000 == len(stream.run.responses)
 
 
-def test_what_nobody_reads_is_not_kept(server):
-    """The caller dropped the iterator; the model sends on, as on Triton."""
+def test_unread_responses_are_not_kept(server):
+    """The caller dropped the iterator; the model continues, as on Triton."""
     sends = f"{FIRST}stage.sleep('dropped')\n{FIRST * 500}stage.events['sent'].set()\n"
     body = f"{sends}stage.sleep('counted')\n{FLAG}"
     server.define("model", cell(body), config=DECOUPLED)

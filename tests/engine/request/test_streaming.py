@@ -38,7 +38,7 @@ sender.send(flags=1)
 
 
 def read(server: Server, name: str, values: list[float]) -> list[list[float]]:
-    """Return what each response of a stream holds; an empty one is []."""
+    """Return the values of each response of a stream; an empty one is []."""
     responses = server.stream(name, {"X": values})
     return [r["Y"].tolist() if r.outputs else [] for r in responses]
 
@@ -53,22 +53,22 @@ def read(server: Server, name: str, values: list[float]) -> list[list[float]]:
     ],
     ids=["flag alone", "flag only", "from a thread", "from a coroutine"],
 )
-def test_a_stream_gives_what_was_sent(server, source, expected):
-    """Every response, in order; a final flag that comes alone is an empty one."""
+def test_a_stream_has_all_sent_responses(server, source, expected):
+    """They are in order; a lone final flag is an empty response."""
     server.define("model", source, config=DECOUPLED)
 
     assert expected == read(server, "model", [1, 2])
 
 
 def test_only_the_last_response_is_final(server):
-    """The flag rides on the response that it was sent with."""
+    """The flag belongs to the response with which it was sent."""
     server.define("model", cell(EACH + FLAG), config=DECOUPLED)
 
     flags = [response.final for response in server.stream("model", {"X": [1, 2]})]
     assert [False, False, True] == flags
 
 
-def test_responses_arrive_while_the_model_goes_on(server):
+def test_responses_arrive_while_the_model_runs(server):
     """The first can be read before the second is sent."""
     source = cell(
         """
@@ -87,7 +87,7 @@ def test_responses_arrive_while_the_model_goes_on(server):
 
 
 def test_an_error_in_mid_stream_does_not_end_it(server):
-    """Triton's client receives it and reads on."""
+    """Triton's client receives it and continues to read."""
     failure = "pb_utils.InferenceResponse(error=pb_utils.TritonError('no'))"
     source = cell(f"{SENDER}sender.send({failure})\n{EACH}{FLAG}")
     server.define("model", source, config=DECOUPLED)
@@ -97,7 +97,7 @@ def test_an_error_in_mid_stream_does_not_end_it(server):
 
 
 def test_a_model_that_raises_ends_its_stream_with_the_error(server):
-    """What was sent before stands."""
+    """Earlier responses remain."""
     source = cell(EACH + "raise ValueError('boom')")
     server.define("model", source, config=DECOUPLED)
 
@@ -109,7 +109,7 @@ def test_a_model_that_raises_ends_its_stream_with_the_error(server):
 
 
 def test_a_decoupled_execute_must_return_none(server):
-    """Anything else, even an empty list, ends the request."""
+    """Other values, even an empty list, end the request."""
     server.define("model", cell("return []"), config=DECOUPLED)
 
     (response,) = server.stream("model", {"X": [1]})
@@ -120,7 +120,7 @@ def test_a_decoupled_execute_must_return_none(server):
 
 
 def test_infer_refuses_a_decoupled_model_and_names_stream(server):
-    """With gRPC's text for a call that expects one response."""
+    """The text is gRPC's for a call that expects one response."""
     server.define("model", cell(EACH + FLAG), config=DECOUPLED)
 
     with pytest.raises(InferenceError) as caught:
@@ -131,13 +131,13 @@ def test_infer_refuses_a_decoupled_model_and_names_stream(server):
 
 
 def test_a_stream_of_a_refused_request_raises(server):
-    """Nothing can be read of it."""
+    """There is nothing to read."""
     with pytest.raises(InferenceError, match="is not found"):
         server.stream("nobody", {"X": [1]})
 
 
 def test_async_for_reads_a_stream(server):
-    """Without blocking the event loop."""
+    """The event loop is not blocked."""
     server.define("model", cell(EACH + FLAG), config=DECOUPLED)
 
     async def main() -> int:
@@ -154,14 +154,14 @@ iterator = question.exec(decoupled=True)
 
 
 def caller(server: Server, lines: str) -> list[float]:
-    """Return what a model answers that iterates over another one's responses."""
+    """Return the response of a model that iterates over another one's responses."""
     server.define("model", cell(EACH + FLAG), config=DECOUPLED)
     server.define("caller", cell(ITERATE.format(lines)), config=SINGLE)
     return server.infer("caller", {"X": [1, 2]})["Y"].tolist()
 
 
 def test_bls_iterates_over_responses(server):
-    """N responses and a flag of its own are N + 1 items, the last one empty."""
+    """N responses and a lone flag are N + 1 items; the last one is empty."""
     lines = (
         "return [reply(np.array([len(r.output_tensors()) for r in iterator], 'f4'))]"
     )
@@ -170,7 +170,7 @@ def test_bls_iterates_over_responses(server):
 
 
 def test_a_finished_iteration_starts_again(server):
-    """Responses are remembered; a loop that was left is resumed."""
+    """Responses are kept; the next loop continues after one that was left."""
     lines = """
 first = next(iterator)
 rest = len(list(iterator))
@@ -180,7 +180,7 @@ return [reply(np.array([rest, len(list(iterator))], 'f4'))]
 
 
 def test_bls_without_decoupled_is_an_error_response(server):
-    """With Triton's text, its stray quotation mark included."""
+    """The text is Triton's with its stray quotation mark."""
     lines = """
 text = question.exec().error().message().encode()
 return [reply(np.frombuffer(text, "u1").astype("f4"))]
@@ -201,7 +201,7 @@ def test_a_model_that_is_not_decoupled_is_one_item(server):
 
 
 def test_async_exec_of_a_decoupled_model_gives_an_iterator(server):
-    """Awaiting it ends with the first response."""
+    """The await ends with the first response."""
     server.define("model", cell(EACH + FLAG), config=DECOUPLED)
     lines = """
 iterators = await asyncio.gather(
@@ -233,7 +233,7 @@ def test_coroutines_of_one_instance_interleave(server):
 
 
 def test_a_missing_final_flag_would_hang(server):
-    """Once nothing can send it any more; what was sent can be read."""
+    """It is found when nothing can send it; sent responses can be read."""
     server.define("model", cell(EACH), config=DECOUPLED)
     stream = server.stream("model", {"X": [1]})
 
@@ -254,7 +254,7 @@ def test_an_exception_that_triton_only_logs_would_hang(server):
 
 
 def test_a_decoupled_call_to_oneself_would_hang(server):
-    """The only instance waits for the first response of its own next execute."""
+    """The only instance waits for the first response of its next execute."""
     lines = 'next(ask("model", request).exec(decoupled=True))\n' + SENDER + FLAG
     server.define("model", cell(lines), config=DECOUPLED)
 

@@ -22,7 +22,7 @@ BATCH = f"{PLAIN} max_batch_size: 4"
 
 
 def refuses(config: str, *arrays: tuple[str, np.ndarray], **fields) -> RequestError:
-    """Return the error of a request with those inputs."""
+    """Return the error of a request with these inputs."""
     validator = RequestValidator(normalise(parse_pbtxt(config), model_name="m"))
     with pytest.raises(RequestError) as caught:
         validator.check(message(*arrays, **fields))
@@ -32,20 +32,20 @@ def refuses(config: str, *arrays: tuple[str, np.ndarray], **fields) -> RequestEr
 def message(
     *arrays: tuple[str, np.ndarray], requested_outputs=(), **fields
 ) -> RequestMessage:
-    """A request with those inputs."""
+    """Return a request with these inputs."""
     inputs = tuple(ref(*array) for array in arrays)
     return RequestMessage("m", inputs, requested_outputs, RequestFields(**fields))
 
 
 def ref(name: str, array: np.ndarray) -> TensorRef:
-    """A frozen tensor."""
+    """Return a frozen tensor."""
     dtype = of_array(array.dtype)
     assert dtype is not None
     return freeze(name, array, dtype)
 
 
 def floats(*shape: int) -> np.ndarray:
-    """An array of the right type."""
+    """Return an array of the configured type."""
     return np.zeros(shape, np.float32)
 
 
@@ -57,8 +57,8 @@ def floats(*shape: int) -> np.ndarray:
         (BATCH, [("A", floats(3, 4)), ("B", floats(3, 5, 2))]),
     ],
 )
-def test_a_right_request_passes(config, arrays):
-    """Again and again."""
+def test_a_valid_request_passes(config, arrays):
+    """It passes repeatedly."""
     validator = RequestValidator(normalise(parse_pbtxt(config), model_name="m"))
 
     validator.check(message(*arrays))
@@ -66,7 +66,7 @@ def test_a_right_request_passes(config, arrays):
 
 
 def test_a_wrong_shape_is_shown_beside_the_right_one():
-    """With the likely fix."""
+    """The advice has the probable fix."""
     error = refuses(PLAIN, ("A", floats(1, 4)))
 
     assert "Expected [4], got [1,4]. " in error.message
@@ -76,7 +76,7 @@ def test_a_wrong_shape_is_shown_beside_the_right_one():
 
 
 def test_the_batch_axis_is_marked():
-    """Where it is missing, that is what is said."""
+    """A missing batch axis is reported as such."""
     error = refuses(BATCH, ("A", floats(4)))
 
     assert "NOTE: Setting a non-zero max_batch_size" in error.message
@@ -84,7 +84,7 @@ def test_the_batch_axis_is_marked():
     assert "np.newaxis" in error.advice
 
 
-def test_a_wrong_type_is_converted_like_this():
+def test_a_wrong_type_has_advice():
     """The advice is a line to paste."""
     error = refuses(PLAIN, ("A", np.zeros(4)))
 
@@ -93,7 +93,7 @@ def test_a_wrong_type_is_converted_like_this():
 
 
 def test_an_unknown_input_names_those_that_are_known():
-    """In their order."""
+    """They are in the configured order."""
     error = refuses(PLAIN, ("Q", floats(4)))
 
     assert "unexpected inference input 'Q' for model 'm'" == error.message
@@ -101,7 +101,7 @@ def test_an_unknown_input_names_those_that_are_known():
 
 
 def test_the_request_is_named_by_its_id():
-    """As Triton's log and answers do."""
+    """Triton's log and responses do the same."""
     error = refuses(PLAIN, ("A", floats(3)), request_id="mine")
 
     assert error.message.startswith("[request id: mine] ")
@@ -119,12 +119,12 @@ def test_the_request_is_named_by_its_id():
     ],
 )
 def test_batches_are_checked(arrays, text):
-    """Their size, and that all inputs have the same."""
+    """Sizes must be valid and equal for all inputs."""
     assert text in refuses(BATCH, *arrays).message
 
 
-def test_what_was_right_once_does_not_excuse_what_is_wrong():
-    """Only like requests pass unchecked."""
+def test_an_invalid_request_after_a_valid_one_is_refused():
+    """Only equal requests are not checked again."""
     validator = RequestValidator(normalise(parse_pbtxt(PLAIN), model_name="m"))
     b = ("B", np.zeros((1, 2), np.float32))
 

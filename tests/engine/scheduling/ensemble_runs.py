@@ -21,7 +21,7 @@ PLAIN = model()
 
 
 def plan(*steps: str, models: Mapping[str, str] | None = None, **texts: str):
-    """Return the plan of an ensemble ``m``; models that are not given are plain."""
+    """Return the plan of an ensemble ``m``; unspecified models are plain."""
     return plan_of("name: 'm' " + ensemble(*steps, **texts), models or {})
 
 
@@ -37,7 +37,7 @@ def plan_of(text: str, models: Mapping[str, str]) -> EnsemblePlan:
 
 
 def held(value: Any, *shape: int) -> Held[Any]:
-    """Return a tensor; of one element, if no shape is given."""
+    """Return a tensor, of one element by default."""
     return Held(value, shape or (1,))
 
 
@@ -64,7 +64,7 @@ class Player:
         self.note(self.run.start())
 
     def note(self, progress: Progress[Any]) -> None:
-        """Keep calls and responses."""
+        """Record calls and responses."""
         self.waiting.extend(progress.calls)
         self.called.extend(progress.calls)
         if progress.error is not None:
@@ -76,7 +76,7 @@ class Player:
             self.answers.append("final")
 
     def take(self, name: str, outputs: Any = None, **more: Any) -> None:
-        """Let a waiting call of a model be answered with these values."""
+        """Respond to a waiting call of a model with these values."""
         call = next(call for call in self.waiting if call.step.model == name)
         if more.get("final", True):
             self.waiting.remove(call)
@@ -91,19 +91,19 @@ class Player:
         self.note(self.run.take(call, made, **more))
 
     def play(self, choose: Callable[[int], int] = lambda count: 0) -> None:
-        """Answer all calls; `choose` says which of those that wait is next."""
+        """Respond to all calls; `choose` selects the next waiting one."""
         while self.waiting:
             call = self.waiting.pop(choose(len(self.waiting)))
             self.note(self.run.take(call, made_by(call)))
 
     @property
     def steps(self) -> list[int]:
-        """The steps that were called, in order."""
+        """Return the called steps, in order."""
         return [call.step.index for call in self.called]
 
 
 def made_by(call: StepCall[Any]) -> dict[str, Held[Any]]:
-    """Return what a step makes of its inputs, as a text that says so."""
+    """Return the value that a step makes from its inputs, as a text."""
     inputs = ",".join(f"{each.name}={each.value}" for each in call.inputs)
     return {
         name: held(f"{call.step.index}.{name}({inputs})") for name in call.step.outputs

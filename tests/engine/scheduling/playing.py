@@ -40,7 +40,7 @@ def config_of(
 
 @dataclass(eq=False)
 class Played:
-    """A request: its fields, how often it is rescheduled, and its outcome."""
+    """A request: its fields, its number of reschedules, and its outcome."""
 
     name: str
     sequence: int | str
@@ -53,7 +53,7 @@ class Played:
 
 @dataclass(frozen=True)
 class Call:
-    """One ``execute``: when, where, what; ``-`` is a null request."""
+    """One ``execute``: time, instance and requests; ``-`` is a null request."""
 
     at_ms: float
     instance: int
@@ -62,7 +62,7 @@ class Call:
 
 
 class Stage:
-    """Instances that take as long as their requests say, and a batcher before them."""
+    """Instances that take as long as their requests say, and their batcher."""
 
     def __init__(self, config: ModelConfig, instances: int = 1) -> None:
         self.batcher: SequenceBatcher[Played] = SequenceBatcher(config, instances)
@@ -79,7 +79,7 @@ class Stage:
         self._instances = range(instances)
 
     def at(self, ms: float, event: Callable[[], None]) -> None:
-        """Let something happen."""
+        """Schedule an event."""
         heapq.heappush(self._events, (round(ms * MS), next(self._order), event))
 
     def send(
@@ -97,7 +97,7 @@ class Stage:
         again: int = 0,
         inputs: Iterable[str] = ("D",),
     ) -> None:
-        """Let a request arrive."""
+        """Schedule the arrival of a request."""
         played = Played(
             name, sequence, start * SEQUENCE_START | end * SEQUENCE_END, takes, again
         )
@@ -113,7 +113,7 @@ class Stage:
         self.at(ms, lambda: self._arrive(played))
 
     def cancel(self, ms: float, name: str) -> None:
-        """Let the client of a request give up."""
+        """Schedule the cancellation of a request."""
 
         def give_up() -> None:
             self.played[name].cancelled = True
@@ -121,7 +121,7 @@ class Stage:
         self.at(ms, give_up)
 
     def play(self, until_ms: float = 10_000) -> Stage:
-        """Let everything happen up to a time."""
+        """Run all events up to a time."""
         while self._events and self._events[0][0] <= until_ms * MS:
             self.now_ns, _, event = heapq.heappop(self._events)
             event()
@@ -132,10 +132,10 @@ class Stage:
         """Return the calls as ``instance: names``, in order."""
         return [f"{call.instance}: {' '.join(call.names)}" for call in self.calls]
 
-    def answer(self, name: str) -> str:
-        """Return the one answer to a request."""
-        (answer,) = self.played[name].answers
-        return answer
+    def outcome_of(self, name: str) -> str:
+        """Return the only outcome of a request."""
+        (outcome,) = self.played[name].answers
+        return outcome
 
     def _arrive(self, played: Played) -> None:
         if self.iterative:

@@ -71,7 +71,7 @@ def requests_of(draw, *, leaving: bool = True):
 
 @given(settings_of(), requests_of())
 def test_every_request_ends_once(settings, requests):
-    """Executed, refused, too late or no longer wanted."""
+    """It is executed, refused, expired or cancelled."""
     outcome = run(settings[0], requests)
     ended = [name for call in outcome.calls for name in call.names]
     for others in (outcome.rejected, outcome.cancelled, outcome.refused):
@@ -82,7 +82,7 @@ def test_every_request_ends_once(settings, requests):
 
 @given(settings_of(), requests_of())
 def test_no_batch_is_larger_than_the_model_takes_or_mixed(settings, requests):
-    """One shape where shapes must be equal; the same inputs everywhere."""
+    """Shapes are equal where required, and inputs always."""
     config, _ = settings
     varies = -1 in config.inputs[0].dims
     optional = any(tensor.optional for tensor in config.inputs)
@@ -97,7 +97,7 @@ def test_no_batch_is_larger_than_the_model_takes_or_mixed(settings, requests):
 def test_requests_of_one_level_leave_in_the_order_in_which_they_came(
     settings, requests
 ):
-    """Where no policy sends the late ones to the end."""
+    """No policy delays expired requests."""
     config, _ = settings
     levelled = bool(config.message.dynamic_batching.priority_levels)
     left = [name for call in run(config, requests).calls for name in call.names]
@@ -109,15 +109,15 @@ def test_requests_of_one_level_leave_in_the_order_in_which_they_came(
 
 
 def level_of(ask: Ask) -> int:
-    """The level on a model with three, of which the second is the default."""
+    """Return the level on a model with three levels and default 2."""
     return ask.priority if 1 <= ask.priority <= 3 else 2
 
 
 @given(settings_of(policies=POLICIES[:1], levels=False), requests_of(leaving=False))
-def test_nobody_waits_for_longer_than_the_delay_while_an_instance_is_idle(
+def test_no_request_waits_longer_than_the_delay_for_an_idle_instance(
     settings, requests
 ):
-    """Where none is too late and none leaves: after that, Triton itself sleeps on."""
+    """No request expires or is cancelled: after that Triton itself sleeps longer."""
     config, delay_ms = settings
     outcome = run(config, requests)
     busy = [
@@ -137,14 +137,14 @@ def test_nobody_waits_for_longer_than_the_delay_while_an_instance_is_idle(
 
 
 def moments(busy: list[tuple[float, float]], start: float, end: float) -> list[float]:
-    """Times between two, one between all changes of busy instances."""
+    """Yield times, one between all changes of busy instances."""
     changes = {start, end} | {at for span in busy for at in span if start < at < end}
     return [(one + other) / 2 for one, other in pairwise(sorted(changes))]
 
 
 @given(settings_of(), requests_of(leaving=False), st.integers(7, 40))
-def test_asking_more_often_changes_nothing(settings, requests, step_ms):
-    """So what a batcher says about when to ask again is all that is needed."""
+def test_deciding_more_often_changes_nothing(settings, requests, step_ms):
+    """The batcher's time of the next decision is sufficient."""
     end_ms = requests[-1].at_ms + 1500
     ticks = [0.5 + step_ms * n for n in range(end_ms // step_ms)]
     seldom = run(settings[0], requests)
@@ -157,7 +157,7 @@ def test_asking_more_often_changes_nothing(settings, requests, step_ms):
 
 @given(settings_of(), requests_of())
 def test_waiting_requests_have_reasons(settings, requests):
-    """All that stand behind a batch, none that is in it, none without a reason."""
+    """All requests behind a batch have a reason, and no member has."""
     for batch in run(settings[0], requests).batches:
         assert batch.sent_because.words
         members = {queued.request.name for queued in batch.members}
@@ -167,8 +167,8 @@ def test_waiting_requests_have_reasons(settings, requests):
 
 
 @pytest.mark.parametrize("formed", [False, True])
-def test_who_is_removed_does_not_leave(formed):
-    """From the queue, or from a batch that was formed ahead."""
+def test_a_removed_request_is_not_executed(formed):
+    """It is removed from the queue or from a batch formed ahead."""
     batcher = DynamicBatcher[int](model("max_queue_delay_microseconds: 300000"))
     kept, removed = (Queued(n, 1, {"X": (2,)}) for n in range(2))
     batcher.add(kept, 0)
@@ -185,7 +185,7 @@ def test_who_is_removed_does_not_leave(formed):
 
 
 def test_an_empty_batch_formed_ahead_never_starts():
-    """All that were in it were removed."""
+    """All its requests were removed."""
     batcher = DynamicBatcher[int](model())
     first, second, third = (Queued(n, 1, {"X": (2,)}) for n in range(3))
     batcher.add(first, 0)
@@ -200,7 +200,7 @@ def test_an_empty_batch_formed_ahead_never_starts():
 
 
 def test_twice_as_many_batches_are_formed_ahead_as_there_are_instances():
-    """Also when their number changes; formed batches stay formed."""
+    """Formed batches stay when the number of instances changes."""
     batcher = DynamicBatcher[int](model("preferred_batch_size: [2]"))
     for n in range(20):
         batcher.add(Queued(n, 1, {"X": (2,)}), 0)
@@ -218,7 +218,7 @@ def test_twice_as_many_batches_are_formed_ahead_as_there_are_instances():
 
 
 def test_a_batch_names_the_first_few_dozen_behind_it():
-    """A queue of thousands is not written down at every batch."""
+    """Long queues are not recorded with every batch."""
     outcome = run(model(), [Ask(0, 0, executes_ms=500), *asks(*([1.0] * 200), first=1)])
 
     assert 64 == len(outcome.left_out(1))

@@ -14,13 +14,13 @@ LEVELS = "priority_levels: 3 default_priority_level: 2"
 
 
 def policy(**settings: object) -> str:
-    """A default queue policy."""
+    """Return a default queue policy."""
     fields = " ".join(f"{name}: {value}" for name, value in settings.items())
     return f"default_queue_policy {{ {fields} }}"
 
 
 def with_priorities(*priorities: int) -> list[Ask]:
-    """A busy instance, then a request of each priority."""
+    """Send a request of each priority while an instance is busy."""
     return [
         BUSY,
         *(
@@ -31,7 +31,7 @@ def with_priorities(*priorities: int) -> list[Ask]:
 
 
 def test_the_highest_level_leaves_first():
-    """An unknown level, and none, are the default one."""
+    """An unknown level and 0 mean the default one."""
     outcome = run(model(LEVELS), with_priorities(3, 3, 2, 1, 0, 9))
 
     assert [(0, [0]), (500, [4, 3, 5, 6, 1, 2])] == outcome.calls
@@ -46,7 +46,7 @@ def test_a_model_may_have_more_levels_than_memory_holds():
 
 
 def test_with_priorities_nothing_is_formed_ahead():
-    """Else the two lowest, which came first, would have left first."""
+    """Otherwise the two lowest, which came first, would run first."""
     config = model(f"{LEVELS} preferred_batch_size: [2]")
     outcome = run(config, with_priorities(3, 3, 2, 1, 0, 9))
 
@@ -54,12 +54,12 @@ def test_with_priorities_nothing_is_formed_ahead():
 
 
 def test_without_levels_a_priority_means_nothing():
-    """First come, first served."""
+    """Requests run in order of arrival."""
     assert [[0], [1, 2, 3]] == run(model(), with_priorities(3, 2, 1)).groups
 
 
 def test_a_full_queue_refuses():
-    """Who executes does not count."""
+    """Executing requests do not count."""
     config = model(policy(max_queue_size=2))
     outcome = run(config, [BUSY, *asks(60, 68, 76, 84, first=1)])
 
@@ -68,7 +68,7 @@ def test_a_full_queue_refuses():
 
 
 def test_every_level_has_its_own_size():
-    """And its own policy; the others have the default one."""
+    """A level may have its own policy; others have the default one."""
     own = "priority_queue_policy { key: 1 value { max_queue_size: 1 } }"
     config = model(f"{LEVELS} {own} {policy(max_queue_size=2)}")
     outcome = run(config, with_priorities(1, 1, 2, 2, 2, 3))
@@ -78,7 +78,7 @@ def test_every_level_has_its_own_size():
 
 
 def test_a_timeout_is_noticed_when_the_instance_is_free():
-    """Not when it happens."""
+    """It is not noticed when it happens."""
     config = model(policy(default_timeout_microseconds=200_000))
     requests = [BUSY._replace(executes_ms=300), *asks(30, 150, first=1)]
     outcome = run(config, requests)
@@ -89,7 +89,7 @@ def test_a_timeout_is_noticed_when_the_instance_is_free():
 
 @pytest.mark.parametrize(("first_ms", "second_ms"), [(60, 700), (0.5, 350)])
 def test_a_timeout_is_noticed_at_the_poll_of_a_busy_instance(first_ms, second_ms):
-    """Twice a second: first the batcher finds the queue, then the request too late."""
+    """Twice a second the batcher finds the queue, then the expired request."""
     config = model(policy(default_timeout_microseconds=200_000))
     busy = BUSY._replace(executes_ms=2000)
     outcome = run(config, [busy, *asks(first_ms, second_ms, first=1)])
@@ -98,7 +98,7 @@ def test_a_timeout_is_noticed_at_the_poll_of_a_busy_instance(first_ms, second_ms
 
 
 def test_the_poll_of_a_busy_instance_refuses_only_where_the_policy_does():
-    """Who is to be delayed is delayed when the queue is walked."""
+    """Requests are delayed only when the queue is walked."""
     late = policy(timeout_action="DELAY", default_timeout_microseconds=200_000)
     own = (
         "priority_queue_policy { key: 1 "
@@ -113,7 +113,7 @@ def test_the_poll_of_a_busy_instance_refuses_only_where_the_policy_does():
 
 
 def test_a_timeout_ends_the_wait_for_a_delay():
-    """Triton answers the first only after it has waited for the second."""
+    """Triton responds to the first only after it has waited for the second."""
     delay = "max_queue_delay_microseconds: 600000"
     config = model(f"{delay} {policy(default_timeout_microseconds=200_000)}")
     outcome = run(config, asks(0, 50))
@@ -123,7 +123,7 @@ def test_a_timeout_ends_the_wait_for_a_delay():
 
 
 def test_after_a_timeout_a_fixed_shape_may_wait_for_the_next_poll():
-    """Though an instance is idle: Triton still counts up to the last size it wanted."""
+    """Triton still expects the last size although an instance is idle."""
     delay = "max_queue_delay_microseconds: 300000"
     settings = f"{delay} {policy(default_timeout_microseconds=100_000)}"
     outcome = run(model(settings, dims=2), asks(0, 150, 300))
@@ -132,7 +132,7 @@ def test_after_a_timeout_a_fixed_shape_may_wait_for_the_next_poll():
 
 
 def test_delayed_requests_go_behind_those_in_time():
-    """And are executed in the end."""
+    """They are executed in the end."""
     late = policy(timeout_action="DELAY", default_timeout_microseconds=100_000)
     config = model(f"{late} preferred_batch_size: [2]")
     requests = [BUSY._replace(executes_ms=300), *asks(30, 60, 250, 270, first=1)]
@@ -158,7 +158,7 @@ def test_a_delayed_request_is_executed_although_it_was_cancelled():
 
 
 def test_a_delayed_request_stays_before_the_next_level():
-    """It goes behind those of its own level only."""
+    """It only follows requests of its own level."""
     late = policy(timeout_action="DELAY", default_timeout_microseconds=100_000)
     requests = [
         BUSY,
@@ -184,7 +184,7 @@ def test_a_delayed_request_stays_before_the_next_level():
 def test_a_request_can_only_lower_its_timeout(
     default_us, overrides, own_us, deadline_us
 ):
-    """And only where there is one and the policy lets it."""
+    """The policy must have a timeout and allow it."""
     rules = QueuePolicy(timeout_us=default_us, overrides=overrides)
     queued = Queued(None, 1, {}, timeout_us=own_us)
 
@@ -192,8 +192,8 @@ def test_a_request_can_only_lower_its_timeout(
     assert expected == rules.deadline_ns(queued, 7_000)
 
 
-def test_who_left_a_queue_with_a_policy_is_removed_when_an_instance_is_free():
-    """Not before: the batcher does not look."""
+def test_a_cancelled_request_is_removed_when_an_instance_is_free():
+    """The batcher does not look earlier."""
     config = model(policy(max_queue_size=5))
     requests = [BUSY, Ask(1, 60, leaves_ms=100), Ask(2, 120)]
     outcome = run(config, requests)

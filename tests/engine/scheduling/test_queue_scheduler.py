@@ -54,7 +54,7 @@ def test_calls_of_one_execute_are_batched(server):
 
 
 def test_clients_are_batched(server, clients):
-    """What waited for the busy instance leaves together; each gets its answer."""
+    """Requests that wait for the busy instance run together; each gets its response."""
     server.define("sums", SUMS, config=batching())
     busy = clients.busy()
     answers = [clients.ask(number) for number in range(3)]
@@ -66,7 +66,7 @@ def test_clients_are_batched(server, clients):
 
 
 def test_a_correct_batched_run_has_no_notes(server, clients):
-    """Neither on the run nor on its calls: batching is no fault."""
+    """Neither the run nor its calls have notes."""
     own = 'parameters { key: "BLSNB_THREAD" value { string_value: "instance" } }'
     server.define("sums", SUMS, config=batching() + own)
     busy = clients.busy()
@@ -80,7 +80,7 @@ def test_a_correct_batched_run_has_no_notes(server, clients):
 
 
 def test_async_clients_are_batched(server):
-    """As many as the batch may hold."""
+    """The batch is as large as possible."""
     server.define(
         "sums", SUMS, config=batching("max_queue_delay_microseconds: 5000000")
     )
@@ -96,14 +96,14 @@ def test_async_clients_are_batched(server):
 
 
 def test_a_lone_request_leaves_when_its_delay_is_over(server):
-    """Nothing else happens meanwhile."""
+    """No other event occurs."""
     server.define("sums", SUMS, config=batching("max_queue_delay_microseconds: 20000"))
 
     assert [[6.0]] == server.infer("sums", x(3))["Y"].tolist()
 
 
 def test_a_failure_is_that_of_every_request_in_the_batch(server, clients):
-    """Triton fails them all."""
+    """Triton fails all of them, too."""
     server.define("sums", SUMS, config=batching())
     clients.busy()
     answers = [clients.ask(number) for number in (91, 1)]
@@ -116,7 +116,7 @@ def test_a_failure_is_that_of_every_request_in_the_batch(server, clients):
 
 
 def test_a_full_queue_refuses(server, clients):
-    """At once, with Triton's text; it is not counted."""
+    """The request fails at once with Triton's text and is not counted."""
     policy = "default_queue_policy { max_queue_size: 1 }"
     server.define("sums", SUMS, config=batching(policy))
     clients.busy()
@@ -133,7 +133,7 @@ def test_a_full_queue_refuses(server, clients):
 
 
 def test_a_request_that_waits_too_long_is_rejected(server, clients):
-    """It never reaches the model; it counts as a failure, by reason."""
+    """It never reaches the model, and counts as a failure with its reason."""
     policy = "default_queue_policy { default_timeout_microseconds: 1000 }"
     server.define("sums", SUMS, config=batching(policy))
     clients.busy()
@@ -152,7 +152,7 @@ def test_a_request_that_waits_too_long_is_rejected(server, clients):
 
 
 def test_a_request_that_finds_an_idle_instance_never_expires(server, monkeypatch):
-    """Its arrival and the decision on it are one moment, however slow the host is."""
+    """Arrival and decision have the same time, however slow the host is."""
     times = count(time.monotonic_ns(), 2_000_000)
     monkeypatch.setattr(queue_scheduler, "_now", lambda: next(times))
     policy = "default_queue_policy { default_timeout_microseconds: 1000 }"
@@ -162,7 +162,7 @@ def test_a_request_that_finds_an_idle_instance_never_expires(server, monkeypatch
 
 
 def test_priorities_decide_the_order(server, clients):
-    """Level 1 before level 2; in order of arrival within a level."""
+    """Level 1 precedes level 2; a level keeps the order of arrival."""
     levels = "priority_levels: 2 default_priority_level: 2"
     server.define(
         "sums",
@@ -179,7 +179,7 @@ def test_priorities_decide_the_order(server, clients):
 
 
 def test_responses_keep_their_order_with_preserve_ordering(server):
-    """The second request is done first, and waits for the first one's answer."""
+    """The second request completes first, and waits for the first response."""
     server.define(
         "sums",
         SUMS,
@@ -203,8 +203,8 @@ def test_responses_keep_their_order_with_preserve_ordering(server):
     assert ["slow", "quick"] == ended
 
 
-def test_an_unloaded_model_answers_what_waits(server, clients):
-    """And no more."""
+def test_an_unloaded_model_completes_waiting_requests(server, clients):
+    """New requests are refused."""
     server.define("sums", SUMS, config=batching())
     busy = clients.busy()
     waits = clients.ask(1)
@@ -219,7 +219,7 @@ def test_an_unloaded_model_answers_what_waits(server, clients):
 
 
 def test_a_call_to_oneself_is_a_deadlock_behind_a_batcher_too(server):
-    """Its only instance waits for it."""
+    """The only instance waits for it."""
     source = cell('return [reply(answer_of(ask("me", request).exec()))]')
     server.define("me", source, config=batching())
 
@@ -228,7 +228,7 @@ def test_a_call_to_oneself_is_a_deadlock_behind_a_batcher_too(server):
 
 
 def test_ctrl_c_takes_a_waiting_request_out_of_the_queue(server, clients, ctrl_c):
-    """The others are answered."""
+    """The other requests complete."""
     server.define("sums", SUMS, config=batching())
     busy = clients.busy()
     other = clients.ask(1)
@@ -243,7 +243,7 @@ def test_ctrl_c_takes_a_waiting_request_out_of_the_queue(server, clients, ctrl_c
 def test_ctrl_c_in_a_batch_of_several_clients_leaves_the_others_alone(
     server, clients, ctrl_c
 ):
-    """Who left gets no answer; the batch goes on."""
+    """Only the interrupted client gets no response."""
     source = SUMS.replace("if x_of(request).flat[0] < 0:", "if len(requests) == 2:")
     server.define(
         "sums",
@@ -258,7 +258,7 @@ def test_ctrl_c_in_a_batch_of_several_clients_leaves_the_others_alone(
 
 
 def test_a_debugger_works_in_the_batch_of_one_client(server):
-    """Its ``execute`` runs on the caller's own thread."""
+    """``execute`` runs on the caller's own thread."""
     source = f"{HEAD}class TritonPythonModel:\n" + (
         "    def execute(self, requests):\n"
         "        stage.seen.append(threading.current_thread())\n"

@@ -17,7 +17,7 @@ def needs(priority=0, **counts):
 
 
 class Play:
-    """Executions that all last until the test ends them; the first letters run."""
+    """Executions that last until the test ends them; the first letters run."""
 
     def __init__(self, instances, given=()):
         self.limiter = RateLimiter(dict(given))
@@ -62,8 +62,8 @@ class Play:
         return "".join(self.order)
 
 
-# What a real server did, in the order of the requests; each order goes on from the
-# one before, since executions are counted.
+# What a real server did, in the order of the requests; each order continues the
+# previous one, since executions are counted.
 TURNS = {
     "priority 2 gets half the turns": (
         {"a": needs(R=1), "b": needs(2, R=1)},
@@ -82,7 +82,7 @@ TURNS = {
 
 @pytest.mark.parametrize(("instances", "orders"), TURNS.values(), ids=TURNS)
 def test_turns_go_by_executions_and_priority(instances, orders):
-    """As on the real server, whose counts begin with 2."""
+    """The order is that of the real server, whose counts begin with 2."""
     play = Play(instances)
     for asked, begun in orders:
         play.order.clear()
@@ -91,7 +91,7 @@ def test_turns_go_by_executions_and_priority(instances, orders):
 
 
 def test_one_begins_for_each_event():
-    """Though two would fit: so does Triton."""
+    """Triton also starts one only, although two would fit."""
     play = Play({"a": needs(R=2), "b": needs(R=1), "c": needs(R=1)})
     play.ask("a", "b", "c")
     assert ["a"] == play.order
@@ -110,8 +110,8 @@ def test_an_instance_that_is_ready_again_counts_as_another_event():
     assert ["a", "b", "c"] == play.order
 
 
-def test_nobody_overtakes_the_first_in_line():
-    """Whatever it waits for, and whatever the others need."""
+def test_the_first_execution_is_never_overtaken():
+    """The needs of the others do not matter."""
     play = Play({"a": needs(R=1), "b": needs(R=1), "c": needs(Q=1), "d": needs()})
     play.ask("a", "b", "c", "d")
     assert ["a"] == play.order
@@ -119,8 +119,8 @@ def test_nobody_overtakes_the_first_in_line():
     assert "abcd" == play.all()
 
 
-def test_what_needs_nothing_begins_at_once():
-    """Any number of them."""
+def test_executions_without_needs_begin_at_once():
+    """Any number of them can begin."""
     play = Play({"a": needs(), "b": needs(), "c": needs()})
     play.ask("a", "b", "c")
 
@@ -129,7 +129,7 @@ def test_what_needs_nothing_begins_at_once():
 
 
 def test_without_counts_of_the_server_the_most_demanding_instance_decides():
-    """It gives way when it is removed."""
+    """Its removal lowers the limit."""
     play = Play({"a": needs(R=1), "b": needs(R=1), "big": needs(R=2)})
     play.ask("a", "b")
     assert ["a", "b"] == play.order
@@ -141,8 +141,8 @@ def test_without_counts_of_the_server_the_most_demanding_instance_decides():
     assert ["a"] == play.order
 
 
-def test_an_instance_that_is_removed_ends_what_it_does():
-    """And what it was to do; only then it is forgotten."""
+def test_a_removed_instance_completes_its_executions():
+    """Staged executions complete, too, before it is forgotten."""
     play = Play({"a": needs(R=2), "b": needs(R=1)})
     play.ask("a")
     play.ask("a")
@@ -153,8 +153,8 @@ def test_an_instance_that_is_removed_ends_what_it_does():
     assert {R: 1} == play.limiter._limits
 
 
-def test_what_does_not_take_place_makes_room():
-    """Staged or begun."""
+def test_a_withdrawn_execution_releases_its_resources():
+    """It may be staged or running."""
     play = Play({"a": needs(R=1), "b": needs(R=1), "c": needs(R=1)})
     play.ask("a", "b", "c")
 
@@ -174,7 +174,7 @@ LIMITS = {
 @pytest.mark.parametrize(("counts", "limits"), LIMITS.values(), ids=LIMITS)
 @pytest.mark.parametrize("extra", [0, 1])
 def test_the_server_sets_the_counts(counts, limits, extra):
-    """Of a global resource the largest number, whatever its device."""
+    """For a global resource the largest number applies."""
     for device, limit in limits.items():
         limiter = RateLimiter({"R": counts, "other": {None: 1}})
         wanted = {"i": Needs({Resource("R", device): limit + extra})}
@@ -191,7 +191,7 @@ def test_the_server_sets_the_counts(counts, limits, extra):
 
 
 def test_a_refusal_leaves_nothing():
-    """Others can be added afterwards."""
+    """Other instances can be added afterwards."""
     limiter = RateLimiter({})
     limiter.add({"a": needs(R=1)})
     with pytest.raises(ResourceRefused) as caught:
@@ -206,7 +206,7 @@ def test_a_refusal_leaves_nothing():
 
 
 def test_too_little_is_found_before_a_contradiction():
-    """As on the real server."""
+    """The real server reports it first, too."""
     both = {"i": Needs({R: 1, Resource("R", 0): 2})}
     for count, text in ((1, "is limited to 1"), (2, "is present as both")):
         with pytest.raises(ResourceRefused, match=text):
@@ -230,7 +230,7 @@ RESOURCES = st.dictionaries(
     st.lists(st.tuples(st.integers(0, 4), st.booleans()), max_size=40),
 )
 def test_resources_are_never_exceeded_and_no_execution_starves(instances, steps):
-    """For any order of begins and ends; at the end all executions have begun."""
+    """All executions begin, for any order of starts and ends."""
     named = dict(enumerate(instances))
     play = Play(named)
     for number, ends in steps:

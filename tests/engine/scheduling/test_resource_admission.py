@@ -61,7 +61,7 @@ class Limited:
         return answer
 
     def ask(self, name: str, inputs=X) -> Future[Run]:
-        """Ask, and return once the request waits, or is answered."""
+        """Send a request, and return once it waits or has completed."""
         waiting = self.waiting
         answer = self._pool.submit(self.server.infer, name, inputs)
         while self.waiting == waiting and not answer.done():
@@ -79,7 +79,7 @@ class Limited:
 
 @pytest.fixture
 def limited() -> Iterator[type[Limited]]:
-    """Make such servers; they are closed at the end."""
+    """Return a function that makes such servers."""
     made: list[Limited] = []
     with ThreadPoolExecutor(16) as pool:
 
@@ -95,7 +95,7 @@ def limited() -> Iterator[type[Limited]]:
 
 
 def test_models_with_one_resource_take_turns(limited):
-    """In the order of the real server: priority 2 executes half as often."""
+    """Priority 2 executes half as often, as on the real server."""
     models = limited()
     models.define("a", group(R=1))
     models.define("b", group(2, R=1))
@@ -108,7 +108,7 @@ def test_models_with_one_resource_take_turns(limited):
 
 
 def test_instances_execute_at_the_same_time_while_there_is_enough(limited):
-    """Here for two of three."""
+    """Here two of three execute."""
     models = limited(R=2)
     models.define("a", group(count=3, R=1))
     held = models.hold("a")
@@ -124,7 +124,7 @@ def test_instances_execute_at_the_same_time_while_there_is_enough(limited):
 
 
 def test_a_batch_grows_until_it_may_begin(limited):
-    """While another model has the resource."""
+    """Another model has the resource."""
     models = limited()
     models.define("a", group(R=1))
     batching = """
@@ -143,7 +143,7 @@ def test_a_batch_grows_until_it_may_begin(limited):
 
 
 def test_a_batcher_with_priorities_waits_for_resources_too(limited):
-    """It forms no batches ahead; all are answered."""
+    """It forms no batches ahead, and all requests complete."""
     models = limited()
     models.define("a", group(R=1))
     batching = """
@@ -162,7 +162,7 @@ def test_a_batcher_with_priorities_waits_for_resources_too(limited):
 
 
 def test_sequences_wait_for_resources_too(limited):
-    """The queue decides which, the limiter when."""
+    """The queue chooses the request, the limiter its time."""
     models = limited()
     models.define("a", group(R=1))
     models.define("s", group(R=1), config=f"{CONFIG} sequence_batching {{ }} ")
@@ -180,8 +180,8 @@ def test_sequences_wait_for_resources_too(limited):
     assert ["a1", "s1"] == stage.seen
 
 
-def test_a_decoupled_model_gives_its_resources_back_when_execute_returns(limited):
-    """Though it goes on to send."""
+def test_a_decoupled_model_releases_its_resources_when_execute_returns(limited):
+    """It continues to send responses."""
     models = limited()
     source = cell(
         f"""
@@ -200,7 +200,7 @@ def test_a_decoupled_model_gives_its_resources_back_when_execute_returns(limited
 
 
 def test_a_model_without_resources_needs_none(limited):
-    """Unless another model is ahead of it in the queue."""
+    """It waits only if another model is first in the queue."""
     models = limited()
     models.define("a", group(R=1))
     models.define("b", group(R=1))
@@ -216,8 +216,8 @@ def test_a_model_without_resources_needs_none(limited):
     assert all(answer.result(60) for answer in (held, first, behind))
 
 
-def test_a_failing_execution_gives_its_resources_back(limited):
-    """As any other."""
+def test_a_failing_execution_releases_its_resources(limited):
+    """They are released as after a success."""
     models = limited()
     models.server.define("bad", cell("1 / 0"), config=CONFIG + group(R=1))
     for _ in range(2):
@@ -240,7 +240,7 @@ def test_a_call_that_needs_its_callers_resource_would_hang(limited):
 
 
 def test_a_call_behind_an_execution_that_waits_for_its_caller_would_hang(limited):
-    """Even without resources of its own: none overtakes the first execution."""
+    """No execution overtakes the first, even if it needs no resources."""
     models = limited()
     models.define("a", group(R=1))
     models.server.define("double", DOUBLE, config=CONFIG)
@@ -262,8 +262,8 @@ def test_a_call_behind_an_execution_that_waits_for_its_caller_would_hang(limited
     assert [1, 2] == waits.result(60)["Y"].tolist()
 
 
-def test_a_call_of_what_needs_nothing_of_its_caller_works(limited):
-    """The caller keeps its own."""
+def test_a_call_that_needs_other_resources_works(limited):
+    """The caller keeps its resources."""
     models = limited()
     models.server.define("double", DOUBLE, config=CONFIG + group(Q=1))
     models.server.define("caller", calling("double"), config=CONFIG + group(R=1))
@@ -287,7 +287,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("groups", "text"), REFUSED.values(), ids=REFUSED)
 def test_a_model_that_could_never_execute_does_not_load(limited, groups, text):
-    """In Triton's words, at the create stage; others load."""
+    """The create stage fails with Triton's text; other models load."""
     models = limited(R={0: 1})
     with pytest.raises(ModelLoadError) as caught:
         models.define("m", groups)
@@ -328,7 +328,7 @@ def test_a_warm_up_needs_no_resources(limited):
 
 
 def test_without_a_limit_such_settings_are_ignored(server):
-    """As on Triton: then there is no contradiction."""
+    """There is no contradiction, as on Triton."""
     both = group(R=1) + group(everywhere=False, R=1)
     server.define("m", DOUBLE, config=CONFIG + both)
 
@@ -343,7 +343,7 @@ def test_without_a_limit_such_settings_are_ignored(server):
         ({"rate_limit_resources": {"R": {0: "2"}}}, r"={0: '2'} is not valid"),
     ],
 )
-def test_settings_that_make_no_sense_are_errors(settings, text):
-    """At once."""
+def test_invalid_settings_are_errors(settings, text):
+    """They fail when the server is made."""
     with pytest.raises(ValueError, match=text):
         Server(**settings)

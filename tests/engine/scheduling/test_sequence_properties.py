@@ -10,7 +10,7 @@ IDLE_MS = 50_000
 
 
 class Sent(NamedTuple):
-    """A request as Hypothesis makes it."""
+    """A request drawn by Hypothesis."""
 
     pause_ms: int
     sequence: int
@@ -37,7 +37,7 @@ def sent(troubled):
 
 
 class Scene(NamedTuple):
-    """A model, its instances, and what comes."""
+    """A model, its instances and its requests."""
 
     oldest: int
     batch: int
@@ -88,7 +88,7 @@ def scenes(troubled):
 
 
 def lives(stage):
-    """Return a name for what each request is part of: an id, up to one of its ends."""
+    """Return the sequence of each request: an id, up to one of its ends."""
     ends = defaultdict(int)
     names = {}
     for name, played in stage.played.items():
@@ -99,7 +99,7 @@ def lives(stage):
 
 
 def executed(stage):
-    """Yield each execution of a request: its call, its place there, its name."""
+    """Yield each execution of a request: its call, its slot and its name."""
     for call in stage.calls:
         for place, name in enumerate(call.names):
             if name != "-":
@@ -108,11 +108,11 @@ def executed(stage):
 
 @given(scenes(troubled=True))
 def test_every_request_is_answered_once_and_nothing_stays(scene):
-    """Done, refused, expired or cancelled; executed if and only if it is done."""
+    """It is done, refused, expired or cancelled; only done ones were executed."""
     stage = scene.play()
 
     assert all(1 == len(played.answers) for played in stage.played.values())
-    done = [name for name in stage.played if "done" == stage.answer(name)]
+    done = [name for name in stage.played if "done" == stage.outcome_of(name)]
     assert sorted(done, key=int) == sorted(
         (name for _, _, name in executed(stage)), key=int
     )
@@ -122,7 +122,7 @@ def test_every_request_is_answered_once_and_nothing_stays(scene):
 
 @given(scenes(troubled=True))
 def test_a_sequence_runs_in_order_and_one_at_a_time(scene):
-    """Also when a part of it was cancelled or expired."""
+    """Cancelled and expired requests do not change this."""
     stage = scene.play()
     life_of = lives(stage)
     ran, over_ms = defaultdict(list), defaultdict(float)
@@ -138,7 +138,7 @@ def test_a_sequence_runs_in_order_and_one_at_a_time(scene):
 
 @given(scenes(troubled=False))
 def test_a_sequence_keeps_its_instance_and_its_slot(scene):
-    """Direct: also its place in the batch."""
+    """With `direct` it also keeps its place in the batch."""
     stage = scene.play()
     life_of = lives(stage)
     places = defaultdict(set)
@@ -151,7 +151,7 @@ def test_a_sequence_keeps_its_instance_and_its_slot(scene):
 
 @given(scenes(troubled=False))
 def test_slots_and_batch_sizes_are_never_exceeded(scene):
-    """Nor do null requests stand at the top, or two of one sequence in one call."""
+    """A null request is never last, and a call has one request of each sequence."""
     stage = scene.play()
     life_of = lives(stage)
     open_lives = [set() for _ in range(scene.instances)]
@@ -170,8 +170,8 @@ def test_slots_and_batch_sizes_are_never_exceeded(scene):
 
 
 @given(scenes(troubled=False))
-def test_who_waits_at_a_call_is_left_out_with_a_reason(scene):
-    """No member of the batch, no request twice, no empty reason."""
+def test_waiting_requests_are_left_out_with_a_reason(scene):
+    """Members of the batch are not listed, and no request is listed twice."""
     stage = scene.play()
     for call in stage.calls:
         left = [queued.request.name for queued, _ in call.batch.left_out]

@@ -44,7 +44,7 @@ AGAIN = cell(
 
 
 def sequences(settings: str = "direct { }", size: int = 2, count: int = 1) -> str:
-    """Return a configuration with a sequence batcher, for a machine that may stall."""
+    """Return a configuration with a sequence batcher, for a slow machine."""
     idle = "" if "idle" in settings else "max_sequence_idle_microseconds: 60000000"
     return f"""
 max_batch_size: {size}
@@ -56,12 +56,12 @@ sequence_batching {{ {settings} {idle} }}
 
 
 def x(number: float) -> dict[str, np.ndarray]:
-    """Return a request's inputs: a batch of one."""
+    """Return the inputs of a request with a batch of one."""
     return {"X": np.array([[number]], np.float32)}
 
 
 def ask(server: Server, sequence: int | str, number: float = 1, flags: int = 0) -> Run:
-    """Ask as part of a sequence."""
+    """Send a request of a sequence."""
     return server.infer(
         "model",
         x(number),
@@ -72,7 +72,7 @@ def ask(server: Server, sequence: int | str, number: float = 1, flags: int = 0) 
 
 
 def test_a_sequence_begins_goes_on_and_ends(server):
-    """The model sees the flags and the control tensors."""
+    """The model receives flags and control tensors."""
     server.define("model", cell(SEES), config=sequences(CONTROLS + "direct { }"))
     for flags in (1, 0, 2, 3):
         assert [[5]] == ask(server, 7, 5, flags)["Y"].tolist()
@@ -94,8 +94,8 @@ def test_a_sequence_begins_goes_on_and_ends(server):
         (7, 1, 2, "must specify batch-size 1 due to requirements of sequence batcher"),
     ],
 )
-def test_what_belongs_to_no_sequence_is_refused(server, sequence, flags, size, text):
-    """With Triton's texts; the model never sees it."""
+def test_requests_without_a_sequence_are_refused(server, sequence, flags, size, text):
+    """The model never receives them; the texts are Triton's."""
     server.define("model", cell(SEES), config=sequences())
 
     with pytest.raises(InferenceError, match=text) as raised:
@@ -111,7 +111,7 @@ def test_what_belongs_to_no_sequence_is_refused(server, sequence, flags, size, t
 
 
 def test_after_its_end_a_sequence_must_start_again(server):
-    """The same number may be used again."""
+    """The number can be used again."""
     server.define("model", cell(SEES), config=sequences())
     ask(server, 7, flags=3)
 
@@ -120,7 +120,7 @@ def test_after_its_end_a_sequence_must_start_again(server):
 
 
 def test_slots_below_a_ready_one_are_filled_with_null_requests(server):
-    """Each needs a response, which is dropped."""
+    """Each null request needs a response, which is dropped."""
     server.define("model", cell(SEES), config=sequences(CONTROLS + "direct { }"))
     ask(server, 7, flags=1)
     run = ask(server, 8, 4, flags=1)
@@ -135,7 +135,7 @@ def test_slots_below_a_ready_one_are_filled_with_null_requests(server):
 
 
 def test_a_sequence_waits_for_a_slot(server):
-    """Until another one ends."""
+    """It waits until another one ends."""
     server.define("model", cell(SEES), config=sequences(size=1))
     ask(server, 7, flags=1)
     with ThreadPoolExecutor(1) as pool:
@@ -149,7 +149,7 @@ def test_a_sequence_waits_for_a_slot(server):
 
 
 def test_the_oldest_sequences_are_batched(server):
-    """What waits leaves together, at most one request of a sequence."""
+    """Waiting requests run together, at most one of each sequence."""
     config = sequences("oldest { max_candidate_sequences: 4 }", size=4)
     server.define("model", cell(SEES), config=config)
     with ThreadPoolExecutor(4) as pool:
@@ -175,7 +175,7 @@ def test_the_oldest_sequences_are_batched(server):
 
 
 def test_all_requests_of_a_sequence_run_on_one_instance(server):
-    """With two instances, two sequences have one each."""
+    """Two sequences use two instances."""
     server.define("model", cell(SEES), config=sequences(size=1, count=2))
     where = [
         (sequence, ask(server, sequence, flags=flags).trace.spans[0].instance)
@@ -190,7 +190,7 @@ def test_all_requests_of_a_sequence_run_on_one_instance(server):
 
 
 def test_an_idle_sequence_loses_its_slot(server):
-    """Then it must start again."""
+    """It must start again."""
     settings = "max_sequence_idle_microseconds: 1 direct { }"
     server.define("model", cell(SEES), config=sequences(settings))
     ask(server, 7, flags=1)
@@ -200,7 +200,7 @@ def test_an_idle_sequence_loses_its_slot(server):
 
 
 def test_iterations_of_several_requests_share_an_execute(server):
-    """Each is rescheduled until it is answered, with its own sequence id."""
+    """Each is rescheduled until it completes, with its own sequence id."""
     config = sequences("iterative_sequence: true oldest { max_candidate_sequences: 4 }")
     server.define("model", AGAIN, config=config)
 
@@ -235,7 +235,7 @@ def test_ctrl_c_takes_a_sequence_out_of_the_backlog(server, ctrl_c):
 
 
 def test_a_model_may_be_part_of_a_sequence_by_bls(server):
-    """With the flags that it gives; a refusal is Triton's."""
+    """It sets the flags; a refusal has Triton's text."""
     server.define("model", cell(SEES), config=sequences())
     asks = cell(
         """
@@ -259,7 +259,7 @@ def test_a_model_may_be_part_of_a_sequence_by_bls(server):
 
 
 def test_a_refused_request_began_before_it_was_queued(server):
-    """Its times are those of its way, and not of the refusal alone."""
+    """Its record has the times before the refusal."""
     server.define("m", cell("return [reply(x_of(request))]"), config=sequences())
 
     with pytest.raises(InferenceError) as refused:

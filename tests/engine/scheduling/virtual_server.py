@@ -18,7 +18,7 @@ EXECUTES_MS = 10
 
 
 class Ask(NamedTuple):
-    """One request: when it comes, what it looks like, how long it executes."""
+    """One request: its arrival, its shape, and its duration."""
 
     name: int
     at_ms: float
@@ -32,7 +32,7 @@ class Ask(NamedTuple):
 
 
 class Call(NamedTuple):
-    """One ``execute``: when, and of which requests."""
+    """One ``execute``: its time and its requests."""
 
     at_ms: float
     names: list[int]
@@ -40,7 +40,7 @@ class Call(NamedTuple):
 
 @dataclass
 class Outcome:
-    """What became of all requests, each with its time."""
+    """The outcome of all requests, each with its time."""
 
     calls: list[Call] = field(default_factory=list)
     rejected: list[tuple[float, int]] = field(default_factory=list)
@@ -50,15 +50,15 @@ class Outcome:
 
     @property
     def groups(self) -> list[list[int]]:
-        """Who was executed with whom, in order."""
+        """Return the requests of each execution, in order."""
         return [call.names for call in self.calls]
 
     def because(self, position: int) -> str:
-        """Why one of the batches left."""
+        """Return the reason why a batch started."""
         return self.batches[position].sent_because.words
 
     def left_out(self, position: int) -> dict[int, str]:
-        """Who was not taken into one of the batches, and why."""
+        """Return the requests that a batch left out, with the reasons."""
         pairs = self.batches[position].left_out
         return {queued.request.name: reason.words for queued, reason in pairs}
 
@@ -89,7 +89,7 @@ def model(
 
 
 def asks(*at_ms: float, first: int = 0, **like: object) -> list[Ask]:
-    """Return a request for each time, numbered."""
+    """Return a numbered request for each time."""
     return [Ask(first + n, at, **like) for n, at in enumerate(at_ms)]  # type: ignore[arg-type]
 
 
@@ -120,7 +120,7 @@ class VirtualServer:
             self._plan(at_ms, "asks")
 
     def run(self) -> Outcome:
-        """Go on until nothing happens any more."""
+        """Continue until no event is left."""
         while self._events or self._wake_ns is not None:
             if self._wake_ns is not None and self._is_next(self._wake_ns):
                 self._decide(self._wake_ns)

@@ -14,7 +14,7 @@ KEYS = "abcd"
 
 
 def filled(total: int, *keys: str) -> Shares:
-    """Return slots of which each key in order has taken as many as it may."""
+    """Return slots of which each key in order took its maximum."""
     shares = Shares(total)
     for key in keys:
         while shares.may_take(key):
@@ -29,14 +29,14 @@ def test_one_key_gets_half_of_the_slots() -> None:
 
 @pytest.mark.parametrize("count", range(1, 6))
 def test_a_key_that_holds_nothing_finds_a_slot(count: int) -> None:
-    """However many others are as busy as they may be, until there are no slots."""
+    """It finds one while there are free slots, however busy the other keys are."""
     shares = filled(64, *map(str, range(count)))
 
     assert shares.may_take("new")
 
 
 def test_work_that_is_not_shared_out_takes_any_slot() -> None:
-    """It has no key."""
+    """Work without a key has no limit."""
     shares = Shares(3)
     while shares.may_take(None):
         shares.take(None)
@@ -46,7 +46,7 @@ def test_work_that_is_not_shared_out_takes_any_slot() -> None:
 
 
 def test_continued_work_takes_more_than_the_share_of_its_key() -> None:
-    """But not the last eighth of the slots."""
+    """The last eighth of the slots stays free."""
     shares = filled(16, "a")
     while shares.may_take("a", continued=True):
         shares.take("a")
@@ -56,7 +56,7 @@ def test_continued_work_takes_more_than_the_share_of_its_key() -> None:
 
 
 def test_a_key_that_holds_nothing_is_forgotten() -> None:
-    """Names come from clients: they must not pile up."""
+    """Names come from clients, so they must not accumulate."""
     shares = Shares(2)
     shares.take("a")
     shares.release("a")
@@ -65,7 +65,7 @@ def test_a_key_that_holds_nothing_is_forgotten() -> None:
 
 
 def test_work_of_one_key_runs_in_order_of_arrival() -> None:
-    """Also where a slot became free before the next piece came."""
+    """A slot that became free before does not change the order."""
     waiting: SharedQueue[int] = SharedQueue(2)
     assert waiting.enter("a")
     for number in range(3):
@@ -83,7 +83,7 @@ def test_work_of_one_key_runs_in_order_of_arrival() -> None:
 
 
 def test_continued_work_goes_before_work_that_has_not_begun() -> None:
-    """What has begun may be what the other work waits for."""
+    """Other work may wait for it."""
     waiting: SharedQueue[str] = SharedQueue(2)
     assert waiting.enter("a")
     waiting.wait("a", "first")
@@ -94,7 +94,7 @@ def test_continued_work_goes_before_work_that_has_not_begun() -> None:
 
 
 def test_keys_that_wait_take_turns() -> None:
-    """No key is passed over."""
+    """No key is skipped."""
     waiting: SharedQueue[str] = SharedQueue(1)
     assert waiting.enter(None)
     for key in ("a", "a", "b", "c"):
@@ -112,7 +112,7 @@ def test_keys_that_wait_take_turns() -> None:
 
 
 def test_dropped_work_is_returned() -> None:
-    """All of it, once."""
+    """All of it is returned once."""
     waiting: SharedQueue[int] = SharedQueue(1)
     assert waiting.enter(None)
     waiting.wait("a", 1)
@@ -131,7 +131,7 @@ STEPS = st.lists(
 
 @given(total=st.integers(1, 20), steps=STEPS)
 def test_nothing_waits_that_may_run(total: int, steps: list[tuple[str, str]]) -> None:
-    """No slot is given twice, none is lost, and all work runs in the end."""
+    """No slot is assigned twice or lost, and all work runs in the end."""
     waiting: SharedQueue[int] = SharedQueue(total)
     running: Counter[str] = Counter()
     entered = begun = 0

@@ -8,7 +8,7 @@ from blsnb.engine.threads.waiter import Waiter
 
 
 def test_a_wait_that_was_woken_before_ends_at_once():
-    """Waking is remembered."""
+    """The wake-up is remembered."""
     waiter = Waiter()
     waiter.wake()
 
@@ -16,7 +16,7 @@ def test_a_wait_that_was_woken_before_ends_at_once():
 
 
 def test_waking_again_changes_nothing():
-    """Every later wait ends at once, too."""
+    """Later waits end at once, too."""
     waiter = Waiter()
     waiter.wake()
     waiter.wake()
@@ -25,12 +25,12 @@ def test_waking_again_changes_nothing():
 
 
 def test_a_wait_ends_with_its_time():
-    """It returns that it was not woken."""
+    """It returns False."""
     assert not Waiter().wait(0.001)
 
 
 def test_another_thread_wakes():
-    """What the whole is for."""
+    """Another thread can end the wait."""
     waiter = Waiter()
     threading.Timer(0.005, waiter.wake).start()
 

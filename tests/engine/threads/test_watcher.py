@@ -7,8 +7,8 @@ import threading
 from blsnb.engine.threads.watcher import Watcher
 
 
-def test_it_looks_again_and_again_until_it_is_closed():
-    """On a thread of its own, which then is gone."""
+def test_it_calls_periodically_until_it_is_closed():
+    """Its thread has then ended."""
     looks = threading.Semaphore(0)
     watcher = Watcher(looks.release, 0.001, "watch")
     watcher.start()
@@ -22,7 +22,7 @@ def test_it_looks_again_and_again_until_it_is_closed():
 
 
 def test_closing_waits_at_most_for_its_timeout():
-    """A call may hang; closing still returns."""
+    """Closing returns even if a call hangs."""
     entered, leave = threading.Event(), threading.Event()
     watcher = Watcher(lambda: (entered.set(), leave.wait(60))[0], 0.001, "watch")
     watcher.start()
@@ -34,11 +34,11 @@ def test_closing_waits_at_most_for_its_timeout():
 
 
 def test_one_that_never_began_can_be_closed():
-    """As when the server fails to start."""
+    """A server that fails to start does so."""
     Watcher(lambda: None, 1, "watch").close(1)
 
 
-def test_a_look_may_close_it():
+def test_the_function_may_close_it():
     """It does not wait for itself."""
     closed = threading.Event()
 

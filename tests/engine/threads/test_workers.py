@@ -16,19 +16,19 @@ from blsnb.errors import OutOfResourcesError, ServerClosedError
 
 @pytest.fixture
 def workers():
-    """Two threads."""
+    """A pool with two threads."""
     workers = Workers(2, "worker")
     yield workers
     workers.shutdown()
 
 
-def test_work_gives_its_result(workers):
+def test_work_returns_its_result(workers):
     """Arguments are passed on."""
     assert 8 == workers.submit(pow, 2, exp=3).result(60)
 
 
-def test_work_gives_its_error(workers):
-    """Whatever it raises, even a BaseException."""
+def test_work_raises_its_error(workers):
+    """Any exception is raised, even a BaseException."""
     error = KeyboardInterrupt()
 
     def fail() -> None:
@@ -39,7 +39,7 @@ def test_work_gives_its_error(workers):
 
 
 def test_no_more_threads_than_allowed(workers):
-    """The third piece waits for one of the first two."""
+    """The third piece of work waits for one of the first two."""
     both = threading.Barrier(3)
     first = [workers.submit(both.wait, 60) for _ in range(2)]
     third = workers.submit(threading.get_ident)
@@ -53,7 +53,7 @@ def test_no_more_threads_than_allowed(workers):
 
 
 def test_an_idle_thread_is_used_again(workers):
-    """One piece after another needs one thread."""
+    """Successive pieces of work need one thread."""
     first = workers.submit(threading.get_ident).result(60)
     while not workers._idle:
         pass
@@ -67,7 +67,7 @@ def test_threads_are_daemons(workers):
 
 
 def test_it_knows_its_threads(workers):
-    """So that work need not wait for itself."""
+    """Work need not wait for itself."""
     thread = workers.submit(threading.current_thread).result(60)
 
     assert workers.has(thread)
@@ -75,7 +75,7 @@ def test_it_knows_its_threads(workers):
 
 
 def test_shutdown_ends_idle_threads(workers):
-    """They are gone when it returns; more work is refused."""
+    """They have ended when it returns; further work is refused."""
     thread = workers.submit(threading.current_thread).result(60)
 
     workers.shutdown()
@@ -87,7 +87,7 @@ def test_shutdown_ends_idle_threads(workers):
 
 
 def test_what_a_shutdown_drops_may_end_with_an_error_of_its_own():
-    """Waiting callers get the error, and so do later ones."""
+    """Waiting and later callers get the error."""
     workers = Workers(1, "worker", ServerClosedError)
     began, go_on = threading.Event(), threading.Event()
 
@@ -109,7 +109,7 @@ def test_what_a_shutdown_drops_may_end_with_an_error_of_its_own():
 
 
 def test_shutdown_drops_what_has_not_begun():
-    """A busy thread is left behind and ends with its work."""
+    """A busy thread ends with its work."""
     workers = Workers(1, "worker")
     began, go_on = threading.Event(), threading.Event()
 
@@ -152,7 +152,7 @@ def test_an_idle_thread_serves_where_no_other_can_start(workers):
 
 
 def test_a_pool_closes_after_a_thread_could_not_start(workers):
-    """A thread that never ran is not waited for."""
+    """The pool does not wait for a thread that never ran."""
     with no_thread_starts(), pytest.raises(OutOfResourcesError):
         workers.submit(abs, 1)
 
@@ -162,7 +162,7 @@ def test_a_pool_closes_after_a_thread_could_not_start(workers):
 
 
 def test_kept_threads_take_what_no_new_thread_can_do():
-    """Their work is short: it waits for them, and none is refused."""
+    """Their work is short, so it waits instead of being refused."""
     workers = Workers(4, "worker", keep=1)
     workers.start()
     go_on = threading.Event()
@@ -178,7 +178,7 @@ def test_kept_threads_take_what_no_new_thread_can_do():
 
 
 def test_a_kept_thread_that_cannot_start_is_an_error():
-    """Told at once, and not when it is needed."""
+    """The error comes at the start, not later."""
     workers = Workers(4, "worker", keep=1)
 
     with no_thread_starts(), pytest.raises(OutOfResourcesError):
@@ -187,7 +187,7 @@ def test_a_kept_thread_that_cannot_start_is_an_error():
 
 
 def test_a_pool_shrinks_again(monkeypatch):
-    """Threads without work end; those that are kept stay."""
+    """Idle threads end, except those that are kept."""
     monkeypatch.setattr(module, "IDLE_S", 0.02)
     workers = Workers(8, "worker", keep=1)
     together = threading.Barrier(8)
@@ -200,7 +200,7 @@ def test_a_pool_shrinks_again(monkeypatch):
 
 
 def test_one_key_leaves_threads_to_others():
-    """Its work waits; that of others does not wait for it."""
+    """Its work waits while that of other keys runs."""
     workers = Workers(4, "worker")
     go_on = threading.Event()
     hog = [workers.submit_for("hog", go_on.wait) for _ in range(8)]
@@ -213,7 +213,7 @@ def test_one_key_leaves_threads_to_others():
 
 
 def test_dropped_work_of_a_key_is_not_done():
-    """A pool that is shut down forgets what waits for its share."""
+    """A pool that is shut down drops waiting work."""
     workers = Workers(2, "worker")
     go_on = threading.Event()
     running = workers.submit_for("hog", go_on.wait)
@@ -226,7 +226,7 @@ def test_dropped_work_of_a_key_is_not_done():
 
 
 def test_a_claimed_thread_does_one_piece_of_work(workers):
-    """And works for all others afterwards."""
+    """Afterwards it serves the pool."""
     first, second = workers.claim(), workers.claim()
     assert first is not None
     assert second is not None
@@ -239,7 +239,7 @@ def test_a_claimed_thread_does_one_piece_of_work(workers):
 
 
 def test_no_thread_is_claimed_where_none_can_start(workers):
-    """And its slot is not lost."""
+    """The slot is not lost."""
     for _ in range(3):
         with no_thread_starts(), pytest.raises(OutOfResourcesError):
             workers.claim()

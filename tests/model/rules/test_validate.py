@@ -83,7 +83,7 @@ def test_a_missing_label_file_is_an_internal_error(tmp_path: Path) -> None:
 
 
 def test_gpus_that_exist_are_accepted_and_listed() -> None:
-    """With two GPUs a third is refused; the text lists both."""
+    """Of two GPUs a third is refused; the text lists both."""
     validate_create(
         normal(f"{PLAIN} instance_group {{ kind: KIND_GPU }}", 2), gpu_count=2
     )

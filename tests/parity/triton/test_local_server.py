@@ -184,7 +184,7 @@ def test_an_interrupt_ends_a_comparison_within_a_second(ours, pretend, tmp_path)
 
 
 def test_a_server_ends_with_the_process_that_started_it(tmp_path, pretend):
-    """Even if that process is killed."""
+    """It ends even if that process is killed."""
     pretend(f"echo $$ > {tmp_path}/server; exec sleep 600")
     script = (
         "import os, signal, threading, blsnb\n"

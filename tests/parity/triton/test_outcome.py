@@ -9,7 +9,7 @@ from blsnb.parity.triton.outcome import without_paths
 
 
 def test_paths_and_addresses_are_replaced():
-    """Those of the repository, of the Python backend's file and of Python itself."""
+    """They are those of the repository, of the Python backend and of Python."""
     own = Path(blsnb.pb_utils.__file__).parent / "functions.py"
     ours = without_paths(
         f"<f at 0x7f01> /tmp/ours/m/1/model.py {own}(12): f /opt/lib/python3.11/x.py",
@@ -22,7 +22,11 @@ def test_paths_and_addresses_are_replaced():
     )
 
     assert ours == theirs
-    assert "<f at 0x…> <repository>/m/1/model.py <backend>/" in ours
+    expected = (
+        "<f at 0x…> <repository>/m/1/model.py "
+        "<backend>/triton_python_backend_utils.py: f <python>/x.py"
+    )
+    assert expected == ours
 
 
 def test_files_of_models_are_recognised_without_their_folder():

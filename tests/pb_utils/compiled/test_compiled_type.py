@@ -32,7 +32,7 @@ def test_pythons_own_messages_name_the_module_and_the_class(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_class_has_pybind11s_base_and_metaclass(name):
-    """Also those that are bound to an instance."""
+    """Classes that are bound to an instance have them, too."""
     *_, base, last = CLASSES[name].__mro__
 
     assert (object, f"<class '{BASE}'>") == (last, repr(base))
@@ -42,8 +42,8 @@ def test_every_class_has_pybind11s_base_and_metaclass(name):
 
 
 @pytest.mark.parametrize("name", WITHOUT_CONSTRUCTOR)
-def test_a_class_without_constructor_says_so(name):
-    """Whatever the arguments are."""
+def test_a_class_without_constructor_raises(name):
+    """The arguments do not matter."""
     text = f"^c_python_backend_utils.{name}: No constructor defined!$"
     with pytest.raises(TypeError, match=text):
         CLASSES[name]()
@@ -61,7 +61,7 @@ def test_an_object_can_be_neither_copied_nor_pickled(duplicate):
 
 
 def test_the_constructor_of_a_subclass_must_call_the_compiled_one():
-    """Else the object is refused at once."""
+    """Otherwise the object is refused at once."""
 
     class Careless(PB_UTILS.Tensor):
         def __init__(self):

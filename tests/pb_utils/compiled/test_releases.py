@@ -90,7 +90,7 @@ def test_an_unknown_feature_is_an_error():
 
 @pytest.mark.parametrize("release", [OLDEST, (25, 1)])
 def test_older_responses_have_no_parameters(release):
-    """Neither as an argument, with Triton's error, nor as a method."""
+    """The argument fails with Triton's error, and the method is missing."""
     pb_utils, _ = modules_of(release)
     response = pb_utils.InferenceResponse([])
 
@@ -148,7 +148,7 @@ def test_iterators_can_be_cancelled_from_their_release_on(release, expected):
 
 
 def test_the_default_is_the_newest_release():
-    """With the same classes in all models, so that type checks agree."""
+    """All models share its classes, so that type checks agree."""
     plain, newest = module.unbound_modules()[0], modules_of(NEWEST)[0]
 
     assert plain.InferenceResponse is newest.InferenceResponse
@@ -199,7 +199,7 @@ def test_older_releases_load_any_name():
     ("release", "expected"), [("24.10", [True, False]), ("25.02", [True, True])]
 )
 def test_a_model_has_the_classes_of_the_servers_release(release, expected):
-    """Also in responses of BLS calls."""
+    """Responses of BLS calls have them, too."""
     with Server(triton_release=release) as server:
         server.define("callee", CALLEE, config="")
         server.define("caller", CALLER, config=CALLER_CONFIG)

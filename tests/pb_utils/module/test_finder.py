@@ -32,7 +32,7 @@ def test_the_finder_is_installed_once():
 
 
 def test_the_module_can_be_imported():
-    """With the names that a model's helper module needs in a test."""
+    """It has the names that a model's helper needs in a test."""
     finder.install()
     pb_utils = importlib.import_module(NAMES[0])
 
@@ -42,7 +42,7 @@ def test_the_module_can_be_imported():
 
 
 def test_the_compiled_module_can_be_imported():
-    """With the names that only it has."""
+    """It has names that the other module lacks."""
     finder.install()
     embedded = importlib.import_module(NAMES[1])
 
@@ -50,7 +50,7 @@ def test_the_compiled_module_can_be_imported():
 
 
 def test_calls_of_models_are_refused_outside_of_them():
-    """With Triton's text for calls outside of `execute`."""
+    """The text is Triton's for calls outside of `execute`."""
     finder.install()
     pb_utils = importlib.import_module(NAMES[0])
     request = pb_utils.InferenceRequest(
@@ -62,7 +62,7 @@ def test_calls_of_models_are_refused_outside_of_them():
 
 
 def test_a_real_module_is_imported_first(tmp_path, monkeypatch):
-    """As inside a Triton container."""
+    """The same holds inside a Triton container."""
     (tmp_path / f"{NAMES[0]}.py").write_text("real = True\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     finder.install()

@@ -29,7 +29,7 @@ from blsnb.serving.core.metadata import (
     ],
 )
 def test_the_version_of_a_release(release: tuple[int, int], version: str) -> None:
-    """As the server of that release reports it."""
+    """The server of that release reports the same."""
     assert version == server_version(release)
 
 
@@ -51,7 +51,7 @@ def test_a_server_is_ready_unless_a_model_failed(server: Server) -> None:
 
 
 def test_the_shape_of_a_batching_model_has_the_batch_axis(server: Server) -> None:
-    """As requests must have it."""
+    """Requests must have it."""
     server.define("double", DOUBLE, config=f"{CONFIG} max_batch_size: 4")
 
     (given,) = model_metadata(parts_of(server).engine.catalog, "double")["inputs"]
@@ -60,6 +60,6 @@ def test_the_shape_of_a_batching_model_has_the_batch_axis(server: Server) -> Non
 
 @pytest.mark.parametrize("text", ["abc", "-2", "9" * 30, "9" * 5000])
 def test_an_invalid_version_is_refused(text: str) -> None:
-    """Also one that is too long for Python to convert."""
+    """A version that is too long for Python is refused, too."""
     with pytest.raises(RequestError, match="failed to get model version"):
         parse_version(text)

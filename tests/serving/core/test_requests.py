@@ -60,7 +60,7 @@ def test_a_response_has_the_bytes_the_id_and_the_version(server: Server) -> None
 
 
 def test_a_request_is_recorded_with_its_id(server: Server) -> None:
-    """Like any other run."""
+    """It is a run like any other."""
     server.define("double", DOUBLE, config=CONFIG)
 
     Requests(parts_of(server)).infer(WireRequest("double", SEVEN, (floats(1),)))
@@ -71,7 +71,7 @@ def test_a_request_is_recorded_with_its_id(server: Server) -> None:
 
 
 def test_bytes_that_contradict_the_shape_are_refused(server: Server) -> None:
-    """With Triton's text."""
+    """The error has Triton's text."""
     server.define("double", DOUBLE, config=CONFIG)
     half = WireInput("X", "FP32", (2,), b"\0\0\0\0")
 
@@ -133,7 +133,7 @@ def test_another_thread_can_cancel_a_request(server: Server) -> None:
 
 
 def test_classes_are_the_largest_elements(server: Server) -> None:
-    """As value, index and label, largest first."""
+    """They are value, index and label, largest first."""
     config = CONFIG.replace(
         '"Y" data_type: TYPE_FP32', '"Y" label_filename: "names" data_type: TYPE_FP32'
     )

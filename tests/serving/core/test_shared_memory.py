@@ -127,7 +127,7 @@ def test_an_object_may_be_truncated_at_any_moment(memory, shared) -> None:
 
 
 def test_regions_leave_no_descriptor_open(memory, shared) -> None:
-    """Neither a registered region nor a refused one."""
+    """Refused regions do not, either."""
     before = len(os.listdir("/proc/self/fd"))
     for name, size in (("a", 8), ("b", 8193), ("c", 0)):
         with contextlib.suppress(RequestError):

@@ -30,7 +30,7 @@ def test_a_model_inherits_the_settings_of_the_server() -> None:
 
 
 def test_levels_need_a_file() -> None:
-    """With a file, known levels are reported in Triton's order."""
+    """Known levels are then reported in Triton's order."""
     change = {"trace_level": parse_levels(["TENSORS", "NOPE", "TIMESTAMPS"])}
     with pytest.raises(RequestError, match="trace file name is not given"):
         TraceSettings().update(change)
@@ -56,7 +56,7 @@ def test_a_very_long_number_is_out_of_range() -> None:
 
 
 def test_the_verbose_level_applies_to_models() -> None:
-    """From level 1 on, their verbose lines are kept."""
+    """Level 1 keeps their verbose lines."""
     log = ModelLog(0)
     settings = LogSettings(log)
     settings.set_verbose_level(1)

@@ -61,7 +61,7 @@ def refusal(compressed: int) -> str:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_compressed_message_is_read(wire: Connection, kind: grpc.Compression) -> None:
-    """Like a message without compression."""
+    """It is read like a message without compression."""
     request = infer_request("double", *range(1000))
 
     reply = wire.stub.ModelInfer(request, compression=kind, timeout=CALL_S)
@@ -73,7 +73,7 @@ def test_a_compressed_message_is_read(wire: Connection, kind: grpc.Compression) 
 def test_a_compressed_message_beyond_the_limit_is_refused(
     wire: Connection, kind: grpc.Compression
 ) -> None:
-    """With gRPC's status for it; the next one is served."""
+    """The status is gRPC's; the next message is served."""
     with pytest.raises(grpc.RpcError) as caught:
         wire.stub.ModelInfer(zeros(), compression=kind, timeout=CALL_S)
 
@@ -118,7 +118,7 @@ def test_decompressed_bytes_and_fields_are_limited(compress, flood) -> None:
     "data", [b"", b"x", b"\x78\x01", b"\x78\x9c\x01\x02", b"\x0a\x01m"], ids=repr
 )
 def test_a_plain_message_is_unchanged(data: bytes) -> None:
-    """Even if it begins like a compressed one."""
+    """It may begin like a compressed one."""
     assert data == decompressed(data, DESCRIPTOR)
 
 

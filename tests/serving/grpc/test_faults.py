@@ -109,7 +109,7 @@ def _refusal(stream: Any) -> str:
 
 
 def test_half_a_tensor_is_refused(wire: Connection) -> None:
-    """With Triton's text; the next request is served."""
+    """The error has Triton's text; the next request is served."""
     request = infer_request("double", 1, 2, id="half")
     request.raw_input_contents[0] = request.raw_input_contents[0][:5]
 

@@ -227,7 +227,7 @@ def test_every_call_gets_a_status_for_long(
     caplog: pytest.LogCaptureFixture,
     figures: Figures,
 ) -> None:
-    """For half a minute."""
+    """The test lasts half a minute."""
     figures(random_messages=check(wire, server, LONG_S))
 
     assert [] == [record for record in caplog.records if "blsnb" in record.name]

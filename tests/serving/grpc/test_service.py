@@ -117,7 +117,7 @@ def test_the_model_sees_that_its_client_has_cancelled(
 def test_the_model_sees_that_the_deadline_has_passed(
     wire: Connection, server: Server
 ) -> None:
-    """At the moment when the client leaves."""
+    """It sees that when the client leaves."""
     for seconds in (0.05, 0.5, 5):
         with pytest.raises(grpc.RpcError) as caught:
             wire.stub.ModelInfer(infer_request("patient", 1), timeout=seconds)
@@ -131,7 +131,7 @@ def test_the_model_sees_that_the_deadline_has_passed(
 def test_a_client_that_leaves_while_waiting_for_an_instance_is_served(
     wire: Connection, server: Server
 ) -> None:
-    """Without a batcher, as on Triton."""
+    """The model has no batcher; Triton does the same."""
     stage.go, stage.count = threading.Event(), []
     waiting = (
         "stage.count.append(request.request_id())\nstage.go.wait(60)\n"
@@ -173,7 +173,7 @@ def test_a_hang_is_an_error(wire: Connection, server: Server) -> None:
 
 
 def test_a_hang_ends_its_stream(wire: Connection, server: Server) -> None:
-    """After the responses before it."""
+    """Earlier responses are delivered."""
     lines = "request.get_response_sender().send(reply(x_of(request)))"
     server.define("endless", cell(lines), config=DECOUPLED)
 
@@ -208,7 +208,7 @@ def test_a_model_with_a_thread_of_its_own_is_served(
 def test_a_load_over_the_network_is_seen_in_the_notebook(
     wire: Connection, server: Server
 ) -> None:
-    """And a load in the notebook is seen by clients."""
+    """A load in the notebook is seen by clients, too."""
     server.unload("double")
     ready = pb.ModelReadyRequest(name="double")
     assert not wire.stub.ModelReady(ready, timeout=CALL_S).ready

@@ -107,7 +107,7 @@ def test_a_response_is_sent_before_the_next_request(wire: Connection) -> None:
 
 
 def test_many_requests_keep_their_order(wire: Connection) -> None:
-    """However they are executed."""
+    """Their executions may have another order."""
     sent = [infer_request("double", n) for n in range(200)]
 
     replies = list(wire.stub.ModelStreamInfer(iter(sent), timeout=CALL_S))
@@ -203,7 +203,7 @@ def test_requests_of_one_stream_are_batched(wire: Connection, server: Server) ->
 def test_the_model_sees_that_its_client_has_disconnected(
     wire: Connection, server: Server
 ) -> None:
-    """During a stream that does not end by itself."""
+    """The stream would not end by itself."""
     replies = wire.stub.ModelStreamInfer(
         iter([infer_request("endless", 1)]), timeout=CALL_S
     )
@@ -216,7 +216,7 @@ def test_the_model_sees_that_its_client_has_disconnected(
 
 
 def test_the_model_sees_that_the_connection_is_lost(wire: Connection) -> None:
-    """Without an end of the stream."""
+    """The client has not ended the stream."""
     with grpc.insecure_channel(wire.address) as channel:
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
         next(stub.ModelStreamInfer(iter([infer_request("endless", 1)])))
@@ -225,7 +225,7 @@ def test_the_model_sees_that_the_connection_is_lost(wire: Connection) -> None:
 
 
 def test_all_requests_of_a_stream_are_cancelled(wire: Connection) -> None:
-    """Those in flight, and no requests of other streams."""
+    """Requests of other streams are not."""
     sending = Sending()
     replies = wire.stub.ModelStreamInfer(sending, timeout=CALL_S)
     sending.send(infer_request("double", 1))
@@ -241,7 +241,7 @@ def test_all_requests_of_a_stream_are_cancelled(wire: Connection) -> None:
 
 
 def test_a_malformed_message_ends_the_stream(wire: Connection) -> None:
-    """Without an error, as on Triton."""
+    """There is no error, as on Triton."""
     path = "/inference.GRPCInferenceService/ModelStreamInfer"
     good = infer_request("double", 1).SerializeToString()
     with grpc.insecure_channel(wire.address) as channel:
@@ -294,7 +294,7 @@ def test_an_idle_stream_does_not_delay_closing(server: Server) -> None:
 def test_a_stream_ends_with_its_last_response_when_the_server_stops(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Even if its client could send more."""
+    """Its client could send further requests."""
     stopped, stop = threading.Event(), GrpcStream.stop
 
     def noted(stream: GrpcStream) -> None:

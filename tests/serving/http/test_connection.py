@@ -30,7 +30,7 @@ IDLE = 1000
 
 
 def test_a_connection_serves_many_requests(http_served: Any) -> None:
-    """Even if they are sent before the responses."""
+    """They may be sent before the responses."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
     body = json.dumps(BODY).encode()
     with http_served.connect() as client:
@@ -43,7 +43,7 @@ def test_a_connection_serves_many_requests(http_served: Any) -> None:
 
 
 def test_a_body_may_be_chunked(http_served: Any) -> None:
-    """With chunks of any size."""
+    """Chunks may have any size."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
     body = json.dumps(BODY).encode()
     start = head(0).replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
@@ -57,7 +57,7 @@ def test_a_body_may_be_chunked(http_served: Any) -> None:
 def test_a_client_that_disconnects_within_a_body_leaves_nothing(
     http_served: Any,
 ) -> None:
-    """No run and no thread."""
+    """Neither a run nor a thread remains."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
     with http_served.connect() as client:
         client.sendall(head(1000) + b'{"inputs":')
@@ -69,7 +69,7 @@ def test_a_client_that_disconnects_within_a_body_leaves_nothing(
 def test_a_client_that_disconnects_before_the_response_cancels_nothing(
     http_served: Any,
 ) -> None:
-    """As on Triton: the model continues, and cannot see it."""
+    """The model continues and cannot notice it, as on Triton."""
     http_served.server.define("slow", SLEEPER, config=CONFIG)
     body = json.dumps(BODY).encode()
     with http_served.connect() as client:
@@ -87,7 +87,7 @@ def test_a_client_that_disconnects_before_the_response_cancels_nothing(
 
 
 def test_pipelined_requests_are_answered_in_order(http_served: Any) -> None:
-    """However many there are."""
+    """Their number does not matter."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
     bodies = [json.dumps(body_of([n])).encode() for n in range(400)]
     with http_served.connect() as client:
@@ -140,7 +140,7 @@ def is_dropped(client: socket.socket) -> bool:
 
 
 def test_a_head_that_is_too_long_ends_the_connection(http_served: Any) -> None:
-    """Without a response, as on Triton; the next client is served."""
+    """There is no response, as on Triton; the next client is served."""
     with http_served.connect() as client:
         with contextlib.suppress(ConnectionError):
             client.sendall(b"GET /v2 HTTP/1.1\r\nA: " + b"x" * (1 << 20))
@@ -207,7 +207,7 @@ def test_a_client_leaves_while_the_server_closes(http_served: Any, first: str) -
 
 
 def test_a_thousand_idle_connections_cost_no_thread(http_served: Any) -> None:
-    """Other clients are served meanwhile."""
+    """Other clients are served at the same time."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < 3 * IDLE:
         pytest.skip("this system allows too few open files")
@@ -229,7 +229,7 @@ def test_a_thousand_idle_connections_cost_no_thread(http_served: Any) -> None:
 
 
 def test_a_body_beyond_the_limit_is_refused_before_it_is_sent(http_served: Any) -> None:
-    """And the connection is closed."""
+    """The connection is closed."""
     with http_served.connect() as client:
         client.sendall(head(2**31))
         found = b"".join(iter(lambda: client.recv(1 << 16), b""))

@@ -17,7 +17,7 @@ def three() -> Connections[str]:
 
 
 def test_the_limit_counts_every_connection(three: Connections[str]) -> None:
-    """In any state."""
+    """Idle, reading and responding connections count."""
     three.reading("a", 3)
     three.responding("b")
 
@@ -29,7 +29,7 @@ def test_the_limit_counts_every_connection(three: Connections[str]) -> None:
 def test_the_connection_that_has_been_idle_longest_is_chosen(
     three: Connections[str],
 ) -> None:
-    """Counted from the end of its last request."""
+    """The time counts from the end of its last request."""
     three.responding("a")
     three.idle("a", 5)
 
@@ -37,7 +37,7 @@ def test_the_connection_that_has_been_idle_longest_is_chosen(
 
 
 def test_a_connection_with_a_request_in_flight_is_kept(three: Connections[str]) -> None:
-    """However long that takes."""
+    """The duration does not matter."""
     for name in "abc":
         three.responding(name)
 
@@ -47,7 +47,7 @@ def test_a_connection_with_a_request_in_flight_is_kept(three: Connections[str]) 
 def test_an_incomplete_request_keeps_its_connection_for_a_while(
     three: Connections[str],
 ) -> None:
-    """From its last byte; idle connections are closed first."""
+    """The time counts from its last byte; idle connections are closed first."""
     for name in "abc":
         three.reading(name, 3)
     three.reading("a", 4)

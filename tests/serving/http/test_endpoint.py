@@ -27,7 +27,7 @@ from .over_http import BODY, SLEEPER, WAIT_S, head, streaming
 
 
 def test_a_request_is_a_run(http_served: Any) -> None:
-    """Recorded under its id, like any other."""
+    """It is recorded with its id, like any other."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
 
     status, found = http_served.infer("double", [1, 2], id="q")
@@ -38,7 +38,7 @@ def test_a_request_is_a_run(http_served: Any) -> None:
 
 
 def test_an_error_is_an_object_with_one_member(http_served: Any) -> None:
-    """Whatever is wrong."""
+    """All errors have this form."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
     text = "Request for unknown model: 'nope' is not found"
 
@@ -82,7 +82,7 @@ def load_of(model: str, source: str) -> bytes:
 
 
 def test_queries_do_not_wait_for_loads(http_served: Any) -> None:
-    """However many loads do not end."""
+    """Loads may hang."""
     source = cell("pass", methods="def initialize(self, args): stage.sleep()\n")
     http_served.server.define("double", DOUBLE, config=CONFIG)
     paths = ("", "/health/live", "/health/ready", "/models/double", "/models/stats")
@@ -100,7 +100,7 @@ def test_queries_do_not_wait_for_loads(http_served: Any) -> None:
 
 
 def test_a_response_has_the_parameters_of_the_model(http_served: Any) -> None:
-    """Beside the outputs; with generate among them."""
+    """They are beside the outputs; with generate they are members."""
     answer = (
         "return [pb_utils.InferenceResponse([pb_utils.Tensor('Y', x_of(request))], "
         "parameters={'n': 1, 'b': True, 's': 'é'})]"
@@ -194,7 +194,7 @@ def test_a_port_in_use_is_an_error(server: Server, http_served: Any) -> None:
 
 
 def test_an_end_point_closes_in_bounded_time(http_served: Any) -> None:
-    """Whatever a model does; its port is free again."""
+    """A model cannot delay it; its port is free again."""
     http_served.server.define("slow", SLEEPER, config=CONFIG)
     body = json.dumps(BODY).encode()
     with http_served.connect() as client:
@@ -221,7 +221,7 @@ def test_an_endless_stream_ends_with_the_end_point(http_served: Any) -> None:
 
 
 def test_a_running_request_is_answered_before_the_end(http_served: Any) -> None:
-    """Within the timeout."""
+    """It completes within the timeout."""
     http_served.server.define("slow", SLEEPER, config=CONFIG)
     body = json.dumps(BODY).encode()
     with http_served.connect() as client:
@@ -242,7 +242,7 @@ def test_an_end_point_may_be_closed_twice(http_served: Any) -> None:
 
 
 def test_a_closed_server_is_unavailable(http_served: Any) -> None:
-    """With Triton's text for a server that stops."""
+    """The text is Triton's for a server that stops."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
     http_served.server.close()
 

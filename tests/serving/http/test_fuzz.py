@@ -237,13 +237,13 @@ def fuzzed(served: Any, seconds: float, number: int) -> int:
 
 
 def test_every_request_is_answered(http_served: Any) -> None:
-    """For a few seconds."""
+    """The test lasts a few seconds."""
     fuzzed(http_served, SHORT_S, 1)
 
 
 @pytest.mark.slow
 def test_every_request_is_answered_for_long(http_served: Any, figures: Figures) -> None:
-    """With other requests each day."""
+    """The requests differ each day."""
     number = int(time.time())
     print(f"seed {number}")
     figures(random_requests=fuzzed(http_served, LONG_S, number))

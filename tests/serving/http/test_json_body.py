@@ -42,19 +42,19 @@ def error_of(text: bytes) -> str:
 
 @given(VALUES)
 def test_a_written_value_is_read(value: object) -> None:
-    """Exactly, to the last digit."""
+    """It is equal to the last digit."""
     assert value == parse(bytes_of(value))
 
 
 @given(VALUES)
 def test_a_text_of_python_is_read(value: object) -> None:
-    """With its escapes and blanks."""
+    """Its escapes and spaces are valid."""
     assert value == parse(json.dumps(value, indent=1).encode())
 
 
 @given(st.binary())
 def test_any_bytes_are_read_or_refused(text: bytes) -> None:
-    """With no other exception."""
+    """No other exception is raised."""
     with contextlib.suppress(RequestError):
         parse(text)
 
@@ -75,7 +75,7 @@ def test_a_pair_of_surrogates_needs_no_scanner(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_an_escaped_backslash_begins_no_pair() -> None:
-    """The second half then stands alone, and is read as three bytes."""
+    """The second half is then a lone surrogate of three bytes."""
     assert "\\ud83d\udced\udcb8\udc80" == parse(b'"\\\\ud83d\\ude00"')
 
 
@@ -116,7 +116,7 @@ def test_texts_that_only_triton_accepts(text: bytes, value: object) -> None:
     ],
 )
 def test_an_error_has_the_reason_and_the_offset(text: bytes, expected: str) -> None:
-    """With Triton's text; unlimited nesting is refused."""
+    """The text is Triton's; unlimited nesting is refused."""
     assert expected == error_of(text)
 
 
@@ -148,5 +148,5 @@ def test_the_first_of_repeated_members_counts() -> None:
     ],
 )
 def test_values_are_written_as_by_triton(value: object, text: bytes) -> None:
-    """Without blanks; numbers and control characters in its form."""
+    """There are no spaces; numbers and control characters have Triton's form."""
     assert text == bytes_of(value)

@@ -30,7 +30,7 @@ TYPES = {
 @pytest.mark.parametrize("datatype", TYPES)
 @given(data=st.data())
 def test_elements_survive_a_round_trip(datatype: str, data: st.DataObject) -> None:
-    """Of every datatype, and nested in any way."""
+    """Every datatype and nesting survives."""
     elements = data.draw(st.lists(TYPES[datatype], max_size=8))
     nested = [elements[:2], [[each] for each in elements[2:]]]
 
@@ -50,14 +50,14 @@ def test_elements_survive_a_round_trip(datatype: str, data: st.DataObject) -> No
     ],
 )
 def test_integers_wrap_around(datatype: str, given_: int, expected: int) -> None:
-    """As on Triton, which checks no range."""
+    """Triton checks no range, either."""
     tensor = WireTensor("X", datatype, (1,), read("X", datatype, [given_], 1))
 
     assert [expected] == elements_of(tensor)
 
 
 def test_a_number_beyond_its_type_is_infinite() -> None:
-    """As in C."""
+    """C does the same."""
     tensor = WireTensor("X", "FP32", (2,), read("X", "FP32", [1e300, -1e300], 2))
 
     assert [np.inf, -np.inf] == elements_of(tensor)
@@ -88,7 +88,7 @@ def test_invalid_elements_are_refused(
 
 @given(st.binary(), st.sampled_from(["gzip", "deflate", "identity"]))
 def test_a_compressed_body_is_decompressed(body: bytes, encoding: str) -> None:
-    """With either compression, whichever the header names."""
+    """The header may name either compression."""
     headers = {"Content-Encoding": encoding}
     sent = compressed(body, encoding)
 
@@ -97,7 +97,7 @@ def test_a_compressed_body_is_decompressed(body: bytes, encoding: str) -> None:
 
 @pytest.mark.parametrize("text", ["=", "A", "\u00e9", "A=\n"], ids=repr)
 def test_base64_needs_a_few_times_its_size(text: str) -> None:
-    """Whatever its characters are."""
+    """The characters do not matter."""
     text *= 2_000_000 // len(text)
     size = len(text.encode())
 
@@ -122,5 +122,5 @@ def test_base64_needs_a_few_times_its_size(text: str) -> None:
     ],
 )
 def test_base64_is_read_leniently(text: str, found: bytes) -> None:
-    """As by libb64: characters outside the alphabet are ignored."""
+    """Characters outside the alphabet are ignored, as by libb64."""
     assert found == decode_base64(text)

@@ -21,7 +21,7 @@ def test_a_figure_shows_the_graph_and_the_timeline():
 
 
 def test_a_figure_is_a_picture_in_a_notebook():
-    """It does so without pyplot, which would keep it."""
+    """It needs no pyplot, which would keep it."""
     figure = plot(invoice_run())
     shown, _ = DisplayFormatter().format(figure)
 

@@ -25,11 +25,11 @@ def test_latencies_that_differ_much_have_a_logarithmic_axis(p99_us, scale):
 
 
 def test_an_empty_title_is_not_drawn():
-    """Where the title stands above the table."""
+    """The title may be above a table."""
     assert "" == plot("", rows(1.0, 1.0)).get_suptitle()
     assert "m" == plot("m", rows(1.0, 1.0)).get_suptitle()
 
 
 def test_no_rows_are_an_empty_figure():
-    """Also without a latency to scale by."""
+    """There is no latency to scale by."""
     assert 2 == len(plot("m", []).axes)

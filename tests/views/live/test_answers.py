@@ -19,7 +19,7 @@ def sent():
 
 @pytest.fixture
 def later():
-    """What another thread has to do."""
+    """Work for another thread."""
     return []
 
 

@@ -1,4 +1,4 @@
-"""The widget of a server: what it sends, and what it is told."""
+"""The widget of a server: the messages that it sends and receives."""
 
 import pytest
 

@@ -18,7 +18,7 @@ MS = 1_000_000
 
 
 class Recorded(TraceView):
-    """A view whose messages are kept instead of sent."""
+    """A view whose messages are stored instead of sent."""
 
     def __init__(self, trace, **traits):
         self.sent = []
@@ -28,7 +28,7 @@ class Recorded(TraceView):
         self.sent.append((content, buffers))
 
     def ask(self, **question):
-        """Deliver a message as the page would; return the answer to it."""
+        """Deliver a message as the page would; return the response."""
         before = len(self.sent)
         question = {"v": 1, "run": self.run_id} | question
         self._handle_custom_msg(question, [])
@@ -298,7 +298,7 @@ def test_a_malformed_query_is_answered_with_an_error(view, wrong, reason):
 def test_a_query_of_another_version_run_or_type_is_answered_with_its_code(
     view, wrong, code
 ):
-    """A page of another release, or of another kernel, is told what does not fit."""
+    """The code says why a page of another release or kernel does not fit."""
     content, _ = view.ask(**{"type": "tensors", "id": 5, "call": 2} | wrong)
 
     assert code == content["error"]["code"]

@@ -163,7 +163,7 @@ def test_a_call_of_no_time_has_a_box_and_a_bar():
 
 
 def test_a_run_of_no_time_has_a_picture():
-    """The time axis has a length all the same."""
+    """The time axis has a length nevertheless."""
     script = Script()
     script.model("instant")
     call = script.call(None, "instant", 0, 0, 0, 0, 0)

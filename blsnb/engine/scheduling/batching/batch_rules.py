@@ -96,7 +96,7 @@ class BatchRules:
 
     @property
     def largest_preferred(self) -> int:
-        """The largest preferred size; 0 if there is none."""
+        """The largest preferred size; 0 without any."""
         return self.preferred[-1] if self.preferred else 0
 
     def next_preferred(self, size: int) -> int:

@@ -56,7 +56,7 @@ class QueuePolicy:
         core: src/scheduler_utils.cc, PolicyQueue::Enqueue
         """
         timeout_us = self.timeout_us
-        # It only lowers the timeout of the policy: without one there is none.
+        # It only lowers the timeout of the policy, and has no effect without one.
         if self.overrides and 0 < queued.timeout_us < timeout_us:
             timeout_us = queued.timeout_us
         return now_ns + timeout_us * US if timeout_us else 0

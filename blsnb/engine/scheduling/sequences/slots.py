@@ -44,7 +44,7 @@ class FreeSlots:
         self._rise(len(self._heap) - 1, slot)
 
     def take(self) -> Slot:
-        """Remove and return the next slot; raise IndexError if there is none."""
+        """Remove and return the next slot; raise IndexError without a free slot."""
         last = self._heap.pop()
         if not self._heap:
             return last

@@ -17,12 +17,12 @@ BUSY = Ask(0, 0, executes_ms=500)
 
 
 def burst(count: int, **like: object) -> list[Ask]:
-    """Requests 1, 2, … while an instance is busy."""
+    """Send requests 1, 2, … while an instance is busy."""
     return asks(*(60.0 + 8 * n for n in range(count)), first=1, **like)
 
 
 def test_a_lone_request_leaves_when_its_delay_is_over():
-    """Measured from the oldest request of the batch."""
+    """The delay counts from the oldest request of the batch."""
     outcome = run(model(DELAY), asks(0, 100, 200))
 
     assert [(300, [0, 1, 2])] == outcome.calls
@@ -30,7 +30,7 @@ def test_a_lone_request_leaves_when_its_delay_is_over():
 
 
 def test_a_request_that_does_not_fit_sends_those_before_it():
-    """Batches of 2, 3 and 4 are 9; the last waits for its own delay."""
+    """Batches of 2, 3 and 4 are 9; the last request waits for its own delay."""
     requests = [Ask(0, 0, 2), Ask(1, 50, 3), Ask(2, 100, 4)]
     outcome = run(model(DELAY), requests)
 
@@ -40,7 +40,7 @@ def test_a_request_that_does_not_fit_sends_those_before_it():
 
 
 def test_a_full_batch_does_not_wait():
-    """4 and 4 are 8."""
+    """Sizes 4 and 4 make 8."""
     outcome = run(model(DELAY), [Ask(0, 0, 4), Ask(1, 50, 4)])
 
     assert [(50, [0, 1])] == outcome.calls
@@ -48,7 +48,7 @@ def test_a_full_batch_does_not_wait():
 
 
 def test_another_shape_sends_those_before_it():
-    """The order is never changed: the fourth could have joined the first two."""
+    """The order never changes, although the fourth request fits the first batch."""
     shapes = [(2,), (2,), (3,), (2,)]
     requests = [Ask(n, 50 * n, shape=shape) for n, shape in enumerate(shapes)]
     outcome = run(model(DELAY), requests)
@@ -65,7 +65,7 @@ def test_another_shape_sends_those_before_it():
     ids=["ragged", "fixed"],
 )
 def test_only_inputs_that_vary_and_are_not_ragged_need_one_shape(config):
-    """A fixed shape was checked before."""
+    """Fixed shapes were validated before."""
     requests = [Ask(n, 50 * n, shape=(n + 1,)) for n in range(3)]
 
     assert [(300, [0, 1, 2])] == run(config, requests).calls
@@ -80,7 +80,7 @@ def test_only_inputs_that_vary_and_are_not_ragged_need_one_shape(config):
     ],
 )
 def test_a_preferred_size_leaves_at_once(count, calls):
-    """What comes after it waits for its own delay."""
+    """Later requests wait for their own delay."""
     config = model(f"{DELAY} preferred_batch_size: [4]")
     outcome = run(config, asks(*(20 * n for n in range(count))))
 
@@ -88,7 +88,7 @@ def test_a_preferred_size_leaves_at_once(count, calls):
 
 
 def test_more_than_all_preferred_sizes_sends_those_before_it():
-    """3 and 3 are more than 4, though the model takes 8."""
+    """3 and 3 exceed 4, although the maximum is 8."""
     config = model(f"{DELAY} preferred_batch_size: [4]")
     outcome = run(config, [Ask(0, 0, 3), Ask(1, 50, 3)])
 
@@ -97,7 +97,7 @@ def test_more_than_all_preferred_sizes_sends_those_before_it():
 
 
 def test_other_sets_of_inputs_are_never_in_one_call():
-    """Where the model has an optional one; with a shape that varies, seen at once."""
+    """If a shape varies, the batcher notices a different set at once."""
     requests = [Ask(0, 0), Ask(1, 50, extra=True), Ask(2, 100)]
     outcome = run(model(DELAY, optional=True), requests)
 
@@ -106,7 +106,7 @@ def test_other_sets_of_inputs_are_never_in_one_call():
 
 
 def test_other_inputs_are_seen_late_where_no_shape_varies():
-    """Then Triton's batcher sleeps on when a request comes, as the real one showed."""
+    """Triton's batcher then sleeps when a request comes, as measured."""
     requests = [Ask(0, 0), Ask(1, 50, extra=True), Ask(2, 100)]
     outcome = run(model(DELAY, dims=2, optional=True), requests)
 
@@ -114,7 +114,7 @@ def test_other_inputs_are_seen_late_where_no_shape_varies():
 
 
 def test_without_a_delay_the_first_leaves_alone_and_the_rest_together():
-    """All that waited for the instance."""
+    """All other requests waited for the instance."""
     outcome = run(model(), [BUSY, *burst(5)])
 
     assert [(0, [0]), (500, [1, 2, 3, 4, 5])] == outcome.calls
@@ -136,14 +136,14 @@ def test_without_a_delay_the_first_leaves_alone_and_the_rest_together():
 def test_without_a_delay_a_preferred_size_freezes_the_waiting_batch(
     preferred, count, groups, dims
 ):
-    """As the real server showed it."""
+    """The real server does the same."""
     config = model(f"preferred_batch_size: {preferred}", dims=dims)
 
     assert [[0], *groups] == run(config, [BUSY, *burst(count)]).groups
 
 
 def test_a_batch_formed_ahead_is_frozen_by_another_shape():
-    """As the real server showed it."""
+    """The real server does the same."""
     shapes = [(1,), (1,), (2,), (1,), (1,), (2,), (2,)]
     waiting = [
         Ask(n, 60 + 8 * n, shape=shape) for n, shape in enumerate(shapes, start=1)
@@ -161,12 +161,12 @@ def test_a_batch_formed_ahead_is_frozen_by_another_shape():
     ("dims", "calls"),
     [
         (-1, [(100, [0, 1]), (700, [2, 3, 4])]),
-        # Woken by nobody, what came after the delay stays in the queue.
+        # Without a wake-up, requests that came after the delay stay in the queue.
         (2, [(100, [0, 1]), (700, [2]), (710, [3, 4])]),
     ],
 )
 def test_a_batch_whose_delay_is_over_waits_for_an_instance(dims, calls):
-    """And grows meanwhile, if the batcher looks."""
+    """It grows if the batcher looks in the meantime."""
     late = [Ask(n, 60 + 120 * (n - 1)) for n in range(1, 5)]
     config = model("max_queue_delay_microseconds: 100000", dims=dims)
 
@@ -174,7 +174,7 @@ def test_a_batch_whose_delay_is_over_waits_for_an_instance(dims, calls):
 
 
 def test_batches_that_waited_too_long_are_merged_when_they_start():
-    """What was formed ahead in two pieces leaves as one, if it fits."""
+    """Two batches formed ahead start as one, if they fit."""
     config = model(
         "max_queue_delay_microseconds: 100000 preferred_batch_size: [2]", dims=2
     )
@@ -184,7 +184,7 @@ def test_batches_that_waited_too_long_are_merged_when_they_start():
 
 
 def test_a_model_that_does_not_batch_executes_one_request_per_call():
-    """Its batcher may be configured all the same."""
+    """A configured batcher does not change this."""
     outcome = run(model(largest=0), [BUSY, *burst(3)])
 
     assert [(0, [0]), (500, [1]), (510, [2]), (520, [3])] == outcome.calls
@@ -192,7 +192,7 @@ def test_a_model_that_does_not_batch_executes_one_request_per_call():
 
 
 def test_two_instances_take_a_batch_each():
-    """As they become free."""
+    """They start as the instances become free."""
     config = model(instances=2)
     requests = [BUSY, Ask(1, 10, executes_ms=300), *asks(60, 70, 400, first=2)]
 
@@ -204,8 +204,8 @@ def test_two_instances_take_a_batch_each():
     ] == run(config, requests).calls
 
 
-def test_who_left_is_removed_at_the_next_look():
-    """The model never sees it."""
+def test_a_cancelled_request_is_removed_at_the_next_look():
+    """The model never receives it."""
     requests = [Ask(0, 0), Ask(1, 30, leaves_ms=60), Ask(2, 100)]
     outcome = run(model(DELAY, dims=2), requests)
 
@@ -213,7 +213,7 @@ def test_who_left_is_removed_at_the_next_look():
     assert [(300, 1)] == outcome.cancelled
 
 
-def test_who_left_a_batch_formed_ahead_is_executed():
+def test_a_cancelled_request_of_a_batch_formed_ahead_is_executed():
     """It is no longer in the queue."""
     requests = [BUSY, *burst(2)]
     requests[1] = requests[1]._replace(leaves_ms=200)
@@ -224,7 +224,7 @@ def test_who_left_a_batch_formed_ahead_is_executed():
 
 
 def test_a_cancelled_request_behind_a_frozen_batch_is_answered_at_once():
-    """The next look is when the next request comes, though none can join the batch."""
+    """The next request causes a look, though none can join the batch."""
     other = {"shape": (3,)}
     requests = [
         BUSY,
@@ -239,15 +239,15 @@ def test_a_cancelled_request_behind_a_frozen_batch_is_answered_at_once():
 
 
 def test_after_all_have_left_a_fixed_shape_may_wait_for_the_next_poll():
-    """Although its delay has passed and an instance is idle, as on the real server."""
+    """It waits although its delay has passed and an instance is idle, as on Triton."""
     requests = [Ask(0, 0, leaves_ms=50), Ask(1, 300)]
     config = model("max_queue_delay_microseconds: 200000", dims=2)
 
     assert [(700, [1])] == run(config, requests).calls
 
 
-def test_a_late_look_takes_as_many_as_the_model_does():
-    """With priorities nothing is formed ahead, and all are late."""
+def test_a_late_look_takes_a_full_batch():
+    """With priorities no batch is formed ahead, and all requests are late."""
     delay = "max_queue_delay_microseconds: 100000 preferred_batch_size: [2]"
     config = model(f"{delay} priority_levels: 1 default_priority_level: 1", largest=4)
     outcome = run(config, [BUSY._replace(size=2), *burst(5)])
@@ -281,7 +281,7 @@ def test_a_real_server_grouped_the_same(case):
     assert [names for _, names in case["calls"]] == run(config, requests).groups
 
 
-def test_the_order_of_answers_is_the_configurations():
-    """The batcher does not send answers."""
+def test_the_batcher_does_not_order_responses():
+    """The batcher does not send responses."""
     assert not DynamicBatcher(model()).preserve_ordering
     assert DynamicBatcher(model("preserve_ordering: true")).preserve_ordering

@@ -18,14 +18,14 @@ def needed(planned, *outputs):
 
 
 def test_all_steps_are_needed_for_all_outputs() -> None:
-    """Nothing is left out, and its representation has the count."""
+    """No step is left out, and the repr has the count."""
     planned = plan(*TWO, io=TWO_OUT)
 
     assert [0, 1] == needed(planned, "Y1", "Y2")
     assert "<EnsemblePlan m: 2 steps>" == repr(planned)
 
 
-def test_steps_for_unwanted_outputs_are_left_out() -> None:
+def test_steps_for_outputs_that_are_not_requested_are_left_out() -> None:
     """Steps that only they need are left out, too."""
     planned = plan(
         step("a", made="Y=A"),
@@ -40,14 +40,14 @@ def test_steps_for_unwanted_outputs_are_left_out() -> None:
 
 
 def test_a_step_is_needed_for_one_of_its_outputs() -> None:
-    """All mapped outputs are requested."""
+    """All mapped outputs are requested from it."""
     planned = plan(step(made="Y=Y1 Z=Y2"), io=TWO_OUT)
 
     assert [0] == needed(planned, "Y2")
 
 
-def test_an_unwanted_output_that_is_needed_is_left_out_all_the_same() -> None:
-    """As Triton has it: what depends on it never runs."""
+def test_a_needed_output_that_is_not_requested_is_left_out() -> None:
+    """Steps that depend on it never run, as on Triton."""
     planned = plan(step("a", made="Y=Y1"), step("b", "X=Y1", "Y=Y2"), io=TWO_OUT)
 
     assert [1] == needed(planned, "Y2")
@@ -55,7 +55,7 @@ def test_an_unwanted_output_that_is_needed_is_left_out_all_the_same() -> None:
 
 
 def test_an_unused_input_counts_as_an_output_of_the_first_step() -> None:
-    """As Triton has it: the first step is left out though it is needed."""
+    """The first step is left out although it is needed, as on Triton."""
     steps = (step("a", made="Y=Y2"), step("b", "X=Z", "Y=Y1"))
     planned = plan(*steps, io=ins("Z") + TWO_OUT)
 
@@ -64,7 +64,7 @@ def test_an_unused_input_counts_as_an_output_of_the_first_step() -> None:
 
 
 def test_outputs_come_in_the_order_of_a_hash_table() -> None:
-    """Six names, as a real server answers them."""
+    """The order of six names is that of a real server."""
     names = [f"OUT{n}" for n in range(6)]
     io = ins() + "".join(map(outs, names))
     planned = plan(*(step(made=f"Y={name}") for name in names), io=io)
@@ -73,7 +73,7 @@ def test_outputs_come_in_the_order_of_a_hash_table() -> None:
 
 
 def test_a_step_knows_its_model_and_its_names() -> None:
-    """Sorted, since maps have no order."""
+    """Names are sorted, since maps have no order."""
     (planned,) = plan(
         step("c", "X=X B=X A=X", version="model_version: 3"),
         models={"c": model(IO, ins("A"), ins("B"))},
@@ -111,7 +111,7 @@ def test_a_step_knows_its_model_and_its_names() -> None:
 def test_batches_and_single_tensors_are_converted(
     shape, dims, batching, batch_size, passed
 ) -> None:
-    """Only where one side has batches and the other has none."""
+    """Shapes change only if one side batches and the other does not."""
     assert passed == converted(shape, dims, batching=batching, batch_size=batch_size)
 
 
@@ -124,13 +124,13 @@ def test_a_step_that_writes_its_own_input_is_endless() -> None:
 
 
 def test_a_step_that_writes_the_input_of_others_is_not_endless() -> None:
-    """They run twice, that is all."""
+    """The other steps run twice."""
     planned = plan(step("a", "X=Z", "Y=X"), step("c"), io=ins("Z") + IO)
 
     assert () == planned.endless
 
 
 def test_decoupled_is_taken_from_the_configuration() -> None:
-    """It has been computed when the ensemble was loaded."""
+    """It was computed when the ensemble was loaded."""
     assert plan(step(), more=DECOUPLED).decoupled
     assert not plan(step()).decoupled

@@ -32,7 +32,7 @@ def shapes(player):
 
 
 def test_a_step_follows_the_one_that_it_needs() -> None:
-    """It is called with what the other made, under its own names."""
+    """It receives the other's output under its own names."""
     player = Player(plan(*CHAIN))
 
     assert [0] == player.steps
@@ -45,7 +45,7 @@ def test_a_step_follows_the_one_that_it_needs() -> None:
 
 
 def test_independent_steps_are_called_together() -> None:
-    """In order of the configuration; the answer waits for both."""
+    """Their order is that of the configuration; the response waits for both."""
     player = Player(plan(*TWO, io=TWO_OUT))
 
     assert [0, 1] == player.steps
@@ -56,8 +56,8 @@ def test_independent_steps_are_called_together() -> None:
     assert ["Y2", "Y1"] == list(player.answers[0])
 
 
-def test_an_answer_is_sent_while_others_still_run() -> None:
-    """A step whose outputs are not wanted may end later: then the flag comes alone."""
+def test_a_response_is_sent_while_other_steps_run() -> None:
+    """A step without requested outputs may end later, and the flag comes alone."""
     steps = (step("a", made="Y=Y1 Z=B"), step("b", "X=B", "Y=Y2 Z=Y3"))
     player = Player(
         plan(*steps, io=TWO_OUT + outs("Y3"), more=DECOUPLED), outputs={"Y1", "Y3"}
@@ -71,7 +71,7 @@ def test_an_answer_is_sent_while_others_still_run() -> None:
 
 
 def test_steps_without_requested_outputs_are_not_called() -> None:
-    """Nor is it in the answer."""
+    """Their outputs are not in the response."""
     player = Player(plan(*TWO, io=TWO_OUT), outputs={"Y2"})
     player.play()
 
@@ -79,8 +79,8 @@ def test_steps_without_requested_outputs_are_not_called() -> None:
     assert [{"Y2": "1.Y(X=x)"}, "final"] == player.answers
 
 
-def test_the_flag_may_follow_an_answer() -> None:
-    """Then nothing is missing, though nothing came with it."""
+def test_the_flag_may_follow_a_response() -> None:
+    """A lone flag does not mean that a tensor is missing."""
     player = Player(plan(step("a")))
     player.take("a", {"Y": 1}, final=False)
     player.take("a")
@@ -88,8 +88,8 @@ def test_the_flag_may_follow_an_answer() -> None:
     assert [{"Y": 1}, "final"] == player.answers
 
 
-def test_a_tensor_is_forgotten_by_its_last_user() -> None:
-    """Tensors without consumers are released before the request ends."""
+def test_a_tensor_is_released_by_its_last_consumer() -> None:
+    """Tensors without consumers are released at once."""
 
     class Large:
         pass
@@ -106,7 +106,7 @@ def test_a_tensor_is_forgotten_by_its_last_user() -> None:
 
 @pytest.mark.parametrize("outputs", [{"Y1"}, {"Y2"}])
 def test_too_much_left_out_is_a_deadlock(outputs: set[str]) -> None:
-    """An output that a step needs, and only one of both wanted: Triton's own text."""
+    """A needed output was not requested; the text is Triton's."""
     steps = (step("a", made="Y=Y1"), step("b", "X=Y1", "Y=Y2"))
     player = Player(plan(*steps, io=TWO_OUT), outputs=outputs)
 
@@ -115,7 +115,7 @@ def test_too_much_left_out_is_a_deadlock(outputs: set[str]) -> None:
 
 
 def test_a_decoupled_ensemble_knows_no_deadlock() -> None:
-    """It may answer nothing at all: the flag comes alone."""
+    """It may have no response but a lone flag."""
     steps = (step("a", made="Y=Y1"), step("b", "X=Y1", "Y=Y2"))
     planned = plan(*steps, io=TWO_OUT, more=DECOUPLED)
 
@@ -134,7 +134,7 @@ def test_outputs_that_are_not_mapped_are_ignored() -> None:
 
 
 def test_an_optional_input_that_did_not_come_is_not_passed() -> None:
-    """The step is called all the same; whether that will do is for its model to say."""
+    """The step is called, and its model decides."""
     planned = plan(
         step("a", "X=X Z=Z"),
         io=IO + optional("Z"),
@@ -154,8 +154,8 @@ def test_an_output_that_is_left_out_is_not_passed_on() -> None:
     assert () == player.called[1].inputs
 
 
-def test_an_output_that_is_left_out_is_not_answered() -> None:
-    """The answer has the others, or none at all."""
+def test_an_output_that_is_left_out_is_not_in_the_response() -> None:
+    """The response has the others, or none."""
     player = Player(plan(step("a", made="Y=Y1 Z=Y2"), io=TWO_OUT))
     player.take("a", {"Z": 2})
 
@@ -170,7 +170,7 @@ def test_an_output_that_is_left_out_is_not_answered() -> None:
 
 @pytest.mark.parametrize("waits", [True, False])
 def test_an_error_of_a_step_ends_the_request(waits: bool) -> None:
-    """The code stays, the text begins with the ensemble's name."""
+    """The code stays, and the text begins with the ensemble's name."""
     player = Player(plan(*CHAIN), waits_with_errors=waits)
     player.take("a", error="no luck")
 
@@ -178,7 +178,7 @@ def test_an_error_of_a_step_ends_the_request(waits: bool) -> None:
     assert player.run.failed
 
 
-def test_an_error_waits_for_those_that_run() -> None:
+def test_an_error_waits_for_running_steps() -> None:
     """Their outputs are unused, and a second error is not reported."""
     player = Player(plan(*TWO, io=TWO_OUT))
     player.take("a", error="no luck")
@@ -200,7 +200,7 @@ def test_an_error_does_not_wait_in_older_releases() -> None:
 
 
 def test_no_step_is_called_after_an_error() -> None:
-    """Though its tensors come."""
+    """Its inputs may be complete."""
     steps = (*TWO, step("c", "X=Y2", "Y=Y3"))
     player = Player(plan(*steps, io=TWO_OUT + outs("Y3")))
     player.take("a", error="no luck")
@@ -219,7 +219,7 @@ def test_a_call_that_was_not_started_is_dropped() -> None:
 
 
 def test_a_refused_call_starts_none_of_those_that_are_ready() -> None:
-    """A request is checked before it is queued; the first refusal counts."""
+    """Requests are checked before they are queued; the first refusal counts."""
 
     def refuse(call):
         name = call.step.model
@@ -240,7 +240,7 @@ BATCH = "max_batch_size: 4"
 
 
 def test_a_batch_of_one_passes_through_a_model_without_batches() -> None:
-    """Stripped on the way in, made again on the way out."""
+    """The axis is removed for the model and added again."""
     player = Player(
         plan(*CHAIN, more=BATCH, models={"b": model(IO, BATCH)}),
         {"X": held("x", 1, 2)},
@@ -253,8 +253,8 @@ def test_a_batch_of_one_passes_through_a_model_without_batches() -> None:
     assert [(1, 2)] == [each.shape for each in progress.response.outputs]
 
 
-def test_batches_are_counted_by_what_a_step_was_given() -> None:
-    """A model with batches in an ensemble without any: two rows make two rows."""
+def test_the_batch_size_is_that_of_the_step() -> None:
+    """A model with batches in an ensemble without: two rows make two rows."""
     planned = plan(
         step("a"),
         io=ins(dims="-1, 2") + outs(),
@@ -268,7 +268,7 @@ def test_batches_are_counted_by_what_a_step_was_given() -> None:
 
 
 def test_a_single_tensor_passes_through_a_model_with_batches() -> None:
-    """A batch of one on the way in, stripped on the way out."""
+    """The axis is added for the model and removed again."""
     player = Player(
         plan(step("a"), models={"a": model(IO, BATCH)}), {"X": held("x", 3)}
     )
@@ -282,7 +282,7 @@ def test_a_single_tensor_passes_through_a_model_with_batches() -> None:
 
 
 def test_the_fields_of_a_sequence_go_from_step_to_step() -> None:
-    """The response has them for each output; a step may change them."""
+    """The response has them for each output, and a step may change them."""
     player = Player(plan(*CHAIN), sequence=Sequence(7, start=True))
     player.take("a", {"Y": 1}, sequence=Sequence(8, end=True))
     progress = player.run.take(player.waiting.pop(), {"Y": held(2)})
@@ -298,7 +298,7 @@ def test_the_fields_of_a_sequence_go_from_step_to_step() -> None:
 
 
 def test_a_response_without_outputs_has_no_sequence_parameters() -> None:
-    """And a step that was given nothing has no start and no end."""
+    """A step without inputs has neither start nor end."""
     player = Player(plan(*CHAIN), sequence=Sequence("s", start=True))
     player.take("a", {})
     progress = player.run.take(player.waiting.pop(), {})
@@ -315,7 +315,7 @@ def decoupled(*steps: str, **texts: str):
 
 
 def test_each_response_of_a_decoupled_step_runs_those_behind_it() -> None:
-    """Once each, counted from 0; the last of them carries the final flag."""
+    """Each runs the following steps once; the last carries the final flag."""
     player = decoupled(*CHAIN)
     for value in (1, 2):
         player.take("a", {"Y": value}, final=False)
@@ -330,7 +330,7 @@ def test_each_response_of_a_decoupled_step_runs_those_behind_it() -> None:
 
 
 def test_the_final_flag_may_come_alone() -> None:
-    """If the decoupled step sends its flag alone, and no step runs."""
+    """The decoupled step sends its flag alone when no step runs."""
     player = decoupled(step("a"))
     player.take("a", {"Y": 1}, final=False)
     player.take("a")
@@ -341,8 +341,8 @@ def test_the_final_flag_may_come_alone() -> None:
     assert [{"Y": 1}, "final"] == with_data.answers
 
 
-def test_no_response_is_an_answer_too() -> None:
-    """The flag alone."""
+def test_a_stream_may_have_no_responses() -> None:
+    """Only the flag is sent."""
     player = decoupled(*CHAIN)
     player.take("a")
 
@@ -350,7 +350,7 @@ def test_no_response_is_an_answer_too() -> None:
 
 
 def test_responses_of_one_iteration_meet_again() -> None:
-    """Two branches behind a decoupled step, the slower one answers later."""
+    """Of two branches after a decoupled step the slower one responds later."""
     player = decoupled(
         step("a", made="Y=A"),
         step("b", "X=A", "Y=B"),
@@ -372,7 +372,7 @@ def test_responses_of_one_iteration_meet_again() -> None:
 
 
 def test_an_error_after_responses_comes_last() -> None:
-    """Responses before the error stay; those after it are dropped."""
+    """Earlier responses remain; later ones are dropped."""
     player = decoupled(step("a"))
     player.take("a", {"Y": 1}, final=False)
     player.take("a", error="dec err", final=False)
@@ -389,7 +389,7 @@ def test_an_error_after_responses_comes_last() -> None:
 
 @st.composite
 def graphs(draw: st.DrawFn):
-    """Steps without a circle: inputs of each step, and the outputs of them all."""
+    """Draw steps without a cycle: the inputs of each step, and all outputs."""
     inputs = [f"I{n}" for n in range(draw(st.integers(1, 3)))]
     tensors, steps = list(inputs), []
     for index in range(draw(st.integers(1, 6))):
@@ -416,7 +416,7 @@ def planned(inputs, steps, outputs):
 
 
 def values(inputs, steps):
-    """Return what each tensor must be."""
+    """Return the expected value of each tensor."""
     found = {name: name.lower() for name in inputs}
     for index, (chosen, made) in enumerate(steps):
         given = ",".join(f"{name}_in={found[name]}" for name in chosen)
@@ -425,7 +425,7 @@ def values(inputs, steps):
 
 
 def ancestors(steps, outputs):
-    """Return the steps on the ways to some outputs."""
+    """Return the steps that lead to some outputs."""
     found, names = set(), set(outputs)
     for index, (chosen, made) in reversed(list(enumerate(steps))):
         if names.intersection(made):
@@ -436,7 +436,7 @@ def ancestors(steps, outputs):
 
 @given(graphs(), st.data())
 def test_every_step_runs_once_with_its_inputs(graph, data) -> None:
-    """Whatever the graph, and in whatever order the steps end."""
+    """Graph and order of ends are arbitrary."""
     inputs, steps, outputs = graph
     player = Player(planned(*graph), {name: name.lower() for name in inputs})
     player.play(lambda count: data.draw(st.integers(0, count - 1)))
@@ -448,7 +448,7 @@ def test_every_step_runs_once_with_its_inputs(graph, data) -> None:
 
 @given(graphs(), st.data())
 def test_only_needed_steps_run_and_never_twice(graph, data) -> None:
-    """The answer is right, or Triton left out too much and says so."""
+    """The response is correct, or Triton left out too much and reports it."""
     inputs, steps, outputs = graph
     wanted = data.draw(st.sets(st.sampled_from(outputs), min_size=1))
     player = Player(planned(*graph), {n: n.lower() for n in inputs}, wanted)
@@ -465,7 +465,7 @@ def test_only_needed_steps_run_and_never_twice(graph, data) -> None:
 
 @given(graphs(), st.data())
 def test_every_request_ends_once(graph, data) -> None:
-    """Steps fail, leave outputs out, or answer: one end, and nothing runs on."""
+    """Steps fail, omit outputs or respond: one end, and nothing runs afterwards."""
     inputs, _, _ = graph
     waits = data.draw(st.booleans())
     player = Player(

@@ -24,7 +24,7 @@ def no_start(sequence):
 
 
 def test_sequences_without_a_slot_wait_in_the_order_of_their_starts():
-    """Their later requests queue behind their starts."""
+    """Their later requests queue after their starts."""
     stage = Stage(ONE_SLOT)
     stage.send(0, "a1", 1, start=True, takes=50)
     stage.send(4, "b1", 2, start=True)
@@ -42,7 +42,7 @@ def test_sequences_without_a_slot_wait_in_the_order_of_their_starts():
 
 
 def test_an_id_may_wait_twice_when_it_ended_in_between():
-    """Behind its own end it is a new sequence."""
+    """After its own end the id is a new sequence."""
     stage = Stage(ONE_SLOT)
     stage.send(0, "a1", 1, start=True)
     stage.send(1, "b1", 2, start=True)
@@ -60,7 +60,7 @@ def test_an_id_may_wait_twice_when_it_ended_in_between():
 
 
 def test_a_waiting_sequence_fails_whole_at_the_timeout_of_a_request():
-    """At that time, not later; afterwards it must start again."""
+    """It fails at exactly that time, and must start again."""
     stage = Stage(ONE_SLOT)
     stage.send(0, "a1", 1, start=True)
     stage.send(10, "b1", 2, start=True, timeout_ms=100)
@@ -68,15 +68,15 @@ def test_a_waiting_sequence_fails_whole_at_the_timeout_of_a_request():
     stage.send(180, "b3", 2)
     stage.send(200, "a2", 1, end=True)
     stage.play(110)
-    assert [EXPIRED, EXPIRED] == [stage.answer("b1"), stage.answer("b2")]
+    assert [EXPIRED, EXPIRED] == [stage.outcome_of("b1"), stage.outcome_of("b2")]
 
     stage.play()
-    assert no_start(2) == stage.answer("b3")
+    assert no_start(2) == stage.outcome_of("b3")
     assert ["0: a1", "0: a2"] == stage.groups()
 
 
 def test_the_shortest_timeout_counts_from_its_own_arrival():
-    """A later request may bring it."""
+    """A later request may have the shortest one."""
     stage = Stage(ONE_SLOT)
     stage.send(0, "a1", 1, start=True)
     stage.send(10, "c1", 3, start=True, timeout_ms=500)
@@ -86,23 +86,23 @@ def test_the_shortest_timeout_counts_from_its_own_arrival():
     assert [] == stage.played["c1"].answers
     stage.play(80)
 
-    assert [EXPIRED, EXPIRED] == [stage.answer("c1"), stage.answer("c2")]
+    assert [EXPIRED, EXPIRED] == [stage.outcome_of("c1"), stage.outcome_of("c2")]
 
 
 def test_the_timeout_of_a_sequence_with_a_slot_does_not_count():
-    """Nor that of one that got its slot in time."""
+    """The timeout of one that got its slot in time does not count, either."""
     stage = Stage(ONE_SLOT)
     stage.send(0, "a1", 1, start=True, takes=50, timeout_ms=1)
     stage.send(1, "a2", 1, end=True, takes=50, timeout_ms=1)
     stage.send(2, "b1", 2, start=True, timeout_ms=60)
     stage.play()
 
-    assert ["done"] * 3 == [stage.answer(name) for name in ("a1", "a2", "b1")]
+    assert ["done"] * 3 == [stage.outcome_of(name) for name in ("a1", "a2", "b1")]
 
 
 @pytest.mark.parametrize("config", [IDLE, OLDEST_IDLE])
 def test_an_idle_sequence_loses_its_slot_silently(config):
-    """The model hears nothing of it; the sequence must start again."""
+    """The model is not notified, and the sequence must start again."""
     stage = Stage(config)
     for place, name in enumerate(("b1", "b2", "b3")):
         stage.send(150 * place, name, 1, start=not place)
@@ -112,12 +112,12 @@ def test_an_idle_sequence_loses_its_slot_silently(config):
 
     assert ["0: b1", "0: b2", "0: b3", "0: next"] == stage.groups()
     assert 500 == round(stage.calls[-1].at_ms)
-    assert no_start(1) == stage.answer("b4")
+    assert no_start(1) == stage.outcome_of("b4")
 
 
 @pytest.mark.parametrize("config", [IDLE, OLDEST_IDLE])
 def test_idle_counts_from_the_arrival_of_a_request_not_from_its_end(config):
-    """The waiting request still runs, and the sequence ends meanwhile, as on Triton."""
+    """The sequence ends while its request still runs, as on Triton."""
     stage = Stage(config)
     stage.send(0, "a1", 1, start=True, takes=350)
     stage.send(100, "a2", 1)
@@ -125,14 +125,14 @@ def test_idle_counts_from_the_arrival_of_a_request_not_from_its_end(config):
     stage.play()
 
     assert ["0: a1", "0: a2"] == stage.groups()
-    assert no_start(1) == stage.answer("a3")
+    assert no_start(1) == stage.outcome_of("a3")
 
 
 @pytest.mark.parametrize(("again_ms", "answer"), [(365, "done"), (400, no_start(2))])
 def test_a_sequence_that_waited_too_long_loses_its_slot_soon_after_it_got_it(
     again_ms, answer
 ):
-    """At the next look, every 50 ms, unless it sends something. As the real server."""
+    """The next look, every 50 ms, finds it unless it sends a request, as on Triton."""
     stage = Stage(IDLE)
     stage.send(0, "a1", 1, start=True)
     stage.send(20, "b1", 2, start=True, takes=20)
@@ -142,7 +142,7 @@ def test_a_sequence_that_waited_too_long_loses_its_slot_soon_after_it_got_it(
     stage.play()
 
     assert ["0: a1", "0: a2", "0: a3", "0: a4", "0: b1"] == stage.groups()[:5]
-    assert answer == stage.answer("b2")
+    assert answer == stage.outcome_of("b2")
 
 
 def test_a_request_finds_its_sequence_idle_without_a_decision_in_between():
@@ -155,7 +155,7 @@ def test_a_request_finds_its_sequence_idle_without_a_decision_in_between():
 
 
 def test_a_request_keeps_a_waiting_sequence_alive():
-    """Every request starts its clock again."""
+    """Every request restarts the idle time."""
     stage = Stage(IDLE)
     stage.send(0, "a1", 1, start=True)
     stage.send(20, "b1", 2, start=True)
@@ -169,7 +169,7 @@ def test_a_request_keeps_a_waiting_sequence_alive():
 
 
 def test_nothing_is_left_to_wake_for_when_all_sequences_are_over():
-    """An engine may sleep indefinitely."""
+    """The engine may sleep indefinitely."""
     stage = Stage(IDLE)
     stage.send(0, "a1", 1, start=True)
     stage.play()
@@ -184,7 +184,7 @@ def test_nothing_is_left_to_wake_for_when_all_sequences_are_over():
     "strategy", ["direct {}", "oldest { max_candidate_sequences: 1 }"]
 )
 def test_a_removed_request_is_not_executed(strategy):
-    """From its slot's line and from the backlog; once only."""
+    """It is removed once, from its slot's queue or from the backlog."""
     stage = Stage(config_of(strategy, batch=1))
     stage.send(0, "a1", 1, start=True, takes=100)
     stage.send(1, "a2", 1)
@@ -205,7 +205,7 @@ def test_a_removed_request_is_not_executed(strategy):
 
 
 def test_a_request_removed_from_the_batcher_lets_its_sequence_go_on():
-    """It waited for company, which is no longer needed."""
+    """Other requests no longer wait for it."""
     delay = "max_queue_delay_microseconds: 100000"
     stage = Stage(
         config_of(f"oldest {{ max_candidate_sequences: 1 {delay} }}", batch=2)

@@ -55,7 +55,7 @@ def test_flags_become_the_configured_values(flags, ready, start, end):
 
 @pytest.mark.parametrize(("batch", "shape"), [(4, (1, 1)), (0, (1,))])
 def test_controls_have_one_element_of_the_configured_type(batch, shape):
-    """With a batch dimension where the model batches."""
+    """They have a batch dimension if the model batches."""
     tensors = controls(START, END, READY, corrid("INT32"), batch=batch).of(1, 9, True)
 
     assert {"START": "int32", "END": "float32", "READY": "bool", "CORRID": "int32"} == {
@@ -65,7 +65,7 @@ def test_controls_have_one_element_of_the_configured_type(batch, shape):
 
 
 def test_a_model_without_controls_gets_none():
-    """Sequence batching needs none."""
+    """Sequence batching does not require controls."""
     assert {} == controls().of(1, 9, True)
 
 
@@ -85,7 +85,7 @@ def test_a_model_without_controls_gets_none():
 def test_an_id_is_cut_to_the_type_as_the_real_server_cuts_it(
     data_type, sequence, value
 ):
-    """A text shows its length and its first letters."""
+    """A string shows its length and its first letters."""
     assert {"CORRID": value} == values(
         controls(corrid(data_type)).of(1, sequence, True)
     )
@@ -96,7 +96,7 @@ def test_an_id_is_cut_to_the_type_as_the_real_server_cuts_it(
     [("größe", True, "größe".encode()), (77, True, b"77"), ("a", False, b"")],
 )
 def test_a_text_control_has_the_id_as_bytes(sequence, ready, text):
-    """The real server fails such requests; here the model gets what was meant."""
+    """The real server fails such requests; blsnb passes the id."""
     tensor = controls(corrid("STRING")).of(1, sequence, ready)["CORRID"]
 
     assert np.dtype(object) == tensor.dtype
@@ -104,7 +104,7 @@ def test_a_text_control_has_the_id_as_bytes(sequence, ready, text):
 
 
 def test_of_two_controls_in_one_tensor_the_id_wins():
-    """As on the real server, which sets it last."""
+    """The real server sets it last."""
     both = (
         'name: "BOTH" control { kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_INT32 } '
         "control { kind: CONTROL_SEQUENCE_START int32_false_true: [3, 5] }"

@@ -16,7 +16,7 @@ def starts(stage, first_ms, *sequences, takes=0.1):
 
 
 def test_a_lone_request_waits_for_the_delay():
-    """Others of its sequence do not join it: they wait for it, and then as long."""
+    """Later requests of its sequence follow one by one, each with its own delay."""
     stage = Stage(oldest(4, DELAY))
     stage.send(0, "a1", 1, start=True, takes=10)
     stage.send(5, "a2", 1)
@@ -27,7 +27,7 @@ def test_a_lone_request_waits_for_the_delay():
 
 
 def test_two_sequences_run_in_one_call_without_null_requests():
-    """Whatever slots they have; the delay is that of the first."""
+    """Their slots do not matter; the delay is that of the first."""
     stage = Stage(oldest(4, DELAY))
     starts(stage, 0, 1, 2, 3)
     stage.send(300, "c", 3)
@@ -40,7 +40,7 @@ def test_two_sequences_run_in_one_call_without_null_requests():
 
 
 def test_the_largest_batch_leaves_at_once():
-    """Without preferred sizes it is the preferred one."""
+    """Without preferred sizes the largest size is preferred."""
     stage = Stage(oldest(4, DELAY))
     starts(stage, 0, 1, 2, 3, 4)
     stage.play()
@@ -50,7 +50,7 @@ def test_the_largest_batch_leaves_at_once():
 
 
 def test_a_preferred_size_leaves_at_once():
-    """The third waits for its own delay."""
+    """The third request waits for its own delay."""
     stage = Stage(oldest(4, f"preferred_batch_size: [2] {DELAY}"))
     starts(stage, 0, 1, 2, 3)
     stage.play()
@@ -59,8 +59,8 @@ def test_a_preferred_size_leaves_at_once():
     assert [4, 108] == [round(call.at_ms) for call in stage.calls]
 
 
-def test_without_delay_what_came_meanwhile_runs_together():
-    """One request of each sequence."""
+def test_without_a_delay_waiting_requests_run_together():
+    """The batch has one request of each sequence."""
     stage = Stage(oldest(4))
     starts(stage, 0, 1, takes=100)
     starts(stage, 20, 2, 3)
@@ -75,7 +75,7 @@ def test_without_delay_what_came_meanwhile_runs_together():
 
 
 def test_the_next_of_an_executed_sequence_joins_what_was_formed_ahead():
-    """Triton's threads race for it: on the real server it does every other time."""
+    """Threads race for this on Triton, so a real server does it every other time."""
     stage = Stage(oldest(4))
     starts(stage, 0, 1, takes=100)
     starts(stage, 20, 2, 3, 4)
@@ -86,7 +86,7 @@ def test_the_next_of_an_executed_sequence_joins_what_was_formed_ahead():
 
 
 def test_candidates_beyond_the_batch_size_are_taken_in_turn():
-    """Three candidates, two in a batch; the fourth sequence waits for a slot."""
+    """Two of three candidates are batched; the fourth sequence waits for a slot."""
     stage = Stage(oldest(3, batch=2))
     starts(stage, 0, 1, takes=100)
     starts(stage, 10, 2, 3, 4)
@@ -103,7 +103,7 @@ def test_candidates_beyond_the_batch_size_are_taken_in_turn():
 
 
 def test_an_ending_sequence_gives_its_slot_away_while_it_runs():
-    """The next one has the slot, and waits until the instance is done with the end."""
+    """The next one has the slot, and waits until the instance is free."""
     stage = Stage(oldest(1, batch=2, instances=2), instances=2)
     stage.send(0, "a1", 1, start=True)
     stage.send(20, "b1", 2, start=True)
@@ -117,7 +117,7 @@ def test_an_ending_sequence_gives_its_slot_away_while_it_runs():
 
 
 def test_ends_and_single_requests_share_slots_as_on_the_real_server():
-    """Slots of ends that wait are given away again, so their successors wait, too."""
+    """The slot of a waiting end is assigned again, so its successor waits, too."""
     stage = Stage(oldest(4, DELAY))
     stage.send(0, "a1", 1, start=True)
     stage.send(25, "b1", 2, start=True)
@@ -131,7 +131,7 @@ def test_ends_and_single_requests_share_slots_as_on_the_real_server():
 
 
 def test_a_model_that_does_not_batch_runs_one_at_a_time():
-    """In the order in which they came to the batcher."""
+    """The order is that of arrival at the batcher."""
     stage = Stage(oldest(2, batch=0))
     stage.send(0, "a1", 1, start=True, takes=100)
     stage.send(10, "b1", 2, start=True)
@@ -142,8 +142,8 @@ def test_a_model_that_does_not_batch_runs_one_at_a_time():
     assert ["0: a1", "0: b1", "0: a2", "0: b2"] == stage.groups()
 
 
-def test_requests_of_another_shape_run_apart():
-    """The batcher freezes what it has."""
+def test_requests_of_another_shape_run_separately():
+    """The batcher freezes its batch."""
     stage = Stage(oldest(3, batch=3, dims="-1"))
     starts(stage, 0, 1, takes=100)
     stage.send(20, "wide", 2, start=True, width=2)
@@ -154,8 +154,8 @@ def test_requests_of_another_shape_run_apart():
     assert ["0: s1", "0: wide", "0: narrow next"] == stage.groups()
 
 
-def test_a_cancelled_request_takes_its_sequence_with_it():
-    """A sequence of the backlog is cancelled when it is next. As on the server."""
+def test_a_cancelled_request_ends_its_sequence():
+    """A sequence in the backlog is cancelled when it is next, as on Triton."""
     stage = Stage(oldest(1, batch=1))
     stage.send(0, "a1", 1, start=True, takes=300)
     for ms, name in ((4, "a2"), (8, "a3"), (12, "a4")):
@@ -169,12 +169,14 @@ def test_a_cancelled_request_takes_its_sequence_with_it():
     stage.play()
 
     assert ["0: a1", "0: a2", "0: c1"] == stage.groups()
-    assert {"CANCELLED"} == {stage.answer(f"{x}") for x in ("a3", "a4", "b1", "b3")}
-    assert stage.answer("a5").startswith("INVALID_ARG inference request for sequence 1")
+    assert {"CANCELLED"} == {stage.outcome_of(f"{x}") for x in ("a3", "a4", "b1", "b3")}
+    assert stage.outcome_of("a5").startswith(
+        "INVALID_ARG inference request for sequence 1"
+    )
 
 
 def test_a_request_cancelled_in_the_batcher_lets_its_sequence_go_on():
-    """Only the batcher's look finds it; its slot goes on with the next one."""
+    """Only a look of the batcher finds it; its slot continues with the next one."""
     stage = Stage(oldest(1, DELAY, batch=2))
     stage.send(0, "a1", 1, start=True)
     stage.send(10, "a2", 1, end=True)
@@ -182,12 +184,12 @@ def test_a_request_cancelled_in_the_batcher_lets_its_sequence_go_on():
     stage.send(20, "b1", 2, start=True, end=True)
     stage.play()
 
-    assert "CANCELLED" == stage.answer("a1")
+    assert "CANCELLED" == stage.outcome_of("a1")
     assert ["0: a2", "0: b1"] == stage.groups()
 
 
 def test_without_a_number_of_candidates_there_is_one_a_row():
-    """As many as with `direct`; further ones wait for a slot."""
+    """The number is that of `direct`; further sequences wait for a slot."""
     stage = Stage(config_of("oldest { }", batch=2))
     starts(stage, 0, 1, 2, 3)
     stage.send(500, "end", 1, end=True)

@@ -23,7 +23,7 @@ def refusal(sequence, flags=0, batch=1):
 
 @pytest.mark.parametrize("nobody", [0, ""])
 def test_a_request_without_correlation_id_is_refused(nobody):
-    """Zero and the empty text are no id, START or not."""
+    """Zero and "" are no ids, with or without START."""
     assert (
         "INVALID_ARG",
         "inference request to model 'm' must specify a non-zero or non-empty "
@@ -32,7 +32,7 @@ def test_a_request_without_correlation_id_is_refused(nobody):
 
 
 def test_a_batch_is_refused_before_its_id_is_looked_at():
-    """A request of two elements is no part of a sequence."""
+    """A request of two elements cannot belong to a sequence."""
     assert (
         "INVALID_ARG",
         "inference request to model 'm' must specify batch-size 1 due to requirements "
@@ -42,35 +42,35 @@ def test_a_batch_is_refused_before_its_id_is_looked_at():
 
 @pytest.mark.parametrize("sequence", [7, "seven"])
 def test_the_first_request_must_have_the_start_flag(sequence):
-    """Triton names the sequence, number or text."""
+    """The text names the sequence, which is a number or a string."""
     assert ("INVALID_ARG", NO_START.format(sequence)) == refusal(sequence)
     assert ("INVALID_ARG", NO_START.format(sequence)) == refusal(sequence, flags=2)
 
 
 def test_after_the_end_a_sequence_must_start_again():
-    """The end counts when it arrives, not when it is executed."""
+    """The end counts on arrival, not on execution."""
     stage = Stage(DIRECT)
     stage.send(0, "start", 7, start=True, takes=50)
     stage.send(1, "end", 7, end=True)
     stage.send(2, "after", 7)
     stage.play()
 
-    assert f"INVALID_ARG {NO_START.format(7)}" == stage.answer("after")
+    assert f"INVALID_ARG {NO_START.format(7)}" == stage.outcome_of("after")
     assert ["0: start", "0: end"] == stage.groups()
 
 
 def test_a_number_and_a_text_of_the_same_digits_are_two_sequences():
-    """7 is running, "7" is not."""
+    """Sequence 7 is running, "7" is not."""
     stage = Stage(DIRECT)
     stage.send(0, "number", 7, start=True)
     stage.send(1, "text", "7")
     stage.play()
 
-    assert f"INVALID_ARG {NO_START.format(7)}" == stage.answer("text")
+    assert f"INVALID_ARG {NO_START.format(7)}" == stage.outcome_of("text")
 
 
 def test_a_start_in_the_middle_is_logged_and_goes_on_in_the_same_slot():
-    """What is there of the earlier sequence runs first."""
+    """Waiting requests of the earlier sequence run first."""
     stage = Stage(DIRECT)
     stage.send(0, "a1", 1, start=True, takes=50)
     stage.send(1, "a2", 1)
@@ -86,7 +86,7 @@ def test_a_start_in_the_middle_is_logged_and_goes_on_in_the_same_slot():
 
 
 def test_a_start_behind_an_end_is_another_sequence_in_another_slot():
-    """The real server answered it with the rest of the earlier one in one call."""
+    """The real server executed it together with the rest of the earlier one."""
     stage = Stage(DIRECT)
     stage.send(0, "a1", 1, start=True, takes=50)
     stage.send(1, "a2", 1)
@@ -100,7 +100,7 @@ def test_a_start_behind_an_end_is_another_sequence_in_another_slot():
 
 
 def test_start_and_end_may_be_one_request():
-    """Its slot is free for the next one."""
+    """Its slot is free for the next sequence."""
     stage = Stage(config_of("direct {}", batch=1))
     stage.send(0, "only", 1, start=True, end=True)
     stage.send(1, "next", 2, start=True, end=True)
@@ -110,7 +110,7 @@ def test_start_and_end_may_be_one_request():
 
 
 def test_requests_of_an_iterative_model_get_numbers_and_start():
-    """Whatever flags they had; those that name a sequence keep what they say."""
+    """Requests that name a sequence keep their flags."""
     numbers = SequenceNumbers()
 
     assert (1, 1) == numbers.of(0, 0)

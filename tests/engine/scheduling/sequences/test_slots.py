@@ -16,7 +16,7 @@ SEEN = {
 
 @pytest.mark.parametrize(("instances", "slots"), SEEN)
 def test_instances_are_chosen_as_the_real_server_chooses_them(instances, slots):
-    """The lowest slot first, and equal ones in the order of its heap."""
+    """The lowest slot is first; equal ones are in the order of the heap."""
     free = FreeSlots(instances, slots)
     taken = [free.take() for _ in range(instances * slots)]
 
@@ -27,7 +27,7 @@ def test_instances_are_chosen_as_the_real_server_chooses_them(instances, slots):
 
 
 def test_slots_that_were_given_back_are_chosen_as_on_the_real_server():
-    """Sequences 3, 2, 4, 1 ended, and four new ones came."""
+    """Sequences 3, 2, 4 and 1 end, and four new ones start."""
     free = FreeSlots(2, 2)
     slots = {sequence: free.take() for sequence in (1, 2, 3, 4)}
     for sequence in (3, 2, 4, 1):
@@ -37,7 +37,7 @@ def test_slots_that_were_given_back_are_chosen_as_on_the_real_server():
 
 
 def test_no_slot_is_left_when_all_are_taken():
-    """Asking for one more is a mistake of the caller."""
+    """Taking another one is an error."""
     free = FreeSlots(1, 1)
     free.take()
 
@@ -48,7 +48,7 @@ def test_no_slot_is_left_when_all_are_taken():
 
 @given(st.lists(st.integers(-1, 30), max_size=60), st.integers(1, 4), st.integers(1, 4))
 def test_a_slot_is_never_given_twice_and_always_the_lowest(steps, instances, slots):
-    """Whatever is taken and given back."""
+    """The order of takes and releases is arbitrary."""
     free = FreeSlots(instances, slots)
     everything = {Slot(i, k) for i in range(instances) for k in range(slots)}
     taken: list[Slot] = []

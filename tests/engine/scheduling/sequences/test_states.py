@@ -40,7 +40,7 @@ def states(*texts, batch=4):
 
 
 def test_a_state_starts_with_zeros():
-    """In the shape of the state; a dimension that varies is 1."""
+    """It has the state's shape; a variable dimension is 1."""
     (array,) = states(state("FP32", "-1, 2")).of(True).values()
 
     assert ("float32", (1, 1, 2)) == (array.dtype.name, array.shape)
@@ -48,17 +48,17 @@ def test_a_state_starts_with_zeros():
 
 
 def test_a_model_that_does_not_batch_has_states_without_batch_dimension():
-    """As its inputs."""
+    """The shape is that of its inputs."""
     assert (2,) == states(state(), batch=0).of(True)["SI"].shape
 
 
 def test_texts_start_empty():
-    """As on the real server."""
+    """The real server does the same."""
     assert [[b"", b""]] == states(state("STRING")).of(True)["SI"].tolist()
 
 
 def test_a_file_gives_the_first_elements():
-    """More than are needed are left alone."""
+    """Further elements of the file are ignored."""
     assert [[0, 1]] == states(state(initial=from_file("numbers"))).of(True)[
         "SI"
     ].tolist()
@@ -69,7 +69,7 @@ def test_a_file_gives_the_first_elements():
 
 
 def test_zero_data_is_zeros():
-    """Configured explicitly."""
+    """zero_data configures the default explicitly."""
     zero = (
         'initial_state { name: "z" data_type: TYPE_INT32 dims: [ 2 ] zero_data: true }'
     )
@@ -77,7 +77,7 @@ def test_zero_data_is_zeros():
 
 
 def test_a_short_file_is_refused_in_tritons_words():
-    """Its text lacks a space."""
+    """Triton's text lacks a space."""
     with pytest.raises(ModelConfigError) as refused:
         states(state(dims="-1", initial=from_file("short", dims="3")))
 
@@ -90,7 +90,7 @@ def test_a_short_file_is_refused_in_tritons_words():
 
 
 def test_a_missing_file_is_refused_in_tritons_words():
-    """With the path that the reader tried."""
+    """The text has the path."""
     with pytest.raises(ModelConfigError) as refused:
         states(state(initial=from_file("none")))
 
@@ -102,7 +102,7 @@ def test_a_missing_file_is_refused_in_tritons_words():
 
 
 def test_each_request_gets_arrays_of_its_own():
-    """What a model writes into one is gone with the request."""
+    """A model's writes are not visible to the next request."""
     one = states(state())
     one.of(True)["SI"][:] = 7
 
@@ -114,7 +114,7 @@ def test_each_request_gets_arrays_of_its_own():
     [("INT32", "numbers", [[0, 0]]), ("STRING", "texts", [[b"", b""]])],
 )
 def test_a_null_request_has_no_initial_state(data_type, file, nothing):
-    """Numbers are whatever Triton's memory held; zeros here."""
+    """On Triton it has arbitrary numbers, here zeros."""
     one = states(state(data_type, initial=from_file(file, data_type=data_type)))
 
     assert nothing == one.of(False)["SI"].tolist()
@@ -131,7 +131,7 @@ def test_outputs_of_states_are_known_so_that_they_are_dropped():
 
 
 def test_a_model_without_states_gets_no_inputs():
-    """Nor loses outputs."""
+    """Its outputs are not dropped."""
     assert ({}, frozenset()) == (states().of(True), states().outputs)
 
 
@@ -175,7 +175,7 @@ def initial(data_type="INT32", name="i", dims="2", data="zero_data: true"):
 
 @pytest.mark.parametrize(("wrong", "text"), REFUSED.values(), ids=REFUSED)
 def test_an_initial_state_that_does_not_fit_is_refused(wrong, text):
-    """In Triton's words."""
+    """The error has Triton's text."""
     with pytest.raises(ModelConfigError) as caught:
         states(state(initial=initial(**wrong)))
 
@@ -183,6 +183,6 @@ def test_an_initial_state_that_does_not_fit_is_refused(wrong, text):
 
 
 def test_of_two_initial_states_none_is_taken():
-    """There may be one."""
+    """Only one is allowed."""
     with pytest.raises(ModelConfigError, match="Found '2' elements"):
         states(state(initial=initial() + initial()))

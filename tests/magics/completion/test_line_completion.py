@@ -2,7 +2,7 @@
 
 import pytest
 
-from .models import DOUBLE
+from ..models import DOUBLE
 
 
 @pytest.fixture(scope="module")

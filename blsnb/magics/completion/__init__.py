@@ -1,0 +1,1 @@
+"""Tab completion: of magics, and of names in strings."""

@@ -1,0 +1,142 @@
+"""Where a cursor is in Python source that is being typed: strings and open brackets."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_OPEN, _CLOSE = "([{", ")]}"
+_CALLEE = re.compile(r"([A-Za-z_][\w.]*)\s*$")
+_KEYWORD = re.compile(r"([A-Za-z_]\w*)\s*=\s*$")
+_QUOTES = ("'''", '"""', "'", '"')
+
+
+@dataclass(slots=True)
+class Bracket:
+    """An open bracket before the cursor.
+
+    Parameters
+    ----------
+    kind
+        ``"("``, ``"["`` or ``"{"``.
+    owner
+        The dotted name before it, such as ``"blsnb.infer"``; empty for none.
+    index
+        Number of commas at this level before the cursor.
+    keyword
+        Name of the current keyword argument; empty for a positional one.
+    texts
+        The strings at this level before the cursor, by keyword or by index.
+    is_key
+        Whether the next item of a dict is a key.
+    """
+
+    kind: str
+    owner: str
+    index: int = 0
+    keyword: str = ""
+    texts: dict[str | int, str] = field(default_factory=dict)
+    is_key: bool = True
+
+    @property
+    def function(self) -> str:
+        """The last part of the owner's name."""
+        return self.owner.rpartition(".")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A cursor in a string that is not closed yet.
+
+    Parameters
+    ----------
+    fragment
+        The string's text up to the cursor.
+    brackets
+        The open brackets, outermost first.
+    """
+
+    fragment: str
+    brackets: tuple[Bracket, ...]
+
+
+def cursor_in_string(text: str) -> Cursor | None:
+    """Return where source ends, if it ends in an open string of one line.
+
+    Parameters
+    ----------
+    text
+        Python source up to the cursor; it need not be complete.
+    """
+    brackets: list[Bracket] = []
+    at = 0
+    while at < len(text):
+        letter = text[at]
+        if letter == "#":
+            at = _end_of(text, at, "\n")
+            continue
+        quote = next((each for each in _QUOTES if text.startswith(each, at)), "")
+        if quote:
+            end = _end_of_string(text, at + len(quote), quote)
+            if end is None:
+                fragment = text[at + len(quote) :]
+                is_simple = len(quote) == 1 and "\n" not in fragment
+                return Cursor(fragment, tuple(brackets)) if is_simple else None
+            _note(brackets, text[at + len(quote) : end])
+            at = end + len(quote)
+            continue
+        _step(brackets, text, at)
+        at += 1
+    return None
+
+
+def _end_of(text: str, start: int, mark: str) -> int:
+    found = text.find(mark, start)
+    return len(text) if found < 0 else found
+
+
+def _end_of_string(text: str, start: int, quote: str) -> int | None:
+    """Return the index of the closing quote; None if it is missing.
+
+    A string in single quotes that its line does not close is taken to end there.
+    """
+    at = start
+    while at < len(text):
+        if text[at] == "\\":
+            at += 2
+            continue
+        if text.startswith(quote, at):
+            return at
+        if text[at] == "\n" and len(quote) == 1:
+            return at
+        at += 1
+    return None
+
+
+def _note(brackets: list[Bracket], string: str) -> None:
+    """Note a closed string in the innermost bracket."""
+    if brackets:
+        inner = brackets[-1]
+        inner.texts.setdefault(inner.keyword or inner.index, string)
+
+
+def _step(brackets: list[Bracket], text: str, at: int) -> None:
+    """Follow one letter outside of strings."""
+    letter = text[at]
+    if letter in _OPEN:
+        before = _CALLEE.search(text, max(0, at - 200), at)
+        brackets.append(Bracket(letter, before[1] if before else ""))
+    elif letter in _CLOSE:
+        if brackets:
+            brackets.pop()
+    elif not brackets:
+        return
+    elif letter == ",":
+        inner = brackets[-1]
+        inner.index, inner.keyword, inner.is_key = inner.index + 1, "", True
+    elif letter == ":":
+        brackets[-1].is_key = False
+    elif letter == "=" and text[at + 1 : at + 2] != "=":
+        found = _KEYWORD.search(text, max(0, at - 100), at + 1)
+        if found:
+            brackets[-1].keyword = found[1]

@@ -1,0 +1,108 @@
+"""Shift+Tab in the cells of models, whose names the notebook does not have."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+_MODEL_CELL = re.compile(r"\s*%%triton_(?:model|file)\b[^\n]*\n")
+_IMPORT = re.compile(
+    r"^[ \t]*import[ \t]+(?P<name>[\w.]+)(?:[ \t]+as[ \t]+(?P<alias>\w+))?[ \t]*$", re.M
+)
+_NAME_AT_END = re.compile(r"[^\W\d]\w*$")
+_MAX_FOUND = 3
+
+
+def documentation(cell: str, position: int) -> str:
+    """Return signature and docstring of the name at a place in a model's cell.
+
+    The source is read, never run.
+
+    Parameters
+    ----------
+    cell
+        The text of the cell, with its first line.
+    position
+        Number of characters before the cursor.
+
+    Returns
+    -------
+    str
+        Empty for another cell, or a name that is not known.
+    """
+    magic = _MODEL_CELL.match(cell)
+    if magic is None or position < magic.end():
+        return ""
+    try:
+        import jedi
+    except ImportError:
+        # A part of IPython that some environments leave out.
+        return ""
+
+    source, before = cell[magic.end() :], cell[magic.end() : position]
+    line, column = before.count("\n") + 1, len(before.rpartition("\n")[2])
+    script = jedi.Interpreter(source, [_loaded_modules(source)])
+    if _NAME_AT_END.search(before):
+        found = [each.docstring().strip() for each in script.help(line, column)]
+        if not any(found):
+            found = [_loaded_documentation(source, len(before))]
+    else:
+        # In the arguments of a call its function is what a reader looks for.
+        calls = script.get_signatures(line, column)
+        found = [f"{c.to_string()}\n\n{c.docstring(raw=True)}".strip() for c in calls]
+    return "\n\n".join(filter(None, found[:_MAX_FOUND]))
+
+
+def _loaded_documentation(source: str, position: int) -> str:
+    """Return the docstring of a member of a loaded module, such as ``np.negative``."""
+    begun = re.search(r"[\w.]+$", source[:position])
+    rest = re.match(r"\w*", source[position:])
+    first, *names = ((begun[0] if begun else "") + (rest[0] if rest else "")).split(".")
+    value: object = _loaded_modules(source).get(first)
+    for name in names:
+        value = getattr(value, name, None)
+    return (value is not None and inspect.getdoc(value)) or ""
+
+
+def _loaded_modules(source: str) -> dict[str, ModuleType]:
+    """Return the modules that a source imports, if they are loaded, by their names."""
+    imports = (match["name"] for match in _IMPORT.finditer(source))
+    aliases = (match["alias"] or match["name"] for match in _IMPORT.finditer(source))
+    return {
+        alias: sys.modules[name]
+        for name, alias in zip(imports, aliases, strict=True)
+        if name in sys.modules and "." not in alias
+    }
+
+
+def register(shell: Any) -> Callable[[], None]:
+    """Answer Shift+Tab in cells of models; return a function that stops it."""
+    kernel = getattr(shell, "kernel", None)
+    if kernel is None:
+        return lambda: None
+    original = kernel.do_inspect
+
+    def do_inspect(
+        code: str, cursor_pos: int, detail_level: int = 0, omit_sections: Any = ()
+    ) -> Any:
+        text = documentation(code, cursor_pos)
+        if not text:
+            return original(code, cursor_pos, detail_level, omit_sections)
+        return {
+            "status": "ok",
+            "found": True,
+            "data": {"text/plain": text},
+            "metadata": {},
+        }
+
+    kernel.do_inspect = do_inspect
+
+    def unregister() -> None:
+        if kernel.__dict__.get("do_inspect") is do_inspect:
+            del kernel.do_inspect
+
+    return unregister

@@ -1,0 +1,140 @@
+"""Tab completion in strings of Python code: models, inputs and outputs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.completer import SimpleCompletion, context_matcher
+
+from blsnb.magics import default_server as default
+from blsnb.magics.completion.cursor import Bracket, Cursor, cursor_in_string
+from blsnb.parts.server_parts import parts_of
+
+if TYPE_CHECKING:
+    from blsnb.inference_server import Server
+
+_REQUESTS = frozenset({"infer", "async_infer", "stream", "async_stream"})
+_TAKE_MODEL = _REQUESTS | {
+    *("load", "unload", "remove", "model", "config", "watch", "unwatch", "standin"),
+    *("bench", "compare", "statistics", "batching", "is_model_ready", "load_model"),
+    "unload_model",
+}
+"""Methods whose first argument is a model's name."""
+_MODEL_CELL = re.compile(r"\s*%%?triton_model\s+(?P<name>[\w.-]+)(?P<options>[^\n]*)")
+_MAX_MODELS = 50
+"""Maximum number of models whose tensors are offered together."""
+
+
+def string_matcher(shell: Any) -> Any:
+    """Return a matcher for IPython that completes names of models and tensors."""
+
+    @context_matcher(identifier="blsnb.names_in_strings")
+    def complete_strings(context: Any) -> dict[str, Any]:
+        text = _text_until_cursor(context)
+        cursor = cursor_in_string(text)
+        if cursor is None or not cursor.brackets:
+            return {"completions": []}
+        names = dict.fromkeys(_candidates(cursor, text, shell.user_ns))
+        found = [name for name in names if name.startswith(cursor.fragment)]
+        return {
+            "completions": [SimpleCompletion(name, type="name") for name in found],
+            "matched_fragment": cursor.fragment,
+            "suppress": bool(found),
+        }
+
+    return complete_strings
+
+
+def _text_until_cursor(context: Any) -> str:
+    lines = context.full_text.split("\n")[: context.cursor_line + 1]
+    lines[-1] = context.text_until_cursor
+    return "\n".join(lines)
+
+
+def _candidates(
+    cursor: Cursor, text: str, namespace: Mapping[str, Any]
+) -> Iterable[str]:
+    """Return the names that may be in the string at the cursor."""
+    inner = cursor.brackets[-1]
+    outer = cursor.brackets[-2] if len(cursor.brackets) > 1 else None
+    if inner.kind == "(" and _is_model(inner, namespace):
+        return _names()
+    if inner.kind == "(" and inner.index == 1 and not inner.keyword:
+        if inner.function == "get_input_tensor_by_name":
+            return _own_tensors(text, "input")
+        if inner.function == "get_output_tensor_by_name":
+            return _all_tensors("output")
+    if inner.kind == "(" and inner.function == "Tensor" and not inner.index:
+        return [*_own_tensors(text, "output"), *_all_tensors("input")]
+    if inner.kind == "[" and inner.owner:
+        return _outputs_of_run(namespace.get(inner.owner))
+    if outer is None:
+        return ()
+    if inner.kind == "{" and inner.is_key and outer.function in _TAKE_MODEL:
+        return _tensors(_model_in(outer), "input")
+    if inner.kind == "[" and outer.keyword in ("outputs", "requested_output_names"):
+        name = _model_in(outer)
+        return _tensors(name, "output") if name else _all_tensors("output")
+    return ()
+
+
+def _is_model(bracket: Bracket, namespace: Mapping[str, Any]) -> bool:
+    """Whether the current argument of a call is the name of a model."""
+    if bracket.keyword:
+        return bracket.keyword == "model_name"
+    owner, _, function = bracket.owner.rpartition(".")
+    if bracket.index or function not in _TAKE_MODEL:
+        return False
+    return owner in ("blsnb", "pb_utils", "server") or _is_server(namespace.get(owner))
+
+
+def _is_server(value: object) -> bool:
+    return hasattr(value, "_parts")
+
+
+def _model_in(call: Bracket) -> str:
+    """Return the model that a call names; empty if it does not yet."""
+    return call.texts.get("model_name") or call.texts.get(0, "")
+
+
+def _names() -> list[str]:
+    server = default.started()
+    return [] if server is None else parts_of(server).repository.names()
+
+
+def _tensors(name: str, kind: str) -> list[str]:
+    server = default.started()
+    if server is None or not name or name not in _names():
+        return []
+    return _tensor_names(server, name, kind)
+
+
+def _tensor_names(server: Server, name: str, kind: str) -> list[str]:
+    status = server.model(name)
+    specs = status.inputs if kind == "input" else status.outputs
+    return [spec.partition(":")[0].rstrip("?") for spec in specs]
+
+
+def _all_tensors(kind: str) -> Iterator[str]:
+    server = default.started()
+    if server is not None:
+        for name in _names()[:_MAX_MODELS]:
+            yield from _tensor_names(server, name, kind)
+
+
+def _own_tensors(text: str, kind: str) -> list[str]:
+    """Return the tensors of the model that the cell defines."""
+    cell = _MODEL_CELL.match(text)
+    if cell is None:
+        return list(_all_tensors(kind))
+    given = re.findall(rf"--{kind}[ =]+([\w.-]+)\??:", cell["options"])
+    return [*given, *_tensors(cell["name"], kind)]
+
+
+def _outputs_of_run(value: Any) -> Iterable[str]:
+    from blsnb.response import Response
+    from blsnb.run import Run
+
+    return value.outputs if isinstance(value, Run | Response) else ()

@@ -1,0 +1,175 @@
+"""Checks of a model's sources that need no run: names, tensors, streams, BLS calls."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from blsnb.arguments import did_you_mean
+from blsnb.errors import ModelConfigError
+from blsnb.model.config import ModelConfig
+from blsnb.model_graph.bls_calls import bls_calls
+from blsnb.model_graph.build import SourceFiles
+from blsnb.model_graph.findings import call_findings
+from blsnb.model_graph.graph import Finding
+from blsnb.model_graph.possible import Evaluator
+from blsnb.model_graph.scopes import Scope
+from blsnb.model_graph.sent_tensors import method, sent_tensor
+from blsnb.model_graph.server_graph import version_folder
+from blsnb.model_graph.source import Source
+from blsnb.parts.server_parts import ServerParts
+
+_FINAL = b"TRITONSERVER_RESPONSE_COMPLETE_FINAL"
+
+
+class _Configs(Mapping[str, ModelConfig]):
+    """The configurations of a server's models, read when they are needed."""
+
+    def __init__(self, parts: ServerParts) -> None:
+        self._parts = parts
+
+    def __getitem__(self, name: str) -> ModelConfig:
+        config = self._parts.engine.catalog.config(name)
+        if config is not None:
+            return config
+        directory = self._parts.repository.directory(name)
+        if directory is None:
+            raise KeyError(name)
+        try:
+            return directory.config()
+        except ModelConfigError:
+            return ModelConfig()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts.repository.names())
+
+    def __len__(self) -> int:
+        return len(self._parts.repository.names())
+
+
+def check_model(parts: ServerParts, name: str) -> list[Finding]:
+    """Return what is probably wrong in the sources of a model, in order of lines."""
+    directory = parts.repository.directory(name)
+    config = parts.engine.catalog.config(name)
+    if directory is None or config is None:
+        return []
+    folder = version_folder(directory, config)
+    if folder is None:
+        return []
+    files = SourceFiles(folder)
+    sources = [found for found in map(files.valid_source, files.paths()) if found]
+    found = [
+        *(each for source in sources for each in name_findings(name, source)),
+        *(each for source in sources for each in _tensors(name, source, config)),
+        *_stream(name, config, sources),
+        *_calls(name, config, sources, _Configs(parts)),
+    ]
+    return sorted(dict.fromkeys(found), key=lambda finding: _line(finding.place))
+
+
+def _line(place: str) -> int:
+    number = place.rpartition(":")[2]
+    return int(number) if number.isdecimal() else 0
+
+
+def name_findings(name: str, source: Source) -> Iterator[Finding]:
+    """Yield undefined names and unused imports, as pyflakes finds them."""
+    # Deferred: loading the extension must not import it.
+    from pyflakes import checker, messages
+
+    kinds = messages.UndefinedName, messages.UndefinedLocal, messages.UnusedImport
+    for found in checker.Checker(source.tree, source.path).messages:
+        if isinstance(found, kinds):
+            text = str(found.message % found.message_args)
+            yield Finding(name, text, f"{source.path}:{found.lineno}", is_fault=False)
+
+
+def _tensors(name: str, source: Source, config: ModelConfig) -> Iterator[Finding]:
+    """Yield tensors that contradict the configuration."""
+    evaluator = Evaluator(config.parameters)
+    for call, function in source.calls:
+        scope = Scope(source, function)
+        if method(call) == "get_input_tensor_by_name":
+            text = _input_text(call, scope, evaluator, config)
+        elif method(call) == "InferenceResponse":
+            for line, text in _output_texts(call, scope, evaluator, config):
+                yield Finding(name, text, f"{source.path}:{line}")
+            continue
+        else:
+            continue
+        if text:
+            yield Finding(name, text, f"{source.path}:{call.lineno}")
+
+
+def _input_text(
+    call: ast.Call, scope: Scope, evaluator: Evaluator, config: ModelConfig
+) -> str:
+    words = [*call.args, *(word.value for word in call.keywords)]
+    name = evaluator.possible(words[1], scope).only if len(words) == 2 else None
+    declared = [tensor.name for tensor in config.inputs]
+    controls = [
+        control.name for control in config.message.sequence_batching.control_input
+    ]
+    states = [state.input_name for state in config.message.sequence_batching.state]
+    known = [*declared, *controls, *states]
+    if not isinstance(name, str) or not declared or name in known:
+        return ""
+    text = f"reads input '{name}', which the configuration does not declare"
+    return f"{text}. {did_you_mean(name, declared)}".rstrip(" .")
+
+
+def _output_texts(
+    call: ast.Call, scope: Scope, evaluator: Evaluator, config: ModelConfig
+) -> Iterator[tuple[int, str]]:
+    declared = {tensor.name: tensor for tensor in config.outputs}
+    given = [*call.args, *(w.value for w in call.keywords if w.arg == "output_tensors")]
+    held, where = evaluator.followed(given[0], scope) if given else (None, scope)
+    states = {state.output_name for state in config.message.sequence_batching.state}
+    if not declared or not isinstance(held, ast.List | ast.Tuple):
+        return
+    for item in held.elts:
+        sent = sent_tensor(item, where, evaluator)
+        if sent is None or sent.own_input or sent.name in states:
+            continue
+        expected = declared.get(sent.name)
+        if expected is None:
+            text = f"sends output '{sent.name}', which the configuration does not"
+            advice = did_you_mean(sent.name, list(declared))
+            yield item.lineno, f"{text} declare. {advice}".rstrip(" .")
+        elif sent.datatype not in ("", expected.datatype) and expected.datatype:
+            yield (
+                item.lineno,
+                f"sends output '{sent.name}' as {sent.datatype}; the configuration "
+                f"declares {expected.datatype}",
+            )
+
+
+def _stream(name: str, config: ModelConfig, sources: list[Source]) -> Iterator[Finding]:
+    """Yield a decoupled model that never sends the final flag."""
+    if not config.decoupled or config.is_ensemble or not sources:
+        return
+    if any(_FINAL.decode() in ast.dump(source.tree) for source in sources):
+        return
+    sends = [
+        (source, call)
+        for source in sources
+        for call, _ in source.calls
+        if method(call) == "send"
+    ]
+    if sends and not any(call.keywords or len(call.args) > 1 for _, call in sends):
+        source, call = sends[-1]
+        text = (
+            "never sends the final flag: its requests do not end. After the last "
+            "response call sender.send(flags="
+            "pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)"
+        )
+        yield Finding(name, text, f"{source.path}:{call.lineno}")
+
+
+def _calls(
+    name: str, config: ModelConfig, sources: list[Source], configs: _Configs
+) -> Iterator[Finding]:
+    evaluator = Evaluator(config.parameters)
+    for source in sources:
+        for call in bls_calls(source, evaluator):
+            yield from call_findings(name, call, f"{call.file}:{call.line}", configs)

@@ -1,0 +1,71 @@
+"""Specification of Tab in strings."""
+
+import pytest
+
+from ..models import DOUBLE
+from .test_line_completion import complete, texts
+
+CELL = "%%triton_model mine --input IMAGE:FP32[4] --output SCORE:FP32[1]\n"
+REQUEST = "pb_utils.InferenceRequest(model_name='double', "
+
+
+@pytest.fixture(scope="module")
+def completer(shell):
+    from blsnb.magics import default_server as default
+    from blsnb.magics import extension
+
+    extension.load_ipython_extension(shell)
+    shell.run_cell(DOUBLE.replace("--input", "--quiet --input"))
+    shell.run_cell(
+        "import blsnb\nserver = blsnb.server()\n"
+        "run = blsnb.infer('double', {'X': [1.0]}, show=False)"
+    )
+    yield shell.Completer
+    extension.unload_ipython_extension(shell)
+    default.close_default()
+
+
+CASES = {
+    "blsnb.infer('": ["double"],
+    'blsnb.stream("do': ["double"],
+    "server.load('d": ["double"],
+    "x = 1\nserver.compare('d": ["double"],
+    "blsnb.infer('double', {'": ["X"],
+    "blsnb.infer('double', {'X': x}, outputs=['": ["Y"],
+    "run['": ["Y"],
+    "pb_utils.InferenceRequest(model_name='": ["double"],
+    f"{REQUEST}requested_output_names=['": ["Y"],
+    "pb_utils.get_output_tensor_by_name(response, 'Y": ["Y"],
+    f"{CELL}pb_utils.get_input_tensor_by_name(request, 'I": ["IMAGE"],
+    f"{CELL}pb_utils.Tensor('SC": ["SCORE"],
+}
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_names_are_offered_in_strings(completer, text):
+    """Models, inputs and outputs, where each belongs."""
+    assert CASES[text] == texts(completer, text)
+
+
+@pytest.mark.parametrize(
+    "text", ["print('d", "json.load('d", "blsnb.infer('double', {'X': '", "x = 'd"]
+)
+def test_other_strings_are_left_alone(completer, text):
+    """A path or a value is no model."""
+    assert "double" not in texts(completer, text)
+
+
+def test_the_text_after_the_quote_is_replaced(completer):
+    """Nothing before it."""
+    assert [("do", "double")] == complete(completer, "blsnb.infer('do")
+
+
+def test_500_models_are_all_offered(completer, tmp_path):
+    """Those of a folder that are not loaded as well."""
+    from blsnb.magics import default_server as default
+
+    for number in range(500):
+        (tmp_path / f"many_{number:03}" / "1").mkdir(parents=True)
+    default.server().import_repository(tmp_path, [])
+
+    assert 500 == len(texts(completer, "blsnb.infer('many_"))
