@@ -1,8 +1,10 @@
-"""Find assertions over empty collections, and pauses, in the sources of the tests."""
+"""Find empty assertions, pauses and obscure phrases in sources."""
 
 from __future__ import annotations
 
 import ast
+import re
+import tokenize
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -18,6 +20,11 @@ HELPERS = ("sleep", "pause")
 """Names of functions that do nothing but pause."""
 _LAST_NAMES = {*HELPERS, "wait", "wait_for_timeout"}
 _PASSED_ON = ("enumerate", "sorted", "reversed", "list", "zip", "map", "range", "some")
+_OBSCURE = re.compile(
+    r"\b(?:(?:is|are) (?:none|told)|who(?:ever)? asks?|whoever|nobody|somebody|"
+    r"for ever|so many|made anew|word for word|meanwhile|(?:comes|came) back|"
+    r"(?:goes|serves) on)\b"
+)
 _VIEWS = ("items", "values", "keys", "split")
 
 
@@ -38,6 +45,26 @@ def _nodes(path: Path) -> list[ast.AST]:
 def functions(path: Path) -> list[Function]:
     """Return all functions of a file, nested ones included."""
     return [node for node in _nodes(path) if isinstance(node, Function)]
+
+
+def obscure(text: str) -> list[str]:
+    """Return phrases of a text for which there is a plain one."""
+    return _OBSCURE.findall(" ".join(text.replace("#", " ").split()))
+
+
+def obscure_in(path: Path) -> Iterator[str]:
+    """Yield line and phrase of obscure docstrings and comments of a file."""
+    if not obscure(path.read_text(encoding="utf-8")):
+        return
+    for node in _nodes(path):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            for phrase in obscure(str(node.value.value)):
+                yield f"{node.lineno}: {phrase}"
+    with path.open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            if token.type == tokenize.COMMENT:
+                for phrase in obscure(token.string):
+                    yield f"{token.start[0]}: {phrase}"
 
 
 def vacuous(test: Function) -> Iterator[ast.AST]:

@@ -132,7 +132,8 @@ def test_the_first_page_works_as_typed(tmp_path):
     mistaken = [double.replace("x * 2", "x @ 2"), ask]
     cells = _executed(tmp_path, [double, ask, *rest, *mistaken])
 
-    last = "\n".join(cells.pop().outputs[0].traceback)
+    [error] = [each for each in cells.pop().outputs if each.output_type == "error"]
+    last = "\n".join(error.traceback)
     assert "cell In[7] line 9 (model.py:8)" in last
     assert "message: ValueError: matmul" in last
     assert [] == [
@@ -141,7 +142,10 @@ def test_the_first_page_works_as_typed(tmp_path):
         for output in cell.outputs
         if output.output_type not in ("display_data", "execute_result")
     ]
-    assert "array([2., 4., 6.]" in cells[1].outputs[0].data["text/plain"]
+    [value] = [
+        each for each in cells[1].outputs if each.output_type == "execute_result"
+    ]
+    assert "array([2., 4., 6.]" in value.data["text/plain"]
     assert "2 calls, 2 models" in cells[3].outputs[0].data["text/plain"]
     assert (tmp_path / "models" / "double" / "1" / "model.py").is_file()
 

@@ -54,6 +54,29 @@ def test_every_test_has_a_docstring():
     ]
 
 
+def test_docstrings_and_comments_have_no_obscure_phrase():
+    """Name the caller or the client, and write "no" or "invalid", "forever", "else"."""
+    package = sorted((TESTS.parent / "blsnb").rglob("*.py"))
+    assert [] == [
+        f"{path.relative_to(TESTS.parent)}:{found}"
+        for path in some([*package, *sources.files()])
+        for found in sources.obscure_in(path)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "phrases"),
+    [
+        ("A mode is none.", ["is none"]),
+        ("The caller\n    waits for\n    ever.", ["for ever"]),
+        ("The value is None; the client is notified.", []),
+    ],
+)
+def test_an_obscure_phrase_is_found(text, phrases):
+    """Lines may break within it."""
+    assert phrases == sources.obscure(text)
+
+
 def test_no_test_asserts_over_an_empty_collection():
     """A check of every element uses `every` or `some`."""
     assert [] == [

@@ -45,7 +45,7 @@ def _finish(start: str, edges: Edges, seen: set[str]) -> list[str]:
 
 
 def shortest_path(edges: Edges, start: str, is_end: Callable[[str], bool]) -> list[str]:
-    """Return a shortest path to the first end; empty if there is none."""
+    """Return a shortest path to the first end; empty without a path."""
     paths = [[start]]
     seen = {start}
     for path in paths:

@@ -94,7 +94,7 @@ def walk_request() -> Walk:
 
 
 def record(act: Callable[[], object], folder: str) -> Walk:
-    """Return what a call executes on this thread; the collector is off meanwhile."""
+    """Return what a call executes on this thread; the collector is off."""
     walk = Walk()
     prefix = f"{folder}/"
 

@@ -17,6 +17,19 @@ from blsnb.tensors.ref import TensorRef
 
 KIND = "stand-in"
 """The device kind of stand-ins in cards, graphs and traces."""
+_UNDECLARED = {
+    "": "Write inputs and outputs into its config.pbtxt; on Triton they may come from "
+    "the model's own file.",
+    "vllm": "On Triton vLLM's backend adds them to the configuration; here write those "
+    "that you use into its config.pbtxt:\n"
+    'input [ { name: "text_input" data_type: TYPE_STRING dims: [ 1 ] },\n'
+    '        { name: "stream" data_type: TYPE_BOOL dims: [ 1 ] optional: true },\n'
+    '        { name: "sampling_parameters" data_type: TYPE_STRING dims: [ 1 ] '
+    "optional: true } ]\n"
+    'output [ { name: "text_output" data_type: TYPE_STRING dims: [ -1 ] } ]\n'
+    "model_transaction_policy { decoupled: true }",
+}
+"""Advice for a configuration without outputs, by backend."""
 Respond = Callable[[RequestMessage], Iterable[ResponseMessage]]
 
 
@@ -57,8 +70,7 @@ class FunctionStandIn:
             raise BackendError(
                 f"the configuration of '{config.name}' has no outputs for a stand-in",
                 "INVALID_ARG",
-                "Write inputs and outputs into its config.pbtxt; on Triton they may "
-                "come from the model's own file.",
+                _UNDECLARED.get(config.backend, _UNDECLARED[""]),
             )
         return config
 

@@ -31,8 +31,8 @@ _log = logging.getLogger(__name__)
 def has_no_models() -> bool:
     """Whether the page has models only of widgets that are displayed themselves.
 
-    Elsewhere a widget can replace a document in the page, while a notebook saved
-    meanwhile keeps the document.
+    Elsewhere a widget can replace a document in the page, while a saved
+    notebook keeps the document.
     """
     return "VSCODE_PID" in os.environ or "google.colab" in sys.modules
 

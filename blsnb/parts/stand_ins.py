@@ -84,6 +84,7 @@ class ModelStandIns:
     @contextlib.contextmanager
     def loaded(self, name: str, **how: Any) -> Iterator[ModelStatus]:
         """Load a stand-in while a block runs; see `Server.standing_in`."""
+        check_text(name=name)
         before = self._control.standins.get(name)
         served = self._engine.catalog.config(name) is not None
         status = self.load(name, **how)

@@ -42,7 +42,7 @@ class TritonFormatter(logging.Formatter):
         if record.exc_info:
             message += f"\n{self.formatException(record.exc_info)}"
         text = printable(json.dumps(message, ensure_ascii=False))
-        return f"{self._start(record)} {os.getpid()} {place}] {text}"
+        return f"{self._start(record)} {os.getpid()} {printable(place)}] {text}"
 
     def _start(self, record: logging.LogRecord) -> str:
         level = level_of(record)

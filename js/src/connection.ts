@@ -7,7 +7,7 @@ function initialize({ model }: { model: WidgetModel }): () => void {
   const received = (message?: { type?: string }): void => {
     if (message?.type === "welcome") connect(model);
   };
-  /** A kernel that was restarted meanwhile does not reply. */
+  /** A restarted kernel does not reply. */
   const hello = (): void => {
     try {
       model.send({ v: VERSION, type: "hello", runs: {} });

@@ -43,12 +43,12 @@ export class Folded {
     this.#rows = rows;
   }
 
-  /** Return the counted calls of a model; null if there are none. */
+  /** Return the counted calls of a model, or null. */
   of(model: number): Counted | null {
     return summed(this.entries.filter(([, each]) => each === model));
   }
 
-  /** Return the counted calls by a model; null if there are none. */
+  /** Return the counted calls by a model, or null. */
   by(caller: number): Counted | null {
     return summed(this.entries.filter(([each]) => each === caller));
   }

@@ -228,7 +228,7 @@ export class Frame implements Session {
   #resized(): void {
     const width = this.#root.clientWidth;
     if (width === 0) {
-      // Out of the page: notebooks remove cells that are out of view; the theme may change meanwhile.
+      // Notebooks remove cells that are out of view; until they return the theme may change.
       this.#width = 0;
       return;
     }

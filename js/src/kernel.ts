@@ -118,15 +118,15 @@ export class Kernel {
     const home = models.filter((model) => model === this.#home);
     if (models.length === 0) throw new QueryError(GONE);
     try {
-      const asked = (home.length ? home : models).map((each) => this.#ask(each, query));
-      return (await Promise.any(asked))();
+      const replies = (home.length ? home : models).map((each) => this.#send(each, query));
+      return (await Promise.any(replies))();
     } catch (error) {
       throw error instanceof AggregateError ? error.errors[0] : error;
     }
   }
 
   /** Return how the model answered; throw if it does not have the run. */
-  async #ask(model: WidgetModel, query: Query): Promise<() => Answer> {
+  async #send(model: WidgetModel, query: Query): Promise<() => Answer> {
     try {
       const answer = await this.#sent(model, query);
       this.#home = model;

@@ -41,7 +41,7 @@ export class Moving {
     try {
       this.#dragged.element.setPointerCapture(this.#dragged.pointer);
     } catch {
-      // The button was released meanwhile.
+      // The button was released outside the page.
       this.#dragged = null;
     }
   }

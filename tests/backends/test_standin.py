@@ -394,13 +394,13 @@ def test_a_stand_in_needs_neither_a_device_nor_a_file(server):
 def test_an_export_omits_stand_ins(stood, tmp_path):
     """The export of a single one is refused; that of all models has a note."""
     stood.define("double", DOUBLE, config=CONFIG)
-    with pytest.raises(RepositoryError, match=r"a stand-in answers for it \(zeros\)"):
+    with pytest.raises(RepositoryError, match=r"a stand-in replaces it \(zeros\)"):
         stood.export_repository(tmp_path / "named", ["leaf"])
 
     done = stood.export_repository(tmp_path / "all")
 
     assert ("double",) == done.models
-    assert any("leaf: a stand-in answers for it" in note for note in done.notes)
+    assert any("leaf: a stand-in replaces it" in note for note in done.notes)
     assert not (tmp_path / "all" / "leaf").exists()
 
 
@@ -475,3 +475,16 @@ def test_changes_of_a_model_in_the_block_are_kept(server):
 
     with server.standing_in("leaf", zeros=True):
         server.close()
+
+
+def test_the_advice_for_vllm_is_a_configuration(stood):
+    """Its backend declares the tensors on Triton; a stand-in needs them here."""
+    put(stood, 'backend: "vllm"', "llm")
+    with pytest.raises(ModelLoadError) as caught:
+        stood.standin("llm", zeros=True)
+    text = caught.value.advice.partition("config.pbtxt:\n")[2]
+    put(stood, f'backend: "vllm"\n{text}', "llm")
+    stood.standin("llm", zeros=True)
+
+    responses = stood.stream("llm", {"text_input": ["hello"]})
+    assert [["text_output"], []] == [list(each.outputs) for each in responses]

@@ -1,4 +1,4 @@
-"""A backend of somebody else's, installed for a test."""
+"""A backend of another package, installed for a test."""
 
 from __future__ import annotations
 

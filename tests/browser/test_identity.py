@@ -145,7 +145,7 @@ def test_a_view_drawn_after_the_trim_names_dropped_calls_without_a_click(noteboo
 
     expect(note).to_contain_text(LIMIT)
     expect(note).to_contain_text(PIN)
-    # What the first document looked at is handed over, by its id.
+    # The selection of the first document is restored by its id.
     expect(view.inspector).to_contain_text("Call 5000 is no longer kept")
     view.tree.press("End")
     expect(view.inspector.get_by_text("call 10000", exact=True)).to_be_visible()

@@ -56,7 +56,7 @@ WATCH = """() => {
     };
     look();
 }"""
-# More than what every view has at least: it has to be handed over, too.
+# More than what every view has at least: it has to be restored, too.
 GROWN = "view => view.offsetHeight > 500"
 _OUTPUT = f"""jupyterapp.shell.currentWidget.content.widgets[{CELL}]
     .model.outputs.get(0).data["text/plain"]"""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import signal
+import urllib.error
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from cells import CONFIG
 
 from blsnb.errors import ModelLoadError
 from blsnb.inference_server import Server
+from blsnb.serving.server_log import TritonFormatter
 
 from .test_serve import X, address_of, ask, serving
 
@@ -202,3 +205,30 @@ def test_a_notebook_shows_no_events(
         server.define("failing", FAILING, config=CONFIG)
 
     assert ("", "") == capsys.readouterr()
+
+
+def test_the_place_of_a_line_cannot_forge_another() -> None:
+    """A model chooses the name of the file that it compiles."""
+    record = logging.makeLogRecord(
+        {"msg": "m", "triton_place": "a\nE1122 forged", "levelno": logging.INFO}
+    )
+
+    assert "\n" not in TritonFormatter().format(record)
+
+
+def test_the_access_token_is_not_logged(models: Path, tmp_path: Path) -> None:
+    """It is printed once, where the user started the server."""
+    log = tmp_path / "log"
+    words = ["--access-token=all", f"--log-file={log}", "--log-verbose=9"]
+    with serving(models, *FREE, *words) as (process, lines):
+        [token] = [
+            line.split(": ")[2] for line in lines if line.startswith("header over HTTP")
+        ]
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            ask(address_of("HTTP", lines), "/v2/models/talks")
+        process.send_signal(signal.SIGTERM)
+        stdout, stderr = process.communicate(timeout=30)
+
+    refused.value.close()
+    assert 403 == refused.value.code
+    assert token not in log.read_text() + stdout + stderr

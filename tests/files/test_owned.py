@@ -164,6 +164,7 @@ def test_without_locks_nothing_is_swept(tmp_path, monkeypatch):
 SERVER = """
 sys.path.insert(0, "{tests}")
 import blsnb
+from blsnb.parts.server_parts import parts_of
 from cells import CONFIG, cell
 finalized = Path(sys.argv[1]) / "finalized"
 source = cell("return [reply(x_of(request))]", methods='''
@@ -174,8 +175,8 @@ server = {server}
 server.define("m", source, config=CONFIG)
 files = {{"file:1/model.py": source}}
 server.load("given", config={{"backend": "python"}}, files=files)
-parts = server._parts
-folders = [parts.repository.private_root, *parts.control._sources._folders.folders]
+parts = parts_of(server)
+folders = [parts.repository.private_root, parts.control.served_from("given").path]
 """
 ENDS = {
     "blsnb.server()": "sys.exit(0)",

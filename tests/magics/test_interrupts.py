@@ -18,6 +18,7 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),
 ]
 _PROMPT_S = 1.0
+_TRIES = 5
 MARK = "model runs now"
 HEAD = f"""%%triton_model busy {FLOW}
 import threading
@@ -101,6 +102,19 @@ def interrupted(kernel: Kernel, source: str) -> tuple[list[Any], float]:
     return [*before, *after], time.monotonic() - start
 
 
+def interrupted_in_time(kernel: Kernel, source: str) -> list[Any]:
+    """Return the outputs of a cell whose prompt is back within a second.
+
+    A busy machine may suspend the kernel for longer: one of several tries counts.
+    """
+    took: list[float] = []
+    while len(took) < _TRIES and (not took or min(took) >= _PROMPT_S):
+        outputs, seconds = interrupted(kernel, source)
+        took.append(seconds)
+    assert min(took) < _PROMPT_S
+    return outputs
+
+
 def traceback_of(outputs: list[Any]) -> str:
     """Return the only error's traceback without colours."""
     (error,) = errors(outputs)
@@ -143,10 +157,9 @@ def test_a_busy_loop_ends_in_its_own_line(kernel, start):
     """A loop that never waits ends at once, and its lines end the traceback."""
     assert not errors(kernel.run(start + LOOP))
 
-    outputs, seconds = interrupted(kernel, infer("busy"))
+    outputs = interrupted_in_time(kernel, infer("busy"))
 
     assert last_place(traceback_of(outputs)) in lines_here(start + LOOP)
-    assert seconds < _PROMPT_S
 
 
 @pytest.mark.parametrize(
@@ -162,14 +175,10 @@ def test_a_busy_loop_ends_in_its_own_line(kernel, start):
 def test_a_model_that_swallows_the_interrupt_ends(kernel, source):
     """The prompt is back within a second, twice, and the kernel survives."""
     assert not errors(kernel.run(source))
-    took = []
     for _ in range(2):
-        outputs, seconds = interrupted(kernel, infer("busy"))
+        outputs = interrupted_in_time(kernel, infer("busy"))
         assert "KeyboardInterrupt" in traceback_of(outputs)
-        took.append(seconds)
 
-    # The faster one: a busy machine may suspend the kernel for seconds.
-    assert min(took) < _PROMPT_S
     assert not errors(kernel.run("1 + 1"))
 
 
@@ -177,10 +186,9 @@ def test_a_cleanup_of_200_ms_completes(kernel):
     """The interrupt is not raised again within the grace period."""
     assert not errors(kernel.run(SYNC + FINALLY))
 
-    outputs, seconds = interrupted(kernel, infer("busy"))
+    outputs = interrupted_in_time(kernel, infer("busy"))
 
     assert "cleaned up" in str(outputs)
-    assert seconds < _PROMPT_S
 
 
 def test_the_view_shows_the_interrupted_call_with_its_inputs(kernel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import difflib
 import inspect
@@ -22,6 +23,8 @@ _ABOUT_THREADS = re.compile(
     re.IGNORECASE,
 )
 HOOKS = ("auto_complete_config", "initialize", "execute", "finalize")
+_TRITON_ARGV = [""]
+_MAYBE_ARGV = re.compile(r"\bargv\b|\bparse_(known_)?args\b")
 _ALIKE = 0.78
 """Minimum similarity of a method's name to a hook that it probably means."""
 
@@ -135,6 +138,39 @@ def note_of_names(instance: str, kind: type) -> str:
     if not meant:
         return ""
     return f"Triton never calls {' or '.join(meant)} of {instance}: it is not a hook."
+
+
+def note_of_argv(source: str) -> str:
+    """Return a note on the first line that reads ``sys.argv``; empty without one.
+
+    On Triton it is ``[""]``; in a kernel it has the kernel's arguments.
+    """
+    if sys.argv == _TRITON_ARGV or not _MAYBE_ARGV.search(source):
+        return ""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return ""
+    found = filter(_reads_argv, ast.walk(tree))
+    lines = [getattr(node, "lineno", 0) for node in found]
+    if not lines:
+        return ""
+    return (
+        f"Line {min(lines)} of model.py reads sys.argv, which is [''] on Triton; here "
+        "it has the arguments of this process. Read parameters of the configuration "
+        "instead."
+    )
+
+
+def _reads_argv(node: ast.AST) -> bool:
+    match node:
+        case ast.Attribute(value=ast.Name(id="sys"), attr="argv"):
+            return True
+        case ast.ImportFrom(module="sys", names=names):
+            return any(alias.name == "argv" for alias in names)
+        case ast.Call(func=ast.Attribute(attr=name), args=[], keywords=[]):
+            return name in ("parse_args", "parse_known_args")
+    return False
 
 
 def has_hook(model: object, name: str) -> bool:

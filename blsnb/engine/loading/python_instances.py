@@ -9,6 +9,7 @@ from typing import Protocol
 
 from blsnb.engine.engine import Engine
 from blsnb.engine.instance.instance import HookFailed, ModelInstance
+from blsnb.engine.instance.model_notes import note_of_argv
 from blsnb.engine.instance.placement import Placement, on_device
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.errors import ModelConfigError
@@ -180,6 +181,8 @@ class PythonInstanceMaker:
             first.discard()
         if differences:
             instances[0].notes.warn(PARAMETER, differences)
+        if note := note_of_argv(self.source):
+            instances[0].notes.warn("sys.argv", note)
         return instances
 
     def _check_environment(self) -> str:

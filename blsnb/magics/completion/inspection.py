@@ -9,6 +9,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from blsnb.magics.completion.config_completion import field_documentation
+
 _MODEL_CELL = re.compile(r"\s*%%triton_(?:model|file)\b[^\n]*\n")
 _IMPORT = re.compile(
     r"^[ \t]*import[ \t]+(?P<name>[\w.]+)(?:[ \t]+as[ \t]+(?P<alias>\w+))?[ \t]*$", re.M
@@ -89,7 +91,7 @@ def register(shell: Any) -> Callable[[], None]:
     def do_inspect(
         code: str, cursor_pos: int, detail_level: int = 0, omit_sections: Any = ()
     ) -> Any:
-        text = documentation(code, cursor_pos)
+        text = documentation(code, cursor_pos) or field_documentation(code, cursor_pos)
         if not text:
             return original(code, cursor_pos, detail_level, omit_sections)
         return {

@@ -15,6 +15,7 @@ from blsnb.magics import flags
 from blsnb.magics.commands import bench, serve, stats, trace_files, traces, verify
 from blsnb.magics.commands import standin as standins
 from blsnb.magics.commands.subcommands import SUBCOMMANDS
+from blsnb.magics.completion.config_completion import complete_configuration
 from blsnb.magics.completion.string_completion import string_matcher
 from blsnb.parts.server_parts import parts_of
 from blsnb.repository.repository import models_in
@@ -222,7 +223,7 @@ def _entries(folder: str, begun: str, folders_only: bool) -> Iterator[str]:
 def register(shell: Any) -> Callable[[], None]:
     """Add the completion to a shell; return a function that removes it."""
     matchers = shell.Completer.custom_matchers
-    ours = [complete_triton, string_matcher(shell)]
+    ours = [complete_triton, complete_configuration, string_matcher(shell)]
     matchers.extend(ours)
 
     def unregister() -> None:

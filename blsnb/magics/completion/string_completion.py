@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.completer import SimpleCompletion, context_matcher
 
 from blsnb.magics import default_server as default
+from blsnb.magics.completion.cell_text import text_until_cursor
 from blsnb.magics.completion.cursor import Bracket, Cursor, cursor_in_string
 from blsnb.parts.server_parts import parts_of
 
@@ -32,7 +33,7 @@ def string_matcher(shell: Any) -> Any:
 
     @context_matcher(identifier="blsnb.names_in_strings")
     def complete_strings(context: Any) -> dict[str, Any]:
-        text = _text_until_cursor(context)
+        text = text_until_cursor(context)
         cursor = cursor_in_string(text)
         if cursor is None or not cursor.brackets:
             return {"completions": []}
@@ -45,12 +46,6 @@ def string_matcher(shell: Any) -> Any:
         }
 
     return complete_strings
-
-
-def _text_until_cursor(context: Any) -> str:
-    lines = context.full_text.split("\n")[: context.cursor_line + 1]
-    lines[-1] = context.text_until_cursor
-    return "\n".join(lines)
 
 
 def _candidates(

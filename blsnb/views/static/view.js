@@ -1598,11 +1598,11 @@ var Folded = class {
     this.entries = entries;
     this.#rows = rows2;
   }
-  /** Return the counted calls of a model; null if there are none. */
+  /** Return the counted calls of a model, or null. */
   of(model) {
     return summed(this.entries.filter(([, each]) => each === model));
   }
-  /** Return the counted calls by a model; null if there are none. */
+  /** Return the counted calls by a model, or null. */
   by(caller) {
     return summed(this.entries.filter(([each]) => each === caller));
   }
@@ -2820,14 +2820,14 @@ var Kernel = class {
     const home = models.filter((model) => model === this.#home);
     if (models.length === 0) throw new QueryError(GONE);
     try {
-      const asked = (home.length ? home : models).map((each) => this.#ask(each, query));
-      return (await Promise.any(asked))();
+      const replies = (home.length ? home : models).map((each) => this.#send(each, query));
+      return (await Promise.any(replies))();
     } catch (error) {
       throw error instanceof AggregateError ? error.errors[0] : error;
     }
   }
   /** Return how the model answered; throw if it does not have the run. */
-  async #ask(model, query) {
+  async #send(model, query) {
     try {
       const answer = await this.#sent(model, query);
       this.#home = model;

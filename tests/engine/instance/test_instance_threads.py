@@ -214,7 +214,7 @@ def test_a_bound_object_is_noted_once_per_model(server):
 
 
 def test_sqlite_on_a_thread_of_the_instances_own(server):
-    """The connection is used on its own thread, whoever the client is."""
+    """The connection is used on its own thread, for any client."""
     server.define("model", cell(QUERY, methods=SQLITE), config=OWN_THREAD)
 
     with ThreadPoolExecutor(1) as pool:

@@ -1,5 +1,6 @@
 """Specification of frames and their lines."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,15 @@ def test_frames_of_blsnb_are_hidden():
 
     found = [part.tb_frame.f_code.co_filename for part in frames.users(trace)]
     assert [__file__] == found
+
+
+def test_frames_of_threading_are_hidden():
+    """An interrupted or failed wait ends in the line that waits."""
+    thread = threading.Thread(target=int)
+    thread.start()
+    thread.join()
+    with pytest.raises(RuntimeError) as caught:
+        thread.start()
+    files = [part.tb_frame.f_code.co_filename for part in frames.users(caught.tb)]
+
+    assert [__file__] == files

@@ -1,6 +1,7 @@
 """Specification of how errors are shown to their reader."""
 
 import io
+import re
 import sys
 
 import pytest
@@ -240,6 +241,15 @@ def test_a_syntax_error_is_shown_at_the_cells_line(notebook):
     assert f"cell {notebook.cell()} line 7 (model.py:6)" in ran.report
     assert "----> 7         answers = [[]" in ran.report
     assert "SyntaxError" in ran.report
+
+
+def test_a_syntax_error_that_a_model_raises_is_shown_where_it_is_raised(notebook):
+    """It has no line of its own."""
+    ran = notebook.run(DOUBLE + 'raise SyntaxError("made up")\n')
+
+    places = re.findall(r"\(model\.py:(\d+)\)", ran.report)
+    assert [str(len(DOUBLE.splitlines()))] == places
+    assert "SyntaxError: made up" in ran.report
 
 
 def test_a_failed_reload_is_shown_with_its_own_text(notebook):

@@ -22,7 +22,11 @@ def test_paths_and_addresses_are_replaced():
     )
 
     assert ours == theirs
-    assert "<f at 0x…> <repository>/m/1/model.py <backend>/" in ours
+    expected = (
+        "<f at 0x…> <repository>/m/1/model.py "
+        "<backend>/triton_python_backend_utils.py: f <python>/x.py"
+    )
+    assert expected == ours
 
 
 def test_files_of_models_are_recognised_without_their_folder():

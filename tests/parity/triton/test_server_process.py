@@ -180,6 +180,17 @@ def test_ports_in_use_are_skipped(ephemeral, monkeypatch):
     assert 3 == len(set(free_ports(3)))
 
 
+def test_a_port_that_is_bound_is_in_use():
+    """Until it is closed."""
+    with socket.socket() as other:
+        other.bind((LOOPBACK, 0))
+        port = other.getsockname()[1]
+
+        assert not server_process._is_free(port)
+
+    assert server_process._is_free(port)
+
+
 def test_linux_publishes_its_ephemeral_range():
     """Its first port is not privileged."""
     if not Path("/proc/sys").exists():

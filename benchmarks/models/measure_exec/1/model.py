@@ -30,7 +30,7 @@ class TritonPythonModel:
 
     def _time(self, request, model, size):
         # A tensor of its own for each call: one sent twice need not be copied twice.
-        # It lies in bytes, which nobody can write.
+        # It is in immutable bytes.
         values = np.frombuffer(bytes(size), np.uint8)
         if model == "identity":
             values = np.zeros(size, np.uint8)

@@ -8,7 +8,7 @@ import triton_python_backend_utils as pb_utils
 
 
 class TritonPythonModel:
-    """Lets so many tasks call a model, each so often, one call after the other."""
+    """Runs concurrent tasks that call a model repeatedly."""
 
     async def execute(self, requests):
         """Measure once for each request."""

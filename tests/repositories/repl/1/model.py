@@ -1,4 +1,4 @@
-"""Runs the Python text it is sent; what the text shows comes back as JSON.
+"""Runs the Python text it is sent; what the text shows is returned as JSON.
 
 The text knows `request`, `args`, `pb_utils`, `np`, and three ways to answer:
 `see(value, ...)` shows values, `trial(function)` shows what a call returns or
@@ -46,7 +46,9 @@ class TritonPythonModel:
 
 def bls(model_name, outputs, /, *inputs, **fields):
     """The response of a BLS call; inputs are tensors or (name, array) pairs."""
-    tensors = [each if hasattr(each, "as_numpy") else pb_utils.Tensor(*each) for each in inputs]
+    tensors = [
+        each if hasattr(each, "as_numpy") else pb_utils.Tensor(*each) for each in inputs
+    ]
     request = pb_utils.InferenceRequest(
         model_name=model_name, requested_output_names=outputs, inputs=tensors, **fields
     )
