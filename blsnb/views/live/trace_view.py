@@ -10,6 +10,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from blsnb.printable import printable
 from blsnb.trace.comparison import AnyTrace, compare
 from blsnb.trace.excerpt import page_excerpt
 from blsnb.trace.spans import Trace
@@ -74,7 +75,7 @@ class TraceView(anywidget.AnyWidget):
         self.on_msg(self._on_message)
 
     def __repr__(self) -> str:
-        return f"<TraceView of run {self._trace().run_id}>"
+        return printable(f"<TraceView of run {self._trace().run_id}>")
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], Message]:
         data, metadata = super()._repr_mimebundle_(**options) or ({}, {})
