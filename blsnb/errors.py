@@ -27,12 +27,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from blsnb.printable import printable_lines
+
 OUT_OF_RESOURCES = "RESOURCE_EXHAUSTED"
 """gRPC's name of the code for a lack of threads, descriptors or memory."""
 
 
 class BlsnbError(Exception):
     """Base of the errors that blsnb raises to its users."""
+
+    def __str__(self) -> str:
+        # A terminal shows it, and its text may come from a model or a file.
+        return printable_lines(self._text())
+
+    def _text(self) -> str:
+        return super().__str__()
 
 
 class InferenceError(BlsnbError):
@@ -63,7 +72,7 @@ class InferenceError(BlsnbError):
         """Pickle without the run, which belongs to a server of this process."""
         return type(self), self.args, {**self.__dict__, "run": None}
 
-    def __str__(self) -> str:
+    def _text(self) -> str:
         text = f"[{self.code}] {self.message}"
         return f"{text}\n\n{self.advice}" if self.advice else text
 
@@ -104,7 +113,7 @@ class MissingOutputError(BlsnbError, KeyError):
         The name, and the outputs of the response.
     """
 
-    def __str__(self) -> str:
+    def _text(self) -> str:
         # Python's own KeyError shows its text in quotes.
         return str(self.args[0])
 
@@ -147,7 +156,7 @@ class ModelLoadError(BlsnbError):
         self.stage = stage
         self.reasons = reasons
 
-    def __str__(self) -> str:
+    def _text(self) -> str:
         parts = [self.message]
         if self.reason and self.reason not in self.message:
             parts.append(self.reason)
@@ -184,7 +193,7 @@ class ModelConfigError(BlsnbError):
         self.code = code
         self.advice = advice
 
-    def __str__(self) -> str:
+    def _text(self) -> str:
         return f"{self.message}\n\n{self.advice}" if self.advice else self.message
 
 
@@ -253,7 +262,7 @@ class TritonServerError(BlsnbError):
         self.log = log
         self.advice = advice
 
-    def __str__(self) -> str:
+    def _text(self) -> str:
         return "\n\n".join(filter(None, (self.message, self.log, self.advice)))
 
 

@@ -10,11 +10,17 @@ _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
+_LINES = {"\n": "\n", "\t": "\t"}
 
 
 def printable(text: str) -> str:
     """Return text with marks in place of invisible and reordering characters."""
     return _UNSEEN.sub(_mark, text)
+
+
+def printable_lines(text: str) -> str:
+    """Return text of several lines with such marks; line breaks and tabs remain."""
+    return _UNSEEN.sub(lambda found: _LINES.get(found[0]) or _mark(found), text)
 
 
 def _mark(match: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ from blsnb.engine.request.reader import Reader
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import InferenceError
 from blsnb.pb_utils.message import ResponseMessage
+from blsnb.printable import printable
 from blsnb.replay import Replayer
 from blsnb.response import Response
 from blsnb.run import Run
@@ -47,7 +48,8 @@ class Stream(Iterator[Response]):
         self._error: str | None = None
 
     def __repr__(self) -> str:
-        return f"<Stream of {self._model_name}: {self._read.count} responses read>"
+        name = printable(self._model_name)
+        return f"<Stream of {name}: {self._read.count} responses read>"
 
     def __del__(self) -> None:
         reader = getattr(self, "_reader", None)

@@ -17,6 +17,7 @@ PAUSES = {
     "conformance/test_instances.py": "the time that passes is what is counted",
     "conformance/test_no_inputs.py": "a refused request must not begin a batch",
     "conformance/test_sequences.py": "a sequence ends by silence on Triton's clock",
+    "conformance/timed.py": "requests are sent at given times",
     "engine/test_interrupt_elsewhere.py": "Ctrl-C comes at any time",
     "engine/threads/test_waiter.py": "a wait ends with its time",
     "interrupts.py": "Ctrl-C comes shortly after; a busy machine's time is no delay",

@@ -1,16 +1,54 @@
 """Specification of foreign text at every door: no control sequence passes."""
 
+import ast
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from cells import CONFIG, DOUBLE
 
+import blsnb
+from blsnb import (
+    InferenceError,
+    ModelLoadError,
+    TraceFileError,
+)
+from blsnb.backends.standin import FunctionStandIn
+from blsnb.engine.metrics.batching import ModelBatching
 from blsnb.engine.metrics.registry import MetricRegistry
+from blsnb.errors import BackendError
 from blsnb.magics import card
-from blsnb.printable import printable
+from blsnb.printable import printable, printable_lines
+from blsnb.repository.export import Exported
 from blsnb.repository.serving_readme import readme_text
 
+PACKAGE = Path(blsnb.__file__).parent
+OWN_TEXT = {
+    "batcher.SequenceBatcher",
+    "comparison.Comparison",
+    "dynamic_batcher.DynamicBatcher",
+    "enums.CompiledEnum",
+    "facts.Batching",
+    "forming_batch.FormingBatch",
+    "graph.ModelGraph",
+    "inference_server.Server",
+    "lifetime.ServerLifetime",
+    "models.Models",
+    "monitor.Monitor",
+    "open_requests.OpenRequests",
+    "outcome.ClientOutcome",
+    "placement.HostilePlacement",
+    "rate_limiter.RateLimiter",
+    "repository.ModelRepository",
+    "server_process.TritonServer",
+    "signature.Missing",
+    "simulated.DeviceArray",
+    "summary.TensorSummary",
+    "text_format.TextFormatError",
+    "tolerance.Tolerance",
+}
+"""Classes whose texts are numbers, blsnb's own words, or made by those others."""
 EVIL = "evil\x1b]0;title\x07\u202etxt"
 X = {"X": np.array([1, 2], np.float32)}
 
@@ -79,3 +117,49 @@ def test_a_run_has_no_controls_in_its_repr(server, monkeypatch):
 
     assert [] == controls(repr(run))
     assert "evil␛]0;title␇⟨U+202E⟩txt" in repr(run)
+
+
+def test_lines_of_a_text_remain():
+    """Line breaks and tabs are no marks in a text of several lines."""
+    assert "a␛\n\tb␇" == printable_lines("a\x1b\n\tb\x07")
+
+
+@pytest.mark.parametrize(
+    "kind", [InferenceError, ModelLoadError, TraceFileError, BackendError]
+)
+def test_errors_have_no_controls(kind):
+    """Their text may come from a model or a file; the message is Triton's."""
+    error = kind(f"two\n{EVIL}")
+
+    assert [] == controls(str(error))
+    assert "two\nevil␛]0;title␇⟨U+202E⟩txt" in str(error)
+    assert (f"two\n{EVIL}",) == error.args
+
+
+def test_no_repr_has_controls():
+    """Every class whose text may contain foreign text makes it printable."""
+    found = {
+        f"{path.stem}.{kind.name}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for kind in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(kind, ast.ClassDef)
+        for function in kind.body
+        if isinstance(function, ast.FunctionDef)
+        and function.name in ("__repr__", "__str__")
+        and "printable" not in ast.unparse(function)
+    }
+
+    assert set() == found - OWN_TEXT
+
+
+def test_what_others_name_has_no_controls(server, tmp_path):
+    """Exports, counters, streams, stand-ins and monitors."""
+    server.define("double", DOUBLE, config=CONFIG)
+    texts = [
+        repr(Exported(tmp_path / EVIL, ("m",), ())),
+        repr(ModelBatching(EVIL, 1)),
+        repr(FunctionStandIn(EVIL, lambda inputs: {})),
+        repr(server.monitor()),
+    ]
+
+    assert [[]] * len(texts) == list(map(controls, texts))

@@ -15,6 +15,7 @@ from blsnb.backends import remote_messages as messages
 from blsnb.errors import BackendError
 from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.printable import printable
 
 _CONNECT_S = 10.0
 _TIMEOUT_S = 600.0
@@ -40,7 +41,7 @@ class RemoteStandIn:
         self._address = address
 
     def __repr__(self) -> str:
-        return f"<stand-in: {self.description}>"
+        return printable(f"<stand-in: {self.description}>")
 
     def complete(self, config: ModelConfig, version: Path) -> ModelConfig:
         """Return the configuration, completed from that of the remote model."""

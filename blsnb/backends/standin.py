@@ -10,6 +10,7 @@ from blsnb.backends.backend import Backend, BackendInstance, Responses
 from blsnb.errors import BackendError, InputError
 from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.printable import printable
 from blsnb.tensors.convert import to_ref
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef
@@ -61,7 +62,7 @@ class FunctionStandIn:
         self._make = make
 
     def __repr__(self) -> str:
-        return f"<stand-in: {self.description}>"
+        return printable(f"<stand-in: {self.description}>")
 
     def complete(self, config: ModelConfig, version: Path) -> ModelConfig:
         """Return the configuration unchanged."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from blsnb.benchmark.samples import Row
+from blsnb.printable import printable
 from blsnb.views.format import counted, time
 
 _HEAD = ("clients", "requests/s", "p50", "p90", "p95", "p99")
@@ -52,7 +53,7 @@ class Bench:
             said.append(f"{_few(best.throughput)}/s with {clients}")
         if self.interrupted:
             said.append("interrupted")
-        return f"<Bench {self.model_name}: {', '.join(said)}>"
+        return printable(f"<Bench {self.model_name}: {', '.join(said)}>")
 
     def __str__(self) -> str:
         head, rows = self.table()
@@ -63,7 +64,7 @@ class Bench:
             )
             for row in (head, *rows)
         )
-        return "\n".join([self.caption, *lines, *self.errors])
+        return "\n".join(map(printable, [self.caption, *lines, *self.errors]))
 
     @property
     def caption(self) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from blsnb.dashboard.window import Window
 from blsnb.engine.readings import Reading
 from blsnb.engine.threads.watcher import Watcher
+from blsnb.printable import printable
 from blsnb.views.live.clocks import KeepClock
 from blsnb.views.live.overview import Overview
 
@@ -66,7 +67,7 @@ class Monitor:
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else "live" if self.is_polling else "paused"
-        return f"<Monitor, {state}: {self.overview().caption}>"
+        return printable(f"<Monitor, {state}: {self.overview().caption}>")
 
     def __str__(self) -> str:
         return str(self.overview())

@@ -14,6 +14,7 @@ from blsnb.engine.request.validation import RequestValidator
 from blsnb.engine.response_cache import CachedOutputs, ResponseCache, cache_key
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import ResponseMessage
+from blsnb.printable import printable
 from blsnb.tensors.memory import HOST
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag, ModelInfo
@@ -59,7 +60,9 @@ class Served(abc.ABC):
         self.cache = cache if self.is_cached else None
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.info.name} {self.info.version}>"
+        return printable(
+            f"<{type(self).__name__} {self.info.name} {self.info.version}>"
+        )
 
     def unready(self) -> str:
         """Return why the model is not ready; empty if it is."""

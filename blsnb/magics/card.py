@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
 
-from blsnb.printable import printable
+from blsnb.printable import printable_lines
 from blsnb.repository.status import ModelStatus
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def text(status: ModelStatus, failure: str = "") -> str:
     parts += _facts(status)
     steps = [f"  {step}" for step in _steps(status)]
     lines = ["  ".join(filter(None, parts)), *steps, *_warnings(status, failure)]
-    return _printable_lines("\n".join(lines))
+    return printable_lines("\n".join(lines))
 
 
 def _html(status: ModelStatus, failure: str) -> str:
@@ -154,7 +154,7 @@ def notice(text: str) -> dict[str, str]:
     """Return a sentence on a model as HTML and as text."""
     style = _BOX.format(colour=_STANDIN_COLOUR)
     page = f'<div class="blsnb-card" style="{style}">{_escaped(f"⚠ {text}")}</div>'
-    return {"text/html": page, "text/plain": _printable_lines(f"⚠ {text}")}
+    return {"text/html": page, "text/plain": printable_lines(f"⚠ {text}")}
 
 
 def exported(done: Exported) -> dict[str, str]:
@@ -165,7 +165,7 @@ def exported(done: Exported) -> dict[str, str]:
     inner = "".join(f"<div>{_escaped(each)}</div>" for each in lines)
     style = _BOX.format(colour=_COLOURS[True])
     page = f'<div class="blsnb-card" style="{style}">{inner}</div>'
-    return {"text/html": page, "text/plain": _printable_lines("\n".join(lines))}
+    return {"text/html": page, "text/plain": printable_lines("\n".join(lines))}
 
 
 def written_back(done: Exported) -> dict[str, str]:
@@ -177,7 +177,7 @@ def written_back(done: Exported) -> dict[str, str]:
     inner = "".join(f"<div>{_escaped(each)}</div>" for each in lines)
     style = _BOX.format(colour=_COLOURS[True])
     page = f'<div class="blsnb-card" style="{style}">{inner}</div>'
-    return {"text/html": page, "text/plain": _printable_lines("\n".join(lines))}
+    return {"text/html": page, "text/plain": printable_lines("\n".join(lines))}
 
 
 def table(statuses: Iterable[ModelStatus]) -> dict[str, str]:
@@ -233,13 +233,9 @@ def grid(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> dict[str, str]:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         for row in (head, *rows)
     )
-    plain = _printable_lines("\n".join(map(str.rstrip, lines)))
+    plain = printable_lines("\n".join(map(str.rstrip, lines)))
     return {"text/html": page, "text/plain": plain}
 
 
 def _escaped(text: str) -> str:
-    return escape(_printable_lines(text))
-
-
-def _printable_lines(text: str) -> str:
-    return "\n".join(map(printable, text.split("\n")))
+    return escape(printable_lines(text))

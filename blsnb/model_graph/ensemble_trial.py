@@ -11,7 +11,7 @@ from blsnb.model_graph.build import SourceFiles
 from blsnb.model_graph.ensemble_proposal import NotAnEnsembleError, ensemble_config
 from blsnb.model_graph.server_graph import version_folder
 from blsnb.parts.server_parts import ServerParts
-from blsnb.printable import printable
+from blsnb.printable import printable_lines
 from blsnb.replay import request_of
 from blsnb.run import Run, take_trace
 from blsnb.tensors.difference import difference
@@ -45,11 +45,6 @@ class EnsembleTrial:
         lines = [self.config.to_pbtxt().rstrip("\n"), f"# {self.words}"]
         lines += [f"# {each}" for each in self.differences]
         return printable_lines("\n".join(lines))
-
-
-def printable_lines(text: str) -> str:
-    """Return text whose lines are safe to print."""
-    return "\n".join(map(printable, text.split("\n")))
 
 
 def try_as_ensemble(parts: ServerParts, name: str) -> EnsembleTrial:

@@ -83,7 +83,7 @@ class Finding:
 
     def __str__(self) -> str:
         where = f" ({self.place})" if self.place else ""
-        return f"{self.model}{where}: {self.text}"
+        return printable(f"{self.model}{where}: {self.text}")
 
 
 @dataclass(frozen=True, slots=True)

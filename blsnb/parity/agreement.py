@@ -76,7 +76,7 @@ class Difference:
         check = self.check
         actual, expected = check.actual or "nothing", check.expected or "nothing"
         values = f"{actual} | Triton: {expected}"
-        return f"{self.case}: {check.what}: {check.verdict} ({values})"
+        return printable(f"{self.case}: {check.what}: {check.verdict} ({values})")
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Agreement:
 
     def __str__(self) -> str:
         lines = [self.caption, *map(str, self.differences), *self.notes]
-        return "\n".join(lines)
+        return "\n".join(map(printable, lines))
 
     @property
     def agree(self) -> bool:

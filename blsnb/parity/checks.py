@@ -14,6 +14,7 @@ from blsnb.parity.triton.outcome import (
     ClientOutcome,
     ClientResponse,
 )
+from blsnb.printable import printable
 from blsnb.tensors.difference import Change, TensorDifference, difference
 from blsnb.tensors.ref import TensorRef
 from blsnb.tensors.tolerance import Tolerance
@@ -51,7 +52,8 @@ class Check:
     tensor: TensorDifference | None = None
 
     def __repr__(self) -> str:
-        return f"<{'same' if self.agrees else 'DIFFERENT'} {self.what}: {self.verdict}>"
+        word = "same" if self.agrees else "DIFFERENT"
+        return printable(f"<{word} {self.what}: {self.verdict}>")
 
 
 def check(

@@ -91,6 +91,8 @@ class Following:
         self._folders: dict[Path, _Folder] = {}
         self._clock = LookClock()
         self._looking = threading.Lock()
+        self._stale: set[str] = set()
+        """Models with a file that both a cell and the user changed."""
         self.report: Report | None = None
         """Receives what was done, on the thread of the cell or request."""
 
@@ -172,6 +174,7 @@ class Following:
     def _act(self, folder: _Folder, files: dict[str, Files]) -> tuple[str, ...]:
         """Load and unload; return the models that may still be being written."""
         root = folder.scan.root
+        self._settle_stale(root)
         look = folder.follower.look(files)
         for name in look.gone:
             self._take_down(name, root)
@@ -233,11 +236,12 @@ class Following:
         if not edits:
             return self._repository.release(name, lambda: self._loaded(name))
         changed = derived.changed_paths()
-        for path in changed:
-            if path in edits and edits[path].is_stale:
-                text = f"{name}/{path} was saved in {root}, but a cell changed it, too"
-                self._say(name, f"{text}, and serves: %triton diff {name}")
-        agreed = [p for p in changed if p not in edits or not edits[p].is_stale]
+        stale = [path for path in changed if path in edits and edits[path].is_stale]
+        for path in stale:
+            self._stale.add(name)
+            text = f"{name}/{path} was saved in {root}, but a cell changed it, too"
+            self._say(name, f"{text}, and serves: %triton diff {name}")
+        agreed = [path for path in changed if path not in stale]
         files = {
             path: file if (file := derived.folder / path).is_file() else None
             for path in agreed
@@ -248,6 +252,19 @@ class Following:
         if is_serving:
             derived.rebase(agreed)
         return is_serving
+
+    def _settle_stale(self, root: Path) -> None:
+        """Load what a cell kept from being loaded, once the cell no longer differs."""
+        for name in list(self._stale):
+            derived = self._repository.derivations.get(name)
+            if derived is None:
+                self._stale.discard(name)
+            elif derived.folder == root / name:
+                if any(edit.is_stale for edit in derived.edits()):
+                    continue
+                self._stale.discard(name)
+                if derived.changed_paths():
+                    self._load_changed_by_cells(name, root)
 
     def note_written(self, name: str, folder: Path, paths: Collection[str]) -> None:
         """Note that files of a user's folder were written from here."""

@@ -14,6 +14,7 @@ from blsnb.errors import RepositoryError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.files.owned import locked
 from blsnb.files.whole import whole_file
+from blsnb.printable import printable
 from blsnb.repository.copying import ModelCopy, complete_locked, contents
 from blsnb.repository.directory import ModelDirectory
 from blsnb.repository.manifest import Manifest, digest_of, files_below
@@ -54,7 +55,9 @@ class Exported:
 
     def __repr__(self) -> str:
         count = len(self.models)
-        return f"<{count} model{'' if count == 1 else 's'} exported to {self.path}>"
+        return printable(
+            f"<{count} model{'' if count == 1 else 's'} exported to {self.path}>"
+        )
 
 
 class Export:

@@ -16,6 +16,7 @@ from typing import Protocol
 from blsnb.arguments import check_text, check_type
 from blsnb.files.owned import Creator
 from blsnb.parts.server_parts import HasParts, ServerParts, parts_of
+from blsnb.printable import printable
 from blsnb.serving.access import Access
 from blsnb.serving.core.log_settings import LogSettings
 from blsnb.serving.core.serving_options import ServingOptions
@@ -91,7 +92,7 @@ class Endpoints:
         if self._closed:
             return "<Endpoints: closed>"
         ports = ", ".join(f"{name} {each}" for name, each in self.addresses.items())
-        return f"<Endpoints: {ports}>"
+        return printable(f"<Endpoints: {ports}>")
 
     def __enter__(self) -> Endpoints:
         return self

@@ -51,8 +51,8 @@ def check_replay(comparison: Comparison, tolerance: Tolerance, name: str) -> Non
     Raises
     ------
     ReplayError
-        Outputs differ by more than the tolerance, or texts of errors or the numbers of
-        responses differ; or a value was not recorded.
+        Outputs differ by more than the tolerance, or texts of errors, the numbers of
+        responses or their parameters differ; or a value was not recorded.
     """
     __tracebackhide__ = True
     differences = _differences(comparison, tolerance)
@@ -86,6 +86,7 @@ def _lines(
     if change.responses is not None:
         now, before = change.responses
         yield f"{counted(now, 'response')}, {before:,} recorded"
+    yield from _parameter_lines(traces, change)
     if change.not_compared:
         outputs = counted(change.not_compared, "output")
         yield f"{outputs} not compared: {missing_values(traces.baseline)}"
@@ -100,6 +101,17 @@ def _output_lines(change: CallChange, tolerance: Tolerance) -> Iterator[str]:
         if tensor.role == "output" and found is not None:
             place = f"response {tensor.response}, " if several else ""
             yield f"{place}output {found.name!r}: {found.words}"
+
+
+def _parameter_lines(traces: TraceComparison, change: CallChange) -> Iterator[str]:
+    """Yield a line for each parameter of a response that differs."""
+    if traces.baseline.file and traces.baseline.clock is None:
+        # Files of version 1 have neither a clock nor parameters of responses.
+        return
+    for each in change.request:
+        if each.name.startswith("response "):
+            recorded = each.baseline or "none"
+            yield f"{each.name}: {each.this or 'none'}, recorded: {recorded}"
 
 
 def _error_lines(traces: TraceComparison, change: CallChange) -> Iterator[str]:

@@ -400,7 +400,7 @@ def test_an_export_omits_stand_ins(stood, tmp_path):
     done = stood.export_repository(tmp_path / "all")
 
     assert ("double",) == done.models
-    assert any("leaf: a stand-in answers for it" in note for note in done.notes)
+    assert any("leaf: a stand-in replaces it" in note for note in done.notes)
     assert not (tmp_path / "all" / "leaf").exists()
 
 

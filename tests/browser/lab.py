@@ -90,6 +90,17 @@ class Lab:
         self.page.wait_for_function(IDLE)
         self.page.evaluate("jupyterapp.shell.collapseLeft()")
 
+    def open_beside(self, name: str) -> None:
+        """Open a notebook in a further tab of the page, or return to its tab."""
+        self.command("docmanager:open", path=name)
+        self.page.wait_for_function(f"{_PANEL}?.context?.path === {json.dumps(name)}")
+        self.page.wait_for_function(IDLE)
+
+    def restart_kernel(self) -> None:
+        """Restart the kernel of the notebook, and wait for it."""
+        self.page.evaluate(f"{_PANEL}.sessionContext.restartKernel().then(() => 0)")
+        self.page.wait_for_function(IDLE)
+
     def open_without_kernel(self, name: str) -> None:
         """Open a notebook, and choose "No Kernel"."""
         self._has_opened = True
@@ -171,7 +182,10 @@ class Lab:
     def cell(self, index: int) -> Locator:
         """A cell, scrolled into view: others need not be in the page."""
         self.page.evaluate(_SCROLL, index)
-        cell = self.page.locator(f'.jp-Cell[data-windowed-list-index="{index}"]')
+        shown = ".jp-NotebookPanel:not(.lm-mod-hidden)"
+        cell = self.page.locator(
+            f'{shown} .jp-Cell[data-windowed-list-index="{index}"]'
+        )
         cell.wait_for()
         return cell
 

@@ -12,20 +12,19 @@ from .view import View
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
 LONG = "blsnb.infer('loop', {'X': [100_000]})"
+SHORT = "blsnb.infer('loop', {'X': [10_000]})"
 KEEP = "\nblsnb.options.keep_calls = 100_100"
 NEXT = "import time\nprint(time.time())"
-HELD_MS, REPEAT_MS = 3000, 33
+HELD_MS, AGAIN_MS, REPEAT_MS = 3000, 600, 33
 MAX_MS = 100
-SLACK = 4
-"""Tolerance for a machine with other work; alone, both goals are met (70 to 95 ms)."""
-TRIES = 3
-"""Such a machine may also pause for longer: one of several tries counts."""
-_HOLD = """async ([held, repeat]) => {
-    const root = [...document.querySelectorAll(".blsnb-view")].at(-1).shadowRoot;
+TRIES = 12
+"""The best try counts: the machine may have other work."""
+_HOLD = """async (view, [held, repeat, key]) => {
+    const root = view.shadowRoot;
     const tree = root.querySelector("[role=tree]");
     const inspector = root.querySelector(".inspector");
     tree.focus();
-    const down = {key: "ArrowDown", bubbles: true, composed: true};
+    const down = {key, bubbles: true, composed: true};
     const rest = (ms) => new Promise((go) => setTimeout(go, ms));
     const frame = () => new Promise((go) => requestAnimationFrame(go));
     const began = performance.now();
@@ -38,6 +37,28 @@ _HOLD = """async ([held, repeat]) => {
     while (!isShown() && performance.now() - released < 20_000) await frame();
     return [performance.now() - released, inspector.textContent];
 }"""
+
+
+def hold(view: View, most_ms: float) -> str:
+    """Hold the arrow key until its release shows tensors in time; return the text."""
+    took = []
+    for attempt in range(TRIES):
+        # The first calls are embedded: the way down ends beyond them.
+        key = "ArrowUp" if attempt % 2 else "ArrowDown"
+        held_ms = AGAIN_MS if attempt else HELD_MS
+        ms, text = view.element.evaluate(_HOLD, [held_ms, REPEAT_MS, key])
+        took.append(ms)
+        if key == "ArrowDown" and ms < most_ms:
+            return text
+    raise AssertionError(f"released to shown: {took} ms")
+
+
+def next_starts(lab: Lab, cell: int) -> float:
+    """Return the milliseconds from running a cell to its start."""
+    pressed = lab.page.evaluate("Date.now() / 1000")
+    lab.run_cell(cell)
+    output = lab.cell(cell).locator(".jp-OutputArea-output")
+    return (float(output.inner_text()) - pressed) * 1000
 
 
 @pytest.mark.parametrize("host", [Lab, Notebook7])
@@ -53,16 +74,31 @@ def test_a_held_key_ends_at_tensors_and_the_next_cell_starts_at_once(
         view = View(lab.cell(3))
         view.row("double").click()
         view.tree.press("ArrowRight")
-        # The first calls are embedded: hold the key until others are selected.
-        page.evaluate(_HOLD, [HELD_MS, REPEAT_MS])
-        for _ in range(TRIES):
-            shown_ms, text = page.evaluate(_HOLD, [HELD_MS, REPEAT_MS])
-            pressed = page.evaluate("Date.now() / 1000")
-            lab.run_cell(4)
-            output = lab.cell(4).locator(".jp-OutputArea-output")
-            started_ms = (float(output.inner_text()) - pressed) * 1000
-            if max(shown_ms, started_ms) < SLACK * MAX_MS:
-                break
+        text = hold(view, MAX_MS)
+        starts = [next_starts(lab, 4)]
+        while starts[-1] >= MAX_MS and len(starts) < TRIES:
+            hold(View(lab.cell(3)), float("inf"))
+            starts.append(next_starts(lab, 4))
 
-    assert max(shown_ms, started_ms) < SLACK * MAX_MS, (shown_ms, started_ms)
     assert "Outputs" in text
+    assert min(starts) < MAX_MS, starts
+
+
+def test_a_held_key_ends_at_the_reason_for_a_dropped_call(browser, lab_server):
+    """With the default limits a later run has taken the room of this one."""
+    with page_of(browser) as page, lab_of(page, lab_server, Lab) as lab:
+        lab.write("dropping.ipynb", START, DOUBLE, LOOP, SHORT, SHORT)
+        lab.open("dropping.ipynb")
+        for cell in range(5):
+            lab.run_cell(cell)
+        view = View(lab.cell(3))
+        view.row("double").click()
+        view.tree.press("ArrowRight")
+        # The first and the last calls of the run are kept.
+        for _ in range(30):
+            view.tree.press("PageDown")
+        text = hold(view, MAX_MS)
+
+    assert "no longer kept" in text
+    assert "keep_calls" in text
+    assert "run.keep()" in text

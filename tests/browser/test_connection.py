@@ -36,6 +36,13 @@ SHORT = 3
 CELLS = [START, DOUBLE, LOOP, "blsnb.infer('loop', {'X': [2_000]})"]
 
 
+TENFOLD = """(() => {
+    const { widgets } = jupyterapp.shell.currentWidget.content;
+    const cell = widgets[2].model.sharedModel;
+    cell.setSource(cell.source.replace("np.full(3, k,", "np.full(3, 10 * k,"));
+})()"""
+
+
 @pytest.fixture(scope="module", params=[Lab, Notebook7])
 def notebook(request, browser, lab_server):
     """A notebook with a run that ended before it could be shown live."""
@@ -50,7 +57,7 @@ def notebook(request, browser, lab_server):
 def last_call(lab: Lab) -> View:
     """Unfold the loop and select its last call."""
     view = View(lab.cell(SHORT))
-    view.row("double").click()
+    view.row("double").first.click()
     view.tree.press("ArrowRight")
     view.tree.press("End")
     return view
@@ -76,3 +83,43 @@ def test_after_a_reload_of_the_page_it_still_does(notebook):
     view = last_call(notebook)
 
     shows(view, 1999)
+
+
+def test_after_a_restart_of_the_kernel_it_says_what_helps(notebook):
+    """The values are gone with the kernel; a run of the new one opens again."""
+    last_call(notebook)
+    notebook.restart_kernel()
+    view = View(notebook.cell(SHORT))
+    view.tree.press("ArrowUp")
+    expect(view.inspector).to_contain_text("Run the cell again")
+    # Else the numbers of the new kernel are those of the old one.
+    notebook.command("notebook:clear-all-cell-outputs")
+    for cell in range(4):
+        notebook.run_cell(cell)
+
+    shows(last_call(notebook), 1999)
+
+
+def test_each_of_two_notebooks_in_a_page_has_the_values_of_its_kernel(
+    browser, lab_server
+):
+    """Calls with the same ids, of runs with the same ids."""
+    with page_of(browser) as page, lab_of(page, lab_server, Lab) as lab:
+        for name in ("one.ipynb", "two.ipynb"):
+            lab.write(name, *CELLS[:3], f"{CELLS[3]}\n# {name}")
+        lab.open("one.ipynb")
+        for cell in range(4):
+            lab.run_cell(cell)
+        lab.open_beside("two.ipynb")
+        for cell, source in enumerate(CELLS):
+            if source == LOOP:
+                lab.page.evaluate(TENFOLD)
+            lab.run_cell(cell)
+        shows(last_call(lab), 19_990)
+        lab.open_beside("one.ipynb")
+        shows(last_call(lab), 1999)
+        lab.shut_down_kernel()
+        lab.open_beside("two.ipynb")
+        view = View(lab.cell(SHORT))
+        view.tree.press("ArrowUp")
+        shows(view, 19_980)

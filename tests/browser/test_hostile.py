@@ -43,7 +43,7 @@ MARKUP = [
     f"${{{RAN}}} {{{{{RAN}}}}} `${{{RAN}}}`",
     "__proto__",
     "constructor",
-    "\u2028\u2029 \u202e\u2066 \ufeff \x00 \x1b[31m",
+    "\u2028\u2029 \u202e\u2066 \ufeff \x00 \x07 \x1b[31m",
 ]
 """What has run, lost its quotes, or left its place in one program or another."""
 FOREIGN = "img, iframe, object, embed, base, meta[http-equiv], details[open], math, a"

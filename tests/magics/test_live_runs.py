@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from asserting import every
+from ipywidgets.widgets.widget import _instances
 from views.samples import invoice_run, running_run
 
 from blsnb.magics.runs import live_runs as live
@@ -22,6 +23,7 @@ class Output:
         self.shown = []
 
     carries_code = True
+    takes_widgets = True
 
     def update(self, record, shown, **_):
         self.shown.append(shown)
@@ -126,6 +128,22 @@ def test_a_document_that_is_being_made_comes_before_the_finished_one(
     for thread in (keeps, ends):
         thread.join(60)
 
+    assert [True, True, False] == output.are_running
+
+
+def test_a_program_that_executes_notebooks_gets_documents_and_no_widget(
+    output, clock, trace
+):
+    """It would keep the widget's code in the notebook."""
+    output.takes_widgets = False
+    before = set(_instances)
+    view = live.LiveView(trace, output)
+    looks(view, clock, 1)
+    trace.append(invoice_run())
+    view.finish()
+    view.close()
+
+    assert before == set(_instances)
     assert [True, True, False] == output.are_running
 
 

@@ -27,6 +27,7 @@ for name, value in list(globals().items()):
 class Executed(NamedTuple):
     """What a Run All in a fresh kernel gave."""
 
+    notebook: NotebookNode
     cells: list[NotebookNode]
     """The notebook's code cells, with their outputs."""
     seconds: float
@@ -58,7 +59,7 @@ def execute(path: Path, folder: Path) -> Executed:
         resources={"metadata": {"path": str(places["work"])}},
     ).execute()
     seconds = time.perf_counter() - start
-    return Executed(cells, seconds, places["models"], places["runs"])
+    return Executed(notebook, cells, seconds, places["models"], places["runs"])
 
 
 def complaint(output: NotebookNode) -> str:

@@ -1,5 +1,6 @@
 """What the first tutorial shows, and in which order."""
 
+import nbformat
 import pytest
 
 from .conftest import NOTEBOOKS
@@ -16,6 +17,15 @@ def test_each_of_its_runs_is_shown_once(executed):
     pages = [bundle.get("text/html", "") for bundle in bundles]
 
     assert 3 == sum('class="blsnb-run"' in page for page in pages)
+
+
+@pytest.mark.notebook
+def test_its_saved_file_is_small(executed):
+    """At most 1 MB, without the state of widgets."""
+    notebook = executed(NAME).notebook
+
+    assert "widgets" not in notebook.metadata
+    assert len(nbformat.writes(notebook)) <= 1_000_000
 
 
 def test_it_defines_its_models_in_the_order_in_which_they_are_needed():

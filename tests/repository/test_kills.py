@@ -7,6 +7,7 @@ import sys
 import tempfile
 
 import killed_exports
+import killed_write_backs
 import pytest
 
 from blsnb.repository.repository import ModelRepository
@@ -39,6 +40,21 @@ def test_a_killed_export_leaves_whole_models(tmp_path, how, step, figures):
     printed = killed_exports.run(target, how, step=step)
     assert " lines" in printed
     figures(kills=len(printed.splitlines()) - 1)
+
+
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize(
+    ("how", "step"),
+    [
+        ("exchange", 67),
+        (killed_exports.TWO_STEPS, 73),
+        pytest.param("exchange", 2, marks=pytest.mark.slow),
+        pytest.param(killed_exports.TWO_STEPS, 2, marks=pytest.mark.slow),
+    ],
+)
+def test_a_killed_export_in_place_is_whole_or_nothing(tmp_path, how, step):
+    """The next import completes or undoes it, over all models."""
+    assert " lines" in killed_write_backs.run(tmp_path / "models", how, step)
 
 
 def test_the_next_repository_removes_what_a_killed_one_left(tmp_path, monkeypatch):

@@ -56,6 +56,22 @@ def off_by(amount: float) -> str:
     """)
 
 
+TIERED = """
+tensors = [pb_utils.Tensor("Y", x_of(request))]
+return [pb_utils.InferenceResponse(tensors, parameters={{"tier": {}}})]
+"""
+
+
+def test_another_parameter_of_a_response_fails(server, tmp_path):
+    """Clients receive it like an output."""
+    server.define("outer", cell(TIERED.format("'gold'")), config=CONFIG)
+    path = server.infer("outer", X).save(tmp_path / "run.blsrun")
+    server.assert_replays(path)
+    server.define("outer", cell(TIERED.format("'tin'")), config=CONFIG)
+
+    assert "response parameter tier: 'tin', recorded: 'gold'" in replayed(server, path)
+
+
 def test_models_with_the_recorded_responses_pass(server, recorded):
     """The comparison is returned."""
     comparison = server.assert_replays(recorded)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from blsnb.printable import printable
 from blsnb.trace.events import Call
 from blsnb.trace.facts import Batching, added
 
@@ -53,8 +54,9 @@ class ModelBatching:
     not_joined_because: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
+        name = printable(self.name)
         return (
-            f"<ModelBatching {self.name} {self.version}: {self.request_count} requests "
+            f"<ModelBatching {name} {self.version}: {self.request_count} requests "
             f"in {self.execution_count} executions>"
         )
 

@@ -14,6 +14,7 @@ from blsnb.engine.threads.waiter import Waiter
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.request import RELEASE_ALL, RESCHEDULE, InferenceRequest
 from blsnb.pb_utils.response import InferenceResponse, is_unasked
+from blsnb.printable import printable
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import Call
 
@@ -330,4 +331,4 @@ class Execution:
         return self.inflight.call
 
     def __repr__(self) -> str:
-        return f"<Execution {self.number} on {self.instance.name}>"
+        return printable(f"<Execution {self.number} on {self.instance.name}>")

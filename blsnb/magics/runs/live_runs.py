@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from blsnb.magics.runs.places import Place
     from blsnb.trace.run_record import RunRecord
     from blsnb.trace.spans import Trace
+    from blsnb.views.live.trace_view import TraceView
 
 _MAKE_TIMEOUT_S = 5.0
 """Maximum wait for a widget or document that another thread is making."""
@@ -41,7 +42,6 @@ class LiveView:
     def __init__(self, record: RunRecord, place: Place) -> None:
         # Deferred: loading the extension must not import the widget library.
         from blsnb.views.live.clocks import KeepClock
-        from blsnb.views.live.trace_view import TraceView
 
         self._record = record
         self._place = place
@@ -49,7 +49,7 @@ class LiveView:
         self._updated = Waiter()
         self._updated.wake()
         self._ended = False
-        self._view = TraceView(self._trace)
+        self._view = self._made_view() if place.takes_widgets else None
         self._has_document = not has_no_models()
         if self._has_document:
             self._keep_clock.kept(time.monotonic_ns(), 0)
@@ -58,8 +58,19 @@ class LiveView:
             place.update(record, self._view)
         self.tick()
 
+    def _made_view(self) -> TraceView:
+        from blsnb.views.live.trace_view import TraceView
+
+        return TraceView(self._trace)
+
     def _show_document(self) -> None:
-        document = self._view.document(carries_code=self._place.carries_code)
+        from blsnb.views.live import running_page
+
+        shown = {"height": self._view.height} if self._view else {}
+        carries_code = self._place.carries_code
+        document = running_page.mimebundle(
+            self._trace(), carries_code=carries_code, **shown
+        )
         self._place.update(self._record, document, raw=True)
 
     def _trace(self) -> Trace:
@@ -67,7 +78,8 @@ class LiveView:
 
     def tick(self) -> None:
         """Send new events to the widget if an update is due."""
-        self._view.tick(time.monotonic_ns())
+        if self._view is not None:
+            self._view.tick(time.monotonic_ns())
 
     def refresh(self) -> None:
         """Update the widget, and periodically the document.
@@ -93,13 +105,16 @@ class LiveView:
         """Replace the widget by the document of the finished run."""
         self._ended = True
         self._updated.wait(_MAKE_TIMEOUT_S)
-        self._view.finish(time.monotonic_ns())
-        view = self._view
-        self._place.fill(self._record, selected=view.selected, height=view.height)
+        view, shown = self._view, {}
+        if view is not None:
+            view.finish(time.monotonic_ns())
+            shown = {"selected": view.selected, "height": view.height}
+        self._place.fill(self._record, **shown)
 
     def close(self) -> None:
         """Close the widget; its document then has embedded previews only."""
-        self._view.close()
+        if self._view is not None:
+            self._view.close()
 
 
 class ActiveRun:

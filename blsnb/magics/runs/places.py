@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.getipython import get_ipython
 from IPython.display import DisplayHandle, display
 
-from blsnb.magics.frontend import bundle, collapsed, note, trace_now
+from blsnb.magics.frontend import (
+    bundle,
+    collapsed,
+    has_no_models,
+    has_page,
+    note,
+    trace_now,
+)
 
 if TYPE_CHECKING:
     from blsnb.trace.run_record import RunRecord
@@ -48,6 +55,8 @@ class Place:
     ) -> None:
         self.record: RunRecord | None = record
         self.is_captured = is_captured
+        self.takes_widgets = False
+        """Whether a widget of the run can replace its document while it executes."""
         self.carries_code = is_captured or number == 0
         """Whether its document contains the code for all documents of the cell."""
         self._attempts = itertools.count(1)
@@ -119,6 +128,8 @@ class CellPlaces:
 
     def __init__(self, are_reserved: bool) -> None:
         self._are_reserved = are_reserved
+        # A program that executes notebooks would keep the state of each widget.
+        self._has_widgets = has_no_models() or has_page(get_ipython())
         self._publisher = _publisher()
         self._numbers = itertools.count()
         self._places: dict[int, Place] = {}
@@ -137,6 +148,7 @@ class CellPlaces:
         last = self._places.get(MAX_PLACES - 1)
         if number < MAX_PLACES or last is None:
             place = Place(number, record, self._are_reserved)
+            place.takes_widgets = self._has_widgets
             self._places[number] = place
             return place
         self.left_out += 1

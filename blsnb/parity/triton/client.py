@@ -19,6 +19,7 @@ from blsnb.parity.triton.outcome import (
 )
 from blsnb.parity.triton.server_process import ServerDiedError
 from blsnb.pb_utils.message import RequestMessage
+from blsnb.printable import printable
 
 QUERY_S = 10.0
 """Maximum duration of a request for metadata or readiness, in seconds."""
@@ -35,7 +36,7 @@ class TritonClient:
         self._name = name
 
     def __repr__(self) -> str:
-        return f"<client of {self._name}>"
+        return printable(f"<client of {self._name}>")
 
     def version(self) -> str:
         """Return the server's own version, such as ``2.51.0``.

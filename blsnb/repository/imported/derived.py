@@ -49,26 +49,22 @@ class Edit:
     @property
     def written(self) -> Content:
         """What the user's file becomes, with its own line ends."""
-        base, cell = _content(self.base), _content(self.cell)
-        if isinstance(base, bytes) and isinstance(cell, bytes):
-            return restored(base, cell)
+        now, base = _content(self.folder), _content(self.base)
+        cell, form = _content(self.cell), now if _agree(now, base) else base
+        if isinstance(form, bytes) and isinstance(cell, bytes):
+            return restored(form, cell)
         return cell
 
     @property
     def is_empty(self) -> bool:
         """Whether the cell changed nothing but line ends."""
-        return _is_same(_content(self.base), self.written)
+        return _agree(_content(self.base), _content(self.cell))
 
     @property
     def is_stale(self) -> bool:
         """Whether the user's file changed, too, and differs from the cell's."""
         now = _content(self.folder)
-        return not (_is_same(now, _content(self.base)) or _is_same(now, self.written))
-
-    @property
-    def is_in_folder(self) -> bool:
-        """Whether the user's file is what the cell wrote."""
-        return _is_same(_content(self.folder), self.written)
+        return not (_agree(now, _content(self.base)) or _agree(now, self.written))
 
     def difference(self, name: str, cell: str) -> list[str]:
         """Return the lines from the user's file to the cell's."""
@@ -213,8 +209,8 @@ class Derivations:
 
 
 def _copy(folder: Path, copy: Path) -> None:
+    # With modes of its own: the user's folders may be read-only.
     copy.mkdir()
-    shutil.copystat(folder, copy)
     for inner, source in contents(folder).items():
         path = copy / inner
         path.mkdir() if source.is_dir() else shutil.copy2(source, path)
@@ -235,6 +231,13 @@ def _is_same(one: Content, other: Content) -> bool:
     if isinstance(one, Path) and isinstance(other, Path):
         return filecmp.cmp(one, other, shallow=False)
     return one == other
+
+
+def _agree(one: Content, other: Content) -> bool:
+    """Whether two contents are the same but for line ends, BOM and last end."""
+    if isinstance(one, bytes) and isinstance(other, bytes):
+        return restored(one, other) == one
+    return _is_same(one, other)
 
 
 def _compared(old: Content, new: Content, labels: tuple[str, str]) -> list[str]:

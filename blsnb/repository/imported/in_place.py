@@ -116,8 +116,7 @@ class InPlaceExport:
         for swap in reversed(self._swaps):
             swap.undo()
         self._swaps = []
-        for step in self._plan.steps:
-            remove(self._root / step.staged)
+        self._remove_staged()
         for folder in reversed(self._plan.folders):
             with contextlib.suppress(OSError):
                 (self._root / folder).rmdir()
@@ -125,9 +124,13 @@ class InPlaceExport:
 
     def finish(self) -> None:
         """Remove the old files and the journal."""
-        for step in self._plan.steps:
-            remove(self._root / step.staged)
+        self._remove_staged()
         self._remove_journal()
+
+    def _remove_staged(self) -> None:
+        for step in self._plan.steps:
+            for path in _leftovers(self._root / step.staged):
+                remove(path)
 
     def _remove_journal(self) -> None:
         with contextlib.suppress(OSError):
@@ -269,19 +272,24 @@ def complete(root: Path) -> None:
         return
     for step in plan.steps:
         target, staged = root / step.target, root / step.staged
-        put_back(staged.with_name(staged.name + OLD), target.parent)
+        put_back(_leftovers(staged)[1], target.parent)
         if plan.is_staged and _digest(target) == step.old:
             if step.new is None:
                 target.unlink(missing_ok=True)
             elif _digest(staged) == step.new:
                 os.replace(staged, target)
-        remove(staged)
-        remove(staged.with_name(staged.name + OLD))
+        for path in _leftovers(staged):
+            remove(path)
     for folder in reversed(plan.folders):
         # Only those that stayed empty.
         with contextlib.suppress(OSError):
             (root / folder).rmdir()
     (root / JOURNAL).unlink(missing_ok=True)
+
+
+def _leftovers(staged: Path) -> tuple[Path, Path]:
+    """Return the staged file, and where a swap in two steps keeps the old one."""
+    return staged, staged.with_name(staged.name + OLD)
 
 
 def complete_unlocked(root: Path) -> None:

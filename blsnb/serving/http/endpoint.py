@@ -11,6 +11,7 @@ from tornado.httputil import HTTPConnection, HTTPServerConnectionDelegate
 
 from blsnb.engine.threads.start import new_loop, start
 from blsnb.parts.server_parts import ServerParts
+from blsnb.printable import printable
 from blsnb.serving.access import Access
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.exchange import MAX_BODY_BYTES, HttpExchange, PortState
@@ -75,7 +76,7 @@ class HttpPort(HTTPServerConnectionDelegate):
         self._started.wait()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.address}>"
+        return printable(f"<{type(self).__name__} {self.address}>")
 
     @property
     def address(self) -> str:

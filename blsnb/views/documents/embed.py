@@ -27,6 +27,8 @@ from blsnb.views.rows import FOLD_FROM
 
 BUDGET = 256 << 10
 """Maximum size of all entries and previews of a document in bytes."""
+_MAX_PREVIEWS = 144 << 10
+"""Maximum size of the previews, which compress badly."""
 _SUMMARISED = 64 << 20
 """Maximum number of bytes of values that are summarised, to limit the time."""
 _SHARES = 4
@@ -119,6 +121,7 @@ class _Embedder:
 
         Tensors of few values come first, because they are small.
         """
+        self._left = min(self._left, _MAX_PREVIEWS)
         kept = self._left * (_SHARES - 1) // _SHARES
         self._show(_has_few_values, kept)
         self._show(lambda ref: True)

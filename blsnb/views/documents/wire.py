@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from blsnb.printable import printable
 from blsnb.trace.comparison import AnyTrace, sides
 from blsnb.trace.dropped import because, drop_of, missing_values, notice
 from blsnb.trace.events import ModelInfo
@@ -46,7 +47,8 @@ def page_id(run: AnyTrace) -> str:
     A notebook may show runs of several kernels, which use the same run numbers.
     """
     trace, comparison = sides(run)
-    name = f"{trace.run_id}-{trace.start_ns:x}"
+    # A forged file may contain any id; HTML changes some characters.
+    name = f"{printable(trace.run_id)}-{trace.start_ns:x}"
     return f"{name}-vs-{page_id(comparison.baseline)}" if comparison else name
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from blsnb.printable import printable
 from blsnb.views.live.overview import Overview
 
 CODE = Path(__file__).parent.parent / "static" / "monitor.js"
@@ -67,7 +68,7 @@ class MonitorView(anywidget.AnyWidget):
         return uuid.uuid4().hex
 
     def __repr__(self) -> str:
-        return f"<MonitorView: {self._overview.caption}>"
+        return printable(f"<MonitorView: {self._overview.caption}>")
 
     def _repr_mimebundle_(
         self, **options: Any

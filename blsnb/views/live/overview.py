@@ -99,7 +99,8 @@ class Overview(NamedTuple):
     def __str__(self) -> str:
         lines = [HEAD, *map(_line, self.rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join([self.caption, *(_padded(line, widths) for line in lines)])
+        table = (_padded(line, widths) for line in lines)
+        return "\n".join([printable(self.caption), *table])
 
     @property
     def waiting(self) -> int:

@@ -10,12 +10,13 @@ from typing import Any
 import anywidget
 import traitlets
 
+from blsnb.printable import printable
 from blsnb.trace.comparison import AnyTrace, compare
 from blsnb.trace.excerpt import page_excerpt
 from blsnb.trace.spans import Trace
 from blsnb.views.documents import document, host, wire
 from blsnb.views.documents.numbering import Numbering
-from blsnb.views.live import queries, running_page
+from blsnb.views.live import queries
 from blsnb.views.live.answers import Answers
 from blsnb.views.live.clocks import FlushClock
 from blsnb.views.live.queries import VERSION
@@ -74,7 +75,7 @@ class TraceView(anywidget.AnyWidget):
         self.on_msg(self._on_message)
 
     def __repr__(self) -> str:
-        return f"<TraceView of run {self._trace().run_id}>"
+        return printable(f"<TraceView of run {self._trace().run_id}>")
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], Message]:
         data, metadata = super()._repr_mimebundle_(**options) or ({}, {})
@@ -85,15 +86,6 @@ class TraceView(anywidget.AnyWidget):
     def _trace(self) -> Trace:
         """Return the part of the trace that fits in a page."""
         return page_excerpt(self._whole())
-
-    def document(self, carries_code: bool = True) -> dict[str, str]:
-        """Return the present state of the run as an output that needs no kernel.
-
-        In a page with this widget the live view replaces it.
-        """
-        return running_page.mimebundle(
-            self._trace(), height=self.height, carries_code=carries_code
-        )
 
     def _compared(self, trace: Trace) -> AnyTrace:
         """Return a trace beside the baseline, if there is one."""

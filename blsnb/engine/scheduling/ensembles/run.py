@@ -17,6 +17,7 @@ from blsnb.engine.scheduling.ensembles.calls import (
     V,
 )
 from blsnb.engine.scheduling.ensembles.plan import EnsemblePlan, PlannedStep, converted
+from blsnb.printable import printable
 
 _DEADLOCK = (
     "unexpected deadlock, at least one output is not set while no more ensemble steps "
@@ -123,7 +124,8 @@ class EnsembleRun(Generic[V]):
             self._tensors[name].batch_size = self._batch_size
 
     def __repr__(self) -> str:
-        return f"<EnsembleRun of {self._plan.name}: {self.in_flight} in flight>"
+        name = printable(self._plan.name)
+        return f"<EnsembleRun of {name}: {self.in_flight} in flight>"
 
     @property
     def failed(self) -> bool:
