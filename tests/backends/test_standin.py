@@ -394,13 +394,13 @@ def test_a_stand_in_needs_neither_a_device_nor_a_file(server):
 def test_an_export_omits_stand_ins(stood, tmp_path):
     """The export of a single one is refused; that of all models has a note."""
     stood.define("double", DOUBLE, config=CONFIG)
-    with pytest.raises(RepositoryError, match=r"a stand-in answers for it \(zeros\)"):
+    with pytest.raises(RepositoryError, match=r"a stand-in replaces it \(zeros\)"):
         stood.export_repository(tmp_path / "named", ["leaf"])
 
     done = stood.export_repository(tmp_path / "all")
 
     assert ("double",) == done.models
-    assert any("leaf: a stand-in answers for it" in note for note in done.notes)
+    assert any("leaf: a stand-in replaces it" in note for note in done.notes)
     assert not (tmp_path / "all" / "leaf").exists()
 
 
