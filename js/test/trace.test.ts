@@ -24,6 +24,14 @@ test("own time is what child calls do not cover, overlaps counted once", () => {
   assert.deepEqual(trace.childIntervals(0), [10, 60, 80, 90]);
 });
 
+test("periods of calls are merged in order of their starts", () => {
+  const spans = { compute_infer_us: 30 };
+  const trace = traceOf([call(-1, 0, 0, long), call(0, 1, 10, spans), call(0, 1, 60, spans)]);
+
+  assert.deepEqual(trace.merged([1, 2]), [[10, 40], [60, 90]]);
+  assert.deepEqual(trace.merged([2, 1]), [[10, 40], [60, 90]]);
+});
+
 test("a child that outlives its caller covers no more than the caller's time", () => {
   const trace = traceOf([call(-1, 0, 0), call(0, 1, 5, { compute_infer_us: 50 })]);
 

@@ -54,6 +54,13 @@ def test_probably_intended_dims_are_not_a_finding(text):
     assert [] == findings(parse_pbtxt(text))
 
 
+def test_a_batch_of_one_in_dims_is_found():
+    """A batch size of one is a batch, too."""
+    (found,) = findings(parse_pbtxt(tensors((1, 3), size=1)))
+
+    assert BATCH in found
+
+
 def test_a_batch_in_dims_has_a_fix():
     """The finding contains the dims that a tensor should have."""
     (found,) = findings(parse_pbtxt(tensors((-1, 3, 4))))
