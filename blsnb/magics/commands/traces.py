@@ -98,7 +98,7 @@ def _rows_that_open(runs: Sequence[Run], rows: Sequence[tuple[str, ...]]) -> Any
 
     newest = list(reversed(list(zip(runs, rows, strict=True))))
     outputs = [ipywidgets.Output() for _ in newest]
-    titles = [" · ".join(filter(None, row)) for _, row in newest]
+    titles = [_title(row) for _, row in newest]
     opened: set[int] = set()
 
     def show(change: Mapping[str, Any]) -> None:
@@ -113,6 +113,28 @@ def _rows_that_open(runs: Sequence[Run], rows: Sequence[tuple[str, ...]]) -> Any
     listed = ipywidgets.Accordion(children=outputs, titles=titles, selected_index=None)
     listed.observe(show, "selected_index")
     return listed
+
+
+def _title(row: Sequence[str]) -> str:
+    """Return the title of a row: its texts with their units, without empty ones."""
+    run, at, ms, cell, model, request, calls, errors, size, pinned = row
+    parts = (
+        run,
+        at,
+        f"{ms} ms",
+        cell,
+        model,
+        request,
+        _counted(calls, "call"),
+        "" if errors == "0" else _counted(errors, "error"),
+        size,
+        pinned,
+    )
+    return " · ".join(filter(None, parts))
+
+
+def _counted(count: str, noun: str) -> str:
+    return f"{count} {noun}{'' if count == '1' else 's'}"
 
 
 def _recorded() -> list[Run]:

@@ -203,6 +203,8 @@ def test_each_row_opens_its_view(used, monkeypatch):
     used.run("%triton trace")
     [rows] = seen
     assert "double · mine" in rows.titles[0]
+    assert " ms · " in rows.titles[0]
+    assert "· 1 call · " in rows.titles[0]
 
     rows.selected_index = 0
     rows.selected_index = None
