@@ -25,6 +25,7 @@ from blsnb.repository.serving_readme import readme_text
 
 PACKAGE = Path(blsnb.__file__).parent
 OWN_TEXT = {
+    "abandoned.AbandonedExecutions",
     "batcher.SequenceBatcher",
     "comparison.Comparison",
     "dynamic_batcher.DynamicBatcher",

@@ -204,7 +204,7 @@ def test_an_override_is_not_exported(server, tmp_path, files):
     server.load("m", config=override, files=files)
     (note,) = server.export_repository(tmp_path / "out").notes
 
-    assert note.startswith("m: it serves with a configuration or files that were given")
+    assert note.startswith("m: it serves with a configuration or files of its load()")
     assert DOUBLE == (tmp_path / "out" / "m" / "1" / "model.py").read_text()
     server.unload("m")
     server.load("m")

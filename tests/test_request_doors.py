@@ -20,7 +20,7 @@ from blsnb.pb_utils.message import RequestMessage
 from blsnb.request_fields import PLAIN, RequestFields, RequestOptions, fields_of
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.endpoint import HttpEndpoint
-from blsnb.testing import TestedServer
+from blsnb.testing import ReplayError, TestedServer
 from blsnb.trace.comparison import compare
 from blsnb.trace.files.perfetto import perfetto_json
 from blsnb.trace.spans import Span, Trace
@@ -258,13 +258,15 @@ def test_a_replay_sends_the_recorded_fields(server):
 
 
 def test_the_pytest_plugin_replays_the_recorded_fields(server, tmp_path):
-    """The comparison shows a changed parameter of a response."""
+    """A changed parameter of a response is an error; the comparison shows it."""
     path = server.infer("leaf", X, **OPTIONS).save(tmp_path / "run.blsrun")
     with TestedServer() as tested:
         tested.define("leaf", LEAF, config=CONFIG)
         span = leaf_of(tested.assert_replays(path).this.trace)
         tested.define("leaf", LEAF.replace("calm", "loud"), config=CONFIG)
-        [change] = tested.assert_replays(path).changes
+        with pytest.raises(ReplayError, match="tone: 'loud', recorded") as caught:
+            tested.assert_replays(path)
+        [change] = caught.value.comparison.changes
 
     assert (FIELDS, ANSWER) == (span.request_fields, span.response_parameters)
     assert (("response parameter tone", "'loud'", "'calm'"),) == change.request

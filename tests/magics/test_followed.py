@@ -117,7 +117,7 @@ def test_without_watching_a_saved_file_waits_for_a_load(notebook, tmp_path):
     notebook.run(f"%triton import {root} --no-watch")
     by_rename(file, times(3))
     assert [2.0] == notebook.run(INFER).value["Y"].tolist()
-    assert parts_of(default.server()).requests.before_request is None
+    assert parts_of(default.server()).readers.before_request is None
 
     notebook.run(f"%triton import {root}")
     by_rename(file, times(4))

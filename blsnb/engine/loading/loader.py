@@ -267,7 +267,14 @@ class Loader:
 
 
 def _log_failures(name: str, errors: Mapping[int, CreateError]) -> None:
+    if any(_is_interrupt(error) for error in errors.values()):
+        # Ctrl-C ends the load; nothing is wrong with the model.
+        return
     for number, error in errors.items():
         text = "failed to load '%s' version %d: %s"
         server_event("E", text, name, number, reason_of(error))
     server_event("I", "failed to load '%s'", name)
+
+
+def _is_interrupt(error: CreateError) -> bool:
+    return isinstance(error, HookFailed) and isinstance(error.cause, KeyboardInterrupt)
