@@ -6,14 +6,39 @@ This is the only file that uses pydevd's names; they differ between its versions
 from __future__ import annotations
 
 import importlib
+import itertools
 import sys
-from collections.abc import Iterator, Sequence
+import types
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 _LOCK_TIMEOUT_S = 2.0
+_IS_OWN = "blsnb_stops"
+"""Attribute that marks the function of `ProcessDebugger.on_stop`."""
+_OWN_MODULES = "blsnb"
 _OWN_FILES = f"{Path(__file__).parents[1]}/**"
+
+
+Place = tuple[str, int]
+"""An executed file, and a line or the number of a breakpoint in it."""
+
+
+class Stop(NamedTuple):
+    """A thread that stops."""
+
+    frame: types.FrameType
+    is_own: bool
+    """Whether it stops by itself, and not because another thread has stopped."""
+    wait: Callable[[], object]
+    """Waits until the thread continues."""
+    skip: Callable[[], None]
+    """Continues the thread's step without a stop."""
+
+
+_numbers = itertools.count(1 << 30)
+"""Numbers of breakpoints, above those of a client."""
 
 
 class UnknownDebugger(Exception):
@@ -75,6 +100,61 @@ class ProcessDebugger:
         if refusal:
             raise UnknownDebugger(str(refusal))
 
+    def add_breakpoints(self, places: Iterable[Place], condition: str) -> list[Place]:
+        """Set breakpoints at lines of executed files that have none.
+
+        Returns
+        -------
+        list of Place
+            File and number of each, for `remove_breakpoints`.
+        """
+        added: list[Place] = []
+        with _known_names():
+            policy = "ALL" if self.py_db.multi_threads_single_notification else "NONE"
+            for file, line in places:
+                if line not in self.py_db.breakpoints.get(file, {}):
+                    number = next(_numbers)
+                    how = (number, line, condition, "None", None, policy, None, None)
+                    self._api.add_breakpoint(self.py_db, file, "python-line", *how)
+                    added.append((file, number))
+        return added
+
+    def remove_breakpoints(self, added: Iterable[Place]) -> None:
+        """Remove breakpoints by file and number."""
+        with _known_names():
+            for file, number in added:
+                self._api.remove_breakpoint(self.py_db, file, "python-line", number)
+
+    def on_stop(self, around: Callable[[Stop], None]) -> None:
+        """Call a function for each thread that stops, instead of its wait."""
+        with _known_names():
+            constants = importlib.import_module("_pydevd_bundle.pydevd_constants")
+            comm = importlib.import_module("_pydevd_bundle.pydevd_comm_constants")
+            threads = importlib.import_module("_pydevd_bundle.pydevd_thread_lifecycle")
+            running, resume = constants.STATE_RUN, threads.resume_threads
+            suspended = comm.CMD_THREAD_SUSPEND
+            wait = self.py_db.do_wait_suspend
+            if hasattr(wait, _IS_OWN):
+                return
+
+            def stop(thread: Any, frame: Any, *how: Any, **options: Any) -> None:
+                def skip() -> None:
+                    thread.additional_info.pydev_state = running
+                    resume("*", except_thread=thread)
+
+                is_own = thread.stop_reason != suspended
+                around(
+                    Stop(
+                        frame,
+                        is_own,
+                        lambda: wait(thread, frame, *how, **options),
+                        skip,
+                    )
+                )
+
+            setattr(stop, _IS_OWN, True)
+            self.py_db.do_wait_suspend = stop
+
     def hide_package(self) -> None:
         """Leave blsnb's own files out of stacks and steps; keep the user's filters.
 
@@ -87,7 +167,9 @@ class ProcessDebugger:
             if all(each.name != _OWN_FILES for each in filters):
                 included = [n for n, each in enumerate(filters, 1) if not each.exclude]
                 place = max(included, default=0)
-                filters.insert(place, self._filter(_OWN_FILES, True, True))
+                # By module, too: methods of dataclasses belong to no file.
+                own = (_OWN_FILES, True), (_OWN_MODULES, False)
+                filters[place:place] = [self._filter(n, True, path) for n, path in own]
                 self._api.set_exclude_filters(self.py_db, filters)
 
 

@@ -239,7 +239,9 @@ class _SiblingFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self, fullname: str, path: Sequence[str] | None, target: Any = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Return a spec for the instance's own module, or None."""
-        modules = _current_modules() if path is None and _by_package else None
+        modules = (
+            _modules_of(sys._getframe(1)) if path is None and _by_package else None
+        )
         if modules is None or not modules.has_sibling(fullname):
             return None
         own = f"{modules.package}{_SIBLING}{fullname}"
@@ -254,9 +256,15 @@ class _SiblingFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Do nothing: the module is complete."""
 
 
-def _current_modules() -> InstanceModules | None:
+def model_modules() -> list[types.ModuleType]:
+    """Return the modules of all loaded ``model.py`` files, one for each instance."""
+    loaded = _by_package.values()
+    names = [f"{each.package}.{each.model_file.stem}" for each in loaded]
+    return [sys.modules[name] for name in names if name in sys.modules]
+
+
+def _modules_of(frame: types.FrameType | None) -> InstanceModules | None:
     """Return the modules of the instance whose code runs in the innermost frame."""
-    frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
         package = _package_of(str(frame.f_globals.get("__name__", "")))
         if package in _by_package:
@@ -267,7 +275,12 @@ def _current_modules() -> InstanceModules | None:
 
 def _current_backend() -> Backend | None:
     """Return the backend of the instance that has called an installed package."""
-    modules = _current_modules()
+    return backend_of(sys._getframe(1))
+
+
+def backend_of(frame: types.FrameType) -> Backend | None:
+    """Return the backend of the instance whose code a frame or its callers run."""
+    modules = _modules_of(frame)
     return None if modules is None else modules.backend
 
 

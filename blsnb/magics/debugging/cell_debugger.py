@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from blsnb.debugger import process_debugger
-from blsnb.debugger.process_debugger import MappedLines, UnknownDebugger
+from blsnb.debugger.process_debugger import MappedLines, Stop, UnknownDebugger
 from blsnb.debugger.source_map import SourceMap
+from blsnb.debugger.steps import Steps
 from blsnb.magics import default_server as default
 from blsnb.magics.cell_book import CellBook, CellText
 from blsnb.parts.server_parts import parts_of
 
+_log = logging.getLogger(__name__)
 _UNKNOWN = (
     "Breakpoints in cells that define models do not stop: blsnb does not know this "
     "version of debugpy ({reason}). Install debugpy 1.8, or write breakpoint() into "
@@ -36,6 +39,7 @@ class CellDebugger:
         self._opened: dict[str, MappedLines] = {}
         """Lines of files that are open in an editor, by the editor's source."""
         self._is_reported = False
+        self.steps = Steps()
         self.refusal = ""
         """Why breakpoints in models do not stop; empty if they do."""
 
@@ -80,10 +84,29 @@ class CellDebugger:
             with debugger.held() as is_held:
                 if is_held:
                     debugger.hide_package()
+                    debugger.on_stop(self._stop)
                     self._map.apply(debugger, self._wanted(loading or {}))
             self.refusal = ""
         except UnknownDebugger as error:
             self.refusal = str(error)
+
+    def _stop(self, stop: Stop) -> None:
+        """Wait in a stopped thread, and continue its step."""
+        if self.steps.passes(stop.frame):
+            stop.skip()
+            return
+        self._try(lambda: self.steps.stopped(stop))
+        stop.wait()
+        self._try(lambda: self.steps.resumed(stop.frame))
+
+    def _try(self, do: Callable[[], None]) -> None:
+        """Do something inside a stopped model, which must not fail with it."""
+        try:
+            do()
+        except UnknownDebugger as error:
+            self.refusal = str(error)
+        except Exception:
+            _log.exception("a step of the debugger could not be continued")
 
     def _wanted(
         self, loading: dict[str, CellText]

@@ -11,6 +11,7 @@ from blsnb.magics.debugging.dots import CellLines
 
 Message = dict[str, Any]
 Handler = Callable[[Message], Awaitable[Message]]
+_STEPS = ("continue", "next", "stepIn", "stepOut")
 _NO_CODE = "there is no code on this line or above it in the cell"
 
 
@@ -21,12 +22,17 @@ class KernelRequests:
     ----------
     handlers
         The kernel's handlers by command.
+    forward
+        Handles all other commands.
     debugger
         Maps cells to the files of models.
     """
 
-    def __init__(self, handlers: dict[str, Handler], debugger: CellDebugger) -> None:
+    def __init__(
+        self, handlers: dict[str, Handler], forward: Handler, debugger: CellDebugger
+    ) -> None:
         self._handlers = handlers
+        self._forward = forward
         self._debugger = debugger
         self._own = {
             "setBreakpoints": self._set_breakpoints,
@@ -40,11 +46,24 @@ class KernelRequests:
             if command in self._handlers:
                 self._kernels[command] = self._handlers[command]
                 self._handlers[command] = handler
+        for command in _STEPS:
+            self._kernels[command] = self._handlers.get(command, self._forward)
+            self._handlers[command] = self._step
 
     def leave(self) -> None:
         """Restore the kernel's handlers."""
-        self._handlers.update(self._kernels)
+        for command, handler in self._kernels.items():
+            if handler == self._forward:
+                self._handlers.pop(command, None)
+            else:
+                self._handlers[command] = handler
         self._kernels.clear()
+
+    async def _step(self, message: Message) -> Message:
+        command = message["command"]
+        instead = self._debugger.steps.request(command)
+        reply = await self._kernels[instead]({**message, "command": instead})
+        return {**reply, "command": command}
 
     async def _set_breakpoints(self, message: Message) -> Message:
         arguments = message["arguments"]
@@ -92,8 +111,9 @@ def register(shell: Any, debugger: CellDebugger) -> Callable[[], None]:
     """Take part in the debugger of a shell's kernel; return a function that ends it."""
     kernels = getattr(getattr(shell, "kernel", None), "debugger", None)
     handlers = getattr(kernels, "started_debug_handlers", None)
-    if not isinstance(handlers, dict):
+    forward = getattr(kernels, "_forward_message", None)
+    if not isinstance(handlers, dict) or forward is None:
         return lambda: None
-    requests = KernelRequests(handlers, debugger)
+    requests = KernelRequests(handlers, forward, debugger)
     requests.take_part()
     return requests.leave

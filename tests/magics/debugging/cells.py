@@ -47,3 +47,42 @@ def run_of(name: str) -> str:
     if name == "decoupled":
         return "import blsnb\nrun = list(blsnb.stream('decoupled', {'X': [1.0, 2.0]}))"
     return infer(name)
+
+
+PARENT = f"""%%triton_model parent {FLOW}
+{HEAD}
+class TritonPythonModel:
+    def execute(self, requests):
+        responses = []
+        for request in requests:
+            inner = pb_utils.InferenceRequest(
+                model_name="child",
+                inputs=request.inputs(),
+                requested_output_names=["Y"],
+            )
+            answer = inner.exec()
+            outputs = answer.output_tensors()
+            responses.append(pb_utils.InferenceResponse(outputs))
+        return responses
+"""
+AWAITING = PARENT.replace("    def execute", "    async def execute").replace(
+    "inner.exec()", "await inner.async_exec()"
+)
+GATHERING = f"""%%triton_model parent {FLOW}
+import asyncio
+{HEAD}
+class TritonPythonModel:
+    async def execute(self, requests):
+        [request] = requests
+        calls = [
+            pb_utils.InferenceRequest(
+                model_name="child",
+                inputs=request.inputs(),
+                requested_output_names=["Y"],
+            )
+            for _ in range(3)
+        ]
+        answer, *_ = await asyncio.gather(*[each.async_exec() for each in calls])
+        outputs = answer.output_tensors()
+        return [pb_utils.InferenceResponse(outputs)]
+"""

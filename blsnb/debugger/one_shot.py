@@ -1,0 +1,67 @@
+"""Breakpoints that blsnb sets itself, and that disappear at the next stop."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from blsnb.debugger.process_debugger import Place, ProcessDebugger
+
+_CONDITION = f"__import__('sys').modules[{__name__!r}].is_hit()"
+_NESTING = 12
+"""Maximum number of frames between a condition and the code that it is about."""
+
+
+class _Armed(NamedTuple):
+    debugger: ProcessDebugger
+    added: list[Place]
+    files: frozenset[str]
+    is_wanted: Callable[[types.FrameType], bool]
+
+
+_armed: list[_Armed] = []
+"""The breakpoints that wait for a stop: none, or one item."""
+
+
+def arm(
+    debugger: ProcessDebugger,
+    places: Iterable[Place],
+    is_wanted: Callable[[types.FrameType], bool],
+) -> None:
+    """Stop once, in the first frame that reaches one of the lines and is wanted.
+
+    A line with a breakpoint of the user is left out: the frame stops there in any case.
+    """
+    disarm()
+    wanted = sorted(set(places))
+    with debugger.held() as is_held:
+        if is_held:
+            added = debugger.add_breakpoints(wanted, _CONDITION)
+            files = frozenset(file for file, _ in wanted)
+            _armed.append(_Armed(debugger, added, files, is_wanted))
+
+
+def disarm() -> None:
+    """Remove the breakpoints, as after any stop."""
+    while _armed:
+        armed = _armed.pop()
+        with armed.debugger.held() as is_held:
+            if is_held:
+                armed.debugger.remove_breakpoints(armed.added)
+
+
+def is_hit() -> bool:
+    """Whether the frame whose line has such a breakpoint is wanted.
+
+    The debugger evaluates it as the condition of the breakpoint.
+    """
+    frame: types.FrameType | None = sys._getframe(1)
+    for _ in range(_NESTING):
+        if frame is None or not _armed:
+            return False
+        if frame.f_code.co_filename in _armed[0].files:
+            return _armed[0].is_wanted(frame)
+        frame = frame.f_back
+    return False

@@ -1,0 +1,177 @@
+"""Steps from a model into the models that it calls, and back, between threads.
+
+On one thread the debugger steps by itself. Here is what it cannot do: the child of
+``async_exec`` runs on another thread, and returns to a parent that waits.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from blsnb.debugger import one_shot
+from blsnb.debugger.process_debugger import Place, ProcessDebugger, Stop, attached
+from blsnb.engine.bls import InstanceBackend
+from blsnb.engine.instance import instance_modules
+from blsnb.engine.request.inflight import Execution
+from blsnb.trace.events import Call
+
+_INTO = ("stepIn",)
+_BACK = ("stepOut", "next", "stepIn")
+_CALLS = frozenset({"exec", "async_exec"})
+_MAX_PARENTS = 100
+"""Maximum number of stepped parents that are remembered."""
+
+
+class Steps:
+    """Continues a step on the thread where the next model runs."""
+
+    def __init__(self) -> None:
+        self._command = ""
+        self._frame: types.FrameType | None = None
+        """Frame in which a thread is stopped."""
+        self._stepped: types.FrameType | None = None
+        """Frame of the parent whose step ends in a child."""
+        self._parents: dict[int, types.FrameType] = {}
+        """Frames of parents from which a step began, by the number of the child's
+        execution."""
+
+    def request(self, command: str) -> str:
+        """Note a request of the client that lets a thread continue.
+
+        Returns
+        -------
+        str
+            The request that the debugger must handle instead. At a line that calls
+            another model, a step in is a step over that ends in the child.
+        """
+        self._command = command
+        frame = self._frame
+        if command in _INTO and frame is not None and calls_models(frame):
+            return "next"
+        return command
+
+    def stopped(self, stop: Stop) -> None:
+        """Note the thread that has stopped, and end the step that led there."""
+        if stop.is_own or self._frame is None:
+            one_shot.disarm()
+            self._command, self._frame, self._stepped = "", stop.frame, None
+
+    def passes(self, frame: types.FrameType) -> bool:
+        """Whether a stop is in a comprehension of the statement that is stepped."""
+        stepped = self._stepped
+        return stepped is not None and frame.f_back is stepped and _is_nested(frame)
+
+    def resumed(self, frame: types.FrameType) -> None:
+        """Continue the requested step of a thread that was stopped in a frame."""
+        if frame is not self._frame:
+            return
+        debugger, execution = attached(), execution_of(frame)
+        command, self._command, self._frame = self._command, "", None
+        if debugger is None or execution is None:
+            return
+        parent = self._parents.get(execution.number)
+        is_return = command == "stepOut" or frame.f_lineno == last_line(frame.f_code)
+        if parent is not None and command in _BACK and is_return:
+            one_shot.arm(debugger, _lines_of(parent), lambda at: at is parent)
+        elif command in _INTO:
+            self._step_in(debugger, frame, execution)
+
+    def _step_in(
+        self, debugger: ProcessDebugger, parent: types.FrameType, execution: Execution
+    ) -> None:
+        self._stepped = parent
+        calls = {inflight.call for inflight in execution.inflights}
+
+        def is_child(frame: types.FrameType) -> bool:
+            found = execution_of(frame)
+            if found is None or not any(
+                _descends(each.call, calls) for each in found.inflights
+            ):
+                return False
+            while len(self._parents) >= _MAX_PARENTS:
+                self._parents.pop(next(iter(self._parents)))
+            self._parents[found.number] = parent
+            return True
+
+        one_shot.arm(debugger, first_lines(), is_child)
+
+
+def _descends(call: Call, ancestors: set[Call]) -> bool:
+    parent = call.parent
+    while parent is not None:
+        if parent in ancestors:
+            return True
+        parent = parent.parent
+    return False
+
+
+def execution_of(frame: types.FrameType) -> Execution | None:
+    """Return the execution whose model code a frame runs; None for other frames."""
+    backend = instance_modules.backend_of(frame)
+    return backend.current_execution() if isinstance(backend, InstanceBackend) else None
+
+
+def calls_models(frame: types.FrameType) -> bool:
+    """Whether the statement at which a model stops calls `exec` or `async_exec`."""
+    if instance_modules.backend_of(frame) is None:
+        return False
+    code, line = frame.f_code, frame.f_lineno
+    positions = [each for each in code.co_positions() if each[0] == line]
+    end = max((last or line for _, last, _, _ in positions), default=line)
+    return any(
+        each.positions is not None
+        and line <= (each.positions.lineno or 0) <= end
+        and _names_call(each.argval)
+        for each in dis.get_instructions(code)
+    )
+
+
+def _is_nested(frame: types.FrameType) -> bool:
+    return frame.f_code.co_name.startswith("<")
+
+
+def _names_call(value: object) -> bool:
+    """Whether an instruction's value is a call's name, or a comprehension with one."""
+    if isinstance(value, types.CodeType):
+        return value.co_name.startswith("<") and not _CALLS.isdisjoint(value.co_names)
+    return isinstance(value, str) and value in _CALLS
+
+
+def first_lines(model_file: str = "") -> list[Place]:
+    """Return the first line of each loaded ``execute``, or of that of one file."""
+    found = []
+    for module in instance_modules.model_modules():
+        code = _execute_of(module)
+        if code is not None and model_file in ("", code.co_filename):
+            found.append((code.co_filename, first_line(code)))
+    return found
+
+
+def _execute_of(module: types.ModuleType) -> types.CodeType | None:
+    hook: Any = getattr(getattr(module, "TritonPythonModel", None), "execute", None)
+    code = getattr(inspect.unwrap(hook), "__code__", None) if hook else None
+    return code if isinstance(code, types.CodeType) else None
+
+
+def first_line(code: types.CodeType) -> int:
+    """Return the first line of a function below its ``def``, or that of a one-liner."""
+    below = (line for line in _executed(code) if line > code.co_firstlineno)
+    return next(below, code.co_firstlineno)
+
+
+def last_line(code: types.CodeType) -> int:
+    """Return the last line of a function."""
+    return max(_executed(code), default=code.co_firstlineno)
+
+
+def _executed(code: types.CodeType) -> Iterator[int]:
+    return (line for _, _, line in code.co_lines() if line)
+
+
+def _lines_of(frame: types.FrameType) -> list[Place]:
+    code = frame.f_code
+    return [(code.co_filename, line) for line in set(_executed(code))]

@@ -1,0 +1,43 @@
+"""Specification of steps into child models and back."""
+
+from __future__ import annotations
+
+import pytest
+
+from .cells import ASYNC, AWAITING, GATHERING, PARENT, SYNC, line_of, run_of
+
+pytestmark = pytest.mark.notebook
+
+
+@pytest.mark.parametrize(
+    ("parent", "child", "at"),
+    [
+        (PARENT, SYNC, "inner.exec()"),
+        (PARENT, ASYNC, "inner.exec()"),
+        (AWAITING, SYNC, "await"),
+        (AWAITING, ASYNC, "await"),
+        (GATHERING, SYNC, "gather"),
+    ],
+    ids=["exec", "exec of async", "async_exec", "async_exec of async", "gather"],
+)
+def test_one_step_in_reaches_the_cell_of_the_child(off, parent, child, at):
+    """Step Out returns to the parent's next line; no frame of blsnb is in between."""
+    child = child.format(name="child")
+    off.run(child)
+    off.run(parent)
+    off.attach()
+    off.set_dots(parent, line_of(parent, at))
+    request = off.start(run_of("parent"))
+    thread = off.stop_of(request)
+    thread = off.step("stepIn", thread, request)
+    inside = off.stack(thread)
+    thread = off.step("stepOut", thread, request)
+    after = off.where(thread)
+    off.set_dots(parent)
+    off.finish(thread, request)
+
+    first = (off.path_of(child), line_of(child, "responses = []"))
+    assert first == (inside[0]["source"]["path"], inside[0]["line"])
+    assert [] == [each for each in inside if "/blsnb/" in each["source"]["path"]]
+    assert off.path_of(parent) == after[0]
+    assert after[1] >= line_of(parent, at)
