@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blsnb.arguments import check_path, check_text, check_type, refuse
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.errors import MissingOutputError, TraceError
 from blsnb.options import options
 from blsnb.printable import printable
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
 _CLOCK = ClockReading(time.monotonic_ns(), time.time_ns())
 """Offset between monotonic time and time of day. It is read once, so that saving a run
 twice writes the same file."""
+
+
+def _clock_of(trace: Trace) -> ClockReading:
+    """Return a reading that fits the times of a trace, after pauses before it."""
+    paused_ns = CLOCK.paused_before_ns(trace.start_ns) if trace.spans else 0
+    return _CLOCK._replace(unix_ns=_CLOCK.unix_ns + paused_ns)
 
 
 def _counted(count: int, noun: str) -> str:
@@ -199,7 +206,7 @@ class Run:
     def started_at(self) -> datetime | None:
         """Time of day of the start, in the local time zone; None if it is unknown."""
         trace = self.trace
-        clock = trace.clock or (None if trace.file else _CLOCK)
+        clock = trace.clock or (None if trace.file else _clock_of(trace))
         if clock is None or not trace.spans:
             return None
         since_ns = trace.start_ns - clock.monotonic_ns
@@ -318,7 +325,7 @@ class Run:
             path,
             budget_bytes,
             self.model_name,
-            _CLOCK,
+            _clock_of(self.trace),
         )
         if left_out:
             warnings.warn(f"{path.name}: {left_out}", stacklevel=3)

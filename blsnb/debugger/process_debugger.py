@@ -155,6 +155,17 @@ class ProcessDebugger:
             setattr(stop, _IS_OWN, True)
             self.py_db.do_wait_suspend = stop
 
+    def show_values(self, text: object, parts: object) -> None:
+        """Show values among the variables as providers of pydevd describe them."""
+        with _known_names():
+            utils = importlib.import_module("_pydevd_bundle.pydevd_extension_utils")
+            api = importlib.import_module("_pydevd_bundle.pydevd_extension_api")
+            kinds = api.StrPresentationProvider, api.TypeResolveProvider
+            for kind, own in zip(kinds, (text, parts), strict=True):
+                known = utils.extensions_of_type(kind)
+                if type(own) not in map(type, known):
+                    known.insert(0, own)
+
     def hide_package(self) -> None:
         """Leave blsnb's own files out of stacks and steps; keep the user's filters.
 

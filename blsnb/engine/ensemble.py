@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.instance.inputs import Reshapes
 from blsnb.engine.instance.placement import Placement
 from blsnb.engine.request import hang_report as hang
@@ -34,8 +34,6 @@ from blsnb.pb_utils.message import ResponseMessage
 from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import ModelInfo
-
-_now = time.monotonic_ns
 
 
 class ServedEnsemble(Served):
@@ -120,7 +118,7 @@ class ServedEnsemble(Served):
     ) -> None:
         """Run all steps, and pass each response to a function."""
         __tracebackhide__ = True
-        inflight.call.queue_start_ns = _now()
+        inflight.call.queue_start_ns = CLOCK.now_ns()
         if endless := self._plan.endless:
             again = ((step.model, step.index) for step in endless)
             inflight.root.end(hang.endless(self.info.name, again))
@@ -168,7 +166,7 @@ class ServedEnsemble(Served):
 
     def ended(self, inflight: Inflight) -> None:
         """Count a request whose final response was sent."""
-        inflight.call.request_end_ns = _now()
+        inflight.call.request_end_ns = CLOCK.now_ns()
         steps = inflight.steps
         if isinstance(steps, Steps):
             self.statistics.add_steps(

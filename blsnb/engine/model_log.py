@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import sys
-import time
 import types
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.request.failure import is_ours
 from blsnb.trace.events import Call, LogLine
 
@@ -66,7 +66,7 @@ def keep_line(call: Call, level: str, text: str) -> None:
     if len(call.logs) == _MAX_LINES:
         level, text = "INFO", f"only the first {_MAX_LINES} lines are kept\n"
     if len(call.logs) <= _MAX_LINES:
-        call.logs.append(LogLine(time.monotonic_ns(), level, text))
+        call.logs.append(LogLine(CLOCK.now_ns(), level, text))
 
 
 def log_position(depth: int) -> tuple[str, int]:

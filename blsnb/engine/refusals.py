@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.request.inflight import Caller
 from blsnb.engine.request.validation import RequestError
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.trace.events import Call, CallFlag
 
-_now = time.monotonic_ns
 NOT_READY = "Failed for execute the inference request. Model '{}' is not ready."
 
 
@@ -60,7 +58,7 @@ def fill_refusal(
     call: Call, message: RequestMessage, caller: Caller, error: RequestError
 ) -> None:
     """Write the end of a refused request into its record."""
-    call.request_end_ns = _now()
+    call.request_end_ns = CLOCK.now_ns()
     # The call of a request that a scheduler refuses has started before.
     call.request_start_ns = call.request_start_ns or call.request_end_ns
     call.request_fields = message.fields

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.instance.pool import Retired
 from blsnb.engine.refusals import (
@@ -24,8 +24,6 @@ from blsnb.engine.threads.workers import Workers
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.trace.events import Call, CallFlag, ModelInfo
 from blsnb.trace.recorder import Recorder
-
-_now = time.monotonic_ns
 
 
 class Router:
@@ -276,7 +274,7 @@ class Router:
     def _opened(self, served: Served, message: RequestMessage, caller: Caller) -> Call:
         parent = None if caller.parent is None else caller.parent.call
         call = self._recorder.open(caller.root.record, served.info, parent)
-        call.request_start_ns = _now()
+        call.request_start_ns = CLOCK.now_ns()
         call.request_fields = message.fields
         call.requested_outputs = message.requested_outputs
         call.flags = caller.flags

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import abc
-import time
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.instance.placement import Placement
 from blsnb.engine.metrics.statistics import ModelStatistics
 from blsnb.engine.request.inflight import Execution, Inflight
@@ -19,7 +19,6 @@ from blsnb.tensors.memory import HOST
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag, ModelInfo
 
-_now = time.monotonic_ns
 _STALE = (
     "This response was cached before the model was reloaded: Triton's cache does not "
     "notice a reload either. Remove response_cache from the configuration while you "
@@ -114,15 +113,15 @@ class Served(abc.ABC):
         if not _is_cacheable(inflight.message.inputs):
             return self.run(inflight, blocks_execute)
         call = inflight.call
-        call.queue_start_ns = start = _now()
+        call.queue_start_ns = start = CLOCK.now_ns()
         key = cache_key(self.info.name, self.info.version, inflight.message.inputs)
         kept = cache.find(key)
-        look_up_ns = _now() - start
+        look_up_ns = CLOCK.now_ns() - start
         if kept is not None:
             call.flags |= CallFlag.CACHE_HIT
             if kept.load is not self.statistics:
                 inflight.note(_STALE)
-            call.request_end_ns = _now()
+            call.request_end_ns = CLOCK.now_ns()
             self.statistics.hit(call, look_up_ns)
             response = ResponseMessage(kept.outputs)
             if self.placement is not None:
@@ -130,10 +129,10 @@ class Served(abc.ABC):
             return response
         response = self.run(inflight, blocks_execute)
         if not self.was_rejected(inflight) and _is_cacheable(response.outputs):
-            start = _now()
+            start = CLOCK.now_ns()
             # An error is cached as a response without outputs, as on Triton.
             if cache.insert(key, CachedOutputs(response.outputs, self.statistics)):
-                self.statistics.miss(look_up_ns + _now() - start)
+                self.statistics.miss(look_up_ns + CLOCK.now_ns() - start)
         return response
 
     def was_rejected(self, inflight: Inflight) -> bool:

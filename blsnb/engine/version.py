@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gc
-import time
 import weakref
 from collections.abc import Sequence
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.instance.executor import Executor
 from blsnb.engine.instance.instance import HookFailed, ModelInstance
 from blsnb.engine.instance.placement import Placement
@@ -25,7 +25,6 @@ from blsnb.model.instance_changes import with_instances_of
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.trace.events import ModelInfo
 
-_now = time.monotonic_ns
 _COLLECT_AFTER_S = 0.2
 
 
@@ -113,7 +112,7 @@ class ServedVersion(Served):
     def run(self, inflight: Inflight, blocks_execute: bool) -> ResponseMessage:
         """Run a request until its final response."""
         __tracebackhide__ = True
-        inflight.call.queue_start_ns = _now()
+        inflight.call.queue_start_ns = CLOCK.now_ns()
         try:
             instance = self._scheduler.run(inflight, blocks_execute)
             if not inflight.final:
@@ -153,7 +152,7 @@ class ServedVersion(Served):
         blocks_execute
             Whether the thread of an ``execute`` waits for the first response.
         """
-        inflight.call.queue_start_ns = _now()
+        inflight.call.queue_start_ns = CLOCK.now_ns()
         inflight.placement = self.placement
         try:
             instance = self._scheduler.run(inflight, blocks_execute)
@@ -204,7 +203,7 @@ class ServedVersion(Served):
 
     def ended(self, inflight: Inflight) -> None:
         """Count a completed request."""
-        inflight.call.request_end_ns = _now()
+        inflight.call.request_end_ns = CLOCK.now_ns()
         if inflight.call.compute_start_ns:
             self.statistics.add(
                 inflight.call,
@@ -215,13 +214,13 @@ class ServedVersion(Served):
 
     def _reject(self, inflight: Inflight, response: ResponseMessage) -> ResponseMessage:
         """Count a request that the scheduler rejected."""
-        inflight.call.request_end_ns = _now()
+        inflight.call.request_end_ns = CLOCK.now_ns()
         cancelled = response.code == "CANCELLED"
         self.statistics.reject(inflight.call, "CANCELED" if cancelled else "REJECTED")
         return response
 
     def _refuse(self, inflight: Inflight, failure: HookFailed) -> ResponseMessage:
-        inflight.call.request_end_ns = _now()
+        inflight.call.request_end_ns = CLOCK.now_ns()
         text = failed(self.info.name, failure.text)
         return ResponseMessage(error=text, cause=failure.cause)
 

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.control import ModelControl
 from blsnb.engine.model_log import LogWriter
@@ -134,7 +135,7 @@ class Following:
 
     def look_if_due(self) -> None:
         """Look at the followed folders, unless the last look was a moment ago."""
-        if self._clock.is_due(time.monotonic_ns()):
+        if self._clock.is_due(CLOCK.now_ns()):
             self.look()
 
     def look(self) -> None:
@@ -158,9 +159,9 @@ class Following:
         for look in range(_MAX_LOOKS):
             if look:
                 time.sleep(_PAUSE_S)
-            start_ns = time.monotonic_ns()
+            start_ns = CLOCK.now_ns()
             files = folder.scan.read()
-            self._clock.note(start_ns, time.monotonic_ns())
+            self._clock.note(start_ns, CLOCK.now_ns())
             if files is None:
                 self._note_gone_folder(folder)
                 return

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from blsnb.arguments import check_text, check_type, check_version
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine import readings
 from blsnb.engine.engine import Engine
 from blsnb.engine.metrics.batching import ModelBatching
@@ -54,7 +54,7 @@ class Measurements:
         """Return the present counters of the server."""
         engine = self._engine
         in_flight = len(engine.open_requests.in_flight())
-        now_ns = time.monotonic_ns()
+        now_ns = CLOCK.now_ns()
         return readings.read(engine.catalog, engine.abandoned, in_flight, now_ns)
 
     def monitor(self) -> Monitor:

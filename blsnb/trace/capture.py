@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
+from dataclasses import replace
 from operator import attrgetter
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.trace.dropped import drops_of
 from blsnb.trace.events import Call, CallFlag, ModelInfo
 from blsnb.trace.folding import FoldedCalls
@@ -34,13 +35,16 @@ def trace_so_far(record: RunRecord, notes: bool) -> Trace:
     trace = trace_of(
         record.id,
         list(record.calls),
-        time.monotonic_ns(),
+        CLOCK.now_ns(),
         notes=notes,
         folded=record.folded.listed(),
         gaps=record.gaps,
         keep_calls=record.keep_calls,
         budget_bytes=record.budget_bytes,
     )
+    if trace.spans:
+        pauses = CLOCK.pauses(trace.start_ns, trace.end_ns)
+        trace = replace(trace, pauses=pauses) if pauses else trace
     trace = reviewed(trace) if notes else trace
     # Calls dropped while the trace is built must not stay in memory.
     is_final = record.ended and kept == (len(record.calls), record.held_bytes)

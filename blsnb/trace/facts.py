@@ -110,13 +110,6 @@ class ClockReading(NamedTuple):
     unix_ns: int
 
 
-class Pause(NamedTuple):
-    """A period in which a debugger stopped the process."""
-
-    start_ns: int
-    duration_ns: int
-
-
 class Profile(NamedTuple):
     """A profile as stored in a run file."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from blsnb.clock.pausing_clock import Pause
 from blsnb.printable import printable
 from blsnb.request_fields import RequestFields, spelled
 from blsnb.runtimes.runtime import DeviceUse
@@ -18,7 +19,6 @@ from blsnb.trace.facts import (
     Copy,
     Drop,
     ParameterPairs,
-    Pause,
     Profile,
     Recording,
     UnreadChunk,

@@ -36,6 +36,9 @@ def facts(run: AnyTrace) -> list[str]:
     ]
     if trace.error_count:
         words.append(counted(trace.error_count, "error"))
+    if trace.pauses:
+        paused_us = sum(pause.duration_ns for pause in trace.pauses) / 1e3
+        words.append(f"paused {time(paused_us)} by a debugger")
     if trace.folded:
         words.append(f"{len(trace.spans):,} kept one by one")
     return [*words, *differences(comparison)] if comparison else words

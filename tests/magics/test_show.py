@@ -296,6 +296,7 @@ def runs(monkeypatch):
         monkeypatch.setattr(places, make, lambda run_id, **_: run_id)
     clock = SimpleNamespace(now=0, monotonic_ns=lambda: clock.now)
     monkeypatch.setattr(show, "time", clock)
+    monkeypatch.setattr(show.CLOCK, "now_ns", clock.monotonic_ns)
     display = RunDisplay(live=True)
     # Tests refresh explicitly, not its thread.
     monkeypatch.setattr(display._refresher, "wake", lambda: None)

@@ -14,6 +14,7 @@ from run_files import chunks_of, facts
 from strategies import axes, dtypes, tensors
 from views.samples import hostile_run, invoice_run
 
+from blsnb.clock.pausing_clock import Pause
 from blsnb.request_fields import RequestFields
 from blsnb.runtimes.runtime import DeviceUse
 from blsnb.tensors.dtypes import DType
@@ -29,7 +30,6 @@ from blsnb.trace.facts import (
     ClockReading,
     Copy,
     Drop,
-    Pause,
     Profile,
     Recording,
 )

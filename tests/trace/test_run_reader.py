@@ -19,12 +19,13 @@ from hypothesis import strategies as st
 from run_files import DONE, HEAD, boundaries, chunks_of, facts, file_of, json_of
 from views.samples import invoice_run
 
+from blsnb.clock.pausing_clock import Pause
 from blsnb.errors import TraceError, TraceFileError
 from blsnb.loaded_run import load_run
 from blsnb.request_fields import RequestFields
 from blsnb.trace.dropped import find_call, notices
 from blsnb.trace.events import CallFlag
-from blsnb.trace.facts import ClockReading, Drop, Pause, Profile, Recording
+from blsnb.trace.facts import ClockReading, Drop, Profile, Recording
 from blsnb.trace.files.run_file import read_run, write_run
 from blsnb.trace.files.saved_run import SavedResponse, SavedRun
 from blsnb.trace.files.v2.call_values import read_parameter

@@ -6,11 +6,11 @@ import asyncio
 import functools
 import itertools
 import threading
-import time
 import weakref
 from collections.abc import Callable
 from typing import Any
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.instance.coroutine_hook import run_coroutine
 from blsnb.engine.instance.inputs import InputOrder, Reshapes
 from blsnb.engine.instance.instance import ModelInstance
@@ -40,7 +40,6 @@ from blsnb.pb_utils.request import (
 
 Hook = Callable[[list[InferenceRequest]], Any]
 
-_now = time.monotonic_ns
 _execution_numbers = itertools.count(1)
 number_execution = functools.partial(next, _execution_numbers)
 """Returns the number of the next execution."""
@@ -139,7 +138,7 @@ class Executor:
         except BaseException:
             self._leave(instance, execution)
             raise
-        end = _now()
+        end = CLOCK.now_ns()
         is_open = False
         for inflight in inflights:
             inflight.call.compute_end_ns = end
@@ -156,7 +155,7 @@ class Executor:
     ) -> list[InferenceRequest]:
         """Create the request objects of the model, and record the execution."""
         inflights = execution.inflights
-        start = _now()
+        start = CLOCK.now_ns()
         requests: list[InferenceRequest] = []
         leader = None
         total = count = 0
@@ -178,7 +177,7 @@ class Executor:
             requests.append(self._receive(instance, inflight))
         assert leader is not None
         leader.execution_size = total
-        ready = _now()
+        ready = CLOCK.now_ns()
         for inflight in inflights:
             call = inflight.call
             call.compute_input_end_ns = ready
@@ -241,7 +240,7 @@ class Executor:
         if execution.root.ended is not None:
             _computed(inflights)
             raise Unwind
-        now = _now()
+        now = CLOCK.now_ns()
         released = True
         for place, inflight in enumerate(inflights):
             inflight.call.compute_output_start_ns = now
@@ -277,7 +276,7 @@ _TAKE_BOUNDARY = Executor._take.__code__
 
 
 def _computed(inflights: list[Inflight]) -> None:
-    now = _now()
+    now = CLOCK.now_ns()
     for inflight in inflights:
         inflight.call.compute_output_start_ns = now
 

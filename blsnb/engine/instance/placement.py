@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import itertools
 import random
-import time
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.request.inflight import Execution, Inflight
 from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.model.rules.validate import forces_cpu
@@ -24,7 +24,6 @@ from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import Call
 from blsnb.trace.facts import Copy
 
-_now = time.monotonic_ns
 Refs = tuple[TensorRef, ...]
 
 
@@ -171,7 +170,7 @@ class Placement:
         call = inflight.call
         self.outputs(inflight, response)
         if call.device is not None and call.compute_end_ns:
-            call.compute_end_ns = _now()
+            call.compute_end_ns = CLOCK.now_ns()
         if response.error is not None:
             self.explain([inflight])
 
@@ -194,10 +193,16 @@ class Placement:
     ) -> TensorRef:
         if ref.device == target or ref.dtype is BYTES:
             return ref
-        start = _now()
+        start = CLOCK.now_ns()
         moved = _copied(ref, target, self._runtime)
         copy = Copy(
-            start, _now() - start, ref.name, ref.byte_size, ref.device, target, hostile
+            start,
+            CLOCK.now_ns() - start,
+            ref.name,
+            ref.byte_size,
+            ref.device,
+            target,
+            hostile,
         )
         call.device_work().copies.append(copy)
         return moved

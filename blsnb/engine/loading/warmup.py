@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.inflight import Inflight
@@ -24,7 +24,6 @@ from blsnb.pb_utils.message import ResponseMessage
 from blsnb.trace.events import CallFlag
 from blsnb.trace.recorder import Recorder
 
-_now = time.monotonic_ns
 _NEVER_READY = (
     "Without this response the model stays LOADING on Triton: the load call never "
     "returns, and the server does not shut down."
@@ -119,7 +118,7 @@ class WarmUp:
     def _inflight(self, sample: WarmupSample, number: int) -> Inflight:
         version, record = self._version, self._root.record
         call = self._recorder.open(record, version.info, None)
-        call.request_start_ns = call.queue_start_ns = _now()
+        call.request_start_ns = call.queue_start_ns = CLOCK.now_ns()
         kind = StreamInflight if version.decoupled else Inflight
         inflight = kind(sample.message, self._root, call)
         if version.decoupled:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from typing import NamedTuple
+
+from blsnb.clock.pausing_clock import CLOCK
 
 MAX_AGE_NS = 60_000_000_000
 """Period of quantiles: the last minute, as on Triton; counts and sums are of all."""
 MAX_DURATIONS = 4096
 """Maximum number of durations that are kept for quantiles."""
-_now = time.monotonic_ns
 
 
 class Reading(NamedTuple):
@@ -90,4 +90,4 @@ class LatencySummaries:
 
     def miss(self, ns: int) -> None:
         """Add a miss of the response cache."""
-        self.cache_miss.add(_now(), ns)
+        self.cache_miss.add(CLOCK.now_ns(), ns)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.metrics.config import MetricsConfig
 from blsnb.engine.metrics.latency_summaries import LatencySummaries, Summary
 from blsnb.engine.metrics.registry import Fixed, Row
@@ -229,7 +229,7 @@ def _summary(
     quantiles: tuple[float, ...],
 ) -> Iterator[Row]:
     summary: Summary = getattr(summaries, kind)
-    reading = summary.read(quantiles, time.monotonic_ns())
+    reading = summary.read(quantiles, CLOCK.now_ns())
     yield Row(f"{name}_count", labels, reading.counted)
     yield Row(f"{name}_sum", labels, reading.sum_us)
     for quantile, value in reading.quantiles.items():

@@ -6,6 +6,7 @@ import time
 from collections import Counter, deque
 from typing import Any
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.metrics.batching import BatchingCounts, ModelBatching
 from blsnb.engine.metrics.latency_summaries import LatencySummaries
 from blsnb.trace.events import Call
@@ -270,5 +271,5 @@ class ModelStatistics:
         """Return the end of the last request in milliseconds of wall-clock time."""
         if not self._last_ns:
             return 0
-        ago_ns = time.monotonic_ns() - self._last_ns
+        ago_ns = CLOCK.now_ns() - self._last_ns
         return (time.time_ns() - ago_ns) // 1_000_000

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.request.inflight import Execution
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.threads import async_exception
@@ -31,7 +32,7 @@ class _Abandoned:
     def __init__(self, execution: Execution, root: RootRequest) -> None:
         self.execution = execution
         self.root = root
-        age_ns = time.monotonic_ns() - execution.call.compute_start_ns
+        age_ns = CLOCK.now_ns() - execution.call.compute_start_ns
         self.since = _time_of_day(time.time() - age_ns / 1e9)
         self.line = line_of(execution)
         self._repetition: Repetition | None = None
@@ -82,7 +83,7 @@ class AbandonedExecutions:
     def add(self, execution: Execution, root: RootRequest) -> None:
         """Interrupt an execution whose request has ended, until it ends."""
         left = _Abandoned(execution, root)
-        left.interrupt(time.monotonic_ns())
+        left.interrupt(CLOCK.now_ns())
         for inflight in execution.inflights:
             inflight.root.record.going_on += 1
             call = inflight.call
@@ -119,7 +120,7 @@ class AbandonedExecutions:
 
     def _look(self) -> None:
         """Interrupt what still runs; end the thread if nothing does."""
-        now_ns = time.monotonic_ns()
+        now_ns = CLOCK.now_ns()
         with self._lock:
             ended = [each for each in self._all if not each.is_running]
             self._all = [each for each in self._all if each not in ended]

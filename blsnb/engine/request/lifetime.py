@@ -9,13 +9,13 @@ import operator
 import signal
 import sys
 import threading
-import time
 import types
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.request.failure import (
     drop_inner_frames,
     innermost_outside,
@@ -99,7 +99,7 @@ class RootRequest:
     def end(self, reason: BaseException) -> None:
         """End the request with an error for its client; wake all waiting threads."""
         if self.ended is None:
-            self._grace_end_ns = time.monotonic_ns() + GRACE_NS
+            self._grace_end_ns = CLOCK.now_ns() + GRACE_NS
             self.ended = reason
         for waiter in list(self._waiters):
             waiter.wake()
@@ -185,7 +185,7 @@ class RootRequest:
 
     def close_calls(self) -> None:
         """Close the calls that the ended request left open."""
-        now = time.monotonic_ns()
+        now = CLOCK.now_ns()
         for call in self.record.calls:
             if not call.request_end_ns:
                 call.request_end_ns = now
@@ -243,7 +243,7 @@ class RootRequest:
         if ended is None:
             return
         is_interrupted = isinstance(ended, RequestInterrupted)
-        if not is_interrupted or time.monotonic_ns() > self._grace_end_ns:
+        if not is_interrupted or CLOCK.now_ns() > self._grace_end_ns:
             raise Unwind
 
     @property
@@ -251,7 +251,7 @@ class RootRequest:
         """Whether the caller has cancelled the request or its deadline has passed."""
         if self.ended is not None or self._cancelled:
             return True
-        return bool(self.deadline_ns) and time.monotonic_ns() > self.deadline_ns
+        return bool(self.deadline_ns) and CLOCK.now_ns() > self.deadline_ns
 
     def wait(
         self, waiter: Waiter, notice: HangNotice | None = None, until_ns: int = 0
@@ -297,29 +297,29 @@ def deadline_ns(client_timeout_s: float | None) -> int:
     if client_timeout_s is None or client_timeout_s == math.inf:
         return 0
     check_timeout(client_timeout_s)
-    return time.monotonic_ns() + round(client_timeout_s * 1e9)
+    return CLOCK.now_ns() + round(client_timeout_s * 1e9)
 
 
 def check_time(until_ns: int) -> None:
     """Raise `TooLate` if the time has passed."""
-    if until_ns and time.monotonic_ns() > until_ns:
+    if until_ns and CLOCK.now_ns() > until_ns:
         raise TooLate
 
 
 def seconds_until(until_ns: int) -> float:
     """Return the seconds until a time, 0 if it has passed; None for no limit."""
-    left_s = (until_ns - time.monotonic_ns()) / 1e9
+    left_s = (until_ns - CLOCK.now_ns()) / 1e9
     return min(max(0.0, left_s), threading.TIMEOUT_MAX)
 
 
 def _woken(waiter: Waiter, seconds: float | None, until_ns: int) -> bool:
     __tracebackhide__ = True
     if not until_ns:
-        return waiter.wait(seconds)
+        return CLOCK.wait(waiter, seconds)
     left_s = seconds_until(until_ns)
     if seconds is not None and seconds < left_s:
-        return waiter.wait(seconds)
-    if not waiter.wait(left_s):
+        return CLOCK.wait(waiter, seconds)
+    if not CLOCK.wait(waiter, left_s):
         raise TooLate
     return True
 

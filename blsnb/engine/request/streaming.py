@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gc
 import threading
-import time
 import weakref
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.inflight import Inflight, current_execution
 from blsnb.engine.request.lifetime import RootRequest, check_time, seconds_until
@@ -166,7 +166,7 @@ class StreamInflight(Inflight):
         log = self.call.responses
         assert log is not None
         log.add(
-            time.monotonic_ns(),
+            CLOCK.now_ns(),
             response.outputs,
             response.error or "",
             tuple(response.parameters.items()),
@@ -252,7 +252,7 @@ class StreamInflight(Inflight):
             return
         if self._hang is not None and not self.call.request_end_ns:
             self.note(self._hang.message)
-            self.call.request_end_ns = time.monotonic_ns()
+            self.call.request_end_ns = CLOCK.now_ns()
             self.root.record.hold(self.call)
         if self.call.parent is None:
             self.root.end_abandoned()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.instance.executor import Executor
 from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.instance.pool import Deadlock, InstancePool, Retired
@@ -27,8 +27,6 @@ from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.trace.run_record import RunRecord
-
-_now = time.monotonic_ns
 
 
 @dataclass(slots=True, eq=False)
@@ -228,7 +226,7 @@ class QueueScheduler:
         """Change the queue's state at one time, and apply its decision."""
         with self._lock:
             # Read once: a request must not expire between arrival and decision.
-            now_ns = _now()
+            now_ns = CLOCK.now_ns()
             yield now_ns
             self._advance(now_ns)
             over = self._retiring and not len(self._queue)

@@ -6,9 +6,9 @@ import heapq
 import itertools
 import logging
 import threading
-import time
 from collections.abc import Callable
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.threads.start import start
 
 _log = logging.getLogger("blsnb.engine")
@@ -63,10 +63,10 @@ class Alarm:
                 if not self._due:
                     self._changed.wait()
                     continue
-                wait_ns = self._due[0][0] - time.monotonic_ns()
+                wait_ns = self._due[0][0] - CLOCK.now_ns()
                 if wait_ns <= 0:
                     return heapq.heappop(self._due)[2]
-                self._changed.wait(wait_ns / 1e9)
+                self._changed.wait(CLOCK.real_s(wait_ns))
         return None
 
     def close(self) -> None:

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.debugger import process_debugger
 from blsnb.debugger.process_debugger import MappedLines, Stop, UnknownDebugger
 from blsnb.debugger.source_map import SourceMap
 from blsnb.debugger.steps import Steps
+from blsnb.debugger.values import ValueParts, ValueText
 from blsnb.magics import default_server as default
 from blsnb.magics.cell_book import CellBook, CellText
 from blsnb.parts.server_parts import parts_of
@@ -84,6 +86,7 @@ class CellDebugger:
             with debugger.held() as is_held:
                 if is_held:
                     debugger.hide_package()
+                    debugger.show_values(ValueText(), ValueParts())
                     debugger.on_stop(self._stop)
                     self._map.apply(debugger, self._wanted(loading or {}))
             self.refusal = ""
@@ -96,7 +99,11 @@ class CellDebugger:
             stop.skip()
             return
         self._try(lambda: self.steps.stopped(stop))
-        stop.wait()
+        CLOCK.pause()
+        try:
+            stop.wait()
+        finally:
+            CLOCK.resume()
         self._try(lambda: self.steps.resumed(stop.frame))
 
     def _try(self, do: Callable[[], None]) -> None:

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.threads.snapshot import ThreadSnapshot
 from blsnb.files.interrupts import without_interrupts
 from blsnb.magics import default_server as default
@@ -225,7 +226,7 @@ class RunDisplay:
             return False
         if sum(each.is_live for each in self._active.values()) >= _MAX_LIVE:
             return False
-        return time.monotonic_ns() - start > _LIVE_AFTER_NS
+        return CLOCK.now_ns() - start > _LIVE_AFTER_NS
 
 
 def _is_first(call: Call) -> bool:

@@ -154,7 +154,7 @@ def test_a_request_that_waits_too_long_is_rejected(server, clients):
 def test_a_request_that_finds_an_idle_instance_never_expires(server, monkeypatch):
     """Arrival and decision have the same time, however slow the host is."""
     times = count(time.monotonic_ns(), 2_000_000)
-    monkeypatch.setattr(queue_scheduler, "_now", lambda: next(times))
+    monkeypatch.setattr(queue_scheduler.CLOCK, "now_ns", lambda: next(times))
     policy = "default_queue_policy { default_timeout_microseconds: 1000 }"
     server.define("sums", SUMS, config=batching(policy))
 

@@ -105,6 +105,38 @@ class DebuggedKernel(Kernel):
         frame = self.stack(thread)[0]
         return frame["source"]["path"], frame["line"]
 
+    def variables(self, thread: int) -> dict[str, dict[str, Any]]:
+        """Return the local variables of a stopped thread by name."""
+        frame = self.stack(thread)[0]["id"]
+        scopes = self.debug("scopes", frameId=frame)["body"]["scopes"]
+        return self.below(scopes[0])
+
+    def below(self, variable: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return the parts of a variable by name."""
+        reference = variable["variablesReference"]
+        reply = self.debug("variables", variablesReference=reference)
+        return {each["name"]: each for each in reply["body"]["variables"]}
+
+    def logged(self, source: str) -> str:
+        """Run a cell that does not stop, and return the lines of its logpoints."""
+        request, lines = self.start(source), []
+        deadline = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < deadline:
+            with contextlib.suppress(queue.Empty):
+                message = self._client.get_iopub_msg(timeout=1)
+                kind, content = message["msg_type"], message["content"]
+                if kind == "debug_event" and content["event"] == "output":
+                    lines.append(content["body"]["output"])
+                    break
+                assert content.get("event") != "stopped"
+        self.finish(self.stop_of(request), request)
+        return "".join(lines)
+
+    def hold(self, seconds: float) -> None:
+        """Let the process stay stopped."""
+        with contextlib.suppress(queue.Empty):
+            self._client.get_stdin_msg(timeout=seconds)
+
     def finish(self, thread: int | None, request: str) -> None:
         """Continue until the cell has ended."""
         while thread is not None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from functools import partial
 from typing import Protocol
 
+from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.request.inflight import Caller, Inflight
 from blsnb.engine.request.streaming import FinalFlag, Readable
 from blsnb.engine.request.validation import RequestError
@@ -28,7 +28,7 @@ class Steps:
     """Running steps of an ensemble request, and the times of those that ended."""
 
     def __init__(self) -> None:
-        self.begun_ns = time.monotonic_ns()
+        self.begun_ns = CLOCK.now_ns()
         self.active: set[Inflight] = set()
         self.phases = (0, 0, 0)
         """Total nanoseconds of input, execution and output of all steps."""

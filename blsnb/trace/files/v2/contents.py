@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from blsnb.clock.pausing_clock import Pause
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag, ModelInfo
 from blsnb.trace.facts import (
     ClockReading,
     Drop,
-    Pause,
     Profile,
     Recording,
     UnreadChunk,

@@ -9,9 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, NamedTuple, Self
 
+from blsnb.clock.pausing_clock import Pause
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import ModelInfo
-from blsnb.trace.facts import ClockReading, Pause, Profile, Recording, UnreadChunk
+from blsnb.trace.facts import ClockReading, Profile, Recording, UnreadChunk
 from blsnb.trace.files.saved_run import SavedResponse
 from blsnb.trace.files.v2.call_columns import write_calls
 from blsnb.trace.files.v2.chunks import FORMAT, MAGIC, LargeChunk, framed, packed

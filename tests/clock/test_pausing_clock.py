@@ -1,0 +1,73 @@
+"""Specification of the clock that stands still during pauses."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from blsnb.clock import pausing_clock
+from blsnb.clock.pausing_clock import Pause, PausingClock
+
+
+@pytest.fixture
+def real(monkeypatch):
+    """Real time that only the test advances."""
+    real = SimpleNamespace(ns=1_000)
+    monkeypatch.setattr(
+        pausing_clock, "time", SimpleNamespace(monotonic_ns=lambda: real.ns)
+    )
+    return real
+
+
+def test_a_clock_without_pauses_is_pythons_own_function():
+    """Reading it costs nothing more."""
+    assert time.monotonic_ns is PausingClock().now_ns
+
+
+def test_a_paused_clock_stands_still(real):
+    """It goes on where it stood; pauses nest."""
+    paused = PausingClock()
+    paused.pause()
+    paused.pause()
+    real.ns += 50
+    paused.resume()
+    real.ns += 10
+    at_the_end = paused.now_ns()
+    paused.resume()
+    real.ns += 5
+
+    assert (1_000, 1_005) == (at_the_end, paused.now_ns())
+    assert (Pause(1_000, 60),) == paused.pauses(900, 1_005)
+    assert () == paused.pauses(1_001, 2_000)
+
+
+def test_the_duration_of_earlier_pauses_is_known(real):
+    """It is what the clock is behind real time."""
+    paused = PausingClock()
+    for _ in range(2):
+        paused.pause()
+        real.ns += 7
+        paused.resume()
+        real.ns += 1
+
+    assert [0, 7, 14] == [paused.paused_before_ns(ns) for ns in (1_000, 1_001, 1_002)]
+
+
+def test_a_wait_does_not_end_during_a_pause(real):
+    """The timeout that passes in real time is waited for again."""
+    paused, waits = PausingClock(), []
+
+    class Waiting:
+        def wait(self, timeout_s=None):
+            waits.append(timeout_s)
+            if len(waits) == 1:
+                paused.pause()
+            elif len(waits) == 3:
+                paused.resume()
+            real.ns += round(timeout_s * 1e9)
+            return False
+
+    assert not paused.wait(Waiting(), 0.2)
+    assert [0.2, 0.2, 0.2] == [round(wait, 3) for wait in waits]
