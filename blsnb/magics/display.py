@@ -44,15 +44,20 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
     def comparison_bundle(comparison: Comparison, **_: Any) -> dict[str, Any]:
         from blsnb.views.documents import document
 
-        # Do not show its two runs again below it.
-        for run in (comparison.this, comparison.baseline):
-            note_run(cast("Run", run))
-            runs.hide(run.trace)
+        connect_runs(comparison)
         return document.mimebundle(
             comparison.trace, embed_previews=options.embed_previews
         )
 
+    def connect_runs(comparison: Comparison) -> None:
+        """Connect the two runs, which are not shown again below their comparison."""
+        for run in (comparison.this, comparison.baseline):
+            note_run(cast("Run", run))
+            runs.hide(run.trace)
+
     def parity_bundle(parity: Parity, **_: Any) -> dict[str, str]:
+        if parity.comparison is not None:
+            connect_runs(parity.comparison)
         return verify.bundle(parity, embed_previews=options.embed_previews)
 
     printers: dict[str, Callable[..., dict[str, Any]]] = {
