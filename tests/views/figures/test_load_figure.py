@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from asserting import some
 
 from blsnb.views.figures.load_figure import plot
 
@@ -27,7 +28,7 @@ def test_latencies_that_differ_much_have_a_logarithmic_axis(p99_us, scale):
 @pytest.mark.parametrize("p99_us", [701e3, 1e7])
 def test_all_points_are_drawn_whole(p99_us):
     """They are within the axes, and below the upper end: linear and logarithmic."""
-    for axes in plot("m", rows(701e3, p99_us)).axes:
+    for axes in some(plot("m", rows(701e3, p99_us)).axes):
         values = [value for line in axes.get_lines() for value in line.get_ydata()]
         lowest, highest = axes.get_ylim()
 
