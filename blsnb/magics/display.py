@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from blsnb.magics import card
-from blsnb.magics.commands import bench, graph, stats, verify
+from blsnb.magics.commands import bench, form, graph, stats, verify
 from blsnb.magics.frontend import bundle, note_run
 from blsnb.options import options
 
@@ -72,9 +72,11 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
     }
 
     in_place.for_type_by_name("blsnb.run", "Run", run_in_place)
+    in_place.for_type_by_name("blsnb.form.form", "Form", form.show)
 
     def unregister() -> None:
         in_place.pop("blsnb.run.Run", None)
+        in_place.pop("blsnb.form.form.Form", None)
         for name, earlier in before.items():
             formatter.pop(name, None)
             if earlier is not None:
