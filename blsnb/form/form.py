@@ -15,9 +15,8 @@ from blsnb.errors import BlsnbError, InferenceError
 from blsnb.form.entries import read_entries
 from blsnb.form.input_row import ERROR_STYLE, InputRow
 from blsnb.form.inputs import input_specs, still
-from blsnb.form.options_box import OptionsBox
+from blsnb.form.options import OptionsBox, request_options
 from blsnb.form.request_code import request_code
-from blsnb.form.request_options import request_options
 from blsnb.form.sending import Sends, send
 from blsnb.form.value import FieldError, Value
 from blsnb.model.config import ModelConfig

@@ -13,7 +13,7 @@ from blsnb.form.entries import Entry, Source
 from blsnb.form.inputs import InputSpec
 from blsnb.form.random_values import default_shape
 from blsnb.form.typed_values import default_text
-from blsnb.form.uploads import ACCEPTED, Upload
+from blsnb.form.upload_field import UploadField
 from blsnb.printable import printable
 
 _MAX_TYPED = 64
@@ -61,9 +61,7 @@ class InputRow:
         self._seed = ipywidgets.BoundedIntText(
             value=0, min=0, max=2**31 - 1, description="seed", layout={"width": "12em"}
         )
-        self._file = ipywidgets.FileUpload(accept=ACCEPTED, description="Choose")
-        self._file_name = ipywidgets.Label()
-        self._file.observe(self._show_file, "value")
+        self._file = UploadField(f"File for {printable(spec.name)}", self.show)
         self._variable = ipywidgets.Combobox(
             placeholder="name of a variable", options=list(names), layout=_WIDE
         )
@@ -81,7 +79,7 @@ class InputRow:
             value,
             self._shape.value,
             self._seed.value,
-            self._upload(),
+            self._file.upload,
         )
 
     def show(self, text: str, *, is_error: bool = False) -> None:
@@ -99,21 +97,11 @@ class InputRow:
     def _is_variable(self) -> bool:
         return bool(self._source.value is Source.VARIABLE)
 
-    def _upload(self) -> Upload | None:
-        files = self._file.value
-        if not files:
-            return None
-        return Upload(files[-1]["name"], bytes(files[-1]["content"]))
-
-    def _show_file(self, _: Any) -> None:
-        files = self._file.value
-        self._file_name.value = printable(files[-1]["name"]) if files else ""
-
     def _show_source(self, _: Any = None) -> None:
         editors: dict[Source, tuple[Any, ...]] = {
             Source.TYPED: (self._typed,),
             Source.RANDOM: (self._shape, self._seed),
-            Source.FILE: (self._file, self._file_name),
+            Source.FILE: (self._file,),
             Source.VARIABLE: (self._variable,),
             Source.NONE: (),
         }

@@ -38,13 +38,9 @@ def uploaded_value(upload: Upload | None, spec: InputSpec) -> Value:
         No file is chosen, it is too large or not readable, or it does not fit.
     """
     if upload is None:
-        raise FieldError("choose a file")
-    size = len(upload.content)
-    if size > MAX_BYTES:
-        raise FieldError(
-            f"{printable(upload.name)} has {size / 2**20:,.1f} MB, maximum "
-            f"{MAX_BYTES >> 20} MB; read it in a cell and use a variable"
-        )
+        raise FieldError("choose a file, or wait until it has arrived")
+    if too_large := size_text(upload.name, len(upload.content)):
+        raise FieldError(too_large)
     # A name that a browser sends is never a path.
     name = PurePath(upload.name.replace("\\", "/")).name or "file"
     if name.lower().endswith(".npy"):
@@ -54,6 +50,16 @@ def uploaded_value(upload: Upload | None, spec: InputSpec) -> Value:
     if upload.content[:4] == b"RIFF" and upload.content[8:12] == b"WAVE":
         return sound_value(name, upload.content, spec)
     return picture_value(name, upload.content, spec)
+
+
+def size_text(name: str, size: int) -> str:
+    """Return the sentence for a file that is too large; empty for others."""
+    if size <= MAX_BYTES:
+        return ""
+    return (
+        f"{printable(name)} has {size / 2**20:,.1f} MB, maximum {MAX_BYTES >> 20} MB; "
+        "read it in a cell and use a variable"
+    )
 
 
 def _array(name: str, content: bytes) -> Value:

@@ -150,10 +150,10 @@ def test_a_variable_is_taken_by_its_name():
     assert (variables["photo"] is value.value, "photo") == (True, value.code)
     errors = [
         refusal(VECTOR, Source.VARIABLE, variables, text=text)
-        for text in ("foto", "photo[0]", "wide")
+        for text in ("phot", "photo[0]", "wide")
     ]
     assert [
-        "the notebook has no variable 'foto'. Did you mean 'photo'?",
+        "the notebook has no variable 'phot'. Did you mean 'photo'?",
         "enter the name of a variable of the notebook",
         "the value is FP64, expected FP32",
     ] == errors
@@ -244,7 +244,7 @@ def test_an_array_is_read_without_executing_anything():
 @pytest.mark.parametrize(
     ("spec", "upload", "expected"),
     [
-        (PHOTO, None, "choose a file"),
+        (PHOTO, None, "choose a file, or wait until it has arrived"),
         (PHOTO, Upload("a.txt", b"text"), "a.txt is not a picture, a WAV file or"),
         (PHOTO, Upload("a.png", png(NOISE)[:5000]), "a.png cannot be read"),
         (PHOTO, Upload("a.wav", b"RIFF1234WAVE"), "is not a readable WAV file"),

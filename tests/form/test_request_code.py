@@ -2,8 +2,8 @@
 
 import pytest
 
+from blsnb.form.options import parse_parameters, request_options
 from blsnb.form.request_code import request_code
-from blsnb.form.request_options import parse_parameters, request_options
 from blsnb.form.value import FieldError, Value
 
 

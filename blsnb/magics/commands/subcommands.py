@@ -21,7 +21,6 @@ from blsnb.magics import default_server as default
 from blsnb.magics import line
 from blsnb.magics.commands import (
     bench,
-    form,
     graph,
     models,
     monitor,
@@ -79,7 +78,11 @@ SUBCOMMANDS = {
         "run a request; the inputs are Python expressions of the notebook",
         _infer,
     ),
-    "try": Subcommand(form.USAGE, form.SUMMARY, form.try_model),
+    "try": Subcommand(
+        models.USAGES["try"],
+        "show a form to fill in a model's inputs and run it",
+        models.try_model,
+    ),
     "stats": Subcommand(stats.USAGE, stats.SUMMARY, stats.stats),
     "monitor": Subcommand("", monitor.SUMMARY),
     "graph": Subcommand(graph.USAGE, graph.SUMMARY, graph.graph, graph.graph_flags),
