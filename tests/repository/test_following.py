@@ -47,7 +47,7 @@ def test_a_saved_model_is_due_at_the_second_look_that_finds_it_the_same():
 
 
 def test_a_model_whose_load_was_interrupted_is_due_again():
-    """After Ctrl-C nobody has noted that it was loaded."""
+    """After Ctrl-C the load is not noted."""
     following = follower()
     scanned = dict(NEW)
     found = looks(following, scanned, scanned, scanned)
