@@ -89,7 +89,7 @@ def ctrl_c() -> Iterator[Interrupt]:
     interrupt.join()
 
 
-def _worlds() -> set[str]:
+def _instance_packages() -> set[str]:
     """Return the names of modules of model instances."""
     return {name for name in sys.modules if name.startswith("_blsnb_")}
 
@@ -117,11 +117,21 @@ def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     threads = set(threading.enumerate())
-    before = (_worlds(), _finders(), list(sys.path), signal.getsignal(signal.SIGINT))
+    before = (
+        _instance_packages(),
+        _finders(),
+        list(sys.path),
+        signal.getsignal(signal.SIGINT),
+    )
     stage.begin()
     yield
     stage.clear()
     left = _left_running(threads)
-    after = (_worlds(), _finders(), list(sys.path), signal.getsignal(signal.SIGINT))
+    after = (
+        _instance_packages(),
+        _finders(),
+        list(sys.path),
+        signal.getsignal(signal.SIGINT),
+    )
     assert [] == left
     assert before == after

@@ -27,7 +27,7 @@ _LOADING = f"{_ENGINE / 'loading'}{os.sep}"
 """Code that holds new instances; critical as well."""
 _BACKENDS = f"{_ENGINE.with_name('backends')}{os.sep}"
 """Not critical although loading calls it: it executes models."""
-_WORLD = str(_ENGINE / "instance" / "world.py")
+_INSTANCE_MODULES = str(_ENGINE / "instance" / "instance_modules.py")
 """Not critical: imports and prints of model code run through it."""
 _boundaries: set[types.CodeType] = set()
 _once_only: set[types.CodeType] = set()
@@ -132,6 +132,6 @@ def _runs_once_only(frame: types.FrameType | None) -> bool:
 
 
 def _is_critical(filename: str) -> bool:
-    if filename == _WORLD:
+    if filename == _INSTANCE_MODULES:
         return False
     return filename in _REQUESTS or filename.startswith(_CRITICAL)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from blsnb.engine.request.failure import (
-    end_at_the_reader,
+    drop_inner_frames,
     innermost_outside,
     joined,
 )
@@ -227,7 +227,7 @@ class RootRequest:
         ended = self.ended
         if ended is None or (has_response and isinstance(ended, WouldHang)):
             return
-        end_at_the_reader(ended)
+        drop_inner_frames(ended)
         raise ended
 
     def check(self) -> None:
