@@ -129,23 +129,15 @@ def test_an_exception_of_a_signal_handler_leaves_a_loop(loop):
         if swallowing.is_due(frame):
             until_left.raise_here(Raised, frame, swallowing.is_due)
 
-    before = signal.signal(signal.SIGINT, handle)
-    main = threading.main_thread().ident
-    end = threading.Event()
-
-    def press() -> None:
-        while not end.wait(0.02):
-            signal.pthread_kill(main, signal.SIGINT)
-
-    pressing = threading.Thread(target=press)
-    pressing.start()
+    signals = (signal.SIGALRM, signal.SIGINT)
+    before = [signal.signal(each, handle) for each in signals]
+    signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
     try:
         swallowing.run()
     finally:
-        end.set()
-        pressing.join()
-        signal.pthread_sigmask(signal.SIG_BLOCK, ())
-        signal.signal(signal.SIGINT, before)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for each, handler in zip(signals, before, strict=True):
+            signal.signal(each, handler)
 
     (error,) = swallowing.errors
     assert isinstance(error, Raised)
