@@ -16,8 +16,7 @@ from blsnb.form.entries import read_entries
 from blsnb.form.input_row import ERROR_STYLE, InputRow
 from blsnb.form.inputs import input_specs, still
 from blsnb.form.options import OptionsBox, request_options
-from blsnb.form.request_code import request_code
-from blsnb.form.sending import Sends, send
+from blsnb.form.request import Sends, request_code, send
 from blsnb.form.value import FieldError, Value
 from blsnb.model.config import ModelConfig
 from blsnb.printable import printable, printable_lines

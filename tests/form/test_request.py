@@ -3,7 +3,7 @@
 import pytest
 
 from blsnb.form.options import parse_parameters, request_options
-from blsnb.form.request_code import request_code
+from blsnb.form.request import request_code
 from blsnb.form.value import FieldError, Value
 
 
