@@ -49,5 +49,7 @@ def _removed(place: Path) -> str:
         place.unlink()
         return f"The link {place} is removed; reload open pages."
     if place.is_dir():
-        return f"{place} belongs to the installed wheel: pip uninstall blsnb removes it."
+        return (
+            f"{place} belongs to the installed wheel: pip uninstall blsnb removes it."
+        )
     return f"There is no panel in {place}."

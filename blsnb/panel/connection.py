@@ -61,7 +61,7 @@ class PanelConnection:
         """The lists that the page shows."""
         return frozenset(self._changes)
 
-    def receive(self, message: object) -> None:
+    def receive(self, message: Any) -> None:
         """Handle a message of the page, which is checked and never evaluated."""
         match message:
             case {"type": "hello", "v": v} if v == VERSION:

@@ -44,7 +44,7 @@ class Panel:
         self._watcher: Watcher | None = None
         self._watched_ns = 0
 
-    def accept(self, comm: Any, message: object) -> None:
+    def accept(self, comm: Any, message: Any) -> None:
         """Connect a page that opened a comm with its first message."""
         connection = PanelConnection(
             comm, actions(self._host), self._answer, self._watch, self._work

@@ -1,4 +1,4 @@
-"""The comm target of the panel: cheap to register, since few kernels are ever watched."""
+"""The comm target of the panel. Registering it is cheap: few kernels are watched."""
 
 from __future__ import annotations
 
