@@ -143,8 +143,11 @@ class Following:
         A request of a load, or of another thread during a load, uses the serving
         versions, because the load might wait for it.
         """
-        if not self._folders or self._control.is_busy:
-            return
+        if self._folders and not self._control.is_busy:
+            # Ctrl-C between a lock and its release would end all later looks.
+            uninterrupted(self._look_once)
+
+    def _look_once(self) -> None:
         if not self._looking.acquire(blocking=False):
             return
         try:
