@@ -40,7 +40,7 @@ class Panel:
         self._host = host
         self._lists = Lists(host)
         self._connections: dict[str, PanelConnection] = {}
-        self._workers = Workers(1, "blsnb panel answers", keep=1)
+        self._workers = Workers(1, "blsnb panel answers", keep_idle=1)
         self._watcher: Watcher | None = None
         self._watched_ns = 0
 
