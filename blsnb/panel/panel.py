@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from blsnb.engine.threads.watcher import Watcher
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
-from blsnb.panel.answering import actions, answered
+from blsnb.panel.changes import Rows
 from blsnb.panel.connection import PanelConnection
 from blsnb.panel.host import Host
-from blsnb.panel.lists import Lists
+from blsnb.panel.model_actions import MODEL_ACTIONS, act_on_model
+from blsnb.panel.model_rows import ModelRows
 from blsnb.views.documents.buffer import Buffer
-from blsnb.views.live.queries import Message
+from blsnb.views.live.queries import Message, check
 
 _LOOK_S = 0.1
 _UNWATCHED_NS = 600_000_000_000
@@ -38,7 +39,7 @@ class Panel:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._lists = Lists(host)
+        self._models = ModelRows()
         self._connections: dict[str, PanelConnection] = {}
         self._workers = Workers(1, "blsnb panel answers", keep_idle=1)
         self._watcher: Watcher | None = None
@@ -47,7 +48,7 @@ class Panel:
     def accept(self, comm: Any, message: Any) -> None:
         """Connect a page that opened a comm with its first message."""
         connection = PanelConnection(
-            comm, actions(self._host), self._answer, self._watch, self._work
+            comm, self._actions, self._answer, self._watch, self._work
         )
         self._connections[comm.comm_id] = connection
         comm.on_msg(lambda each: connection.receive(each["content"]["data"]))
@@ -62,8 +63,15 @@ class Panel:
         self._stop(_END_S)
         self._workers.shutdown(cancel_futures=True)
 
+    @property
+    def _actions(self) -> list[str]:
+        """Names of the actions that this kernel has."""
+        forms = self._host.has_forms
+        return [name for name in MODEL_ACTIONS if name != "try" or forms]
+
     def _answer(self, query: Message, buffer: Buffer) -> Message:
-        return answered(self._host, query, buffer)
+        check(query, "action")
+        return act_on_model(self._host, query, buffer)
 
     def _work(self, serve: Callable[[], None]) -> None:
         try:
@@ -92,11 +100,19 @@ class Panel:
             self._stop(0)
             return
         try:
-            lists = self._lists.read(names)
+            lists = self._read(names)
             for connection in connections:
                 connection.show(lists)
         except Exception:
             _log.exception("the panel could not read the server")
+
+    def _read(self, names: Collection[str]) -> dict[str, Rows]:
+        """Return the rows of lists, by the name of the list."""
+        parts = self._host.parts()
+        found: dict[str, Rows] = {}
+        if "models" in names:
+            found["models"] = {} if parts is None else self._models.read(parts)
+        return found
 
     def _stop(self, timeout_s: float) -> None:
         watcher, self._watcher = self._watcher, None
