@@ -151,3 +151,20 @@ def notebook7(page: Page, lab_server: LabServer) -> Iterator[Lab]:
     """Notebook 7 for one test."""
     with lab_of(page, lab_server, Notebook7) as notebook:
         yield notebook
+
+
+@pytest.fixture(scope="module")
+def module_lab(shared_lab: SharedLab) -> Iterator[Lab]:
+    """JupyterLab for the tests of a module, which does not use `lab` as well."""
+    with shared_lab.lend() as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def module_notebook7(browser: Browser, lab_server: LabServer) -> Iterator[Lab]:
+    """Notebook 7 for the tests of a module."""
+    with (
+        page_of(browser) as page,
+        lab_of(page, lab_server, Notebook7) as notebook,
+    ):
+        yield notebook

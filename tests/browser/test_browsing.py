@@ -2,9 +2,7 @@
 
 import pytest
 
-from .conftest import lab_of, page_of
 from .lab import Lab
-from .notebook7 import Notebook7
 from .test_connection import LOOP, START
 from .test_identity import DOUBLE
 from .view import View
@@ -83,18 +81,16 @@ def shows_tensors_at_once(lab: Lab) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("host", [Lab, Notebook7])
-def test_a_held_key_ends_at_tensors_and_the_next_cell_starts_at_once(
-    browser, lab_server, host
-):
+@pytest.mark.parametrize("host", ["lab", "notebook7"])
+def test_a_held_key_ends_at_tensors_and_the_next_cell_starts_at_once(request, host):
     """The run has 100,000 kept calls."""
-    with page_of(browser) as page, lab_of(page, lab_server, host) as lab:
-        lab.write("browsing.ipynb", START + KEEP, DOUBLE, LOOP, LONG, NEXT)
-        lab.open("browsing.ipynb")
-        for cell in range(RUN + 1):
-            lab.run_cell(cell)
+    lab = request.getfixturevalue(host)
+    lab.write("browsing.ipynb", START + KEEP, DOUBLE, LOOP, LONG, NEXT)
+    lab.open("browsing.ipynb")
+    for cell in range(RUN + 1):
+        lab.run_cell(cell)
 
-        shows_tensors_at_once(lab)
+    shows_tensors_at_once(lab)
 
 
 def test_a_held_key_ends_at_tensors_or_at_the_reason_for_a_dropped_call(lab):
