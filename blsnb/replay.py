@@ -11,7 +11,7 @@ from blsnb.pb_utils.message import RequestMessage
 from blsnb.trace.dropped import find_call, missing_values
 from blsnb.trace.spans import Span, Trace
 
-_MOST_CALLS = 8
+_MAX_CALLS = 8
 """Maximum number of calls listed in an error."""
 
 
@@ -96,8 +96,8 @@ def _only_call_of(trace: Trace, name: str) -> Span:
         raise TraceError(
             f"the run has no call of {name!r}; {known or 'no calls were recorded'}"
         )
-    calls = ", ".join(str(span.id) for span in found[:_MOST_CALLS])
-    more = ", …" if len(found) > _MOST_CALLS else ""
+    calls = ", ".join(str(span.id) for span in found[:_MAX_CALLS])
+    more = ", …" if len(found) > _MAX_CALLS else ""
     number = len(found) + _counted(trace, name)
     raise TraceError(
         f"the run has {number:,} calls of {name!r}: name one by its id, such as "

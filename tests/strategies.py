@@ -16,7 +16,7 @@ from blsnb.tensors.dtypes import BF16, BYTES, DTYPES, DType
 Array = np.ndarray[Any, Any]
 Layout = Callable[[Array], Array]
 
-_MOST_AXES = 4
+_MAX_AXES = 4
 _DEPTH = 4
 
 
@@ -105,7 +105,7 @@ def _objects(elements: list[Any]) -> Array:
 
 def axes() -> st.SearchStrategy[int]:
     """Draw the number of axes; only responses may have tensors without axes."""
-    return st.integers(1, _MOST_AXES)
+    return st.integers(1, _MAX_AXES)
 
 
 def dtypes() -> st.SearchStrategy[DType]:

@@ -18,7 +18,7 @@ from blsnb.trace.run_record import RunRecord
 Tick = Callable[[float], None]
 _now = time.monotonic_ns
 _TICK_S = 0.1
-MOST_CLIENTS = 1024
+MAX_CLIENTS = 1024
 GRACE_S = 0.3
 """Seconds that requests have to end after the end of their level."""
 LEAST_DRAIN_S = 2.0
@@ -139,7 +139,7 @@ class ClosedLoop:
         self._load = load
         self._record = record
         self.stream = stream
-        self._workers = Workers(MOST_CLIENTS, "blsnb bench")
+        self._workers = Workers(MAX_CLIENTS, "blsnb bench")
 
     def __enter__(self) -> ClosedLoop:
         return self

@@ -8,7 +8,7 @@ from numbers import Real
 
 from blsnb.arguments import check_callable, check_type, check_whole
 from blsnb.benchmark.bench import Bench
-from blsnb.benchmark.closed_loop import MOST_CLIENTS, ClosedLoop, Load
+from blsnb.benchmark.closed_loop import MAX_CLIENTS, ClosedLoop, Load
 from blsnb.benchmark.samples import NOTHING, Counts, Row, row_of
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.request.validation import RequestError
@@ -76,10 +76,10 @@ def levels_of(concurrency: Iterable[int]) -> tuple[int, ...]:
     """
     levels = tuple(concurrency)
     for clients in levels or (0,):
-        if not isinstance(clients, int) or not 1 <= clients <= MOST_CLIENTS:
+        if not isinstance(clients, int) or not 1 <= clients <= MAX_CLIENTS:
             raise ValueError(
                 f"concurrency={clients if levels else levels!r} is not valid; "
-                f"expected numbers of clients from 1 to {MOST_CLIENTS}"
+                f"expected numbers of clients from 1 to {MAX_CLIENTS}"
             )
     return levels
 

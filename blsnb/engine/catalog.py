@@ -198,7 +198,7 @@ class Catalog:
             served = self.find(name, number)
         except RequestError:
             return False
-        return not served.says_ready or not served.unready()
+        return not served.has_ready_hook or not served.not_ready_reason()
 
     def index(self, name: str) -> list[dict[str, str]]:
         """Return the rows of a model in Triton's repository index.

@@ -22,7 +22,7 @@ from blsnb.pb_utils.compiled.releases import has
 from blsnb.runtimes.host import NumpyRuntime
 from blsnb.trace.recorder import Recorder
 
-_MOST_STREAMS = 1024
+_MAX_STREAMS = 1024
 """Maximum number of threads that run decoupled requests."""
 
 
@@ -54,7 +54,7 @@ class Engine:
         self.metrics = MetricRegistry(own_metrics.NAMES)
         self._metrics = settings.metrics
         self._alarm = Alarm()
-        self.workers = Workers(_MOST_STREAMS, "blsnb stream")
+        self.workers = Workers(_MAX_STREAMS, "blsnb stream")
         self.schedulers = Schedulers(
             self._alarm, self.workers, settings.hang_notice_s, settings.rate_limits
         )

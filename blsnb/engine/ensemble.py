@@ -140,7 +140,7 @@ class ServedEnsemble(Served):
     def _response(self, response: EnsembleResponse[TensorRef]) -> ResponseMessage:
         outputs = tuple(map(alias, response.outputs))
         if self._reshapes.any:
-            outputs = self._reshapes.outward(outputs)
+            outputs = self._reshapes.to_client(outputs)
         return ResponseMessage(outputs, parameters=dict(response.parameters))
 
     def _begun(
@@ -148,7 +148,7 @@ class ServedEnsemble(Served):
     ) -> EnsembleRun[TensorRef]:
         """Return the initial state of a request."""
         message = inflight.message
-        inputs = self._reshapes.inward(message.inputs)
+        inputs = self._reshapes.to_model(message.inputs)
         if self._batching and inputs:
             inflight.batch_size = inputs[0].shape[0]
         return EnsembleRun(

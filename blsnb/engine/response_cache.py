@@ -60,7 +60,7 @@ class ResponseCache:
                 self._kept.move_to_end(key)
             return kept
 
-    def keep(self, key: bytes, kept: CachedOutputs) -> bool:
+    def insert(self, key: bytes, kept: CachedOutputs) -> bool:
         """Store a response unless it is too large, has an empty output or is known.
 
         Returns

@@ -258,7 +258,11 @@ class Router:
     ) -> Served:
         try:
             served = self._catalog.find(message.model_name, message.fields.version)
-            if served.says_ready and not caller.is_client and served.unready():
+            if (
+                served.has_ready_hook
+                and not caller.is_client
+                and served.not_ready_reason()
+            ):
                 name = message.model_name
                 raise RequestError(NOT_READY.format(name), "UNAVAILABLE")
             if served.decoupled and not many:

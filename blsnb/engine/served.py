@@ -40,7 +40,7 @@ class Served(abc.ABC):
         The server's response cache; None if it has none.
     """
 
-    says_ready = False
+    has_ready_hook = False
     """Whether the model defines ``is_ready``."""
     placement: Placement | None = None
     """Moves inputs and outputs; None without a device."""
@@ -64,7 +64,7 @@ class Served(abc.ABC):
             f"<{type(self).__name__} {self.info.name} {self.info.version}>"
         )
 
-    def unready(self) -> str:
+    def not_ready_reason(self) -> str:
         """Return why the model is not ready; empty if it is."""
         return ""
 
@@ -132,7 +132,7 @@ class Served(abc.ABC):
         if not self.was_rejected(inflight) and _is_cacheable(response.outputs):
             start = _now()
             # An error is cached as a response without outputs, as on Triton.
-            if cache.keep(key, CachedOutputs(response.outputs, self.statistics)):
+            if cache.insert(key, CachedOutputs(response.outputs, self.statistics)):
                 self.statistics.miss(look_up_ns + _now() - start)
         return response
 

@@ -67,7 +67,7 @@ class ServedVersion(Served):
 
     def _look_at_instances(self) -> None:
         hooks = (instance.ready_hook for instance in self.pool.instances)
-        self.says_ready = any(hook is not None for hook in hooks)
+        self.has_ready_hook = any(hook is not None for hook in hooks)
 
     def change_instances(
         self, config: ModelConfig, kept: Sequence[int], added: Sequence[ModelInstance]
@@ -88,9 +88,9 @@ class ServedVersion(Served):
         self._scheduler.resized()
         self._look_at_instances()
 
-    def unready(self) -> str:
+    def not_ready_reason(self) -> str:
         """Return why an instance is not ready; empty if all are."""
-        reasons = (instance.unready() for instance in self.pool.instances)
+        reasons = (instance.not_ready_reason() for instance in self.pool.instances)
         return next((reason for reason in reasons if reason), "")
 
     @property
@@ -142,7 +142,7 @@ class ServedVersion(Served):
                 inflight.note(note)
         reshapes = self._executor.reshapes
         if reshapes is not None:
-            response.outputs = reshapes.outward(response.outputs)
+            response.outputs = reshapes.to_client(response.outputs)
         return response
 
     def stream(self, inflight: StreamInflight, blocks_execute: bool) -> None:

@@ -44,15 +44,14 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
     def comparison_bundle(comparison: Comparison, **_: Any) -> dict[str, Any]:
         from blsnb.views.documents import document
 
-        # Do not show its two runs again below it.
-        for run in (comparison.this, comparison.baseline):
-            note_run(cast("Run", run))
-            runs.hide(run.trace)
+        _connect(comparison, runs)
         return document.mimebundle(
             comparison.trace, embed_previews=options.embed_previews
         )
 
     def parity_bundle(parity: Parity, **_: Any) -> dict[str, str]:
+        if parity.comparison is not None:
+            _connect(parity.comparison, runs)
         return verify.bundle(parity, embed_previews=options.embed_previews)
 
     printers: dict[str, Callable[..., dict[str, Any]]] = {
@@ -81,6 +80,13 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
                 formatter.for_type_by_name(*name.rsplit(".", 1), earlier)
 
     return unregister
+
+
+def _connect(comparison: Comparison, runs: RunDisplay) -> None:
+    """Connect the two runs, which are not shown again below their comparison."""
+    for run in (comparison.this, comparison.baseline):
+        note_run(cast("Run", run))
+        runs.hide(run.trace)
 
 
 def _is_value(shell: Any) -> bool:

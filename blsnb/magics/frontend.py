@@ -74,12 +74,16 @@ def trace_now(record: RunRecord) -> Trace:
 
 
 class ProgressBar:
-    """A progress bar that becomes a line of text at its end."""
+    """A progress bar that becomes a line of text at its end.
+
+    It is shown immediately, so that prints of a model are below it.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._text = "not begun"
+        self._text = ""
         self._handle: DisplayHandle | None = None
+        self(0.0, "not begun")
 
     def __call__(self, share: float, text: str) -> None:
         """Show a share between 0 and 1, and a text."""

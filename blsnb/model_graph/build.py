@@ -11,7 +11,7 @@ from blsnb.model.config import ModelConfig
 from blsnb.model_graph.bls_calls import BlsCall, bls_calls
 from blsnb.model_graph.findings import (
     call_findings,
-    circle_findings,
+    cycle_findings,
     ensemble_findings,
     unused_findings,
 )
@@ -125,7 +125,7 @@ class _Builder:
     def graph(self) -> ModelGraph:
         """Return the graph of what was added."""
         graph = ModelGraph(tuple(self._models), tuple(self._calls.values()))
-        found = [*self._findings, *circle_findings(graph), *unused_findings(graph)]
+        found = [*self._findings, *cycle_findings(graph), *unused_findings(graph)]
         found.sort(key=lambda finding: not finding.is_fault)
         return ModelGraph(graph.models, graph.calls, tuple(dict.fromkeys(found)))
 

@@ -116,21 +116,21 @@ def _text(shape: Shape) -> str:
     return f"[{','.join(map(str, shape))}]"
 
 
-def circle_findings(graph: ModelGraph) -> Iterator[Finding]:
+def cycle_findings(graph: ModelGraph) -> Iterator[Finding]:
     """Yield models that call themselves, through others or not, with one instance."""
     below: dict[int, list[int]] = {}
     for call in graph.calls:
         below.setdefault(call.source, []).append(call.target)
     seen: set[frozenset[int]] = set()
     for number in range(len(graph.models)):
-        circle = _way_back(number, below)
-        if circle is not None and frozenset(circle) not in seen:
-            seen.add(frozenset(circle))
-            yield from _circle_finding(circle, graph)
+        cycle = _shortest_cycle(number, below)
+        if cycle is not None and frozenset(cycle) not in seen:
+            seen.add(frozenset(cycle))
+            yield from _cycle_finding(cycle, graph)
 
 
-def _circle_finding(circle: list[int], graph: ModelGraph) -> Iterator[Finding]:
-    models = [graph.models[number] for number in circle]
+def _cycle_finding(cycle: list[int], graph: ModelGraph) -> Iterator[Finding]:
+    models = [graph.models[number] for number in cycle]
     single = [
         model.name
         for model in models[:-1]
@@ -146,8 +146,8 @@ def _circle_finding(circle: list[int], graph: ModelGraph) -> Iterator[Finding]:
         yield Finding(single[0], text)
 
 
-def _way_back(start: int, below: Mapping[int, list[int]]) -> list[int] | None:
-    """Return the shortest circle through a model; None without one."""
+def _shortest_cycle(start: int, below: Mapping[int, list[int]]) -> list[int] | None:
+    """Return the shortest cycle through a model; None without one."""
     came_from: dict[int, int] = {}
     pending = [start]
     for number in pending:

@@ -10,7 +10,7 @@ from blsnb.trace.folding import FoldedCounts, Pair
 from blsnb.trace.gaps import Gap, between, first_of_name
 from blsnb.trace.spans import Span, Trace
 
-MOST = 50_000
+MAX_CALLS = 50_000
 """Maximum number of calls in a page."""
 _KNOWN: dict[int, Trace] = {}
 """Cached excerpts by trace, since a page needs an excerpt several times."""
@@ -20,7 +20,7 @@ _FAILED = 10
 
 def page_excerpt(trace: Trace) -> Trace:
     """Return the part of a trace that fits in a page: all of it, unless very long."""
-    if len(trace.spans) <= MOST:
+    if len(trace.spans) <= MAX_CALLS:
         return trace
     key = id(trace)
     if key not in _KNOWN:
@@ -36,7 +36,7 @@ def shortened(trace: Trace, most: int | None = None) -> Trace:
     failed ones while there is room, the slowest one of each model and caller,
     running ones, and all callers of those.
     """
-    most = MOST if most is None else most
+    most = MAX_CALLS if most is None else most
     if len(trace.spans) <= most:
         return trace
     rows = _staying(trace, most)

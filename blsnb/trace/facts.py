@@ -14,7 +14,7 @@ ParameterPairs: TypeAlias = tuple[tuple[str, bool | int | float | str], ...]
 UNITS = (("µs", 1.0), ("ms", 1e3), ("s", 1e6))
 """Units of durations, with their microseconds."""
 _DASH = "\N{EN DASH}"
-_MOST = 16
+_MAX_FACTS = 16
 """Maximum number of batching facts kept for one call: the first and the last ones."""
 
 
@@ -64,8 +64,8 @@ def added(known: list[Batching] | None, new: Batching) -> list[Batching]:
         known[-1] = new._replace(times=known[-1].times + 1)
         return known
     known.append(new)
-    if len(known) > _MOST:
-        del known[_MOST // 2]
+    if len(known) > _MAX_FACTS:
+        del known[_MAX_FACTS // 2]
     return known
 
 

@@ -19,7 +19,7 @@ KEEP_CALLS = 10_200
 A call takes half a kilobyte."""
 _FREED = 16
 """Divisor: when the calls exceed the limit, this part of them is folded."""
-_MOST_FORGOTTEN = 1000
+_MAX_FORGOTTEN = 1000
 """Maximum number of ids kept of dropped runs."""
 KEEP_RESPONSES = 1000
 """Maximum number of responses of one call that are kept."""
@@ -70,7 +70,7 @@ class Recorder:
         self._token = ["fold"]
         self._numbers = itertools.count(1)
         self._observers: tuple[Observer, ...] = ()
-        self._forgotten: deque[str] = deque(maxlen=_MOST_FORGOTTEN)
+        self._forgotten: deque[str] = deque(maxlen=_MAX_FORGOTTEN)
 
     @property
     def runs(self) -> list[RunRecord]:

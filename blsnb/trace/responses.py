@@ -19,9 +19,9 @@ class Ends(Generic[T]):
 
     Parameters
     ----------
-    most
+    max_items
         Maximum number of kept items.
-    most_bytes
+    max_bytes
         Maximum number of kept bytes; the latest item is kept in any case.
     """
 
@@ -30,16 +30,16 @@ class Ends(Generic[T]):
         "_first_bytes",
         "_last",
         "_last_bytes",
-        "_most",
-        "_most_bytes",
+        "_max_bytes",
+        "_max_items",
         "count",
     )
 
-    def __init__(self, most: int, most_bytes: int) -> None:
+    def __init__(self, max_items: int, max_bytes: int) -> None:
         self.count = 0
         """Number of all items."""
-        self._most = most
-        self._most_bytes = most_bytes
+        self._max_items = max_items
+        self._max_bytes = max_bytes
         self._first: list[tuple[T, int]] = []
         self._last: deque[tuple[T, int]] = deque()
         self._first_bytes = self._last_bytes = 0
@@ -70,8 +70,8 @@ class Ends(Generic[T]):
 
     def add(self, item: T, byte_size: int = 0) -> None:
         """Add an item; one from the middle may be dropped."""
-        fits = self._first_bytes + byte_size <= self._most_bytes // 2
-        if self.count < self._most // 2 and fits and not self._last:
+        fits = self._first_bytes + byte_size <= self._max_bytes // 2
+        if self.count < self._max_items // 2 and fits and not self._last:
             self._first.append((item, byte_size))
             self._first_bytes += byte_size
         else:
@@ -80,19 +80,21 @@ class Ends(Generic[T]):
             self._trim()
         self.count += 1
 
-    def shrink(self, most: int) -> None:
+    def shrink(self, max_items: int) -> None:
         """Lower the maximum number of kept items."""
-        self._most = min(self._most, most)
-        for item in reversed(self._first[self._most // 2 :]):
+        self._max_items = min(self._max_items, max_items)
+        for item in reversed(self._first[self._max_items // 2 :]):
             self._last.appendleft(item)
             self._first_bytes -= item[1]
             self._last_bytes += item[1]
-        del self._first[self._most // 2 :]
+        del self._first[self._max_items // 2 :]
         self._trim()
 
     def _trim(self) -> None:
-        last, most = self._last, self._most - self._most // 2
-        while len(last) > most or (self.byte_size > self._most_bytes and len(last) > 1):
+        last, max_items = self._last, self._max_items - self._max_items // 2
+        while len(last) > max_items or (
+            self.byte_size > self._max_bytes and len(last) > 1
+        ):
             self._last_bytes -= last.popleft()[1]
 
 
@@ -115,21 +117,21 @@ class ResponseLog:
 
     Parameters
     ----------
-    most
+    max_items
         Maximum number of kept responses.
-    most_bytes
+    max_bytes
         Maximum number of bytes of values; None: not even descriptions are kept.
     """
 
     __slots__ = ("_events", "_values", "errors")
 
-    def __init__(self, most: int, most_bytes: int | None) -> None:
+    def __init__(self, max_items: int, max_bytes: int | None) -> None:
         self.errors = 0
         """Number of responses with an error."""
-        self._events: Ends[ResponseEvent] = Ends(most, 0)
+        self._events: Ends[ResponseEvent] = Ends(max_items, 0)
         self._values: Ends[tuple[int, tuple[TensorRef, ...]]] | None = None
-        if most_bytes is not None:
-            self._values = Ends(most, most_bytes)
+        if max_bytes is not None:
+            self._values = Ends(max_items, max_bytes)
 
     def __len__(self) -> int:
         """Return the number of kept responses."""
@@ -168,11 +170,11 @@ class ResponseLog:
             self._values.add((number, outputs), sum([ref.byte_size for ref in outputs]))
         self._events.add(ResponseEvent(ns, described, error, number, parameters))
 
-    def shrink(self, most: int) -> None:
+    def shrink(self, max_items: int) -> None:
         """Lower the maximum number of kept responses."""
-        self._events.shrink(most)
+        self._events.shrink(max_items)
         if self._values is not None:
-            self._values.shrink(most)
+            self._values.shrink(max_items)
 
     def drop_values(self) -> None:
         """Keep descriptions only."""

@@ -21,22 +21,22 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def cut(text: str, most: int) -> str:
-    """Return text with at most `most` characters, without its middle.
+def cut(text: str, limit: int) -> str:
+    """Return text with at most `limit` characters, without its middle.
 
     Long names differ at their ends.
     """
-    if len(text) <= most:
+    if len(text) <= limit:
         return text
-    return f"{text[: most // 2]}…{text[len(text) - (most - 1) // 2 :]}"
+    return f"{text[: limit // 2]}…{text[len(text) - (limit - 1) // 2 :]}"
 
 
-def sendable(text: str, most: int) -> str:
-    """Return text that UTF-8 can encode, with at most `most` bytes."""
+def sendable(text: str, limit: int) -> str:
+    """Return text that UTF-8 can encode, with at most `limit` bytes."""
     data = text.encode("utf-8", "backslashreplace")
-    if len(data) <= most:
+    if len(data) <= limit:
         return data.decode("utf-8")
-    return data[: most - 3].decode("utf-8", "ignore") + "…"
+    return data[: limit - 3].decode("utf-8", "ignore") + "…"
 
 
 def width(text: str, size: float, bold: bool = False) -> float:
@@ -54,17 +54,17 @@ def _em(character: str) -> float:
     return 0.72 if character.isupper() else 0.62
 
 
-def clip(text: str, size: float, most: float, bold: bool = False) -> str:
-    """Return visible text at most `most` pixels wide, without its middle."""
+def clip(text: str, size: float, limit: float, bold: bool = False) -> str:
+    """Return visible text at most `limit` pixels wide, without its middle."""
     # Longer text never fits, and measuring it takes time.
     text = cut(printable(cut(text, 300)), 300)
-    if width(text, size, bold) <= most:
+    if width(text, size, bold) <= limit:
         return text
     keep = len(text) - 1
     while keep > 1:
         tail = min(4, keep // 3)
         clipped = f"{text[: keep - tail]}…{text[len(text) - tail :]}"
-        if width(clipped, size, bold) <= most:
+        if width(clipped, size, bold) <= limit:
             return clipped
         keep -= 1
     return "…"
@@ -76,11 +76,11 @@ def tick(us: float, end: float) -> str:
     return f"{us / scale:g} {unit}" if us else "0"
 
 
-def ticks(end: float, most: int) -> list[float]:
-    """Return at most `most` round numbers from 0 up to the end."""
+def ticks(end: float, limit: int) -> list[float]:
+    """Return at most `limit` round numbers from 0 up to the end."""
     if end <= 0:
         return [0.0]
-    raw = end / most
+    raw = end / limit
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw * (1 - 1e-9))
-    return [k * step for k in range(math.floor(end / step * (1 + 1e-9)) + 1)][:most]
+    return [k * step for k in range(math.floor(end / step * (1 + 1e-9)) + 1)][:limit]

@@ -34,7 +34,7 @@ HERE = Path(__file__).parent
 NOTEBOOKS = HERE.parents[1] / "notebooks"
 README = HERE.parent / "images"
 SIZE: ViewportSize = {"width": 1280, "height": 860}
-MOST_BYTES = 250_000
+MAX_BYTES = 250_000
 _RUN_MS = 180_000
 _PATIENCE_MS = 60_000
 _DONE = """() => jupyterapp.shell.currentWidget.content.widgets
@@ -254,8 +254,8 @@ def _keep(png: bytes, file: Path) -> None:
     with Image.open(io.BytesIO(png)) as picture:
         picture.convert("RGB").save(packed, "PNG", optimize=True)
     size = packed.tell()
-    if size > MOST_BYTES:
-        raise ValueError(f"{file.name} has {size:,} bytes, more than {MOST_BYTES:,}")
+    if size > MAX_BYTES:
+        raise ValueError(f"{file.name} has {size:,} bytes, more than {MAX_BYTES:,}")
     file.write_bytes(packed.getvalue())
 
 

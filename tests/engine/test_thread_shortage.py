@@ -124,7 +124,7 @@ def together(server: Server) -> list[Any]:
 
 def ready(server: Server) -> list[Any]:
     """Return whether a model is ready."""
-    if reason := parts_of(server).engine.catalog.find("ready", -1).unready():
+    if reason := parts_of(server).engine.catalog.find("ready", -1).not_ready_reason():
         raise InferenceError(reason)
     return [True]
 

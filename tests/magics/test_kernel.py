@@ -1,5 +1,8 @@
 """Specification of the magics in a real kernel, as JupyterLab runs them."""
 
+import queue
+import time
+
 import nbclient
 import nbformat
 import pytest
@@ -36,6 +39,7 @@ class TritonPythonModel:
             time.sleep(float(x[0]) / 3)
         return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", x)])]
 """
+PATIENCE_S = 180
 ASKING = """import blsnb
 print("before")
 run = blsnb.infer("talking", {{"X": [{seconds}]}})
@@ -58,17 +62,39 @@ def outputs_of_cells():
         ASKING.format(seconds=0.001),
         ASKING.format(seconds=5),
         cleared,
-        "import ipywidgets\ntaken = ipywidgets.Output()\nwith taken:\n    "
-        + ASKING.format(seconds=0.7).replace("\n", "\n    "),
-        "print([each.get('text') or sorted(each['data']) for each in taken.outputs])",
         "blsnb.options.show = False",
         ASKING.format(seconds=0.001),
     ]
     book = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(source) for source in sources]
     )
-    nbclient.NotebookClient(book, timeout=180).execute()
+    execute(book)
     return [joined(cell.outputs) for cell in book.cells[2:]]
+
+
+def execute(book):
+    """Execute a notebook in short waits.
+
+    nbclient misses a reply that arrives while it updates an Output widget (its issue
+    312), and finds it when the wait ends.
+    """
+    client = nbclient.NotebookClient(book)
+    with client.setup_kernel():
+        channel = client.kc.shell_channel
+        receive = channel.get_msg
+
+        async def receive_in_short_waits(**_):
+            deadline = time.monotonic() + PATIENCE_S
+            while time.monotonic() < deadline:
+                try:
+                    return await receive(timeout=0.2)
+                except queue.Empty:
+                    continue
+            raise TimeoutError(f"no reply of the kernel in {PATIENCE_S} s")
+
+        channel.get_msg = receive_in_short_waits
+        for index, cell in enumerate(book.cells):
+            client.execute_cell(cell, index)
 
 
 def joined(outputs):
@@ -101,21 +127,10 @@ def test_the_same_cell_has_the_same_outputs_however_long_it_takes(outputs_of_cel
 
 def test_a_cleared_output_has_the_view_of_the_next_run_only(outputs_of_cells):
     """That view contains the code of the cleared one."""
-    *_, cleared, _, _, _, _ = outputs_of_cells
+    *_, cleared, _, _ = outputs_of_cells
     [shown] = [each for each in cleared if "data" in each]
 
     assert 'const own = "+,^C' in shown.data["text/html"]
-
-
-def test_a_view_in_an_output_widget_is_whole(outputs_of_cells):
-    """It is shown when its run ends, since nothing updates what a widget has taken."""
-    *_, cell, [taken], _, _ = outputs_of_cells
-
-    shown = ["text/html", "text/latex", "text/markdown", "text/plain"]
-    assert [] == kinds(cell)
-    assert repr(["before\nline 0\nline 1\nline 2\n", shown, "after\n"]) == (
-        taken.text.strip()
-    )
 
 
 def test_without_display_there_is_text_only(outputs_of_cells):

@@ -22,8 +22,8 @@ from blsnb.trace.spans import Span
 from blsnb.views.documents import embed, wire
 from blsnb.views.live.trace_view import TraceView
 
-MOST = 40
-CALLS = st.integers(0, MOST + 2) | st.just(-1)
+MAX_CALLS = 40
+CALLS = st.integers(0, MAX_CALLS + 2) | st.just(-1)
 LOOP = cell("""
 count, first = map(int, x_of(request))
 for k in range(count):
@@ -78,19 +78,19 @@ class Identity(RuleBasedStateMachine):
         self.server.define("loop", LOOP, config=CONFIG)
         self.folder = tempfile.TemporaryDirectory()
         self.first = 100
-        return self._infer(MOST)
+        return self._infer(MAX_CALLS)
 
     def teardown(self):
         if hasattr(self, "server"):
             self.server.close()
             self.folder.cleanup()
 
-    @rule(target=runs, count=st.sampled_from([MOST, 25, 8, 1, 0]))
+    @rule(target=runs, count=st.sampled_from([MAX_CALLS, 25, 8, 1, 0]))
     def infer(self, count):
         return self._infer(count)
 
     def _infer(self, count):
-        first, self.first = self.first, self.first + 2 * MOST
+        first, self.first = self.first, self.first + 2 * MAX_CALLS
         run = self.server.infer("loop", {"X": [count, first]})
         values = [([float(count), float(first)],) * 2]
         values += [([float(k)] * 2, [2.0 * k] * 2) for k in range(first, first + count)]
@@ -185,7 +185,7 @@ class Identity(RuleBasedStateMachine):
                 for ref, expected in pairs:
                     assert ref.evicted or expected[at] == ref.view().tolist()
 
-    @rule(known=runs, call=st.integers(1, MOST))
+    @rule(known=runs, call=st.integers(1, MAX_CALLS))
     def stand_in(self, known, call):
         if call >= len(known.values):
             return

@@ -133,7 +133,7 @@ def test_json_is_inflated_piece_by_piece(monkeypatch):
     assert max(sizes) <= 1 << 16
     assert 400_000 < sum(sizes)
 
-    monkeypatch.setattr(chunks, "MOST_JSON", 100_000)
+    monkeypatch.setattr(chunks, "MAX_JSON", 100_000)
     with pytest.raises(LargeChunk, match="larger than 100,000 bytes"):
         list(json_pieces(chunk))
     with pytest.raises(LargeChunk, match="exceed 100,000"):

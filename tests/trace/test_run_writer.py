@@ -151,7 +151,7 @@ def path_of(whole: Trace, path: Path) -> Path:
 
 def test_blocks_of_calls_that_are_too_large_are_divided(tmp_path, monkeypatch):
     """A single call that is too large is an error."""
-    monkeypatch.setattr("blsnb.trace.files.v2.chunks.MOST_JSON", 5000)
+    monkeypatch.setattr("blsnb.trace.files.v2.chunks.MAX_JSON", 5000)
     whole = trace(9)
     spans = [dataclasses.replace(s, error=f"{s.id}" * 900) for s in whole.spans]
     path = tmp_path / "a.blsrun"

@@ -186,7 +186,7 @@ def test_a_page_holds_part_of_very_long_runs(monkeypatch):
     """It is the same part of both runs, so no call is new or missing."""
     run = dataclasses.replace(batch_run(300))
     whole = len(document.html(compare(run, run)))
-    monkeypatch.setattr(shortening, "MOST", 40)
+    monkeypatch.setattr(shortening, "MAX_CALLS", 40)
     # A trace works out only once what is shown of it.
     run = dataclasses.replace(run)
     part = compare(run, run).page_part

@@ -125,7 +125,7 @@ def test_a_very_long_run_of_a_file_is_folded_for_the_page():
 
 def test_a_page_of_a_very_long_run_has_a_note_that_it_is_folded(monkeypatch):
     """Live, finished and without scripts."""
-    monkeypatch.setattr("blsnb.trace.excerpt.MOST", 100)
+    monkeypatch.setattr("blsnb.trace.excerpt.MAX_CALLS", 100)
     monkeypatch.setattr(shortened, "__defaults__", (100,))
     trace = the_loop().trace()
 

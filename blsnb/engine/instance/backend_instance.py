@@ -1,4 +1,4 @@
-"""LeafInstance: an instance of a model whose backend is not Python."""
+"""Instances of models whose backend is not Python."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from blsnb.pb_utils.response import InferenceResponse, receive_response
 from blsnb.pb_utils.sender import FINAL
 
 
-class LeafInstance(ModelInstance):
+class BackendModelInstance(ModelInstance):
     """One instance of a model without Python code, so that it makes no BLS calls.
 
     The pool, the schedulers and the executor use it like a Python model's instance.
@@ -84,10 +84,10 @@ class LeafInstance(ModelInstance):
 
     def _initialize(self, args: dict[str, str]) -> None:
         self.notes.thread_id = threading.get_ident()
-        self.model = _Leaf(self._make(), self._decoupled, self._around)
+        self.model = _BackendModel(self._make(), self._decoupled, self._around)
 
 
-class _Leaf:
+class _BackendModel:
     """A backend's instance with the methods of a Python model."""
 
     def __init__(
@@ -106,7 +106,7 @@ class _Leaf:
         messages = list(map(self._message, requests))
         answers: Responses
         try:
-            answers = _ask(self._work, messages)
+            answers = _execute(self._work, messages)
         except BackendError as error:
             answers = [[_failed(error)] for _ in messages]
         if self._decoupled:
@@ -126,12 +126,12 @@ class _Leaf:
     def _message(self, request: InferenceRequest) -> RequestMessage:
         message = message_of(request)
         if self._around is not None:
-            message.inputs = self._around.inward(message.inputs)
+            message.inputs = self._around.to_model(message.inputs)
         return message
 
     def _response(self, message: ResponseMessage) -> InferenceResponse:
         if self._around is not None:
-            message.outputs = self._around.outward(message.outputs)
+            message.outputs = self._around.to_client(message.outputs)
         return receive_response(InferenceResponse, message)
 
     def _send(
@@ -155,7 +155,7 @@ class _Leaf:
 
 
 @boundary
-def _ask(work: BackendInstance, messages: list[RequestMessage]) -> Responses:
+def _execute(work: BackendInstance, messages: list[RequestMessage]) -> Responses:
     """Execute the requests; Ctrl-C may interrupt this like a model."""
     __tracebackhide__ = True
     return work.execute(messages)

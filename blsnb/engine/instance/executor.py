@@ -189,7 +189,7 @@ class Executor:
         message = inflight.message
         inputs = message.inputs
         if self.reshapes is not None:
-            inputs = self.reshapes.inward(inputs)
+            inputs = self.reshapes.to_model(inputs)
         if inflight.extra or len(inputs) > 1:
             inputs = self._order.of(inputs, inflight.extra)
         if self._placement is not None:

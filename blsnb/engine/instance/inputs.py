@@ -21,23 +21,25 @@ class Reshapes:
 
     def __init__(self, config: ModelConfig) -> None:
         self._batch_axes = 1 if config.max_batch_size > 0 else 0
-        self._inward = _table(config.inputs)
-        self._outward = {
+        self._inputs = _table(config.inputs)
+        self._outputs = {
             name: (inside, outside)
             for name, (outside, inside) in _table(config.outputs).items()
         }
-        self.any = bool(self._inward or self._outward)
+        self.any = bool(self._inputs or self._outputs)
         """Whether any tensor has a ``reshape``."""
 
-    def inward(self, refs: tuple[TensorRef, ...]) -> tuple[TensorRef, ...]:
+    def to_model(self, refs: tuple[TensorRef, ...]) -> tuple[TensorRef, ...]:
         """Return inputs with the shapes that the model receives."""
-        return tuple(self._turn(ref, self._inward) for ref in refs)
+        return tuple(self._reshaped(ref, self._inputs) for ref in refs)
 
-    def outward(self, refs: tuple[TensorRef, ...]) -> tuple[TensorRef, ...]:
+    def to_client(self, refs: tuple[TensorRef, ...]) -> tuple[TensorRef, ...]:
         """Return outputs with the shapes that clients see."""
-        return tuple(self._turn(ref, self._outward) for ref in refs)
+        return tuple(self._reshaped(ref, self._outputs) for ref in refs)
 
-    def _turn(self, ref: TensorRef, table: dict[str, tuple[Shape, Shape]]) -> TensorRef:
+    def _reshaped(
+        self, ref: TensorRef, table: dict[str, tuple[Shape, Shape]]
+    ) -> TensorRef:
         if ref.name not in table:
             return ref
         before, after = table[ref.name]
@@ -46,12 +48,12 @@ class Reshapes:
         varying = [
             have for want, have in zip(before, shape, strict=False) if want == -1
         ]
-        turned = tuple(varying.pop(0) if n == -1 and varying else n for n in after)
-        return ref.alias(ref.name, batch + turned)
+        reshaped = tuple(varying.pop(0) if n == -1 and varying else n for n in after)
+        return ref.alias(ref.name, batch + reshaped)
 
 
-def undone(config: ModelConfig) -> Reshapes:
-    """Return the conversion from a model's shapes back to the client's."""
+def inverse_reshapes(config: ModelConfig) -> Reshapes:
+    """Return the inverse conversion: from a model's shapes to the client's."""
     message = config.message
     for spec in (*message.input, *message.output):
         if spec.HasField("reshape"):

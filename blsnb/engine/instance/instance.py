@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from blsnb.engine.instance.instance_threads import InstanceThreads, unready
+from blsnb.engine.instance.instance_modules import InstanceModules
+from blsnb.engine.instance.instance_threads import InstanceThreads, not_ready_reason
 from blsnb.engine.instance.model_notes import ModelNotes, has_hook, note_of_names
 from blsnb.engine.instance.placement import OnDevice
 from blsnb.engine.instance.shared_state import SharedState, note_of_changes, snapshot
-from blsnb.engine.instance.world import World
 from blsnb.engine.request.failure import describe
 from blsnb.engine.request.inflight import Execution
 from blsnb.engine.request.interrupts import boundary, interrupted_once
@@ -99,7 +99,7 @@ class ModelInstance:
         self._release = release
         self.backend = bind(self)
         compiled = compiled_module(self.backend, release)
-        self.world = World(name, model_file, self._printed, compiled)
+        self.own_modules = InstanceModules(name, model_file, self._printed, compiled)
         self.module: types.ModuleType | None = None
         self._class: Any = None
         """The model file's ``TritonPythonModel``; not necessarily a class."""
@@ -121,7 +121,7 @@ class ModelInstance:
         HookFailed
             The import fails, or defines no TritonPythonModel.
         """
-        self.module = module = self._hook(self.world.open)
+        self.module = module = self._hook(self.own_modules.open)
         if _CLASS not in vars(module) and "__getattr__" not in vars(module):
             folder = Path(self.model_file).parent.name
             stem = Path(self.model_file).stem
@@ -129,8 +129,8 @@ class ModelInstance:
                 f"AttributeError: module '{folder}.{stem}' has no attribute '{_CLASS}'"
             )
         self._class = self._hook(functools.partial(_attribute, module, _CLASS))
-        self.world.complete(self.backend)
-        self.request_class = self.world.pb_utils.InferenceRequest
+        self.own_modules.complete(self.backend)
+        self.request_class = self.own_modules.pb_utils.InferenceRequest
 
     @property
     def load_root(self) -> RootRequest | None:
@@ -243,11 +243,11 @@ class ModelInstance:
                 self._load_root.ended_by(error)
             raise HookFailed(describe(error, _BOUNDARY), error) from error
 
-    def unready(self) -> str:
+    def not_ready_reason(self) -> str:
         """Return why the model's ``is_ready`` fails; empty if it is ready."""
         if self.ready_hook is None:
             return ""
-        return unready(self.name, self.ready_hook, self.threads)
+        return not_ready_reason(self.name, self.ready_hook, self.threads)
 
     @property
     def execute_place(self) -> str:
@@ -284,7 +284,7 @@ class ModelInstance:
         self.ready = False
         self.model = None
         self.threads.close()
-        self.world.close()
+        self.own_modules.close()
 
 
 def _place_of(error: BaseException | None, model_file: str) -> tuple[str, int]:

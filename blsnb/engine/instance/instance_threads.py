@@ -39,7 +39,7 @@ class InstanceThreads:
         self._name = name
         self.loop = EventLoop(name)
         self._fan_out: Workers | None = None
-        self._own = Workers(1, name, keep=1) if own_thread else None
+        self._own = Workers(1, name, keep_idle=1) if own_thread else None
         self.inline = not own_thread
         """Whether hooks run on the caller's thread."""
 
@@ -96,7 +96,9 @@ class InstanceThreads:
                 workers.shutdown(cancel_futures=True, wait_s=JOIN_S)
 
 
-def unready(name: str, hook: Callable[[], Any], threads: InstanceThreads) -> str:
+def not_ready_reason(
+    name: str, hook: Callable[[], Any], threads: InstanceThreads
+) -> str:
     """Call a model's ``is_ready``; return why it is not ready, or an empty string.
 
     It runs on another thread than ``execute``; a coroutine runs on the instance's event
@@ -108,13 +110,13 @@ def unready(name: str, hook: Callable[[], Any], threads: InstanceThreads) -> str
     """
     outcome = Outcome()
     try:
-        threads.fan_out().submit(outcome.settle, lambda: _ask(hook, threads))
+        threads.fan_out().submit(outcome.settle, lambda: _is_ready(hook, threads))
     except OutOfResourcesError as error:
         return error.message
     if not outcome.waiter.wait(_PATIENCE_S) or isinstance(outcome.error, LoopEnded):
         return "Timed out waiting for user-defined is_ready() response"
     if outcome.error is not None:
-        return describe(outcome.error, _ask.__code__)
+        return describe(outcome.error, _is_ready.__code__)
     if not isinstance(outcome.result, bool):
         return "is_ready() must return a boolean value"
     if not outcome.result:
@@ -122,7 +124,7 @@ def unready(name: str, hook: Callable[[], Any], threads: InstanceThreads) -> str
     return ""
 
 
-def _ask(hook: Callable[[], Any], threads: InstanceThreads) -> Any:
+def _is_ready(hook: Callable[[], Any], threads: InstanceThreads) -> Any:
     answer = hook()
     if inspect.iscoroutine(answer):
         return threads.loop.run_for(answer, _PATIENCE_S)

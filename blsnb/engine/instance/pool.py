@@ -138,7 +138,7 @@ class InstancePool:
         with self._lock:
             inflight.waiting_for = self
             if blocks_execute and deadlock.is_deadlocked(inflight):
-                raise Deadlock(deadlock.chain(inflight))
+                raise Deadlock(deadlock.wait_cycle(inflight))
 
     def take(self, inflight: Inflight, blocks_execute: bool) -> ModelInstance:
         """Return a free instance; wait for one if necessary.
@@ -191,7 +191,7 @@ class InstancePool:
             raise Retired
         inflight.waiting_for = self
         if blocks_execute and deadlock.is_deadlocked(inflight):
-            raise Deadlock(deadlock.chain(inflight))
+            raise Deadlock(deadlock.wait_cycle(inflight))
 
     def _sleep(self, inflight: Inflight, request: WaitingRequest) -> PoolSlot:
         inflight.root.arrive()

@@ -10,7 +10,7 @@ import sys
 from typing import Any, NamedTuple
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_MOST_NAMES = 5
+_MAX_NAMES = 5
 
 
 class SharedState(NamedTuple):
@@ -79,8 +79,8 @@ def changes(before: SharedState, after: SharedState) -> list[str]:
 
 def _variables(old: dict[str, str], new: dict[str, str]) -> str:
     changed = sorted(k for k in old.keys() | new.keys() if old.get(k) != new.get(k))
-    more = ["…"] if len(changed) > _MOST_NAMES else []
-    return ", ".join(changed[:_MOST_NAMES] + more)
+    more = ["…"] if len(changed) > _MAX_NAMES else []
+    return ", ".join(changed[:_MAX_NAMES] + more)
 
 
 def note_of_changes(instance: str, before: SharedState, after: SharedState) -> str:

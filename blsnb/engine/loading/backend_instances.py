@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from blsnb.backends.backend import Backend as ModelBackend
 from blsnb.engine.engine import Engine
-from blsnb.engine.instance.backend_instance import LeafInstance
+from blsnb.engine.instance.backend_instance import BackendModelInstance
 from blsnb.engine.instance.inputs import Reshapes
 from blsnb.engine.instance.instance import HookFailed, ModelInstance
 from blsnb.engine.instance.placement import Placement
@@ -122,7 +122,7 @@ class BackendInstanceMaker:
         self, spec: InstanceSpec, root: RootRequest | None
     ) -> ModelInstance:
         config = self.config
-        instance = LeafInstance(
+        instance = BackendModelInstance(
             spec.name,
             self.model_file,
             self._bind,

@@ -9,7 +9,7 @@ from blsnb.backends.standin import KIND
 from blsnb.backends.standin_registry import StandIns, on_cpu
 from blsnb.engine.bls import Control, InstanceBackend
 from blsnb.engine.engine import Engine
-from blsnb.engine.instance.inputs import undone
+from blsnb.engine.instance.inputs import inverse_reshapes
 from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.loading.backend_instances import BackendInstanceMaker
 from blsnb.engine.loading.python_instances import InstanceMaker, PythonInstanceMaker
@@ -56,7 +56,7 @@ class InstanceFactory:
         if standin is not None:
             config = self.adapted(config)
             return BackendInstanceMaker(
-                standin, *version, config, self._engine, bind, KIND, undone
+                standin, *version, config, self._engine, bind, KIND, inverse_reshapes
             )
         if config.backend == _PYTHON:
             return PythonInstanceMaker(*version, config, self._engine, bind)

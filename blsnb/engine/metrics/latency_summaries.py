@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 MAX_AGE_NS = 60_000_000_000
 """Period of quantiles: the last minute, as on Triton; counts and sums are of all."""
-MOST = 4096
+MAX_DURATIONS = 4096
 """Maximum number of durations that are kept for quantiles."""
 _now = time.monotonic_ns
 
@@ -34,7 +34,7 @@ class Summary:
 
     def __init__(self) -> None:
         self._count = self._sum_us = 0
-        self._latest: deque[tuple[int, int]] = deque(maxlen=MOST)
+        self._latest: deque[tuple[int, int]] = deque(maxlen=MAX_DURATIONS)
 
     def add(self, end_ns: int, duration_ns: int) -> None:
         """Add a duration with its end."""

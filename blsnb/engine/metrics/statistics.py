@@ -11,7 +11,7 @@ from blsnb.engine.metrics.latency_summaries import LatencySummaries
 from blsnb.trace.events import Call
 
 _PHASES = ("compute_input", "compute_infer", "compute_output")
-MOST_LATEST = 512
+MAX_LATEST = 512
 """Maximum number of latest requests that are kept of a watched model."""
 
 
@@ -244,7 +244,7 @@ class ModelStatistics:
         They are kept from the first call on, since that costs every request time.
         """
         if self._latest is None:
-            self._latest = deque(maxlen=MOST_LATEST)
+            self._latest = deque(maxlen=MAX_LATEST)
         # A copy is atomic, an iteration is not.
         return tuple(self._latest.copy())
 

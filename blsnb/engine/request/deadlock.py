@@ -18,7 +18,7 @@ def is_deadlocked(waiting: Inflight) -> bool:
     A waiting request is stuck if every instance of its model runs a stuck execution; a
     request of an ensemble is stuck if all its steps are. An execution is stuck if its
     own thread waits for a stuck request. A request that is being visited counts as
-    stuck, so that only a closed circle remains. A wait through a model's threads, event
+    stuck, so that only a cycle remains. A wait through a model's threads, event
     loops or senders is never stuck, because they may still make progress.
     """
     return _is_stuck(waiting, set())
@@ -47,8 +47,8 @@ def _is_blocked(execution: Execution | None, visited: set[int]) -> bool:
     return _is_stuck(execution.blocked_on, visited)
 
 
-def chain(waiting: Inflight) -> list[str]:
-    """Return a sentence for each call of the circle, starting with the wait."""
+def wait_cycle(waiting: Inflight) -> list[str]:
+    """Return a sentence for each call of the cycle, starting with the wait."""
     lines: list[str] = []
     request: Inflight | None = waiting
     seen: set[int] = set()

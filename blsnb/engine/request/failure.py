@@ -64,11 +64,11 @@ def notes_of(error: BaseException | None) -> tuple[str, ...]:
     return tuple(note for note in listed if type(note) is str)
 
 
-def end_at_the_reader(error: BaseException) -> None:
-    """Remove the innermost frames of blsnb from a traceback that has other frames, too.
+def drop_inner_frames(error: BaseException) -> None:
+    """Remove blsnb's frames at the inner end of a traceback.
 
-    A signal handler of blsnb raises Ctrl-C, but the user wants to see and debug the
-    interrupted line.
+    blsnb's signal handler raises the exception of Ctrl-C; the user debugs the
+    interrupted line. A traceback with frames of blsnb only stays as it is.
     """
     last, trace = None, error.__traceback__
     while trace is not None:

@@ -138,7 +138,9 @@ def not_released(inflight: Inflight) -> str:
 
 def notice(inflight: Inflight, seconds: float) -> None:
     """Note and log what a request has been waiting for; it may still be answered."""
-    circle = "; ".join(deadlock.chain(inflight)) or "a response sender has to answer"
+    circle = (
+        "; ".join(deadlock.wait_cycle(inflight)) or "a response sender has to answer"
+    )
     text = (
         f"{inflight.message.model_name} has waited {seconds:g} s ({circle}). This may "
         "still end; Ctrl-C ends it now."

@@ -42,7 +42,7 @@ class QueueEntries:
     def new(self, pending: PendingRequest) -> Queued[PendingRequest]:
         """Return the queue entry of a request, and store it there."""
         message = pending.inflight.message
-        inputs = self._reshapes.inward(message.inputs)
+        inputs = self._reshapes.to_model(message.inputs)
         axes = self._batch_axes
         pending.queued = Queued(
             pending,

@@ -51,13 +51,13 @@ class Workers(Executor):
 
     Parameters
     ----------
-    most
+    max_threads
         Maximum number of threads, which start on demand.
     name
         Name of every thread.
     closed
         Makes the error for work after shutdown; default: `concurrent.futures`' error.
-    keep
+    keep_idle
         Number of threads that stay when idle. If no further thread can start, work
         waits for them instead of being refused: only for work that is short, or that
         belongs to one thread.
@@ -65,15 +65,15 @@ class Workers(Executor):
 
     def __init__(
         self,
-        most: int,
+        max_threads: int,
         name: str,
         closed: Callable[[], Exception] | None = None,
-        keep: int = 0,
+        keep_idle: int = 0,
     ) -> None:
         self._name = name
         self._closed_error = closed
-        self._keep = keep
-        self._queue: SharedQueue[_Piece] = SharedQueue(most)
+        self._keep_idle = keep_idle
+        self._queue: SharedQueue[_Piece] = SharedQueue(max_threads)
         self._all: dict[threading.Thread, Worker] = {}
         self._idle: list[Worker] = []
         """Idle threads; the most recently used one is last, and is used first."""
@@ -83,7 +83,7 @@ class Workers(Executor):
     def start(self) -> None:
         """Start the threads that are kept, or raise OutOfResourcesError."""
         with self._lock:
-            while len(self._all) < self._keep:
+            while len(self._all) < self._keep_idle:
                 self._idle.append(self._started())
 
     def submit(
@@ -120,7 +120,7 @@ class Workers(Executor):
             try:
                 worker = self._worker(key)
             except OutOfResourcesError:
-                if not self._keep or not self._all:
+                if not self._keep_idle or not self._all:
                     raise
                 self._queue.wait(key, piece, continued)
             else:
@@ -199,7 +199,7 @@ class Workers(Executor):
             except queue.Empty:
                 pass
             with self._lock:
-                if worker in self._idle and len(self._all) > self._keep:
+                if worker in self._idle and len(self._all) > self._keep_idle:
                     self._idle.remove(worker)
                     del self._all[worker.thread]
                     return None

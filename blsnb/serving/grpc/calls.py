@@ -87,8 +87,8 @@ class GrpcThreads(Executor):
                 _MAX_READY, "blsnb grpc ready", "readiness queries are in flight"
             ),
         }
-        self._queries = Workers(_MAX_QUERIES, "blsnb grpc query", keep=1)
-        self._refusals = Workers(1, "blsnb grpc refusal", keep=1)
+        self._queries = Workers(_MAX_QUERIES, "blsnb grpc query", keep_idle=1)
+        self._refusals = Workers(1, "blsnb grpc refusal", keep_idle=1)
         self._claimed: Worker | None = None
         self._unclaimed = self._queries
         """Runs the next call if no thread was claimed for it."""

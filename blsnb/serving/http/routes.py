@@ -269,7 +269,7 @@ class HttpThreads:
             Pool.REQUESTS: requests,
             Pool.READINESS: requests,
             Pool.LOADS: Workers(_MAX_LOADS, f"{name} load"),
-            Pool.QUERIES: Workers(queries, f"{name} query", keep=1),
+            Pool.QUERIES: Workers(queries, f"{name} query", keep_idle=1),
         }
         self._pools[Pool.QUERIES].start()
 

@@ -12,8 +12,8 @@ from blsnb.tensors.ref import TensorRef
 from blsnb.trace.facts import Copy
 from blsnb.trace.spans import Span, Trace
 
-_MOST_TEXT = 4096
-_MOST_EXACT = 2**53
+_MAX_TEXT = 4096
+_MAX_EXACT = 2**53
 _FLOW = "call"
 
 Event = dict[str, Any]
@@ -205,7 +205,7 @@ def _parameters(pairs: Iterable[tuple[str, Any]]) -> Event:
 
 def _value(value: Any) -> Any:
     """Return a value that all JSON readers read without loss."""
-    if isinstance(value, int | float) and abs(value) <= _MOST_EXACT:
+    if isinstance(value, int | float) and abs(value) <= _MAX_EXACT:
         return value
     return _cut(str(value))
 
@@ -223,4 +223,4 @@ def _copied(copy: Copy) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _MOST_TEXT else text[: _MOST_TEXT - 1] + "…"
+    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"

@@ -34,9 +34,9 @@ CIRCLE = "In the file this request is its own ancestor; the cycle is cut here."
 _NO_MODEL = "model not in the file"
 _FURTHER = ModelInfo("further models", -1, "", "", "model", "")
 # The view numbers models in two bytes.
-_MOST_MODELS = 10_000
-_MOST_BYTES = 1 << 40
-_MOST_ID = (1 << 31) - 1
+_MAX_MODELS = 10_000
+_MAX_BYTES = 1 << 40
+_MAX_ID = (1 << 31) - 1
 
 _Callers = Mapping[int, int | None]
 
@@ -137,7 +137,7 @@ def _answer(call: Call, request: TritonRequest) -> None:
         said = ((),) * len(responses)
     if len(responses) > 1:
         call.flags |= CallFlag.DECOUPLED
-        call.responses = ResponseLog(KEEP_RESPONSES, _MOST_BYTES)
+        call.responses = ResponseLog(KEEP_RESPONSES, _MAX_BYTES)
         for (ns, outputs), parameters in zip(responses, said, strict=True):
             call.responses.add(ns, outputs, "", parameters)
     elif said:
@@ -171,7 +171,7 @@ def _note(call: Call, text: str) -> None:
 
 def _is_numbered(call: Call) -> bool:
     """Return whether the number of a call in the file can be its id."""
-    return (-1 if call.parent is None else call.parent.id) < call.id <= _MOST_ID
+    return (-1 if call.parent is None else call.parent.id) < call.id <= _MAX_ID
 
 
 def _trace(root: int, calls: list[Call]) -> Trace:
@@ -185,7 +185,7 @@ def _trace(root: int, calls: list[Call]) -> Trace:
         for place, call in enumerate(calls):
             call.id = place
     known = dict.fromkeys(call.model for call in calls)
-    kept = set(list(known)[:_MOST_MODELS])
+    kept = set(list(known)[:_MAX_MODELS])
     for call in calls:
         if call.model not in kept:
             call.model = _FURTHER

@@ -14,10 +14,10 @@ from blsnb.tensors.ref import TensorRef
 from blsnb.trace.facts import ParameterPairs
 from blsnb.trace.triton import values as triton_values
 
-_MOST_NS = (1 << 63) - 1
-_MOST_ID = (1 << 64) - 1
-_MOST_DIMS = 64
-_MOST_METADATA = 4096
+_MAX_NS = (1 << 63) - 1
+_MAX_ID = (1 << 64) - 1
+_MAX_DIMS = 64
+_MAX_METADATA = 4096
 _FIRST_LOOK = 4096
 _ELEMENT_BYTES, _QUOTE_BYTES = 80, 60
 """Memory for an element while a tensor's text is read, beyond that of its JSON."""
@@ -200,7 +200,7 @@ def _end(match: re.Match[str] | None) -> int:
 
 def _events(value: Any, piece: str) -> Iterator[Event]:
     """Yield the events of an object of the file; none if it is unknown."""
-    if not isinstance(value, dict) or not _is_number(value.get("id"), _MOST_ID):
+    if not isinstance(value, dict) or not _is_number(value.get("id"), _MAX_ID):
         return
     match value:
         case {"timestamps": list(stamps)}:
@@ -217,7 +217,7 @@ def _events(value: Any, piece: str) -> Iterator[Event]:
                 name,
                 _version(value.get("model_version")),
                 str(value.get("request_id", "")),
-                parent if _is_number(parent, _MOST_ID) else None,
+                parent if _is_number(parent, _MAX_ID) else None,
                 _fields(value.get("request")),
                 _response_parameters(value.get("response_parameters")),
             )
@@ -239,7 +239,7 @@ def _response_parameters(listed: Any) -> tuple[ParameterPairs, ...]:
 
 def _stamps(id_: int, stamp: Any) -> Iterator[Stamp]:
     match stamp:
-        case {"name": str(name), "ns": ns} if _is_number(ns, _MOST_NS):
+        case {"name": str(name), "ns": ns} if _is_number(ns, _MAX_NS):
             yield Stamp(id_, name, ns)
 
 
@@ -248,7 +248,7 @@ def _is_number(value: Any, most: int) -> bool:
 
 
 def _version(value: Any) -> int:
-    return value if _is_number(value, _MOST_NS) else -1
+    return value if _is_number(value, _MAX_NS) else -1
 
 
 def _ref(tensor: dict[str, Any], piece: str) -> TensorRef | None:
@@ -275,7 +275,7 @@ def _verbatim_data(piece: str) -> str | None:
 
 def _shape(text: str) -> tuple[int, ...] | None:
     words = text.split(",") if text else []
-    if len(words) > _MOST_DIMS or any(len(word) > 19 for word in words):
+    if len(words) > _MAX_DIMS or any(len(word) > 19 for word in words):
         return None
     if not all(word.isdecimal() and word.isascii() for word in words):
         return None
@@ -284,7 +284,7 @@ def _shape(text: str) -> tuple[int, ...] | None:
 
 def _verbatim(piece: str) -> list[Event]:
     """Return the event of a text that is invalid JSON in Triton's layout."""
-    if len(piece) <= _MOST_METADATA and (found := _METADATA.fullmatch(piece)):
+    if len(piece) <= _MAX_METADATA and (found := _METADATA.fullmatch(piece)):
         id_, name, version, request_id, parent = found.groups()
         parent_id = None if parent is None else int(parent)
         return [Metadata(int(id_), name, int(version), request_id or "", parent_id)]

@@ -16,7 +16,7 @@ from blsnb.trace.triton.calls import traces_of
 from blsnb.trace.triton.events import Event, EventReader, Gap, TensorEvent
 from blsnb.trace.triton.requests import TritonRequests
 
-_MOST_GAPS = 3
+_MAX_GAPS = 3
 _SMALLER = (
     "A server started with --trace-config triton,log-frequency=1000 writes smaller "
     "files, which can be read one by one."
@@ -99,9 +99,9 @@ def _collect(path: Path, requests: TritonRequests, budget: ReadBudget) -> list[s
             known = len(requests)
             requests.add(event)
             budget.spend(_size_of(event) + _REQUEST_BYTES * (len(requests) - known))
-    said = [_gap(path.name, text, gap) for gap in gaps[:_MOST_GAPS]]
-    if len(gaps) > _MOST_GAPS:
-        said.append(f"{path.name}: {len(gaps) - _MOST_GAPS:,} more such places.")
+    said = [_gap(path.name, text, gap) for gap in gaps[:_MAX_GAPS]]
+    if len(gaps) > _MAX_GAPS:
+        said.append(f"{path.name}: {len(gaps) - _MAX_GAPS:,} more such places.")
     budget.release(sys.getsizeof(text))
     return said
 

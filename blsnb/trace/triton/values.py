@@ -13,7 +13,7 @@ from blsnb.tensors import byte_strings
 from blsnb.tensors.dtypes import BF16, BY_DATATYPE, BYTES, DType, Shape
 from blsnb.tensors.ref import TensorRef
 
-_MOST_DIMS = 32
+_MAX_DIMS = 32
 _CHARACTERS = ("UINT8", "INT8")
 """Types whose elements are written as characters."""
 _DIGITS = {"FP32": 9, "FP64": 17}
@@ -96,7 +96,7 @@ def read(
         data = _elements(dtype, count, text, verbatim)
         size = None if dtype is BYTES else count * dtype.byte_size
         ref = TensorRef(name, dtype, shape, data, "", size)
-        if len(shape) <= _MOST_DIMS:
+        if len(shape) <= _MAX_DIMS:
             ref.view()
             return ref
     except (ValueError, OverflowError):

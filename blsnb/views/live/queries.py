@@ -15,7 +15,7 @@ from blsnb.views.format import sendable
 
 VERSION = 1
 """Version of the messages between a page and its kernel, see docs/contracts.md."""
-_MOST_TEXT = 4096
+_MAX_TEXT = 4096
 """Maximum number of characters of an error text."""
 
 Message = dict[str, Any]
@@ -39,7 +39,7 @@ class QueryError(Exception):
 
     def __init__(self, code: Code, text: str, **facts: Any) -> None:
         super().__init__(text)
-        text = sendable(text, _MOST_TEXT)
+        text = sendable(text, _MAX_TEXT)
         self.answer: Message = {"code": code, "text": text, **facts}
 
 

@@ -9,20 +9,20 @@ from blsnb.errors import ModelLoadError
 from blsnb.model.rules.instances import MAX_INSTANCES, MAX_SLOTS
 
 X = {"X": [1, 2]}
-MOST = 2**31 - 1
+MAX_INT32 = 2**31 - 1
 TOO_MANY = {
     "a million": instances(1_000_000),
-    "the largest number": instances(MOST),
+    "the largest number": instances(MAX_INT32),
     "one too many": instances(MAX_INSTANCES + 1),
     "several groups": instances(MAX_INSTANCES) + "instance_group { count: 1 }",
     "one of them without a count": instances(MAX_INSTANCES) + "instance_group { }",
 }
 SEQUENCES = {
     "oldest": (
-        f"sequence_batching {{ oldest {{ max_candidate_sequences: {MOST} }} }}\n"
+        f"sequence_batching {{ oldest {{ max_candidate_sequences: {MAX_INT32} }} }}\n"
         "max_batch_size: 4"
     ),
-    "direct": f"sequence_batching {{ direct {{ }} }}\nmax_batch_size: {MOST}",
+    "direct": f"sequence_batching {{ direct {{ }} }}\nmax_batch_size: {MAX_INT32}",
     "all instances together": (
         f"sequence_batching {{ direct {{ }} }}\nmax_batch_size: {MAX_SLOTS}\n"
         "instance_group { count: 2 }"

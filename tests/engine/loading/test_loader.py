@@ -165,7 +165,7 @@ def test_initialize_receives_seven_strings(server):
 
 
 def test_a_model_without_configuration_completes_its_own(server):
-    """``auto_complete_config`` is called on the class, in a separate world."""
+    """``auto_complete_config`` is called on the class, with separate modules."""
     methods = """
 count = 0
 

@@ -10,7 +10,7 @@ from cells import CONFIG, cell
 
 from blsnb import Server
 from blsnb.engine.metrics.config import MetricsConfig, parse_metrics_config
-from blsnb.engine.metrics.latency_summaries import MAX_AGE_NS, MOST, Summary
+from blsnb.engine.metrics.latency_summaries import MAX_AGE_NS, MAX_DURATIONS, Summary
 
 US = 1000
 
@@ -41,12 +41,12 @@ def test_without_anything_lately_there_are_none():
 def test_many_are_not_kept():
     """Only the latest are kept; all are counted."""
     summary = Summary()
-    for number in range(MOST + 10):
+    for number in range(MAX_DURATIONS + 10):
         summary.add(number, number * US)
 
-    reading = summary.read((0.0,), MOST)
+    reading = summary.read((0.0,), MAX_DURATIONS)
 
-    assert (MOST + 10, 10) == (reading.counted, reading.quantiles[0.0])
+    assert (MAX_DURATIONS + 10, 10) == (reading.counted, reading.quantiles[0.0])
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def test_a_pool_closes_after_a_thread_could_not_start(workers):
 
 def test_kept_threads_take_what_no_new_thread_can_do():
     """Their work is short, so it waits instead of being refused."""
-    workers = Workers(4, "worker", keep=1)
+    workers = Workers(4, "worker", keep_idle=1)
     workers.start()
     go_on = threading.Event()
     with no_thread_starts():
@@ -179,7 +179,7 @@ def test_kept_threads_take_what_no_new_thread_can_do():
 
 def test_a_kept_thread_that_cannot_start_is_an_error():
     """The error comes at the start, not later."""
-    workers = Workers(4, "worker", keep=1)
+    workers = Workers(4, "worker", keep_idle=1)
 
     with no_thread_starts(), pytest.raises(OutOfResourcesError):
         workers.start()
@@ -189,7 +189,7 @@ def test_a_kept_thread_that_cannot_start_is_an_error():
 def test_a_pool_shrinks_again(monkeypatch):
     """Idle threads end, except those that are kept."""
     monkeypatch.setattr(module, "IDLE_S", 0.02)
-    workers = Workers(8, "worker", keep=1)
+    workers = Workers(8, "worker", keep_idle=1)
     together = threading.Barrier(8)
     for future in [workers.submit(together.wait, 60) for _ in range(8)]:
         future.result(60)

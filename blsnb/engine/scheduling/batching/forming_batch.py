@@ -9,7 +9,7 @@ from typing import Generic
 from blsnb.engine.scheduling.batching.batch import Batch, Cause, Queued, Reason, T
 from blsnb.engine.scheduling.batching.batch_rules import BatchRules
 
-MOST_LEFT_OUT = 64
+MAX_LEFT_OUT = 64
 """Maximum number of waiting requests that a batch lists with a reason."""
 _NO_REASON = Reason(Cause.INSTANCE_FREE, "")
 _BEHIND = Reason(Cause.BEHIND_ANOTHER, "came behind one that did not fit")
@@ -82,7 +82,7 @@ class FormingBatch(Generic[T]):
         )
         left_out: list[tuple[Queued[T], Reason]] = []
         blocked = False
-        for queued in islice(behind, MOST_LEFT_OUT):
+        for queued in islice(behind, MAX_LEFT_OUT):
             reason = _BEHIND if blocked else self.misfit(queued)
             left_out.append((queued, reason or had_left))
             blocked = reason is not None

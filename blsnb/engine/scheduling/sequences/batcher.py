@@ -7,7 +7,7 @@ from itertools import chain, islice
 from typing import Generic, NamedTuple
 
 from blsnb.engine.scheduling.batching.batch import Cause, Queued, Reason, T
-from blsnb.engine.scheduling.batching.forming_batch import MOST_LEFT_OUT
+from blsnb.engine.scheduling.batching.forming_batch import MAX_LEFT_OUT
 from blsnb.engine.scheduling.batching.policy_queue import US
 from blsnb.engine.scheduling.sequences.assignment import SlotAssignment
 from blsnb.engine.scheduling.sequences.direct import DirectRules, DirectSlots
@@ -21,7 +21,7 @@ from blsnb.engine.scheduling.sequences.rules import SequenceId, check_alone
 from blsnb.engine.scheduling.sequences.slots import SequenceRequest
 from blsnb.model.config import ModelConfig
 
-_MOST_NAMED = 8
+_MAX_NAMED = 8
 
 
 class SequenceBatch(NamedTuple, Generic[T]):
@@ -193,7 +193,7 @@ class SequenceBatcher(Generic[T]):
                     number,
                     decision.batch.members,
                     decision.batch.sent_because,
-                    tuple(islice(left_out, MOST_LEFT_OUT)),
+                    tuple(islice(left_out, MAX_LEFT_OUT)),
                 )
 
     def _backlogged(self) -> Iterator[LeftOut[T]]:
@@ -206,5 +206,5 @@ class SequenceBatcher(Generic[T]):
         """Return a sentence that names the sequences with slots."""
         behind = chain.from_iterable(each.sequences() for each in self._instances)
         names = list(dict.fromkeys(map(str, chain(self._assignment.holders, behind))))
-        more = ", …" if len(names) > _MOST_NAMED else ""
-        return f"slots are taken by sequences {', '.join(names[:_MOST_NAMED])}{more}"
+        more = ", …" if len(names) > _MAX_NAMED else ""
+        return f"slots are taken by sequences {', '.join(names[:_MAX_NAMED])}{more}"

@@ -27,7 +27,7 @@ from blsnb.trace.files.v2.columns import (
 from blsnb.trace.files.v2.tensor_columns import Take, references
 from blsnb.trace.spans import Span
 
-MOST_ID = (1 << 31) - 1
+MAX_ID = (1 << 31) - 1
 """Largest call id: columns of pages are 32 bits wide."""
 LATER_TIMES = (
     "queue_start_ns",
@@ -59,7 +59,7 @@ REQUEST: dict[str, Column] = {
 }
 """The fields of `RequestFields`, in their order."""
 _OWN: dict[str, Column] = {
-    "parent": integers(-1, MOST_ID, -1),
+    "parent": integers(-1, MAX_ID, -1),
     "model": integers(0, U2),
     "instance": texts(),
     "requested_outputs": lists(checked.text),
@@ -81,7 +81,7 @@ _OWN: dict[str, Column] = {
     "origin": each(lambda value: value),
 }
 _TENSORS = ("inputs", "outputs")
-_IDS = integers(0, MOST_ID)
+_IDS = integers(0, MAX_ID)
 
 
 def write_calls(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x89BLSRUN\n"
 FORMAT = 2
-MOST_JSON = 64 << 20
+MAX_JSON = 64 << 20
 """Maximum number of bytes of a chunk's JSON, inflated."""
 COMPRESSED = 1
 """Flag of a chunk whose JSON is compressed with zlib."""
@@ -44,7 +44,7 @@ class CutOffChunk(DamagedChunk):
 
 
 class LargeChunk(ValueError):
-    """The JSON of a chunk is larger than `MOST_JSON`."""
+    """The JSON of a chunk is larger than `MAX_JSON`."""
 
 
 class Chunk(NamedTuple):
@@ -81,8 +81,8 @@ def packed(
         The value has a float that JSON has no number for: see `json_float`.
     """
     text = json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
-    if len(text) > MOST_JSON:
-        raise LargeChunk(f"{type}: {len(text):,} bytes of JSON exceed {MOST_JSON:,}")
+    if len(text) > MAX_JSON:
+        raise LargeChunk(f"{type}: {len(text):,} bytes of JSON exceed {MAX_JSON:,}")
     flags = 0
     if len(text) >= _COMPRESS_FROM:
         smaller = zlib.compress(text, _LEVEL)
@@ -142,7 +142,7 @@ class ChunkReader:
         if len(head) < _HEADER.size:
             raise CutOffChunk("the file ends in the middle of a chunk's header")
         name, flags, number, json_size, body_size, checksum = _HEADER.unpack(head)
-        known = name.isalpha() and json_size <= MOST_JSON
+        known = name.isalpha() and json_size <= MAX_JSON
         if not known or number != self._number % _NUMBERS:
             raise DamagedChunk("no header of a chunk")
         end = self.offset + _HEADER.size + json_size + body_size
@@ -162,7 +162,7 @@ def json_pieces(chunk: Chunk) -> Iterator[bytes]:
     Raises
     ------
     LargeChunk
-        It is larger than `MOST_JSON`.
+        It is larger than `MAX_JSON`.
     ValueError
         It is not compressed as its flags say, or they are unknown.
     """
@@ -179,8 +179,8 @@ def json_pieces(chunk: Chunk) -> Iterator[bytes]:
             raise ValueError(str(error)) from None
         left = unpack.unconsumed_tail
         size += len(piece)
-        if size > MOST_JSON:
-            raise LargeChunk(f"the JSON of a chunk is larger than {MOST_JSON:,} bytes")
+        if size > MAX_JSON:
+            raise LargeChunk(f"the JSON of a chunk is larger than {MAX_JSON:,} bytes")
         yield piece
     if not unpack.eof or unpack.unused_data:
         raise ValueError("the compressed JSON of a chunk does not end where it should")

@@ -20,9 +20,9 @@ from blsnb.trace.files import checked
 from blsnb.trace.files.checked import Malformed
 from blsnb.trace.files.saved_run import SavedResponse
 from blsnb.trace.files.v2 import call_values
-from blsnb.trace.files.v2.call_columns import FACTS, MOST_ID, read_calls
+from blsnb.trace.files.v2.call_columns import FACTS, MAX_ID, read_calls
 from blsnb.trace.files.v2.model_rows import (
-    MOST_MODELS,
+    MAX_MODELS,
     read_drops,
     read_folded,
     read_gaps,
@@ -94,8 +94,8 @@ class RunContents:
     def take_models(self, value: dict[str, Any], body: bytes) -> None:
         """Take models."""
         self.models += checked.listed(checked.part(value, "models"), read_model)
-        if len(self.models) > MOST_MODELS:
-            raise Malformed(f"more than {MOST_MODELS:,} models")
+        if len(self.models) > MAX_MODELS:
+            raise Malformed(f"more than {MAX_MODELS:,} models")
 
     def take_tensors(self, value: dict[str, Any], body: bytes) -> None:
         """Take tensors."""
@@ -130,7 +130,7 @@ class RunContents:
         """Take a profile, unchanged."""
         kind, call = checked.text(value.get("kind", "")), value.get("call")
         if call is not None:
-            checked.integer(call, 0, MOST_ID)
+            checked.integer(call, 0, MAX_ID)
         data = {k: v for k, v in value.items() if k not in ("kind", "call")}
         self.profiles.append(Profile(kind, call, data, body))
 

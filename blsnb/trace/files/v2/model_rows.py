@@ -10,7 +10,7 @@ from blsnb.trace.facts import Drop
 from blsnb.trace.files import checked
 from blsnb.trace.files.checked import NS, Malformed
 from blsnb.trace.files.v2 import call_values
-from blsnb.trace.files.v2.call_columns import MOST_ID
+from blsnb.trace.files.v2.call_columns import MAX_ID
 from blsnb.trace.files.v2.columns import (
     TIME,
     Column,
@@ -25,7 +25,7 @@ from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap
 from blsnb.trace.spans import Trace
 
-MOST_MODELS = 60_000
+MAX_MODELS = 60_000
 _DEFAULTS: dict[str, Any] = {
     "version": -1,
     "backend": "",
@@ -69,8 +69,8 @@ def read_origin(value: Any) -> Origin | None:
 
 
 _FOLDED: dict[str, Column] = {
-    "caller": integers(-1, MOST_MODELS, -1),
-    "model": integers(0, MOST_MODELS),
+    "caller": integers(-1, MAX_MODELS, -1),
+    "model": integers(0, MAX_MODELS),
     "calls": TIME,
     "errors": TIME,
     "duration_ns": TIME,
@@ -79,8 +79,8 @@ _FOLDED: dict[str, Column] = {
     "latencies": lists(call_values.latency),
 }
 _GAPS: dict[str, Column] = {
-    "caller": integers(-1, MOST_ID, -1),
-    "model": integers(0, MOST_MODELS),
+    "caller": integers(-1, MAX_ID, -1),
+    "model": integers(0, MAX_MODELS),
     "after": TIME,
     "calls": integers(1, NS, 1),
 }
@@ -89,7 +89,7 @@ _DROPS: dict[str, Column] = {
     "limit": texts(),
     "setting": TIME,
     "calls": TIME,
-    "last": integers(-1, MOST_ID, -1),
+    "last": integers(-1, MAX_ID, -1),
 }
 
 

@@ -9,7 +9,7 @@ from blsnb.tensors.ref import TensorRef
 from blsnb.trace.files import checked
 from blsnb.trace.files.saved_run import SavedResponse
 from blsnb.trace.files.v2 import call_values
-from blsnb.trace.files.v2.call_columns import MOST_ID
+from blsnb.trace.files.v2.call_columns import MAX_ID
 from blsnb.trace.files.v2.call_values import U4
 from blsnb.trace.files.v2.columns import (
     TIME,
@@ -28,7 +28,7 @@ from blsnb.trace.responses import ResponseEvent
 
 def _response_columns(tensors: Sequence[TensorRef]) -> dict[str, Column]:
     return {
-        "call": integers(0, MOST_ID),
+        "call": integers(0, MAX_ID),
         "ns": TIME,
         "outputs": references(tensors),
         "error": texts(),

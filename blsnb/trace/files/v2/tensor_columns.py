@@ -27,7 +27,7 @@ from blsnb.trace.files.v2.columns import (
 Bytes = bytes | memoryview
 Take = Callable[[Sequence[TensorRef]], list[int]]
 """Returns the numbers of tensors in the file."""
-MOST_DIMS = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
+MAX_DIMS = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
 """Maximum number of dimensions: NumPy's."""
 
 
@@ -201,7 +201,7 @@ def new_tensor(
 ) -> TensorRef:
     """Return a tensor of a file after checking the size of its value."""
     dtype = BY_DATATYPE.get(datatype) or DType("", datatype, 0, None, 0)
-    if len(shape) > MOST_DIMS:
+    if len(shape) > MAX_DIMS:
         raise Malformed(f"a tensor of {len(shape)} dimensions")
     ref = TensorRef(name, dtype, shape, data, device, byte_size)
     if data is not None:

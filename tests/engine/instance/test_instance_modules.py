@@ -1,4 +1,4 @@
-"""An instance is a world of its own: its modules, its imports, its pb_utils."""
+"""Each instance has its own modules, imports and pb_utils."""
 
 from __future__ import annotations
 
@@ -440,10 +440,10 @@ def test_a_second_ctrl_c_leaves_no_module_of_an_instance_behind(server):
                       files={"helper.py": ""})  # fmt: skip
         pool = parts_of(server).engine.catalog.find("m", -1).pool
         (instance,) = pool.instances
-        package = instance.world.package
+        package = instance.own_modules.package
         root = RootRequest(RunRecord(""), 60)
         root.end(KeyboardInterrupt())
-        fault = LineFault(line, ["engine/instance/world.py"], press_ctrl_c)
+        fault = LineFault(line, ["engine/instance/instance_modules.py"], press_ctrl_c)
         with (
             contextlib.suppress(KeyboardInterrupt),
             interruptible(root, RootRequest.complete),

@@ -1,4 +1,4 @@
-"""World: the modules of one instance, isolated from those of other instances."""
+"""The modules of one instance, isolated from those of other instances."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _PREFIX = "_blsnb_"
 _IPYTHON = frozenset({"__IPYTHON__", "display", "get_ipython"})
 """Names that IPython adds to builtins; models on Triton do not have them."""
 _SIBLING = ":"
-"""Separates a world's name from that of a file beside the model."""
+"""Separates the package of an instance from the name of a file beside its model."""
 _numbers = itertools.count(1)
-_worlds: dict[str, World] = {}
+_by_package: dict[str, InstanceModules] = {}
 
 
-class World:
-    """The modules of one instance, and its ``import`` and ``print``.
+class InstanceModules:
+    """Modules, ``import`` and ``print`` of one instance.
 
     The model's file, its sibling files and their imports are modules with unique names
     in ``sys.modules``; ``sys.path`` does not change.
@@ -76,7 +76,7 @@ class World:
         """Import the model's file and return its module."""
         importlib.invalidate_caches()
         _install_finders()
-        _worlds[self.package] = self
+        _by_package[self.package] = self
         # As on Triton, the version's folder is a package: relative imports work, and
         # error texts show the parent of the module.
         package = types.ModuleType(self.package)
@@ -96,12 +96,12 @@ class World:
 
     def close(self) -> None:
         """Remove the instance's modules."""
-        _worlds.pop(self.package, None)
-        if not _worlds:
+        _by_package.pop(self.package, None)
+        if not _by_package:
             _remove_finders()
         # The cheap check comes first: thousands of models may be closed in a row.
         for name in [n for n in list(sys.modules) if n.startswith(self.package)]:
-            if _world_name(name) == self.package:
+            if _package_of(name) == self.package:
                 del sys.modules[name]
         self._forget_files()
 
@@ -175,8 +175,8 @@ def _site_folders() -> list[str]:
     return list(dict.fromkeys(folders))
 
 
-class _WorldLoader(importlib.machinery.SourceFileLoader):
-    """Loads a file into a world, from its source.
+class _InstanceLoader(importlib.machinery.SourceFileLoader):
+    """Loads a file as a module of an instance, from its source.
 
     No compiled file is kept: one that was written in the same second would be used
     instead of the new source.
@@ -188,30 +188,30 @@ class _WorldLoader(importlib.machinery.SourceFileLoader):
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> Any:
         """Return the module that the file's code will fill."""
-        return _worlds[_world_name(spec.name)].new_module(spec.name)
+        return _by_package[_package_of(spec.name)].new_module(spec.name)
 
     def path_stats(self, path: Any) -> Any:
         """Raise an error, so that no compiled file is read or written."""
         raise OSError(f"{path} is always compiled again")
 
 
-class _WorldFinder(importlib.abc.MetaPathFinder):
+class _InstanceFinder(importlib.abc.MetaPathFinder):
     """Finds the modules of instances, and no others."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: Any = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Return the spec of a module of an instance, or None for any other name."""
-        world = _worlds.get(_world_name(fullname))
-        if world is None:
+        modules = _by_package.get(_package_of(fullname))
+        if modules is None:
             return None
         name = fullname.rpartition(_SIBLING)[2]
-        folders = world.folders if path is None else path
+        folders = modules.folders if path is None else path
         spec = importlib.machinery.PathFinder.find_spec(name, folders, target)
         return None if spec is None else _renamed(spec, fullname)
 
 
-def _world_name(module_name: str) -> str:
+def _package_of(module_name: str) -> str:
     return module_name.partition(".")[0].partition(_SIBLING)[0]
 
 
@@ -222,7 +222,7 @@ def _renamed(
     loader = spec.loader
     spec.name = name
     if isinstance(loader, importlib.machinery.SourceFileLoader):
-        spec.loader = _WorldLoader(name, loader.path)
+        spec.loader = _InstanceLoader(name, loader.path)
     elif isinstance(loader, importlib.machinery.ExtensionFileLoader):
         spec.loader = importlib.machinery.ExtensionFileLoader(name, loader.path)
     return spec
@@ -238,15 +238,15 @@ class _SiblingFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: Any = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return a spec that returns the world's own module, or None."""
-        world = _current_world() if path is None and _worlds else None
-        if world is None or not world.has_sibling(fullname):
+        """Return a spec for the instance's own module, or None."""
+        modules = _current_modules() if path is None and _by_package else None
+        if modules is None or not modules.has_sibling(fullname):
             return None
-        own = f"{world.package}{_SIBLING}{fullname}"
+        own = f"{modules.package}{_SIBLING}{fullname}"
         return importlib.machinery.ModuleSpec(own, self)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> Any:
-        """Return the world's module, importing it if necessary."""
+        """Return the instance's module; import it first if necessary."""
         builtins.__import__(spec.name)
         return sys.modules[spec.name]
 
@@ -254,24 +254,24 @@ class _SiblingFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Do nothing: the module is complete."""
 
 
-def _current_world() -> World | None:
-    """Return the world of the innermost frame that runs in one."""
+def _current_modules() -> InstanceModules | None:
+    """Return the modules of the instance whose code runs in the innermost frame."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
-        package = _world_name(str(frame.f_globals.get("__name__", "")))
-        if package in _worlds:
-            return _worlds[package]
+        package = _package_of(str(frame.f_globals.get("__name__", "")))
+        if package in _by_package:
+            return _by_package[package]
         frame = frame.f_back
     return None
 
 
 def _current_backend() -> Backend | None:
     """Return the backend of the instance that has called an installed package."""
-    world = _current_world()
-    return None if world is None else world.backend
+    modules = _current_modules()
+    return None if modules is None else modules.backend
 
 
-_finder = _WorldFinder()
+_finder = _InstanceFinder()
 _sibling_finder = _SiblingFinder()
 
 
