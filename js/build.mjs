@@ -24,7 +24,7 @@ const smallStyles = {
   },
 };
 
-await build({ ...shared, entryPoints: ["src/view.ts", "src/monitor.ts", "src/connection.ts"], loader: { ".css": "text" } });
+await build({ ...shared, entryPoints: ["src/view.ts", "src/monitor.ts", "src/connection.ts", "src/placed.ts", "src/upload.ts"], loader: { ".css": "text" } });
 await build({
   ...shared,
   entryPoints: ["src/view.ts"],

@@ -292,6 +292,10 @@ class Models:
         """Return the configuration of a model that serves, in Triton's JSON form."""
         return self._served(name, version).config.to_dict(self._engine.release)
 
+    def served_config(self, name: str) -> ModelConfig:
+        """Return the completed configuration of a model that serves."""
+        return self._served(name, -1).config
+
     def config_text(self, name: str, *, version: int = -1) -> str:
         """Return the completed configuration as the text of a ``config.pbtxt``."""
         return self._served(name, version).config.to_pbtxt()
