@@ -225,7 +225,8 @@ class Run:
     def to_pandas(self) -> Any:
         """Return the calls as a pandas DataFrame, a row for each call.
 
-        Its index is the id of the call; times are milliseconds since the start.
+        Its index is the id of the call; times are milliseconds since the start. A
+        missing ``caller``, ``line`` or time is `pandas.NA` or NaN.
 
         Returns
         -------
