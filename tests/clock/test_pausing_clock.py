@@ -27,7 +27,7 @@ def test_a_clock_without_pauses_is_pythons_own_function():
 
 
 def test_a_paused_clock_stands_still(real):
-    """It goes on where it stood; pauses nest."""
+    """After the pause it continues at that time; pauses nest."""
     paused = PausingClock()
     paused.pause()
     paused.pause()
