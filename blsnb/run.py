@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ from blsnb.trace.spans import Span, Trace
 
 if TYPE_CHECKING:
     from blsnb.comparison import Comparison
+    from blsnb.pb_utils.message import RequestMessage
     from blsnb.replay import Replayer, ReplayingServer
 
 
@@ -36,6 +38,13 @@ def _clock_of(trace: Trace) -> ClockReading:
     """Return a reading that fits the times of a trace, after pauses before it."""
     paused_ns = CLOCK.paused_before_ns(trace.start_ns) if trace.spans else 0
     return _CLOCK._replace(unix_ns=_CLOCK.unix_ns + paused_ns)
+
+
+def _stopping(request: RequestMessage) -> contextlib.AbstractContextManager[None]:
+    # Deferred: a run without a debugger does not import what steps through models.
+    from blsnb.debugger.replays import stopping
+
+    return stopping(request)
 
 
 def _counted(count: int, noun: str) -> str:
@@ -401,6 +410,7 @@ class Run:
         *,
         server: ReplayingServer | None = None,
         client_timeout_s: float | None = None,
+        debug: bool = False,
     ) -> Comparison:
         """Execute a recorded call again, on its model as it is now.
 
@@ -418,6 +428,9 @@ class Run:
             The server that executes it; None for the server of this run.
         client_timeout_s
             Maximum seconds to wait for an answer; None to wait indefinitely.
+        debug
+            Whether the notebook's debugger stops at the first line of the ``execute``
+            that serves the request.
 
         Returns
         -------
@@ -433,6 +446,8 @@ class Run:
             kept. Or the run was read from a file, and ``server`` is missing.
         TypeError
             ``call`` does not identify a call, or ``server`` is not a server.
+        BlsnbError
+            ``debug`` is true, and no debugger is attached.
         """
         from blsnb.comparison import Comparison
         from blsnb.replay import replayer_of, request_of, span_of
@@ -447,7 +462,8 @@ class Run:
                 "this run does not belong to a server: pass one that executes the "
                 "call, such as run.replay(0, server=blsnb.server())"
             )
-        run = replayer.replay(request, client_timeout_s)
+        with _stopping(request) if debug else contextlib.nullcontext():
+            run = replayer.replay(request, client_timeout_s)
         recorded = ImportedRun(part_of(trace, span.index), replayer=replayer)
         return Comparison(run, recorded)
 

@@ -12,6 +12,12 @@ from blsnb.magics.debugging.dots import CellLines
 Message = dict[str, Any]
 Handler = Callable[[Message], Awaitable[Message]]
 _STEPS = ("continue", "next", "stepIn", "stepOut")
+_DESCRIBED = {
+    "Tensor": "",
+    "InferenceRequest": "request ",
+    "InferenceResponse": "response ",
+}
+"""Types whose values have descriptions, and the beginnings of these."""
 _NO_CODE = "there is no code on this line or above it in the cell"
 
 
@@ -37,6 +43,7 @@ class KernelRequests:
         self._own = {
             "setBreakpoints": self._set_breakpoints,
             "stackTrace": self._stack_trace,
+            "variables": self._variables,
         }
         self._kernels: dict[str, Handler] = {}
 
@@ -97,6 +104,15 @@ class KernelRequests:
             cell = self._debugger.name_of((frame.get("source") or {}).get("path") or "")
             if cell:
                 frame["name"] = f"{frame['name']} ({cell})"
+        return reply
+
+    async def _variables(self, message: Message) -> Message:
+        """Describe values also as their type: a tree of variables shows only that."""
+        reply = await self._kernels["variables"](message)
+        for each in (reply.get("body") or {}).get("variables") or []:
+            kind, text = each.get("type"), each.get("value") or ""
+            if kind in _DESCRIBED and not text.startswith("<"):
+                each["type"] = f"{kind} {text.removeprefix(_DESCRIBED[kind])}"
         return reply
 
 

@@ -16,6 +16,7 @@ class DebuggedKernel(Kernel):
     """A kernel, the requests of its debugger, and its stops."""
 
     _sequence = 0
+    _is_attached = False
 
     def debug(self, command: str, **arguments: Any) -> dict[str, Any]:
         """Send a debug request on the control channel and return its reply."""
@@ -37,21 +38,24 @@ class DebuggedKernel(Kernel):
                     return content
         raise AssertionError(f"no reply to {command}")
 
-    def attach(self) -> None:
-        """Switch the debugger on."""
-        self.debug(
-            "initialize",
-            clientID="jupyterlab",
-            adapterID="",
-            pathFormat="path",
-            linesStartAt1=True,
-            columnsStartAt1=True,
-        )
+    def attach(self, **client: Any) -> None:
+        """Switch the debugger on, as JupyterLab or another client."""
+        jupyterlab = {
+            "clientID": "jupyterlab",
+            "adapterID": "",
+            "pathFormat": "path",
+            "linesStartAt1": True,
+            "columnsStartAt1": True,
+        }
+        self.debug("initialize", **{**jupyterlab, **client})
         self.debug("attach")
+        self._is_attached = True
 
     def detach(self) -> None:
-        """Switch the debugger off."""
-        self.debug("disconnect", restart=False, terminateDebuggee=False)
+        """Switch the debugger off; without one the kernel would not answer."""
+        if self._is_attached:
+            self.debug("disconnect", restart=False, terminateDebuggee=False)
+        self._is_attached = False
 
     def set_dots(self, cell: str, *lines: int, **how: Any) -> list[dict[str, Any]]:
         """Set the breakpoints of a cell, as a click on its gutter does."""

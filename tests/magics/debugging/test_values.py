@@ -50,18 +50,19 @@ def test_a_response_is_shown_without_a_check_of_its_error():
 
 @pytest.mark.notebook
 def test_the_debugger_shows_these_texts(kernel):
-    """Among the variables of a stopped model, and below a request."""
+    """JupyterLab shows the value in its table, and the type in its tree."""
     source = SYNC.format(name="shown")
     kernel.run(source)
     kernel.set_dots(source, line_of(source, "x = "))
     request = kernel.start(run_of("shown"))
     thread = kernel.stop_of(request)
     variables = kernel.variables(thread)
-    found = variables["request"]["value"]
+    found, kind = variables["request"]["value"], variables["request"]["type"]
     inputs = kernel.below(variables["request"])["inputs"]["type"]
     kernel.finish(thread, request)
 
     assert "request inputs: 'X' FP32 [2]: 1.0, 2.0" == found
+    assert "InferenceRequest inputs: 'X' FP32 [2]: 1.0, 2.0" == kind
     assert "list" == inputs
 
 
