@@ -222,6 +222,10 @@ class Models:
         else:
             self._unloadable[name] = f"newer files did not load: {_last_line(error)}"
 
+    def newer_failure(self, name: str) -> str:
+        """Return why a newer text of a model did not load; empty if none failed."""
+        return self._unloadable.get(name, "")
+
     def statuses(self) -> list[ModelStatus]:
         """Return the status of every model of the repository, sorted by name."""
         return [self.status(name) for name in self._repository.names()]
