@@ -42,3 +42,16 @@ def test_the_figures_of_an_attack_add_up(pytester):
                 "FAILED test_it.py::test_it*2* - *",
             ]
         )
+
+
+def test_the_figures_are_in_the_report_of_a_ci_service(pytester):
+    """A property of each test case, although warnings are errors."""
+    pytester.makeconftest(CONFTEST)
+    pytester.makepyfile(test_it=TESTS)
+
+    options = ("-p", "no:cacheprovider", "-n0", "-W", "error", "--junitxml=report.xml")
+    result = pytester.runpytest_inprocess(*options)
+
+    result.assert_outcomes(passed=2, failed=1)
+    report = (pytester.path / "report.xml").read_text()
+    assert 2 == report.count('<property name="attack"')

@@ -46,6 +46,17 @@ def test_a_saved_model_is_due_at_the_second_look_that_finds_it_the_same():
     assert [unsettled, unsettled, Look(due=M)] == looks(follower(), NEW, newer, newer)
 
 
+def test_a_model_whose_load_was_interrupted_is_due_again():
+    """After Ctrl-C the load is not noted."""
+    following = follower()
+    scanned = dict(NEW)
+    found = looks(following, scanned, scanned, scanned)
+    assert [Look(unsettled=M), Look(due=M), Look(due=M)] == found
+
+    following.note_load("m", scanned, scanned, True)
+    assert [Look()] * 2 == looks(following, scanned, scanned)
+
+
 @pytest.mark.parametrize("stamp", [Stamp(2, 10), Stamp(1, 11), Stamp(1, 10, 7)])
 def test_time_size_or_inode_is_a_change(stamp):
     """A file that is renamed into place may have the time and size of the old one."""
