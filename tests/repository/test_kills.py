@@ -52,9 +52,11 @@ def test_a_killed_export_leaves_whole_models(tmp_path, how, step, figures):
         pytest.param(killed_exports.TWO_STEPS, 2, marks=pytest.mark.slow),
     ],
 )
-def test_a_killed_export_in_place_is_whole_or_nothing(tmp_path, how, step):
+def test_a_killed_export_in_place_is_whole_or_nothing(tmp_path, how, step, figures):
     """The next import completes or undoes it, over all models."""
-    assert " lines" in killed_write_backs.run(tmp_path / "models", how, step)
+    printed = killed_write_backs.run(tmp_path / "models", how, step)
+    assert " lines" in printed
+    figures(kills=len(printed.splitlines()) - 1)
 
 
 def test_the_next_repository_removes_what_a_killed_one_left(tmp_path, monkeypatch):
