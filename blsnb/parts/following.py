@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.control import ModelControl
-from blsnb.engine.model_log import LogWriter
+from blsnb.engine.model_log import NoteWriter
 from blsnb.errors import BlsnbError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.parts.models import Models
@@ -26,7 +26,6 @@ _PAUSE_S = 0.05
 """Time between two looks at files that change, in seconds."""
 _MAX_LOOKS = 20
 """Maximum number of looks at changing files before requests run without them."""
-_LOG_FILE = "following.py"
 
 
 class Outcome(NamedTuple):
@@ -69,8 +68,8 @@ class Following:
         Their folders.
     readers
         Calls `look_if_due` before each request once a folder is followed.
-    log
-        Writes the models' log while there is no `report`.
+    note
+        Receives notes about models while there is no `report`.
     """
 
     def __init__(
@@ -80,14 +79,14 @@ class Following:
         control: ModelControl,
         repository: ModelRepository,
         readers: Readers,
-        log: LogWriter,
+        note: NoteWriter,
     ) -> None:
         self._models = models
         self._engine = engine
         self._control = control
         self._repository = repository
         self._readers = readers
-        self._log = log
+        self._note = note
         self._folders: dict[Path, _Folder] = {}
         self._clock = LookClock()
         self._looking = threading.Lock()
@@ -297,9 +296,9 @@ class Following:
             self.report(outcome)
         elif failed:
             text = f"{name} did not load after a change: {text}"
-            self._log(name, "ERROR", text, _LOG_FILE, 0)
+            self._note(name, "ERROR", text)
         else:
-            self._log(name, "INFO", text or f"{name} was reloaded", _LOG_FILE, 0)
+            self._note(name, "INFO", text or f"{name} was reloaded")
 
 
 def _reason(error: BaseException) -> str:

@@ -222,6 +222,10 @@ class Models:
         else:
             self._unloadable[name] = f"newer files did not load: {_last_line(error)}"
 
+    def newer_failure(self, name: str) -> str:
+        """Return why a newer text of a model did not load; empty if none failed."""
+        return self._unloadable.get(name, "")
+
     def statuses(self) -> list[ModelStatus]:
         """Return the status of every model of the repository, sorted by name."""
         return [self.status(name) for name in self._repository.names()]
@@ -291,6 +295,10 @@ class Models:
     def config(self, name: str, *, version: int = -1) -> dict[str, Any]:
         """Return the configuration of a model that serves, in Triton's JSON form."""
         return self._served(name, version).config.to_dict(self._engine.release)
+
+    def served_config(self, name: str) -> ModelConfig:
+        """Return the completed configuration of a model that serves."""
+        return self._served(name, -1).config
 
     def config_text(self, name: str, *, version: int = -1) -> str:
         """Return the completed configuration as the text of a ``config.pbtxt``."""

@@ -91,6 +91,12 @@ def harmless(page):
 
 
 @pytest.fixture
+def page(own_page):
+    """A page with listeners."""
+    return own_page
+
+
+@pytest.fixture
 def opened(page, tmp_path):
     """Open a page; a dialog or a second page shows that something ran."""
 

@@ -272,7 +272,8 @@ def test_the_view_shows_the_interrupted_call_with_its_inputs(kernel):
 
 def test_code_that_cannot_be_interrupted_is_listed_while_it_runs(kernel):
     """Native code continues after the prompt is back."""
-    source = ASYNC + NATIVE_SLEEP
+    source = ASYNC + NATIVE
+    assert not errors(kernel.run(LOCK))
     assert not errors(kernel.run(source))
     interrupted(kernel, infer("busy"))
 
@@ -281,6 +282,7 @@ def test_code_that_cannot_be_interrupted_is_listed_while_it_runs(kernel):
     line = re.findall(r"model\.py:(\d+)", lines_here(source)[0])[0]
     assert f"is still running line {line} of model.py, since " in shown
     assert not errors(kernel.run(source))
+    assert not errors(kernel.run("held_lock.lock.release()"))
     assert until(lambda: "still running" not in str(kernel.run("%triton models")))
 
 

@@ -152,7 +152,7 @@ def test_a_port_in_use_is_named(
 
 def test_no_two_servers_share_a_port(served: Endpoints, server: Server) -> None:
     """Each would get half of the calls; the error says what to do."""
-    with pytest.raises(OSError, match=r"in use\. .* the same cell served before\.$"):
+    with pytest.raises(OSError, match=r"in use\. .* that was started before\.$"):
         serve(server, http=None, grpc=served.ports["gRPC"], metrics=None)
 
 

@@ -78,6 +78,11 @@ SUBCOMMANDS = {
         "run a request; the inputs are Python expressions of the notebook",
         _infer,
     ),
+    "try": Subcommand(
+        models.USAGES["try"],
+        "show a form to fill in a model's inputs and run it",
+        models.try_model,
+    ),
     "stats": Subcommand(stats.USAGE, stats.SUMMARY, stats.stats),
     "monitor": Subcommand("", monitor.SUMMARY),
     "graph": Subcommand(graph.USAGE, graph.SUMMARY, graph.graph, graph.graph_flags),

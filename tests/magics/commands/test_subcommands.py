@@ -22,7 +22,7 @@ def test_every_subcommand_of_the_design_is_there():
     """Every subcommand exists and has a function."""
     designed = (
         "models config load unload remove import export infer stats trace log bench "
-        "help standin monitor runtime serve tutorial verify graph diff edit"
+        "help standin monitor runtime serve tutorial verify graph diff edit try"
     )
 
     assert sorted(designed.split()) == sorted(SUBCOMMANDS)
