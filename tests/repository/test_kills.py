@@ -26,8 +26,8 @@ with repository.changing("m", {"1/model.py": "x"}):
 @pytest.mark.parametrize(
     ("how", "step"),
     [
-        ("exchange", 211),
-        (killed_exports.TWO_STEPS, 237),
+        ("exchange", 431),
+        (killed_exports.TWO_STEPS, 457),
         pytest.param("exchange", 3, marks=pytest.mark.slow),
         pytest.param(killed_exports.TWO_STEPS, 3, marks=pytest.mark.slow),
     ],
@@ -46,8 +46,8 @@ def test_a_killed_export_leaves_whole_models(tmp_path, how, step, figures):
 @pytest.mark.parametrize(
     ("how", "step"),
     [
-        ("exchange", 67),
-        (killed_exports.TWO_STEPS, 73),
+        ("exchange", 131),
+        (killed_exports.TWO_STEPS, 137),
         pytest.param("exchange", 2, marks=pytest.mark.slow),
         pytest.param(killed_exports.TWO_STEPS, 2, marks=pytest.mark.slow),
     ],
