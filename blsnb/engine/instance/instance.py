@@ -13,7 +13,12 @@ from typing import Any
 
 from blsnb.engine.instance.instance_modules import InstanceModules
 from blsnb.engine.instance.instance_threads import InstanceThreads, not_ready_reason
-from blsnb.engine.instance.model_notes import ModelNotes, has_hook, note_of_names
+from blsnb.engine.instance.model_notes import (
+    ModelNotes,
+    has_hook,
+    note_of_names,
+    static_attribute,
+)
 from blsnb.engine.instance.placement import OnDevice
 from blsnb.engine.instance.shared_state import SharedState, note_of_changes, snapshot
 from blsnb.engine.request.failure import describe
@@ -202,7 +207,7 @@ class ModelInstance:
             return getattr(owner, name)
         except BaseException as error:
             self._check_ended()
-            there = inspect.getattr_static(owner, name, None) is not None
+            there = static_attribute(owner, name) is not None
             if there or not isinstance(error, AttributeError):
                 self.notes.queue(
                     name,
@@ -254,7 +259,7 @@ class ModelInstance:
     def execute_place(self) -> str:
         """The location of ``execute``, for messages."""
         # Static look-up, because properties are model code.
-        hook = inspect.getattr_static(self.model, "execute", None)
+        hook = static_attribute(self.model, "execute")
         hook = hook.__func__ if isinstance(hook, types.MethodType) else hook
         while isinstance(hook, types.FunctionType) and "__wrapped__" in vars(hook):
             hook = vars(hook)["__wrapped__"]
