@@ -306,6 +306,12 @@ def test_a_refused_option_has_a_reason(name: str) -> None:
         check_server_options(given(f"--{name}={value}"))
 
 
+def test_the_reason_for_refusing_namespaces_is_the_whole_text() -> None:
+    """One repository cannot have two models of a name."""
+    with pytest.raises(CommandError, match=r" not supported: model names are unique$"):
+        check_server_options(given("--model-namespacing=true"))
+
+
 def test_a_command_line_of_tritonserver_carries_over(tmp_path: Path) -> None:
     """Repository, ports and address work; options without effect are named."""
     write_model(tmp_path, "one")

@@ -133,6 +133,12 @@ def test_the_snippet_uses_http_without_grpc(server: Server) -> None:
         assert "" == endpoints.snippet()
 
 
+def test_an_address_is_a_string(server: Server) -> None:
+    """Anything else is refused before a port opens."""
+    with pytest.raises(TypeError, match=r"^host=8000 is not valid; expected a string"):
+        serve(server, host=8000)  # type: ignore[arg-type]  # what is tested
+
+
 @pytest.mark.parametrize("name", ["HTTP", "gRPC", "metrics"])
 def test_a_port_in_use_is_named(
     server: Server, name: str, names: Callable[[], set[str]]
