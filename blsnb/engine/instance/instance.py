@@ -105,6 +105,7 @@ class ModelInstance:
         self.backend = bind(self)
         compiled = compiled_module(self.backend, release)
         self.own_modules = InstanceModules(name, model_file, self._printed, compiled)
+        self.own_modules.execution = lambda: self.execution
         self.module: types.ModuleType | None = None
         self._class: Any = None
         """The model file's ``TritonPythonModel``; not necessarily a class."""

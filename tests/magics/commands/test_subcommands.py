@@ -101,7 +101,7 @@ def test_a_misspelled_subcommand_gets_a_suggestion(notebook):
             "export x --farce",
             "%triton export [--help] [--force] [--in-place] [PATH] [NAME ...]",
         ),
-        ("infer", "%triton infer NAME INPUT=EXPRESSION ..."),
+        ("infer", "%triton infer NAME INPUT=EXPRESSION ... [--profile]"),
     ],
 )
 def test_wrong_arguments_show_the_usage(notebook, line, usage):
