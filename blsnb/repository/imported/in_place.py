@@ -1,4 +1,4 @@
-"""Write what cells changed back into the user's folders, whole or not at all."""
+"""Write the changes of cells to the user's folders: all files or none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from blsnb.repository.imported.derived import Content, Derived, Edit
 from blsnb.repository.manifest import digest_of
 
 JOURNAL = ".blsnb-in-place.json"
-"""File in a repository that lists the files of an export in place until it is done."""
+"""Journal of an unfinished export in place, in the repository."""
 _STAGED = ".blsnb-"
 _STAGED_NAME = re.compile(r"\.blsnb-[0-9a-f]{16}")
 _LOCK_TIMEOUT_S = 30.0
@@ -45,16 +45,16 @@ class _Plan:
 
     steps: list[_Step] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
-    """Folders that it made, the outer ones first."""
+    """Folders that it creates, outer ones first."""
     is_staged: bool = False
-    """Whether every new file is complete: from then on it will be done."""
+    """Whether every new file is staged: the export is then completed, not undone."""
 
 
 class InPlaceExport:
     """Writes edits into the files of one model repository.
 
-    Every new file is complete beside the one that it replaces before the first is
-    replaced. A killed export is completed, or undone, by the next import or export.
+    All new files are staged beside the old ones before the first is replaced. The next
+    import or export completes or undoes a killed export.
 
     Parameters
     ----------
@@ -69,20 +69,20 @@ class InPlaceExport:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Lock the repository against other exports, and complete a killed one."""
+        """Lock the repository against other exports; complete a killed one."""
         with locked(self._root, _LOCK_TIMEOUT_S):
             complete(self._root)
             yield
 
     def stage(self, edits: Sequence[Edit]) -> None:
-        """Write the new files beside those that they replace.
+        """Stage the new files beside the old ones.
 
         Raises
         ------
         OSError
             A file cannot be written.
         RepositoryError
-            A file is reached by a link that leaves the repository.
+            A file is a link to a place outside of the repository.
         """
         wanted = [(self._target(edit.folder), edit.written) for edit in edits]
         for target, content in wanted:
@@ -112,7 +112,7 @@ class InPlaceExport:
             swap.apply()
 
     def undo(self) -> None:
-        """Restore what was replaced, and remove what was staged."""
+        """Restore the old files and remove the staged ones."""
         for swap in reversed(self._swaps):
             swap.undo()
         self._swaps = []
@@ -137,12 +137,11 @@ class InPlaceExport:
             (self._root / JOURNAL).unlink(missing_ok=True)
 
     def _target(self, file: Path) -> Path:
-        """Return the file that a path leads to, by links within the repository."""
+        """Return the file that a path refers to, through links in the repository."""
         real = file.resolve()
         if not real.is_relative_to(self._root):
             raise RepositoryError(
-                f"{file} leads out of {self._root} by a link, to {real}; nothing was "
-                "written"
+                f"{file} is a link out of {self._root}, to {real}; nothing was written"
             )
         return real
 
@@ -157,8 +156,7 @@ class InPlaceExport:
         inner, beside = (str(each.relative_to(self._root)) for each in (target, staged))
         if any(step.target == inner for step in self._plan.steps):
             raise RepositoryError(
-                f"{target} is a file of two changed models, by a link; nothing was "
-                "written"
+                f"{target} is a link shared by two changed models; nothing was written"
             )
         new = None if content is None else ""
         self._plan.steps.append(_Step(inner, beside, old, new))
@@ -170,11 +168,11 @@ class InPlaceExport:
 
 
 class ChangedModel(NamedTuple):
-    """A model of a user's folder that cells changed."""
+    """A model of a user's folder that was changed by cells."""
 
     name: str
     cell: str
-    """Where its text comes from, such as ``"cell In[3]"``."""
+    """Origin of its text, such as ``"cell In[3]"``."""
     derived: Derived
     edits: list[Edit]
 
@@ -184,7 +182,7 @@ class ChangedModel(NamedTuple):
         return [line for lines in shown for line in lines]
 
     def stale(self) -> list[Edit]:
-        """Return the files that changed in the folder, too."""
+        """Return the edits of files that also changed in the folder."""
         return [edit for edit in self.edits if edit.is_stale]
 
 
@@ -194,13 +192,13 @@ def write_back(models: Sequence[ChangedModel], *, force: bool = False) -> None:
     Parameters
     ----------
     force
-        Whether to overwrite files that changed in the folder, too.
+        Whether to overwrite files that also changed in the folder.
 
     Raises
     ------
     RepositoryError
-        A file changed in the folder, too, cannot be written, or is reached by a link
-        that leaves the repository; nothing was written.
+        A file also changed in the folder, cannot be written, or is a link to a place
+        outside of the repository; nothing was written.
     """
     by_root: dict[Path, list[Edit]] = {}
     for model in models:
@@ -264,7 +262,7 @@ def _failed(error: OSError) -> RepositoryError:
 def complete(root: Path) -> None:
     """Complete or undo an export in place that was killed; the caller holds the lock.
 
-    A file that was changed since is left alone.
+    A file that was changed since then is not touched.
     """
     sweep(root, f"{JOURNAL}.blsnb-")
     plan = _read(root)
@@ -281,14 +279,14 @@ def complete(root: Path) -> None:
         for path in _leftovers(staged):
             remove(path)
     for folder in reversed(plan.folders):
-        # Only those that stayed empty.
+        # Only empty folders are removed.
         with contextlib.suppress(OSError):
             (root / folder).rmdir()
     (root / JOURNAL).unlink(missing_ok=True)
 
 
 def _leftovers(staged: Path) -> tuple[Path, Path]:
-    """Return the staged file, and where a swap in two steps keeps the old one."""
+    """Return the paths of the staged file and of the old file during a swap."""
     return staged, staged.with_name(staged.name + OLD)
 
 
@@ -300,7 +298,7 @@ def complete_unlocked(root: Path) -> None:
 
 
 def _read(root: Path) -> _Plan | None:
-    """Return the plan of a journal; None without one, or if it is not ours."""
+    """Return the plan of a journal; None if it is missing or invalid."""
     try:
         document = json.loads((root / JOURNAL).read_text(encoding="utf-8"))
         steps = [_Step(**each) for each in document["steps"]]
@@ -311,7 +309,7 @@ def _read(root: Path) -> _Plan | None:
 
 
 def _is_sound(root: Path, step: _Step) -> bool:
-    """Whether a step stays in the repository: anybody may have written the journal."""
+    """Whether a step stays in the repository: the journal is untrusted input."""
     target, staged = root / step.target, root / step.staged
     return (
         target.parent == staged.parent
@@ -349,7 +347,7 @@ def _digest(file: Path) -> str | None:
 
 
 def _without_staged(error: OSError) -> str:
-    """Return an error's text with the folder, where it names a staged file."""
+    """Return an error's text; name the folder instead of a staged file."""
     found = Path(os.fsdecode(error.filename or ""))
     if _STAGED_NAME.fullmatch(found.name) or found.name.endswith(JOURNAL):
         return f"{found.parent} cannot be written: {error.strerror}"
