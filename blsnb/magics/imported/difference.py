@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from blsnb.printable import printable
 
 if TYPE_CHECKING:
-    from blsnb.repository.imported.in_place import ChangedModel
+    from blsnb.repository.imported.write_back import ChangedModel
 
 _MAX_LINES = 2000
 """Maximum number of lines shown for a model."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import re
@@ -11,19 +10,18 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from blsnb.errors import RepositoryError
 from blsnb.files.owned import locked, remove, sweep, unique
 from blsnb.files.swap import OLD, Swap, put_back
 from blsnb.files.whole import whole_file
-from blsnb.repository.imported.derived import Content, Derived, Edit
+from blsnb.repository.imported.derived import Content, Edit
 from blsnb.repository.manifest import digest_of
 
 JOURNAL = ".blsnb-in-place.json"
 """Journal of an unfinished export in place, in the repository."""
 _STAGED = ".blsnb-"
-_STAGED_NAME = re.compile(r"\.blsnb-[0-9a-f]{16}")
+STAGED_NAME = re.compile(r"\.blsnb-[0-9a-f]{16}")
 _LOCK_TIMEOUT_S = 30.0
 
 
@@ -167,98 +165,6 @@ class InPlaceExport:
             _sync(partial)
 
 
-class ChangedModel(NamedTuple):
-    """A model of a user's folder that was changed by cells."""
-
-    name: str
-    cell: str
-    """Origin of its text, such as ``"cell In[3]"``."""
-    derived: Derived
-    edits: list[Edit]
-
-    def difference(self) -> list[str]:
-        """Return the lines of the difference from the folder to the cells."""
-        shown = (edit.difference(self.name, self.cell) for edit in self.edits)
-        return [line for lines in shown for line in lines]
-
-    def stale(self) -> list[Edit]:
-        """Return the edits of files that also changed in the folder."""
-        return [edit for edit in self.edits if edit.is_stale]
-
-
-def write_back(models: Sequence[ChangedModel], *, force: bool = False) -> None:
-    """Write all edits of models into the user's folders, or none.
-
-    Parameters
-    ----------
-    force
-        Whether to overwrite files that also changed in the folder.
-
-    Raises
-    ------
-    RepositoryError
-        A file also changed in the folder, cannot be written, or is a link to a place
-        outside of the repository; nothing was written.
-    """
-    by_root: dict[Path, list[Edit]] = {}
-    for model in models:
-        by_root.setdefault(model.derived.folder.parent, []).extend(model.edits)
-    exports = {root: InPlaceExport(root) for root in by_root}
-    try:
-        with contextlib.ExitStack() as held:
-            for export in exports.values():
-                held.enter_context(export.held())
-            _write([(exports[root], by_root[root]) for root in exports], models, force)
-    except OSError as error:
-        raise _failed(error) from error
-    for model in models:
-        model.derived.rebase(edit.path for edit in model.edits)
-
-
-def _write(
-    exports: Sequence[tuple[InPlaceExport, list[Edit]]],
-    models: Sequence[ChangedModel],
-    force: bool,
-) -> None:
-    try:
-        for export, edits in exports:
-            if not force:
-                _refuse_stale(models)
-            export.stage(edits)
-        if not force:
-            _refuse_stale(models)
-        for export, _ in exports:
-            export.apply()
-    except BaseException:
-        for export, _ in exports:
-            export.undo()
-        raise
-    for export, _ in exports:
-        export.finish()
-
-
-def _refuse_stale(models: Sequence[ChangedModel]) -> None:
-    stale = [(model, edit) for model in models for edit in model.stale()]
-    if not stale:
-        return
-    paths = ", ".join(f"{model.name}/{edit.path}" for model, edit in stale)
-    folders = " and ".join(
-        dict.fromkeys(str(m.derived.folder.parent) for m, _ in stale)
-    )
-    lines = [line for m, edit in stale for line in edit.three_way(m.name, m.cell)]
-    raise RepositoryError(
-        f"{paths} changed in {folders} after a cell was made from it. Nothing was "
-        "written. Bring both changes into the cell and run it, then overwrite the "
-        "folder with --force (force=True).\n\n" + "\n".join(lines)
-    )
-
-
-def _failed(error: OSError) -> RepositoryError:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    what = "the disk is full" if full else _without_staged(error)
-    return RepositoryError(f"{what}; nothing was written")
-
-
 def complete(root: Path) -> None:
     """Complete or undo an export in place that was killed; the caller holds the lock.
 
@@ -315,7 +221,7 @@ def _is_sound(root: Path, step: _Step) -> bool:
         target.parent == staged.parent
         and target.parent.resolve().is_relative_to(root)
         and target.resolve() == target
-        and bool(_STAGED_NAME.fullmatch(staged.name))
+        and bool(STAGED_NAME.fullmatch(staged.name))
     )
 
 
@@ -344,11 +250,3 @@ def _digest(file: Path) -> str | None:
         return digest_of(file)
     except OSError:
         return None
-
-
-def _without_staged(error: OSError) -> str:
-    """Return an error's text; name the folder instead of a staged file."""
-    found = Path(os.fsdecode(error.filename or ""))
-    if _STAGED_NAME.fullmatch(found.name) or found.name.endswith(JOURNAL):
-        return f"{found.parent} cannot be written: {error.strerror}"
-    return str(error)
