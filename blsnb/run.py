@@ -18,6 +18,7 @@ from blsnb.printable import printable
 from blsnb.response import Response, recorded_responses
 from blsnb.trace.capture import trace_so_far
 from blsnb.trace.facts import ClockReading
+from blsnb.trace.profiles.run_profile import RunProfile, profile_of
 from blsnb.trace.run_record import RunRecord
 from blsnb.trace.spans import Span, Trace
 
@@ -190,6 +191,15 @@ class Run:
         return take_trace(self._record)
 
     @property
+    def profile(self) -> RunProfile | None:
+        """Where the time goes inside the models; None without ``profile=True``.
+
+        Its text lists the lines with most samples; ``profile.save(path)`` writes a
+        file for speedscope.
+        """
+        return profile_of(self.trace)
+
+    @property
     def duration_ms(self) -> float:
         """Milliseconds from the start of the client request to the end of the run."""
         trace = self.trace
@@ -218,7 +228,8 @@ class Run:
     def to_pandas(self) -> Any:
         """Return the calls as a pandas DataFrame, a row for each call.
 
-        Its index is the id of the call; times are milliseconds since the start.
+        Its index is the id of the call; times are milliseconds since the start. A
+        missing ``caller``, ``line`` or time is `pandas.NA` or NaN.
 
         Returns
         -------

@@ -1,9 +1,15 @@
-/** Bundles the views into a folder: readable, and minified as documents embed it. */
+/**
+ * Bundles the views into a folder: readable, and minified as documents embed it. Builds the panel into
+ * another one, as an extension that JupyterLab loads as it is.
+ */
 
-import { readFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { build, transform } from "esbuild";
 
 const outdir = process.argv[2] ?? "../blsnb/views/static";
+const extension = process.argv[3] ?? "../blsnb/panel/labextension";
 const shared = {
   bundle: true,
   format: "esm",
@@ -24,7 +30,7 @@ const smallStyles = {
   },
 };
 
-await build({ ...shared, entryPoints: ["src/view.ts", "src/monitor.ts", "src/connection.ts"], loader: { ".css": "text" } });
+await build({ ...shared, entryPoints: ["src/view.ts", "src/monitor.ts", "src/connection.ts", "src/placed.ts", "src/upload.ts"], loader: { ".css": "text" } });
 await build({
   ...shared,
   entryPoints: ["src/view.ts"],
@@ -32,3 +38,26 @@ await build({
   outExtension: { ".js": ".min.js" },
   plugins: [smallStyles],
 });
+
+const panel = await build({
+  ...shared,
+  entryPoints: ["src/panel/index.ts"],
+  format: "iife",
+  minify: true,
+  write: false,
+  plugins: [smallStyles],
+});
+const code = panel.outputFiles[0].contents;
+// A page that has cached an older one loads the new one under another name.
+const name = `remoteEntry.${createHash("sha256").update(code).digest("hex").slice(0, 12)}.js`;
+const manifest = {
+  name: "blsnb",
+  version: "0.1.0",
+  description: "Models, runs and logs of Triton beside the notebook",
+  license: "Apache-2.0",
+  jupyterlab: { extension: true, _build: { load: `static/${name}`, extension: "./extension" } },
+};
+await rm(extension, { recursive: true, force: true });
+await mkdir(join(extension, "static"), { recursive: true });
+await writeFile(join(extension, "static", name), code);
+await writeFile(join(extension, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);

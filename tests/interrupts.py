@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import sys
@@ -112,3 +113,23 @@ def _in_engine() -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def traced_events() -> list[str]:
+    """Return the events of a traced function; end the process if it hangs."""
+    events = []
+
+    def trace(frame, event, argument):
+        events.append(event)
+        return trace
+
+    before = sys.gettrace()
+    faulthandler.dump_traceback_later(20, exit=True)
+    sys.settrace(trace)
+    try:
+        len(str(events.copy()))
+        (lambda: None)()
+    finally:
+        sys.settrace(before)
+        faulthandler.cancel_dump_traceback_later()
+    return events

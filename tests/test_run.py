@@ -6,7 +6,6 @@ import re
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -493,25 +492,33 @@ def test_a_saved_run_keeps_the_time_of_its_start(server, tmp_path):
     assert abs(run.started_at - loaded.started_at) < timedelta(milliseconds=1)
 
 
-def test_the_calls_are_a_table_for_pandas(server, monkeypatch):
-    """There is a row for each call, with the ids of call and caller."""
-    made = []
-
-    def data_frame(rows, columns):
-        made.extend(dict(zip(columns, row, strict=True)) for row in rows)
-        return SimpleNamespace(set_index=lambda name: name)
-
-    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=data_frame))
+def test_the_calls_are_a_pandas_table(server):
+    """There is a row for each call, with the ids of call and caller as integers."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     server.define("inner", DOUBLE, config=CONFIG)
     server.define("outer", calling("inner"), config=CONFIG)
+    table = server.infer("outer", {"X": [1.0]}).to_pandas()
 
-    assert "call" == server.infer("outer", {"X": [1.0]}).to_pandas()
-    outer, inner = made
-    assert [("outer", None), ("inner", outer["call"])] == [
-        (row["model"], row["caller"]) for row in made
+    [outer, inner] = table.index
+    assert "call" == table.index.name
+    assert ["outer", "inner"] == list(table.model)
+    assert [pandas.NA, outer] == list(table.caller)
+    assert [inner] == list(table.index[table.caller == outer])
+    assert [4, 4] == list(table.loc[inner, ["input_bytes", "output_bytes"]])
+    assert table.duration_ms[inner] <= table.duration_ms[outer]
+
+
+def test_a_failed_request_is_a_table_of_the_same_types(server):
+    """Tables of several runs can be concatenated: what is missing has no other type."""
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    with pytest.raises(InferenceError) as caught:
+        server.infer("unknown", {"X": [1.0]})
+    failed = caught.value.run.to_pandas()
+
+    assert ["NOT_FOUND"] == list(failed.error_code)
+    assert ["Int64", "Int64", "float64", "float64"] == [
+        str(failed.dtypes[name]) for name in ("caller", "line", "queue_ms", "start_ms")
     ]
-    assert [4, 4] == [inner["input_bytes"], inner["output_bytes"]]
-    assert inner["duration_ms"] <= outer["duration_ms"]
 
 
 def test_without_pandas_a_sentence_says_what_to_install(server, monkeypatch):

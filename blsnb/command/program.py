@@ -34,6 +34,9 @@ SUBCOMMANDS = {
     "lab": Subcommand(
         "[FOLDER] [OPTION ...]", "open the tutorial notebooks in JupyterLab"
     ),
+    "panel": Subcommand(
+        "[--remove]", "link the panel of JupyterLab into this environment"
+    ),
     "serve": Subcommand(
         "REPOSITORY ... [--http PORT] [--grpc PORT] [--metrics PORT] [--host ADDRESS]",
         "serve model repositories over HTTP and gRPC, as a Triton server does",

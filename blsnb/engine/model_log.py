@@ -16,6 +16,8 @@ from blsnb.trace.events import Call, LogLine
 
 LogWriter = Callable[[str, str, str, str, int], None]
 """Receives a log line: model, level, text, file and line number."""
+NoteWriter = Callable[[str, str, str], None]
+"""Receives a note about a model: model, level, text."""
 _KEPT = 10_000
 _MAX_LINES = 1000
 """Maximum number of log lines kept per call."""
@@ -50,13 +52,20 @@ class ModelLog:
         if level == "VERBOSE" and self.verbose < 1:
             return
         self.lines.append(ModelLogLine(model, level, text))
-        place = f"{Path(filename).name}:{line}"
-        logging.getLogger(f"blsnb.model.{model}").log(
-            _SEVERITIES.get(level, logging.INFO),
-            "%s",
-            text,
-            extra={"triton_level": level, "triton_place": place},
-        )
+        self._send(model, level, text, triton_place=f"{Path(filename).name}:{line}")
+
+    def note(self, model: str, level: str, text: str) -> None:
+        """Keep a line of blsnb's own, for notebooks.
+
+        The log of ``blsnb serve`` leaves it out, since it has the events themselves.
+        """
+        self.lines.append(ModelLogLine(model, level, text))
+        self._send(model, level, text, is_note=True)
+
+    def _send(self, model: str, level: str, text: str, **extra: object) -> None:
+        severity = _SEVERITIES.get(level, logging.INFO)
+        extra["triton_level"] = level
+        logging.getLogger(f"blsnb.model.{model}").log(severity, "%s", text, extra=extra)
 
 
 def keep_line(call: Call, level: str, text: str) -> None:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from blsnb.files.owned import remove
+from blsnb.files.owned import Creator, remove
 
 OLD = ".old"
 """Suffix of the folder that keeps a path while it is replaced in two steps."""
@@ -22,7 +22,8 @@ class Swap:
     """The replacement of a file or folder by a staged one.
 
     Its state is read from the disk: `undo`, `repair` and `discard` may follow an
-    interrupt between any two steps, and may be repeated.
+    interrupt between any two steps, and may be repeated. In a forked child they do
+    nothing: model code that forks may leave the child's copy of the swap by an error.
 
     Parameters
     ----------
@@ -38,6 +39,7 @@ class Swap:
         self._old = staged.with_name(staged.name + OLD)
         """Folder for the old one, where the system cannot exchange paths."""
         self._stat: os.stat_result | None = None
+        self._creator = Creator()
 
     def apply(self) -> None:
         """Move the staged one to the target; the old one becomes the staged one."""
@@ -58,7 +60,7 @@ class Swap:
 
     def undo(self) -> None:
         """Restore the old one."""
-        if self.is_applied:
+        if self._creator.is_current_process and self.is_applied:
             replaced = os.path.lexists(self.staged)
             if not (replaced and exchange(self.staged, self._target)):
                 self._target.rename(self.staged)
@@ -66,10 +68,13 @@ class Swap:
 
     def repair(self) -> None:
         """Restore the old one if nothing is at the target."""
-        put_back(self._old, self._target.parent)
+        if self._creator.is_current_process:
+            put_back(self._old, self._target.parent)
 
     def discard(self) -> None:
         """Remove the staged path."""
+        if not self._creator.is_current_process:
+            return
         for path in (self.staged, self._old):
             if os.path.lexists(path):
                 remove(path)

@@ -21,6 +21,8 @@ class CellText:
     offset: int
     """Number of lines of the cell above the text."""
     text: str
+    source: str = ""
+    """File name under which a debugger knows the cell."""
 
     def label(self, filename: str, line: int) -> str:
         """Return the number of a line in the cell and, in brackets, in the file."""
@@ -43,17 +45,19 @@ class CellBook:
 
     def here(self, text: str) -> CellText:
         """Return the location of a cell magic's text in the running cell."""
-        return CellText(
-            self.running_cell() or "this cell", 1 + self._leading_lines(), text
-        )
+        source = self._running_source()
+        name = self.name_of(source) or "this cell"
+        return CellText(name, 1 + self._leading_lines(), text, source)
 
     def running_cell(self) -> str:
         """Return the cell whose code runs on this thread; empty if none does."""
+        return self.name_of(self._running_source())
+
+    def _running_source(self) -> str:
         frame: types.FrameType | None = sys._getframe()
         while frame is not None:
-            name = self.name_of(frame.f_code.co_filename)
-            if name:
-                return name
+            if self.name_of(frame.f_code.co_filename):
+                return frame.f_code.co_filename
             frame = frame.f_back
         return ""
 
@@ -88,6 +92,11 @@ class CellBook:
         if known is None or not Path(filename).is_file():
             return None
         return known.get(Path(filename).read_text("utf-8"))
+
+    def current(self) -> dict[str, CellText]:
+        """Return the cells of all files whose present text came from a cell."""
+        found = {path: self.find(path) for path in list(self._texts)}
+        return {path: place for path, place in found.items() if place is not None}
 
     def place_of(self, filename: str, line: int) -> str:
         """Return the location of a line: in its cell if it has one, and its file."""

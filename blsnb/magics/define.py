@@ -51,6 +51,8 @@ class DefineMagics(Magics):
         Receives the cell of each file.
     failed
         Receives an error, and the file and the cell that caused it.
+    begin_load
+        Receives a file and its cell before the model is loaded.
     """
 
     def __init__(
@@ -58,10 +60,12 @@ class DefineMagics(Magics):
         shell: Any,
         cells: CellBook,
         failed: Callable[[BlsnbError | RequestInterrupted, Path, CellText], None],
+        begin_load: Callable[[Path, CellText], None],
     ) -> None:
         super().__init__(shell)
         self._cells = cells
         self._failed = failed
+        self._begin_load = begin_load
         self._written: dict[str, CellConfig] = {}
         self._running = ""
 
@@ -184,7 +188,7 @@ class DefineMagics(Magics):
         models = parts_of(default.server()).models
         models.note_origin(cell, place.cell, place.offset)
         try:
-            status = models.change(name, files)
+            status = models.change(name, files, lambda: self._begin_load(path, place))
         except (BlsnbError, RequestInterrupted) as error:
             self._failed(error, path, place)
             self._show_what_serves(name)

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
+from IPython.core.getipython import get_ipython
+from IPython.display import display
+
 from blsnb.magics import card
 from blsnb.magics.commands import bench, graph, stats, verify
-from blsnb.magics.frontend import bundle, note_run
+from blsnb.magics.frontend import bundle, has_no_models, has_page, note_run
 from blsnb.options import options
 
 if TYPE_CHECKING:
     from blsnb.comparison import Comparison
+    from blsnb.form.form import Form
     from blsnb.magics.runs.show import RunDisplay
     from blsnb.parity.parity import Parity
     from blsnb.run import Run
+
+_EMPTY = {"text/html": "", "text/plain": ""}
 
 
 def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
@@ -44,15 +50,14 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
     def comparison_bundle(comparison: Comparison, **_: Any) -> dict[str, Any]:
         from blsnb.views.documents import document
 
-        # Do not show its two runs again below it.
-        for run in (comparison.this, comparison.baseline):
-            note_run(cast("Run", run))
-            runs.hide(run.trace)
+        _connect(comparison, runs)
         return document.mimebundle(
             comparison.trace, embed_previews=options.embed_previews
         )
 
     def parity_bundle(parity: Parity, **_: Any) -> dict[str, str]:
+        if parity.comparison is not None:
+            _connect(parity.comparison, runs)
         return verify.bundle(parity, embed_previews=options.embed_previews)
 
     printers: dict[str, Callable[..., dict[str, Any]]] = {
@@ -72,9 +77,11 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
     }
 
     in_place.for_type_by_name("blsnb.run", "Run", run_in_place)
+    in_place.for_type_by_name("blsnb.form.form", "Form", _show_form)
 
     def unregister() -> None:
         in_place.pop("blsnb.run.Run", None)
+        in_place.pop("blsnb.form.form.Form", None)
         for name, earlier in before.items():
             formatter.pop(name, None)
             if earlier is not None:
@@ -83,7 +90,38 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
     return unregister
 
 
+def _connect(comparison: Comparison, runs: RunDisplay) -> None:
+    """Connect the two runs, which are not shown again below their comparison."""
+    for run in (comparison.this, comparison.baseline):
+        note_run(cast("Run", run))
+        runs.hide(run.trace)
+
+
 def _is_value(shell: Any) -> bool:
     """Return whether the value of a cell is being displayed."""
     hook = shell.displayhook
     return bool(hook.is_active or getattr(hook, "msg", None))
+
+
+def _show_form(form: Form) -> None:
+    """Show a form, and below it the results of its requests.
+
+    A saved notebook keeps the form as a text, and the last result.
+    """
+    if not (has_no_models() or has_page(get_ipython())):
+        display(form.still(), raw=True)
+        return
+    if has_no_models():
+        display(form.widget)
+    else:
+        display(form.placed(), raw=True)
+    results = display(_EMPTY, raw=True, display_id=True)
+
+    def update(shown: Any) -> None:
+        if isinstance(shown, list):
+            lines = "\n".join([repr(response) for response in shown])
+            results.update({"text/plain": lines}, raw=True)
+        else:
+            results.update(shown)
+
+    form.on_result(update)

@@ -9,10 +9,11 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from blsnb.magics import cell_transforms, display, frontend
+from blsnb.magics import cell_transforms, display, frontend, panel
 from blsnb.magics.cell_book import CellBook
-from blsnb.magics.commands.subcommands import TritonMagics
+from blsnb.magics.commands.subcommands import SUBCOMMANDS, TritonMagics
 from blsnb.magics.completion import inspection, line_completion
+from blsnb.magics.debugging import cell_debugger, kernel_requests
 from blsnb.magics.define import DefineMagics
 from blsnb.magics.errors import breakpoints, report
 from blsnb.magics.imported.saved_files import load_saved
@@ -35,7 +36,8 @@ def load_ipython_extension(shell: Any) -> None:
         live=getattr(shell, "kernel", None) is not None,
         cell_name=cells.running_cell,
     )
-    define = DefineMagics(shell, cells, reports.failed)
+    debugger = cell_debugger.CellDebugger(cells)
+    define = DefineMagics(shell, cells, reports.failed, debugger.begin_load)
     with contextlib.ExitStack() as undo:
         undo.callback(_register_magics(shell, define))
         shell.events.register("pre_run_cell", define.begin_cell)
@@ -47,12 +49,15 @@ def load_ipython_extension(shell: Any) -> None:
         undo.callback(line_completion.register(shell))
         undo.callback(inspection.register(shell))
         undo.callback(frontend.connect(shell))
+        undo.callback(panel.connect(shell, SUBCOMMANDS))
         undo.callback(display.register(shell, runs))
         undo.callback(report.register(reports))
         undo.callback(show.register(shell, runs))
         undo.callback(
             breakpoints.register(shell, breakpoints.Breakpoints(cells.place_of))
         )
+        undo.callback(cell_debugger.register(shell, debugger))
+        undo.callback(kernel_requests.register(shell, debugger))
         undo.callback(_log_to_stderr())
         shell.events.register("pre_run_cell", load_saved)
         undo.callback(shell.events.unregister, "pre_run_cell", load_saved)

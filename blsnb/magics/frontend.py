@@ -74,12 +74,16 @@ def trace_now(record: RunRecord) -> Trace:
 
 
 class ProgressBar:
-    """A progress bar that becomes a line of text at its end."""
+    """A progress bar that becomes a line of text at its end.
+
+    It is shown immediately, so that prints of a model are below it.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._text = "not begun"
+        self._text = ""
         self._handle: DisplayHandle | None = None
+        self(0.0, "not begun")
 
     def __call__(self, share: float, text: str) -> None:
         """Show a share between 0 and 1, and a text."""
@@ -125,9 +129,16 @@ class DisplayedRuns:
         self._connection: Connection | None = None
         """The connection of this kernel; None until a page displays a run."""
 
-    def add(self, source: RunRecord | Trace) -> None:
-        """Note a displayed run by the object that keeps its calls."""
-        if self._connection is None and not has_page(self._shell):
+    def add(self, source: RunRecord | Trace, *, in_page: bool = False) -> None:
+        """Note a displayed run by the object that keeps its calls.
+
+        Parameters
+        ----------
+        in_page
+            Whether a page is known to display it; otherwise the running cell tells.
+        """
+        is_shown = in_page or self._connection is not None
+        if not is_shown and not has_page(self._shell):
             return
         # Deferred: loading the extension must not import the widget library.
         from blsnb.views.documents.wire import page_id
@@ -187,7 +198,7 @@ def connect(shell: Any) -> Callable[[], None]:
     return runs.close
 
 
-def note(source: RunRecord | Trace) -> None:
+def note(source: RunRecord | Trace, *, in_page: bool = False) -> None:
     """Note a displayed run by the object that keeps its calls."""
     # Deferred: loading the extension must not import the engine.
     from blsnb.trace.run_record import RunRecord
@@ -197,17 +208,17 @@ def note(source: RunRecord | Trace) -> None:
     if _runs is None:
         return
     try:
-        _runs.add(source)
+        _runs.add(source, in_page=in_page)
     except Exception:
         # Without a connection the document still has embedded previews.
         _log.exception("a run could not be connected to its document")
 
 
-def note_run(run: Run) -> None:
+def note_run(run: Run, *, in_page: bool = False) -> None:
     """Note a run that is displayed."""
     from blsnb.run import source_of
 
-    note(source_of(run))
+    note(source_of(run), in_page=in_page)
 
 
 def has_page(shell: Any) -> bool:

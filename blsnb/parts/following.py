@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.control import ModelControl
-from blsnb.engine.model_log import LogWriter
+from blsnb.engine.model_log import NoteWriter
 from blsnb.errors import BlsnbError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.parts.models import Models
@@ -26,7 +26,6 @@ _PAUSE_S = 0.05
 """Time between two polls of changing files, in seconds."""
 _MAX_POLLS = 20
 """Maximum number of polls of changing files; requests then use the old version."""
-_LOG_FILE = "following.py"
 
 
 class Outcome(NamedTuple):
@@ -69,8 +68,8 @@ class Following:
         Their folders.
     readers
         Calls `poll_if_due` before each request once a folder is followed.
-    log
-        Writes the models' log if `report` is None.
+    note
+        Receives notes about models if `report` is None.
     """
 
     def __init__(
@@ -80,14 +79,14 @@ class Following:
         control: ModelControl,
         repository: ModelRepository,
         readers: Readers,
-        log: LogWriter,
+        note: NoteWriter,
     ) -> None:
         self._models = models
         self._engine = engine
         self._control = control
         self._repository = repository
         self._readers = readers
-        self._log = log
+        self._note = note
         self._folders: dict[Path, _Folder] = {}
         self._clock = PollClock()
         self._polling = threading.Lock()
@@ -143,8 +142,11 @@ class Following:
         Requests during a load use the versions that serve, because the load may wait
         for them.
         """
-        if not self._folders or self._control.is_busy:
-            return
+        if self._folders and not self._control.is_busy:
+            # Ctrl-C between a lock and its release would end all later polls.
+            uninterrupted(self._poll_once)
+
+    def _poll_once(self) -> None:
         if not self._polling.acquire(blocking=False):
             return
         try:
@@ -296,9 +298,9 @@ class Following:
             self.report(outcome)
         elif failed:
             text = f"{name} did not load after a change: {text}"
-            self._log(name, "ERROR", text, _LOG_FILE, 0)
+            self._note(name, "ERROR", text)
         else:
-            self._log(name, "INFO", text or f"{name} was reloaded", _LOG_FILE, 0)
+            self._note(name, "INFO", text or f"{name} was reloaded")
 
 
 def _reason(error: BaseException) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -89,13 +89,20 @@ class Models:
         with self._control.standins.changing(name, None):
             return self.change(name, written)
 
-    def change(self, name: str, files: Mapping[str, FileContent | None]) -> ModelStatus:
+    def change(
+        self,
+        name: str,
+        files: Mapping[str, FileContent | None],
+        on_written: Callable[[], None] = lambda: None,
+    ) -> ModelStatus:
         """Write files of a private model and reload it, completely or not at all.
 
         Parameters
         ----------
         files
             Path relative to the model's folder, and its new content; None removes it.
+        on_written
+            Called when the files are written, before the model is loaded.
 
         Raises
         ------
@@ -106,7 +113,7 @@ class Models:
         """
         self._lifetime.check_open()
         try:
-            status = uninterrupted(lambda: self._changed(name, files))
+            status = uninterrupted(lambda: self._changed(name, files, on_written))
         except ModelLoadError as error:
             self._unloadable[name] = self._newer_text(files, error)
             raise
@@ -123,7 +130,10 @@ class Models:
         return f"newer text did not load: {cell}{_last_line(error)}"
 
     def _changed(
-        self, name: str, files: Mapping[str, FileContent | None]
+        self,
+        name: str,
+        files: Mapping[str, FileContent | None],
+        on_written: Callable[[], None],
     ) -> ModelStatus:
         catalog = self._engine.catalog
         with self._control.alone():
@@ -135,6 +145,7 @@ class Models:
 
             try:
                 with self._repository.changing(name, files, serves) as directory:
+                    on_written()
                     # A file may be written before its model.
                     if directory.has_model_file() or directory.is_ensemble():
                         self._control.bring_up(name, always=True)
@@ -211,6 +222,10 @@ class Models:
         else:
             self._unloadable[name] = f"newer files did not load: {_last_line(error)}"
 
+    def newer_failure(self, name: str) -> str:
+        """Return why a newer text of a model did not load; empty if none failed."""
+        return self._unloadable.get(name, "")
+
     def statuses(self) -> list[ModelStatus]:
         """Return the status of every model of the repository, sorted by name."""
         return [self.status(name) for name in self._repository.names()]
@@ -280,6 +295,10 @@ class Models:
     def config(self, name: str, *, version: int = -1) -> dict[str, Any]:
         """Return the configuration of a model that serves, in Triton's JSON form."""
         return self._served(name, version).config.to_dict(self._engine.release)
+
+    def served_config(self, name: str) -> ModelConfig:
+        """Return the completed configuration of a model that serves."""
+        return self._served(name, -1).config
 
     def config_text(self, name: str, *, version: int = -1) -> str:
         """Return the completed configuration as the text of a ``config.pbtxt``."""

@@ -95,7 +95,7 @@ def open_parts(given: ServerSettings) -> ServerParts:
             mode,
             given.startup_names,
             exit_on_error=given.exit_on_error,
-            log=parts.log.write,
+            note=parts.log.note,
         )
         if mode is ControlMode.POLL:
             parts.changed_files.poll(given.repository_poll_s)
@@ -116,13 +116,13 @@ def _make(given: ServerSettings) -> ServerParts:
         recorder, settings, lambda: (*repository.folders, *overrides.folders)
     )
     log = ModelLog(given.log_verbose)
-    control = ModelControl(engine, repository, overrides, log.write)
-    changed_files = ChangedFiles(control, repository, log.write)
+    control = ModelControl(engine, repository, overrides, log)
+    changed_files = ChangedFiles(control, repository, log.note)
     lifetime = ServerLifetime(given.exit_timeout_s)
     models = Models(engine, control, repository, changed_files, lifetime)
     readers = Readers(engine, lifetime)
     requests = ClientRequests(engine, readers)
-    following = Following(models, engine, control, repository, readers, log.write)
+    following = Following(models, engine, control, repository, readers, log.note)
     parts = ServerParts(
         engine=engine,
         recorder=recorder,

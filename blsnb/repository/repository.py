@@ -14,7 +14,7 @@ from pathlib import Path
 
 from blsnb.arguments import did_you_mean
 from blsnb.errors import RepositoryError
-from blsnb.files.owned import OwnedFolder, sweep
+from blsnb.files.owned import Creator, OwnedFolder, sweep
 from blsnb.repository.change import Change, Files
 from blsnb.repository.copying import complete_exports
 from blsnb.repository.directory import ModelDirectory, folders_in
@@ -209,11 +209,13 @@ class ModelRepository:
         folder = self.private(name).path
         gone = folder.with_name(f".removed-{uuid.uuid4().hex}")
         is_loaded = False
+        creator = Creator()
         folder.rename(gone)
         try:
             is_loaded = load()
         finally:
-            if not is_loaded:
+            # A forked child of model code that loads must not restore it.
+            if not is_loaded and creator.is_current_process:
                 gone.rename(folder)
         shutil.rmtree(gone, ignore_errors=True)
         self.derivations.settle(name)

@@ -153,8 +153,8 @@ def _advice(error: OSError) -> str:
     match error.errno:
         case errno.EADDRINUSE:
             return (
-                "Choose another port, or 0 for a free one; or close what uses it, such "
-                "as what the same cell served before."
+                "Choose another port, or 0 for a free one; or stop what uses it, such "
+                "as a server that was started before."
             )
         case errno.EACCES:
             return "Choose another port, or 0 for a free one."

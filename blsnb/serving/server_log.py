@@ -94,7 +94,9 @@ class ServerLog(logging.Handler):
         }
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a line, unless its level is switched off."""
+        """Write a line, unless its level is switched off or it is for notebooks."""
+        if getattr(record, "is_note", False):
+            return
         values = self.settings.get()
         if not values[_SWITCHES[level_of(record)]]:
             return

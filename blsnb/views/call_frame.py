@@ -23,7 +23,7 @@ def call_frame(trace: Trace) -> Any:
             "run.to_pandas() needs pandas: pip install 'blsnb[pandas]'"
         ) from None
     frame = pandas.DataFrame([_row(trace, span) for span in trace.spans], columns=HEAD)
-    return frame.set_index("call")
+    return frame.astype(_TYPES).set_index("call")
 
 
 HEAD = (
@@ -46,6 +46,14 @@ HEAD = (
     "error",
 )
 """Names of the columns; the first is the index."""
+_TYPES = {
+    "caller": "Int64",
+    "line": "Int64",
+    "start_ms": "float64",
+    "queue_ms": "float64",
+    "compute_ms": "float64",
+}
+"""Types of the columns in which a value can be missing."""
 
 
 def _row(trace: Trace, span: Span) -> tuple[Any, ...]:

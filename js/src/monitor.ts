@@ -1,6 +1,7 @@
 /** The entry of the dashboard: shows the trait `overview`, and reports to Python that it is watched. */
 
 import { Dashboard } from "./dashboard.ts";
+import { register } from "./registry.ts";
 import type { WidgetModel } from "./widget.ts";
 import type { Overview } from "./overview.ts";
 
@@ -8,11 +9,6 @@ import type { Overview } from "./overview.ts";
 const WATCHING_MS = 30_000;
 /** Numbers arrive twice a second; after this pause they are late. */
 const LATE_MS = 5_000;
-/** Event of the page when a server is registered. */
-const REGISTERED = "blsnb-monitor-registered";
-
-/** Puts the live view in the place of a table; called by the document with the table. */
-type Mount = (host: HTMLElement) => void;
 
 /** A live view. */
 interface Watched {
@@ -72,22 +68,16 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
 function initialize({ model }: { model: WidgetModel }): () => void {
   const id = String(model.get("monitor_id"));
   const all: Watched[] = [];
-  registry().set(id, (host) => {
+  const withdraw = register("monitors", id, (host) => {
     const left = all.find(({ dashboard }) => !dashboard.element.isConnected);
     const dashboard = left?.dashboard ?? new Dashboard();
     dashboard.moveTo(host);
     if (!left) all.push(watch(model, dashboard));
   });
-  globalThis.dispatchEvent(new Event(REGISTERED));
   return () => {
-    registry().delete(id);
+    withdraw();
     for (const { dispose } of all) dispose();
   };
-}
-
-function registry(): Map<string, Mount> {
-  const page = globalThis as unknown as Record<symbol, Map<string, Mount> | undefined>;
-  return (page[Symbol.for("blsnb-monitors")] ??= new Map());
 }
 
 export default { initialize, render };

@@ -23,6 +23,8 @@ from .lab import Lab
 from .lab_server import LabServer
 from .notebook7 import Notebook7
 from .shared_lab import VIEWPORT, SharedLab
+from .shared_page import VIEWPORT as PAGE_VIEWPORT
+from .shared_page import SharedPage
 
 _PATIENCE_MS = 45_000
 """How long a condition may take to come true on a machine with other work."""
@@ -62,7 +64,7 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 @contextmanager
 def page_of(browser: Browser) -> Iterator[Page]:
     """Return a separate page; an error in its console fails the test."""
-    with _silent_page(browser, {"width": 1100, "height": 800}) as page:
+    with _silent_page(browser, PAGE_VIEWPORT) as page:
         console = Console(page)
         yield page
     assert [] == console.complaints
@@ -97,13 +99,28 @@ def axe() -> str:
     return axe_core.FILE.read_text(encoding="utf-8")
 
 
+@pytest.fixture(scope="package")
+def shared_page(browser: Browser) -> Iterator[SharedPage]:
+    """A page for the tests of the folder."""
+    shared = SharedPage(partial(_silent_page, browser, PAGE_VIEWPORT))
+    yield shared
+    shared.close()
+
+
 @pytest.fixture
 def page(request: pytest.FixtureRequest) -> Iterator[Page]:
     """A page for one test; of JupyterLab if the test also uses that."""
     if "lab" in request.fixturenames:
         yield request.getfixturevalue("lab").page
         return
-    with page_of(request.getfixturevalue("browser")) as page:
+    with request.getfixturevalue("shared_page").lend() as page:
+        yield page
+
+
+@pytest.fixture
+def own_page(browser: Browser) -> Iterator[Page]:
+    """A page that no other test uses, for listeners and clocks."""
+    with page_of(browser) as page:
         yield page
 
 
@@ -133,4 +150,21 @@ def lab(shared_lab: SharedLab) -> Iterator[Lab]:
 def notebook7(page: Page, lab_server: LabServer) -> Iterator[Lab]:
     """Notebook 7 for one test."""
     with lab_of(page, lab_server, Notebook7) as notebook:
+        yield notebook
+
+
+@pytest.fixture(scope="module")
+def module_lab(shared_lab: SharedLab) -> Iterator[Lab]:
+    """JupyterLab for the tests of a module, which does not use `lab` as well."""
+    with shared_lab.lend() as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def module_notebook7(browser: Browser, lab_server: LabServer) -> Iterator[Lab]:
+    """Notebook 7 for the tests of a module."""
+    with (
+        page_of(browser) as page,
+        lab_of(page, lab_server, Notebook7) as notebook,
+    ):
         yield notebook

@@ -27,6 +27,7 @@ _STATES = f"""() => [{_PANEL}.sessionContext.session?.kernel?.status,
 # A launcher takes the place of the last notebook.
 _IS_CLEAR = """globalThis.jupyterapp !== undefined
     && [...jupyterapp.shell.widgets("main")].every((each) => !each.context)"""
+_IS_LOADED = "globalThis.jupyterapp !== undefined"
 # A disposed document is neither saved nor asked about.
 _CLEAR = """async () => {
     if (globalThis.jupyterapp === undefined) return;
@@ -90,11 +91,15 @@ class Lab:
         self.page.wait_for_function(IDLE)
         self.page.evaluate("jupyterapp.shell.collapseLeft()")
 
-    def open_beside(self, name: str) -> None:
+    def open_beside(self, name: str, *, kernel: bool = True) -> None:
         """Open a notebook in a further tab of the page, or return to its tab."""
-        self.command("docmanager:open", path=name)
+        if not self.page.evaluate(_IS_LOADED):
+            self._load()
+        preference = {} if kernel else {"kernelPreference": {"shouldStart": False}}
+        self.command("docmanager:open", path=name, **preference)
         self.page.wait_for_function(f"{_PANEL}?.context?.path === {json.dumps(name)}")
-        self.page.wait_for_function(IDLE)
+        self.page.wait_for_function(IDLE if kernel else _LOADED)
+        self.page.evaluate("jupyterapp.shell.collapseLeft()")
 
     def restart_kernel(self) -> None:
         """Restart the kernel of the notebook, and wait for it."""
@@ -102,15 +107,9 @@ class Lab:
         self.page.wait_for_function(IDLE)
 
     def open_without_kernel(self, name: str) -> None:
-        """Open a notebook, and choose "No Kernel"."""
-        self._has_opened = True
-        self.page.goto(self.server.front)
-        self.page.wait_for_function("globalThis.jupyterapp?.restored")
-        self.page.evaluate("jupyterapp.restored.then(() => 0)")
-        given = {"path": name, "kernelPreference": {"shouldStart": False}}
-        self.command("docmanager:open", **given)
-        self.page.wait_for_function(_LOADED)
-        self.page.evaluate("jupyterapp.shell.collapseLeft()")
+        """Open a notebook in a page that has shown no other; choose "No Kernel"."""
+        self._load()
+        self.open_beside(name, kernel=False)
 
     def clear(self) -> None:
         """Close all open files without saving, for the next test."""
@@ -163,6 +162,20 @@ class Lab:
         self.page.evaluate(
             f"{_PANEL}?.sessionContext?.shutdown?.()?.then(() => 0) ?? 0"
         )
+
+    def shut_down_kernels(self) -> None:
+        """End the kernels of all notebooks of the server."""
+        if self.page.evaluate(_IS_LOADED):
+            self.page.evaluate(
+                "jupyterapp.serviceManager.sessions.shutdownAll().then(() => 0)"
+            )
+
+    def _load(self) -> None:
+        """Load JupyterLab, or load it again, with nothing open."""
+        self._has_opened = True
+        self.page.goto(self.server.front)
+        self.page.wait_for_function("globalThis.jupyterapp?.restored")
+        self.page.evaluate("jupyterapp.restored.then(() => 0)")
 
     @property
     def has_kernel(self) -> bool:

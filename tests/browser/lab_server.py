@@ -15,6 +15,8 @@ from waiting import until
 
 from blsnb.parity.triton.server_process import free_ports
 
+from .panel_extension import install
+
 TOKEN = "browser-tests"
 _START_S = 120.0
 _END_S = 20.0
@@ -28,9 +30,11 @@ class LabServer:
     ----------
     home
         An empty folder for its settings, and for the notebooks.
+    panel
+        Whether blsnb's panel is installed.
     """
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, panel: bool = False) -> None:
         self.notebooks = home / "notebooks"
         self.notebooks.mkdir(parents=True)
         self._home = home
@@ -38,6 +42,8 @@ class LabServer:
         self._log = home / "server.log"
         (self._port,) = free_ports(1)
         self._write_settings()
+        if panel:
+            install(home / "data")
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 self._command(),

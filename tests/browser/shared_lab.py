@@ -47,7 +47,7 @@ class SharedLab:
         lab = Lab(self._page, self._server)
         yield lab
         try:
-            lab.shut_down_kernel()
+            lab.shut_down_kernels()
             lab.clear()
         except BaseException:
             self.close()

@@ -2,18 +2,17 @@
 
 import pytest
 
-from .conftest import lab_of, page_of
 from .lab import Lab
-from .notebook7 import Notebook7
 from .test_connection import LOOP, START
 from .test_identity import DOUBLE
 from .view import View
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.browser
 
 LONG = "blsnb.infer('loop', {'X': [100_000]})"
 SHORT = "blsnb.infer('loop', {'X': [10_000]})"
 KEEP = "\nblsnb.options.keep_calls = 100_100"
+RUN = 3
 NEXT = "import time\nprint(time.time())"
 HELD_MS, AGAIN_MS, REPEAT_MS = 3000, 600, 33
 MAX_MS = 100
@@ -61,43 +60,52 @@ def next_starts(lab: Lab, cell: int) -> float:
     return (float(output.inner_text()) - pressed) * 1000
 
 
-@pytest.mark.parametrize("host", [Lab, Notebook7])
-def test_a_held_key_ends_at_tensors_and_the_next_cell_starts_at_once(
-    browser, lab_server, host
-):
-    """The run has 100,000 kept calls."""
-    with page_of(browser) as page, lab_of(page, lab_server, host) as lab:
-        lab.write("browsing.ipynb", START + KEEP, DOUBLE, LOOP, LONG, NEXT)
-        lab.open("browsing.ipynb")
-        for cell in range(4):
-            lab.run_cell(cell)
-        view = View(lab.cell(3))
-        view.row("double").click()
-        view.tree.press("ArrowRight")
-        text = hold(view, MAX_MS)
-        starts = [next_starts(lab, 4)]
-        while starts[-1] >= MAX_MS and len(starts) < TRIES:
-            hold(View(lab.cell(3)), float("inf"))
-            starts.append(next_starts(lab, 4))
+def unfold(lab: Lab) -> View:
+    """Unfold the calls of the run, and return its view."""
+    view = View(lab.cell(RUN))
+    view.row("double").click()
+    view.tree.press("ArrowRight")
+    return view
+
+
+def shows_tensors_at_once(lab: Lab) -> None:
+    """A held key ends at tensors, and the next cell starts at once."""
+    text = hold(unfold(lab), MAX_MS)
+    starts = [next_starts(lab, RUN + 1)]
+    while starts[-1] >= MAX_MS and len(starts) < TRIES:
+        hold(View(lab.cell(RUN)), float("inf"))
+        starts.append(next_starts(lab, RUN + 1))
 
     assert "Outputs" in text
     assert min(starts) < MAX_MS, starts
 
 
-def test_a_held_key_ends_at_the_reason_for_a_dropped_call(browser, lab_server):
-    """With the default limits a later run has taken the room of this one."""
-    with page_of(browser) as page, lab_of(page, lab_server, Lab) as lab:
-        lab.write("dropping.ipynb", START, DOUBLE, LOOP, SHORT, SHORT)
-        lab.open("dropping.ipynb")
-        for cell in range(5):
-            lab.run_cell(cell)
-        view = View(lab.cell(3))
-        view.row("double").click()
-        view.tree.press("ArrowRight")
-        # The first and the last calls of the run are kept.
-        for _ in range(30):
-            view.tree.press("PageDown")
-        text = hold(view, MAX_MS)
+@pytest.mark.slow
+@pytest.mark.parametrize("host", ["lab", "notebook7"])
+def test_a_held_key_ends_at_tensors_and_the_next_cell_starts_at_once(request, host):
+    """The run has 100,000 kept calls."""
+    lab = request.getfixturevalue(host)
+    lab.write("browsing.ipynb", START + KEEP, DOUBLE, LOOP, LONG, NEXT)
+    lab.open("browsing.ipynb")
+    for cell in range(RUN + 1):
+        lab.run_cell(cell)
+
+    shows_tensors_at_once(lab)
+
+
+def test_a_held_key_ends_at_tensors_or_at_the_reason_for_a_dropped_call(lab):
+    """With the default limits a later run takes the room of this one."""
+    lab.write("dropping.ipynb", START, DOUBLE, LOOP, SHORT, NEXT, SHORT)
+    lab.open("dropping.ipynb")
+    for cell in range(RUN + 1):
+        lab.run_cell(cell)
+    shows_tensors_at_once(lab)
+    lab.run_cell(RUN + 2)
+    view = View(lab.cell(RUN))
+    # The first and the last calls of the run are kept.
+    for _ in range(30):
+        view.tree.press("PageDown")
+    text = hold(view, MAX_MS)
 
     assert "no longer kept" in text
     assert "keep_calls" in text

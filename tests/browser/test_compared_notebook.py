@@ -5,7 +5,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import lab_of, page_of
 from .view import View
 
 pytestmark = pytest.mark.browser
@@ -64,13 +63,20 @@ COMPARED, REPLAYED, CONNECTED, LOOKED_AT, AGAIN, DRAWN = 6, 7, 8, 9, 10, 11
 
 
 @pytest.fixture(scope="module")
-def notebook(browser, lab_server):
+def ran(module_lab):
     """The notebook after Run All, still open."""
-    with page_of(browser) as page, lab_of(page, lab_server) as lab:
-        lab.write("compared.ipynb", *CELLS)
-        lab.open("compared.ipynb")
-        lab.run_all()
-        yield lab
+    module_lab.write("compared.ipynb", *CELLS)
+    module_lab.open("compared.ipynb")
+    module_lab.run_all()
+    module_lab.save()
+    return module_lab
+
+
+@pytest.fixture
+def notebook(ran):
+    """The notebook, shown again if a test has opened another one."""
+    ran.open_beside("compared.ipynb")
+    return ran
 
 
 def test_a_cell_compares_two_runs_and_shows_neither_again(notebook):
@@ -128,15 +134,12 @@ def test_a_figure_of_a_run_is_a_picture(notebook):
     expect(picture).to_have_attribute("src", re.compile("^data:image/png;base64,"))
 
 
-def test_reopened_without_a_kernel_a_comparison_is_interactive(
-    notebook, lab, lab_server
-):
+def test_reopened_without_a_kernel_a_comparison_is_interactive(notebook, lab_server):
     """It is a document, like a run."""
-    notebook.save()
     text = (lab_server.notebooks / "compared.ipynb").read_text(encoding="utf-8")
-    lab.put("again.ipynb", text)
-    lab.open_without_kernel("again.ipynb")
-    view = View(lab.cell(COMPARED))
+    notebook.put("again.ipynb", text)
+    notebook.open_without_kernel("again.ipynb")
+    view = View(notebook.cell(COMPARED))
     view.row("score").click()
 
     expect(view.inspector).to_contain_text("Compared with baseline")

@@ -5,9 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import lab_of, page_of
 from .lab import Lab
-from .notebook7 import Notebook7
 from .test_identity import DOUBLE, FLOW
 from .view import View
 
@@ -43,15 +41,18 @@ TENFOLD = """(() => {
 })()"""
 
 
-@pytest.fixture(scope="module", params=[Lab, Notebook7])
-def notebook(request, browser, lab_server):
+@pytest.fixture(
+    scope="module",
+    params=["module_lab", pytest.param("module_notebook7", marks=pytest.mark.slow)],
+)
+def notebook(request):
     """A notebook with a run that ended before it could be shown live."""
-    with page_of(browser) as page, lab_of(page, lab_server, request.param) as lab:
-        lab.write("connection.ipynb", *CELLS)
-        lab.open("connection.ipynb")
-        for cell in range(4):
-            lab.run_cell(cell)
-        yield lab
+    lab = request.getfixturevalue(request.param)
+    lab.write("connection.ipynb", *CELLS)
+    lab.open("connection.ipynb")
+    for cell in range(4):
+        lab.run_cell(cell)
+    return lab
 
 
 def last_call(lab: Lab) -> View:
@@ -100,26 +101,24 @@ def test_after_a_restart_of_the_kernel_it_says_what_helps(notebook):
     shows(last_call(notebook), 1999)
 
 
-def test_each_of_two_notebooks_in_a_page_has_the_values_of_its_kernel(
-    browser, lab_server
-):
+def test_each_of_two_notebooks_in_a_page_has_the_values_of_its_kernel(module_lab):
     """Calls with the same ids, of runs with the same ids."""
-    with page_of(browser) as page, lab_of(page, lab_server, Lab) as lab:
-        for name in ("one.ipynb", "two.ipynb"):
-            lab.write(name, *CELLS[:3], f"{CELLS[3]}\n# {name}")
-        lab.open("one.ipynb")
-        for cell in range(4):
-            lab.run_cell(cell)
-        lab.open_beside("two.ipynb")
-        for cell, source in enumerate(CELLS):
-            if source == LOOP:
-                lab.page.evaluate(TENFOLD)
-            lab.run_cell(cell)
-        shows(last_call(lab), 19_990)
-        lab.open_beside("one.ipynb")
-        shows(last_call(lab), 1999)
-        lab.shut_down_kernel()
-        lab.open_beside("two.ipynb")
-        view = View(lab.cell(SHORT))
-        view.tree.press("ArrowUp")
-        shows(view, 19_980)
+    lab = module_lab
+    for name in ("one.ipynb", "two.ipynb"):
+        lab.write(name, *CELLS[:3], f"{CELLS[3]}\n# {name}")
+    lab.open_beside("one.ipynb")
+    for cell in range(4):
+        lab.run_cell(cell)
+    lab.open_beside("two.ipynb")
+    for cell, source in enumerate(CELLS):
+        if source == LOOP:
+            lab.page.evaluate(TENFOLD)
+        lab.run_cell(cell)
+    shows(last_call(lab), 19_990)
+    lab.open_beside("one.ipynb")
+    shows(last_call(lab), 1999)
+    lab.shut_down_kernel()
+    lab.open_beside("two.ipynb")
+    view = View(lab.cell(SHORT))
+    view.tree.press("ArrowUp")
+    shows(view, 19_980)

@@ -1,6 +1,7 @@
 """Specification of a finished run's document in a page that has nothing else."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -30,14 +31,15 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def show(page, folder):
     """Open a run as a file, the way a saved page is read."""
+    return partial(opened, page, folder)
 
-    def shown(trace=RUN, **how):
-        file = folder / "run.html"
-        file.write_text(document.page(trace), encoding="utf-8")
-        page.goto(file.as_uri())
-        return View(page)
 
-    return shown
+def opened(page, folder, trace=RUN):
+    """Open a run in a page, and return its view."""
+    file = folder / "run.html"
+    file.write_text(document.page(trace), encoding="utf-8")
+    page.goto(file.as_uri())
+    return View(page)
 
 
 def test_the_view_takes_the_place_of_the_picture(show, page):
@@ -170,11 +172,11 @@ def test_arrow_keys_move_between_boxes(show, page):
     assert 1 == view.graph.locator('[role=button][tabindex="0"]').count()
 
 
-def test_hostile_text_stays_text(show, page):
+def test_hostile_text_stays_text(own_page, folder):
     """Markup in names, errors and values neither runs nor becomes an element."""
-    dialogs = []
+    page, dialogs = own_page, []
     page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
-    view = show(samples.hostile_run())
+    view = opened(page, folder, samples.hostile_run())
     for row in view.rows.all():
         row.click()
         expect(row).to_have_attribute("aria-selected", "true")
@@ -206,8 +208,6 @@ def test_code_that_fails_leaves_the_picture(page, folder):
     file = folder / "broken.html"
     broken = "export function mount() { throw new Error('broken'); }"
     file.write_text(document.html(RUN, code=broken), encoding="utf-8")
-    said = []
-    page.on("console", lambda message: said.append(message.text))
     with page.expect_console_message(lambda m: "picture only" in m.text):
         page.goto(file.as_uri())
 

@@ -208,8 +208,9 @@ def turned(trace):
     return tuple(replace(span, model=last - span.model) for span in trace.spans)
 
 
-def test_tensors_of_a_running_call_are_queried_again_but_not_at_each_change(page):
+def test_tensors_of_a_running_call_are_queried_again_but_not_at_each_change(own_page):
     """The call may have more tensors, and the kernel has other work."""
+    page = own_page
     # Otherwise real time passes as well, more of it on a busy machine.
     page.clock.install(time=0)
     page.clock.pause_at(1000)

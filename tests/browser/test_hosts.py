@@ -7,8 +7,8 @@ from playwright.sync_api import expect
 from views import samples
 
 from blsnb.views.documents import document
-from blsnb.views.live import monitor_view
 from blsnb.views.live import running_page as running
+from blsnb.views.live.placed_widget import placed
 
 from . import hosts
 from .view import View
@@ -103,7 +103,7 @@ def test_what_was_saved_while_it_ran_is_shown_where_scripts_are_copied(page):
             get: () => (host) => { host.textContent = "live"; },
         }"""
     )
-    hosts.add(frame, host, f"<div>table</div>{monitor_view.SCRIPT % 'one'}")
+    hosts.add(frame, host, placed("table", "monitors", "one"))
 
     expect(frame.locator(".output > div").last).to_have_text("live")
 

@@ -5,7 +5,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import lab_of, page_of
 from .view import View
 
 pytestmark = pytest.mark.browser
@@ -66,17 +65,17 @@ PIN = "run.keep() pins a run"
 
 
 @pytest.fixture(scope="module")
-def notebook(browser, lab_server):
+def notebook(module_lab):
     """The notebook up to the later run; views of the first one were drawn before it."""
-    with page_of(browser) as page, lab_of(page, lab_server) as lab:
-        lab.write("identity.ipynb", *CELLS)
-        lab.open("identity.ipynb")
-        for cell in (0, 1, 2, DOCUMENT, WIDGET):
-            lab.run_cell(cell)
-        for cell in (DOCUMENT, WIDGET):
-            View(lab.cell(cell)).rows.first.wait_for()
-        lab.run_cell(LATER)
-        yield lab
+    lab = module_lab
+    lab.write("identity.ipynb", *CELLS)
+    lab.open("identity.ipynb")
+    for cell in (0, 1, 2, DOCUMENT, WIDGET):
+        lab.run_cell(cell)
+    for cell in (DOCUMENT, WIDGET):
+        View(lab.cell(cell)).rows.first.wait_for()
+    lab.run_cell(LATER)
+    return lab
 
 
 def values(view: View, x: int) -> None:

@@ -11,11 +11,18 @@ pytestmark = pytest.mark.browser
 INFER = 'import blsnb\nblsnb.infer("step", {"X": [[[0, 1, 2]]]})'
 
 
+@pytest.fixture(scope="module")
+def lab(module_lab):
+    """A notebook with a run, followed by a cell."""
+    module_lab.write("keys.ipynb", "%load_ext blsnb", STEP, INFER, "# The end")
+    module_lab.open("keys.ipynb")
+    module_lab.run_all()
+    return module_lab
+
+
 @pytest.fixture
 def view(lab):
-    lab.write("keys.ipynb", "%load_ext blsnb", STEP, INFER, "# The end")
-    lab.open("keys.ipynb")
-    lab.run_all()
+    """The view of the run, with the focus."""
     view = View(lab.cell(2))
     view.row("step").click()
     expect(view.tree).to_be_focused()

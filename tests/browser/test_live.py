@@ -239,7 +239,7 @@ def test_saved_while_it_executes_it_is_the_run_so_far(running, saved):
     text = json.loads(saved)
     text["cells"][-1]["source"] = ["# From somewhere else"]
     lab.put("untrusted.ipynb", json.dumps(text))
-    lab.open_without_kernel("untrusted.ipynb")
+    lab.open_beside("untrusted.ipynb", kernel=False)
 
     expect(
         lab.cell(CELL).get_by_role("img", name=re.compile("^walk, "))

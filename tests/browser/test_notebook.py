@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import lab_of, page_of
 from .view import View
 
 pytestmark = pytest.mark.browser
@@ -17,19 +16,25 @@ FACES = ["face_cascade", "pnet", "rnet", "onet"]
 
 
 @pytest.fixture(scope="module")
-def tutorial(browser, lab_server):
-    """The tutorial after Run All, still open."""
-    with page_of(browser) as page, lab_of(page, lab_server) as lab:
-        lab.put("tutorial.ipynb", TUTORIAL.read_text(encoding="utf-8"))
-        lab.open("tutorial.ipynb")
-        lab.run_all()
-        yield lab
+def ran(module_lab):
+    """The tutorial after Run All, saved and still open."""
+    module_lab.put("tutorial.ipynb", TUTORIAL.read_text(encoding="utf-8"))
+    module_lab.open("tutorial.ipynb")
+    module_lab.run_all()
+    module_lab.save()
+    return module_lab
+
+
+@pytest.fixture
+def tutorial(ran):
+    """The tutorial, shown again if a test has opened another notebook."""
+    ran.open_beside("tutorial.ipynb")
+    return ran
 
 
 @pytest.fixture(scope="module")
-def saved(tutorial, lab_server):
-    """Its text once it has been saved, which is what JupyterLab trusts."""
-    tutorial.save()
+def saved(ran, lab_server):
+    """Its text as it was saved, which is what JupyterLab trusts."""
     return (lab_server.notebooks / "tutorial.ipynb").read_text(encoding="utf-8")
 
 
@@ -47,13 +52,14 @@ def test_run_all_shows_runs_that_can_be_explored(tutorial):
     expect(view.inspector).to_contain_text(re.compile(statistics))
 
 
-def test_the_temple_shows_that_no_face_came_so_far(lab, saved):
+def test_the_temple_shows_that_no_face_came_so_far(module_lab, saved):
     """A model that was not called has no box.
 
     And where nothing came out, what went in is open in the inspector.
     """
+    lab = module_lab
     lab.put("temple.ipynb", saved)
-    lab.open_without_kernel("temple.ipynb")
+    lab.open_beside("temple.ipynb", kernel=False)
     view = View(lab.cell(lab.cell_index("china")))
     expect(view.box("rnet")).to_have_count(1)
 
@@ -61,8 +67,9 @@ def test_the_temple_shows_that_no_face_came_so_far(lab, saved):
     assert [1, 1, 1, 0] == [view.box(model).count() for model in FACES]
 
 
-def test_reopened_without_a_kernel_it_is_still_interactive(lab, saved):
+def test_reopened_without_a_kernel_it_is_still_interactive(module_lab, saved):
     """A saved, trusted notebook needs no kernel."""
+    lab = module_lab
     lab.put("reopened.ipynb", saved)
     lab.open_without_kernel("reopened.ipynb")
     view = View(lab.cell(lab.cell_index("hopper")))
@@ -75,13 +82,13 @@ def test_reopened_without_a_kernel_it_is_still_interactive(lab, saved):
     expect(view.picture("PIXELS, 48")).to_be_visible()
 
 
-def test_reopened_untrusted_it_shows_the_picture(lab, saved):
+def test_reopened_untrusted_it_shows_the_picture(module_lab, saved):
     """Scripts do not run, and the picture is shown."""
-    notebook = json.loads(saved)
+    lab, notebook = module_lab, json.loads(saved)
     # Another text than the one that was signed when it was saved.
     notebook["cells"][0]["source"] = ["# From somewhere else"]
     lab.put("untrusted.ipynb", json.dumps(notebook))
-    lab.open_without_kernel("untrusted.ipynb")
+    lab.open_beside("untrusted.ipynb", kernel=False)
     cell = lab.cell(lab.cell_index("hopper"))
     picture = cell.get_by_role("img", name=re.compile("^face_cascade, .* 4 models"))
 

@@ -8,8 +8,6 @@ from playwright.sync_api import expect
 
 from blsnb.views.format import TIMES
 
-from .conftest import lab_of, page_of
-from .notebook7 import Notebook7
 from .test_live import BELOW, CELL, ENDED, GROWN, INFER, KEPT, STEP, WALK, WATCH
 from .view import View
 
@@ -29,33 +27,30 @@ def early():
 
 
 @pytest.fixture(scope="module")
-def walked(browser, lab_server, frames, early):
+def walked(module_notebook7, frames, early):
     """A notebook whose run was watched while it executed, and has ended."""
-    with (
-        page_of(browser) as page,
-        lab_of(page, lab_server, Notebook7) as notebook,
-    ):
-        file = notebook.write("walk.ipynb", "%load_ext blsnb", STEP, WALK, INFER, BELOW)
-        enough = file.with_name("enough")
-        enough.unlink(missing_ok=True)
-        notebook.open("walk.ipynb")
-        notebook.start()
-        view = View(notebook.cell(CELL))
-        expect(view.row("step")).to_contain_text(re.compile(rf"{TIMES}[1-9]\d"))
-        view.row("step").click()
-        view.tree.press("ArrowRight")
-        page.wait_for_function(GROWN, arg=view.element.element_handle())
-        page.wait_for_function(KEPT)
-        notebook.save()
-        early.append(file.read_text(encoding="utf-8"))
-        page.evaluate(WATCH)
-        enough.touch()
-        notebook.wait_until_run()
-        page.wait_for_function(ENDED)
-        expect(view.element).not_to_contain_text("running")
-        frames += page.evaluate("frames")
-        notebook.save()
-        yield notebook
+    notebook, page = module_notebook7, module_notebook7.page
+    file = notebook.write("walk.ipynb", "%load_ext blsnb", STEP, WALK, INFER, BELOW)
+    enough = file.with_name("enough")
+    enough.unlink(missing_ok=True)
+    notebook.open("walk.ipynb")
+    notebook.start()
+    view = View(notebook.cell(CELL))
+    expect(view.row("step")).to_contain_text(re.compile(rf"{TIMES}[1-9]\d"))
+    view.row("step").click()
+    view.tree.press("ArrowRight")
+    page.wait_for_function(GROWN, arg=view.element.element_handle())
+    page.wait_for_function(KEPT)
+    notebook.save()
+    early.append(file.read_text(encoding="utf-8"))
+    page.evaluate(WATCH)
+    enough.touch()
+    notebook.wait_until_run()
+    page.wait_for_function(ENDED)
+    expect(view.element).not_to_contain_text("running")
+    frames += page.evaluate("frames")
+    notebook.save()
+    return notebook
 
 
 @pytest.fixture
@@ -137,6 +132,7 @@ def test_reopened_when_its_kernel_is_gone_it_is_interactive(notebook7, saved):
     expect(view.inspector).to_contain_text(re.compile(r"max\d+std\d+"))
 
 
+@pytest.mark.slow  # in make test JupyterLab shows the same
 def test_saved_while_it_executes_it_is_the_run_so_far(walked, notebook7, early):
     """A later reader sees that it is not the whole run."""
     notebook7.put("early7.ipynb", early[0])
@@ -148,6 +144,7 @@ def test_saved_while_it_executes_it_is_the_run_so_far(walked, notebook7, early):
     expect(view.subject).to_have_text("step")
 
 
+@pytest.mark.slow  # in make test JupyterLab shows the same
 def test_reopened_untrusted_it_shows_the_picture(notebook7, saved):
     """Scripts do not run, and the picture is shown."""
     text = json.loads(saved)

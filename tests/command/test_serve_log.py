@@ -158,6 +158,15 @@ class TritonPythonModel:
         sender.send(reply, 1)
         sender.send(reply, 1)
 """
+ENSEMBLE = """
+platform: "ensemble"
+input { name: "X" data_type: TYPE_FP32 dims: [ 1 ] }
+output { name: "Y" data_type: TYPE_FP32 dims: [ 1 ] }
+ensemble_scheduling { step {
+    model_name: "gone" model_version: -1
+    input_map { key: "X" value: "X" } output_map { key: "Y" value: "Y" }
+} }
+"""
 FAILING = """\
 class TritonPythonModel:
     def initialize(self, args):
@@ -173,6 +182,8 @@ def test_what_is_refused_and_what_fails_appears(models: Path) -> None:
         (models / name / "config.pbtxt").write_text(CONFIG)
     (models / "broken" / "1").mkdir(parents=True)
     (models / "broken" / "config.pbtxt").write_text("input 5")
+    (models / "steps" / "1").mkdir(parents=True)
+    (models / "steps" / "config.pbtxt").write_text(ENSEMBLE)
     with serving(models, *FREE, "--keep-going") as (process, lines):
         ask(address_of("HTTP", lines), "/v2/models/refusing/infer", X)
         process.send_signal(signal.SIGTERM)
@@ -187,6 +198,11 @@ def test_what_is_refused_and_what_fails_appears(models: Path) -> None:
             "⟨U+009B⟩31m ⟨U+202E⟩",
         ),
         ("I", "failed to load 'failing'"),
+        (
+            "E",
+            "Invalid argument: ensemble steps contains models that are not available",
+        ),
+        ("E", "Internal: failed to load all models"),
         ("W", "a BLS request of 'refusing_0' was refused: Model nope - "),
         ("W", "a BLS request of 'refusing_0' was refused: Model talks - "),
         ("W", "Unable to send response. Non-decoupled model cannot send more than one"),
@@ -195,6 +211,7 @@ def test_what_is_refused_and_what_fails_appears(models: Path) -> None:
         assert 1 == sum((level, True) == (a, b.startswith(start)) for a, b in found), (
             start
         )
+    assert 1 == sum("ValueError: ⟨U+009B⟩31m" in text for _, text in found)
 
 
 def test_a_notebook_shows_no_events(

@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from .covering import rows
 from .test_sequences import END, START, sequences
-from .timed import UNIT_S, Script, Step, given_up, play_in_time, takes
+from .timed import (
+    DELAYS_S,
+    UNIT_S,
+    Script,
+    Step,
+    given_up,
+    microseconds,
+    play_in_time,
+    takes,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-SEEDS = {"direct": (1, 2, 14, 16, 19, 39), "oldest": (3, 7, 10, 14, 21, 22, 26, 29)}
-"""Scripts in which no two events are so close that chance decides."""
+SEEDS = {"direct": (1, 2, 5, 14, 16, 19, 20), "oldest": (3, 6, 10, 14, 15, 21)}
+"""Scripts in which no two events are so close that chance decides.
+
+The real server ends the first execution of a model up to 0.2 seconds late.
+"""
 
 
-def strategy(kind: str, size: int, rng: random.Random) -> str:
-    """Return a scheduler's settings."""
-    delay = f"max_queue_delay_microseconds: {rng.choice([300_000, 600_000])} "
+def strategy(kind: str, size: int, rng: random.Random) -> Script:
+    """Draw the settings of a scheduler, and the number of instances."""
+    delay_s = rng.choice(DELAYS_S)
+    delay = f"max_queue_delay_microseconds: {microseconds(delay_s)} "
     text = ""
     if kind == "direct":
         if rng.random() < 0.5:
@@ -28,18 +42,16 @@ def strategy(kind: str, size: int, rng: random.Random) -> str:
             text += f"preferred_batch_size: [ {rng.randint(1, size)} ] "
         if rng.random() < 0.7:
             text += delay
-    count = rng.choice([1, 1, 2])
-    return (
-        f"{sequences(f'{kind} {{ {text} }}')} "
-        f"instance_group {{ kind: KIND_CPU count: {count} }}"
-    )
+    delays_s = (delay_s,) if delay in text else ()
+    settings = sequences(f"{kind} {{ {text} }}")
+    return Script(settings, size, (), rng.choice([1, 1, 2]), delays_s)
 
 
 def script(kind: str, seed: int) -> Script:
     """Return the script of a seed: four sequences that begin, go on and end."""
     rng = random.Random(f"{kind} {seed}")
-    size = rng.choice([1, 2, 4])
-    settings, steps, unit, open_ = strategy(kind, size, rng), [], 0, set()
+    empty = strategy(kind, rng.choice([1, 2, 4]), rng)
+    steps, unit, open_ = [], 0, set()
     for number in range(rng.randint(4, 8)):
         sequence = rng.randint(1, 4)
         fields = {"sequence_id": sequence, **given_up(rng, 0.15)}
@@ -56,7 +68,7 @@ def script(kind: str, seed: int) -> Script:
         fields = {"sequence_id": sequence, **END}
         steps.append(Step(unit * UNIT_S, f"end{sequence}", 1, fields))
         unit += 1
-    return Script(settings, size, tuple(steps))
+    return replace(empty, steps=tuple(steps))
 
 
 @rows("r4.3/start-end-in-one-request")
@@ -65,4 +77,9 @@ def script(kind: str, seed: int) -> Script:
 )
 def test_sequences_at_random_times(agree, beside, kind, seed):
     """They get slots in the same order, and the same requests are refused."""
-    agree(lambda target: play_in_time(beside(target), script(kind, seed)))
+
+    def case(target):
+        drawn = script(kind, seed)
+        return play_in_time(beside(target), drawn).comparable(drawn)
+
+    agree(case)

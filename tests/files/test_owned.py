@@ -233,3 +233,52 @@ server.close()
         cwd=tmp_path,
     )
     assert 0 == done.returncode, done.stderr
+
+
+FORKS = """
+sys.path.insert(0, "{tests}")
+import blsnb
+from blsnb.parts.server_parts import parts_of
+from cells import CONFIG, cell
+forks = cell("return [reply(x_of(request) * 3)]", methods='''
+def initialize(self, args):
+    import os
+    child = os.fork()
+    if not child:
+        raise {error}
+    assert os.waitpid(child, 0)[1] == 0
+''')
+parent = os.getpid()
+server = blsnb.Server()
+server.define("m", cell("return [reply(x_of(request) * 2)]"), config=CONFIG)
+try:
+    {load}
+except blsnb.ModelLoadError:
+    assert os.getpid() != parent
+    os._exit(0)
+root = parts_of(server).repository.private_root
+assert [root / "m"] == list(root.iterdir()), list(root.iterdir())
+assert forks == (root / "m" / "1" / "model.py").read_text(), "the child undid it"
+assert [3] == server.infer("m", {{"X": [1.0]}})["Y"].tolist()
+server.close()
+"""
+LOADS = {
+    "one file": 'server.define("m", forks, config=CONFIG)',
+    "a folder": 'server.define("m", forks, config=CONFIG, files={"data": "new"})',
+}
+
+
+@pytest.mark.parametrize("load", LOADS)
+@pytest.mark.parametrize("error", ["SystemExit(0)", "ValueError('no')"])
+def test_a_child_of_a_model_that_loads_undoes_nothing(tmp_path, load, error):
+    """Its copy of the definition fails; that of the parent serves."""
+    tests = Path(__file__).parents[1]
+    script = FORKS.format(tests=tests, error=error, load=LOADS[load])
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", f"import os, sys\n{script}"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+    )
+    assert 0 == done.returncode, done.stderr

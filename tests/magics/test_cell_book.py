@@ -20,7 +20,7 @@ def test_a_place_counts_the_magics_line():
     """The text begins on the cell's second line."""
     place = book("%%triton_model add\nx").here("x")
 
-    assert CellText("In[7]", 1, "x") == place
+    assert CellText("In[7]", 1, "x", __file__) == place
     assert "cell In[7] line 21 (model.py:20)" == place.label(str(PATH), 20)
 
 

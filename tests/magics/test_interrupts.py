@@ -37,6 +37,7 @@ LOOP = """        while True:  # here
             pass  # here
 """
 SLEEP = "        time.sleep(60)  # here\n"
+NATIVE_SLEEP = "        time.sleep(3)  # here\n"
 AWAIT = """        import asyncio
         await asyncio.sleep(60)  # here
 """
@@ -197,7 +198,7 @@ def lines_here(source: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "source",
-    [SYNC + SLEEP, ASYNC + AWAIT, IMPORT, INITIALIZE, ASYNC + SLEEP],
+    [SYNC + SLEEP, ASYNC + AWAIT, IMPORT, INITIALIZE, ASYNC + NATIVE_SLEEP],
     ids=["sync", "async", "import", "initialize", "sleep in async"],
 )
 def test_the_traceback_ends_in_the_models_line(kernel, source):
@@ -271,8 +272,8 @@ def test_the_view_shows_the_interrupted_call_with_its_inputs(kernel):
 
 def test_code_that_cannot_be_interrupted_is_listed_while_it_runs(kernel):
     """Native code continues after the prompt is back."""
-    native = "        time.sleep(3)  # here\n"
-    source = ASYNC + native
+    source = ASYNC + NATIVE
+    assert not errors(kernel.run(LOCK))
     assert not errors(kernel.run(source))
     interrupted(kernel, infer("busy"))
 
@@ -281,6 +282,7 @@ def test_code_that_cannot_be_interrupted_is_listed_while_it_runs(kernel):
     line = re.findall(r"model\.py:(\d+)", lines_here(source)[0])[0]
     assert f"is still running line {line} of model.py, since " in shown
     assert not errors(kernel.run(source))
+    assert not errors(kernel.run("held_lock.lock.release()"))
     assert until(lambda: "still running" not in str(kernel.run("%triton models")))
 
 
@@ -307,8 +309,8 @@ def test_what_runs_on_is_shown_also_after_an_unload(kernel):
     kernel.interrupt()
     kernel.outputs(freed, lambda found: False)
     assert "interrupted: ran on line 10 of model.py, until " in str(shown)
-    assert "still running" not in str(kernel.run("%triton models"))
-    assert "still running" not in str(kernel.run(monitor))
+    for cell in ("%triton models", monitor):
+        assert running not in str(kernel.run(cell)), cell
 
 
 def test_a_second_press_ends_the_cleanup_of_the_first(kernel):

@@ -119,6 +119,19 @@ def test_a_helper_function_is_a_call_for_each_of_its_callers():
     ] == [(call.line, call.targets, call.outputs) for call in calls]
 
 
+def test_a_helper_function_that_calls_itself_has_the_names_of_its_callers():
+    """Its own calls add none."""
+    calls = calls_of(
+        "def ask(name, left=3):\n"
+        "    pb_utils.InferenceRequest(model_name=name).exec()\n"
+        "    if left:\n"
+        "        ask(name, left - 1)\n"
+        "ask('a')\n"
+    )
+
+    assert [(6, ("a",))] == [(call.line, call.targets) for call in calls]
+
+
 def test_names_come_from_modules_beside_the_model():
     """Constants, and classes made with the names of their models."""
     [first, second] = calls_of(

@@ -48,6 +48,21 @@ def test_a_saved_model_is_due_at_the_second_poll_that_finds_it_the_same():
     )
 
 
+def test_a_model_whose_load_was_interrupted_is_due_again():
+    """After Ctrl-C the load is not noted."""
+    following = follower()
+    scanned = dict(NEW)
+    found = polls(following, scanned, scanned, scanned)
+    assert [
+        FolderChanges(unsettled=M),
+        FolderChanges(due=M),
+        FolderChanges(due=M),
+    ] == found
+
+    following.note_load("m", scanned, scanned, True)
+    assert [FolderChanges()] * 2 == polls(following, scanned, scanned)
+
+
 @pytest.mark.parametrize("stamp", [Stamp(2, 10), Stamp(1, 11), Stamp(1, 10, 7)])
 def test_time_size_or_inode_is_a_change(stamp):
     """A file that is renamed into place may have the time and size of the old one."""

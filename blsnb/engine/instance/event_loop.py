@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar, cast
 
 from blsnb.engine.request.lifetime import RootRequest, Unwind
-from blsnb.engine.threads import coroutines
+from blsnb.engine.threads import async_exception, coroutines, until_left
 from blsnb.engine.threads.coroutines import CancellableAwait
 from blsnb.engine.threads.outcome import CANCEL_S, Abandoned, Outcome, ends_soon
 from blsnb.engine.threads.start import new_loop
@@ -116,9 +116,12 @@ class EventLoop:
             root.wait(outcome.waiter)
         except BaseException:
             interrupt = functools.partial(self._interrupt, root, loop, tasks, work)
-            if not ends_soon(outcome, interrupt):
+            has_ended = ends_soon(outcome, interrupt)
+            until_left.stop(self.thread_id)
+            if not has_ended:
                 root.leave_running(sys._current_frames().get(self.thread_id))
                 raise Abandoned(outcome) from None
+            async_exception.withdraw(self.thread_id)
             raise
         return future.result()
 

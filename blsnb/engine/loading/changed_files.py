@@ -6,16 +6,16 @@ import threading
 from collections.abc import Callable, Iterable
 
 from blsnb.engine.loading.control import ModelControl
-from blsnb.engine.model_log import LogWriter
+from blsnb.engine.model_log import NoteWriter
 from blsnb.engine.threads.watcher import Watcher
 from blsnb.errors import BlsnbError, ModelLoadError
+from blsnb.pb_utils.logger import server_event
 from blsnb.repository.directory import Files, sources
 from blsnb.repository.imported.following import SaveDetector
 from blsnb.repository.repository import ModelRepository
 
 _WATCH_PAUSE_S = 0.25
 _WATCH_THREAD = "blsnb watch"
-_LOG_FILE = "changed_files.py"
 
 
 class ChangedFiles:
@@ -29,16 +29,16 @@ class ChangedFiles:
         Loads and unloads.
     repository
         The models' folders.
-    log
-        Writes the models' log.
+    note
+        Receives notes about models.
     """
 
     def __init__(
-        self, control: ModelControl, repository: ModelRepository, log: LogWriter
+        self, control: ModelControl, repository: ModelRepository, note: NoteWriter
     ) -> None:
         self._control = control
         self._repository = repository
-        self._log = log
+        self._note = note
         self._lock = threading.Lock()
         """Held while watched models and watchers are changed."""
         self._watched: dict[str, SaveDetector] = {}
@@ -140,10 +140,12 @@ class ChangedFiles:
         except (BlsnbError, OSError) as error:
             reason = getattr(error, "reason", "") or str(error)
             text = f"{name} did not load after a change: {reason.strip()}"
-            self._log(name, "ERROR", text, _LOG_FILE, 0)
+            self._note(name, "ERROR", text)
+            if not isinstance(error, ModelLoadError):
+                server_event("E", "%s", text)
         else:
             if loaded:
-                self._log(name, "INFO", f"{name} was reloaded", _LOG_FILE, 0)
+                self._note(name, "INFO", f"{name} was reloaded")
 
     def close(self, timeout_s: float) -> None:
         """Stop looking."""

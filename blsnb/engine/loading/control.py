@@ -18,7 +18,7 @@ from blsnb.engine.loading.model_sources import (
     ModelSources,
 )
 from blsnb.engine.loading.override_folders import OverrideFolders
-from blsnb.engine.model_log import LogWriter
+from blsnb.engine.model_log import ModelLog
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.served import Served
 from blsnb.errors import ModelConfigError, ModelLoadError
@@ -44,7 +44,7 @@ class ModelControl:
     folders
         The temporary folders of overrides.
     log
-        Writes the models' log.
+        Receives log lines and notes about models.
 
     References
     ----------
@@ -56,13 +56,13 @@ class ModelControl:
         engine: Engine,
         repository: ModelRepository,
         folders: OverrideFolders,
-        log: LogWriter,
+        log: ModelLog,
     ) -> None:
         self._engine = engine
         self._catalog = engine.catalog
         self._sources = ModelSources(engine.catalog, repository, folders)
-        self.ensembles = Ensembles(engine.catalog, self, log)
-        factory = InstanceFactory(engine, self, log)
+        self.ensembles = Ensembles(engine.catalog, self, log.note)
+        factory = InstanceFactory(engine, self, log.write)
         self._loader = Loader(engine, factory, EnsembleMaker(engine, self.ensembles))
         self._runner = LoadRunner(engine, self._loader)
         self.standins = factory.standins

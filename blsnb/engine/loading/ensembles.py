@@ -11,7 +11,7 @@ from blsnb.engine.engine import Engine
 from blsnb.engine.ensemble import ServedEnsemble
 from blsnb.engine.loading.load_failures import dependency_failed, poll_failed
 from blsnb.engine.loading.model_sources import ModelSource
-from blsnb.engine.model_log import LogWriter
+from blsnb.engine.model_log import NoteWriter
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.scheduling.ensembles.plan import EnsemblePlan
 from blsnb.errors import ModelConfigError, ModelLoadError
@@ -25,6 +25,7 @@ from blsnb.model.rules.dependencies import (
 from blsnb.model.rules.ensembles import ENSEMBLE
 from blsnb.model.rules.validate import validate_create
 from blsnb.pb_utils.compiled.releases import has
+from blsnb.pb_utils.logger import server_event
 from blsnb.repository.directory import ModelDirectory
 from blsnb.trace.events import ModelInfo
 
@@ -60,10 +61,12 @@ class Ensembles:
     LoadUnloadModels, DependencyGraph
     """
 
-    def __init__(self, catalog: Catalog, control: SingleModels, log: LogWriter) -> None:
+    def __init__(
+        self, catalog: Catalog, control: SingleModels, note: NoteWriter
+    ) -> None:
         self._catalog = catalog
         self._control = control
-        self._log = log
+        self._note = note
         self._wanted: dict[str, ModelSource] = {}
         """The source from which each ensemble was loaded."""
         self._down: dict[str, tuple[str, str]] = {}
@@ -168,7 +171,7 @@ class Ensembles:
             try:
                 self._control.reload_ensemble(self._wanted[ensemble], root)
             except ModelLoadError as error:
-                self._log(ensemble, "ERROR", error.message, __file__, 0)
+                self._note(ensemble, "ERROR", error.message)
                 self._control.take_down(ensemble, wanted=True)
                 self._down[ensemble] = (name, error.reason)
             finally:
@@ -230,6 +233,7 @@ class EnsembleMaker:
         try:
             return validate_ensemble(config, self._ensembles.load_models(config, root))
         except ModelConfigError as error:
+            server_event("E", "Invalid argument: %s", error.message)
             raise dependency_failed(config.name, error.message, error.advice) from error
 
     def make(

@@ -23,6 +23,11 @@ _CODE_TEXTS = {
 }
 
 
+def code_text(code: str) -> str:
+    """Return the words of a Triton error code, with which its log lines begin."""
+    return _CODE_TEXTS.get(code, code)
+
+
 def poll_failed(name: str, reason: str, advice: str = "") -> ModelLoadError:
     """Return the error of a model that is not polled; its reason is logged."""
     return ModelLoadError(
@@ -112,7 +117,7 @@ def reason_of(error: CreateError) -> str:
     """Return why a version was not made, as the repository index has it."""
     if isinstance(error, HookFailed):
         return f"Internal: {error.text}"
-    return f"{_CODE_TEXTS[error.code]}: {error.message}"
+    return f"{code_text(error.code)}: {error.message}"
 
 
 def _advice(error: CreateError) -> str:

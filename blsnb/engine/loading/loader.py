@@ -106,7 +106,9 @@ class Loader:
             config = self._ensembles.complete(config, root)
         numbers = self._factory.numbers(directory, config)
         if not numbers:
-            raise no_version(directory.name, config.is_ensemble)
+            error = no_version(directory.name, config.is_ensemble)
+            server_event("E", "Invalid argument: %s", error.reason)
+            raise error
         kept = {
             number: version
             for number, version in unchanged.items()

@@ -6,8 +6,10 @@ import enum
 from collections.abc import Iterable, Sequence
 
 from blsnb.engine.loading.control import ModelControl
-from blsnb.engine.model_log import LogWriter
+from blsnb.engine.loading.load_failures import code_text
+from blsnb.engine.model_log import NoteWriter
 from blsnb.errors import ModelLoadError
+from blsnb.pb_utils.logger import server_event
 from blsnb.repository.repository import ModelRepository
 
 _WILDCARD = "*"
@@ -63,7 +65,7 @@ def load_startup_models(
     startup_models: Sequence[str],
     *,
     exit_on_error: bool,
-    log: LogWriter,
+    note: NoteWriter,
 ) -> None:
     """Load the models that a mode loads at startup.
 
@@ -71,7 +73,7 @@ def load_startup_models(
     ----------
     exit_on_error
         Whether to raise the error of a model that does not load, after trying the
-        others; otherwise it is logged.
+        others; otherwise it is logged, as on Triton.
 
     Raises
     ------
@@ -90,9 +92,13 @@ def load_startup_models(
             control.bring_up(name)
         except ModelLoadError as error:
             failed[name] = error
-            log(name, "ERROR", f"{error.message}\n{error.reason}", "startup.py", 0)
-    if failed and exit_on_error:
-        raise _combined(failed, mode, repository)
+            note(name, "ERROR", f"{error.message}\n{error.reason}")
+    if not failed:
+        return
+    combined = _combined(failed, mode, repository)
+    if exit_on_error:
+        raise combined
+    server_event("E", "%s: %s", code_text(combined.code), combined.message)
 
 
 def _combined(

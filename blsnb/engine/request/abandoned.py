@@ -11,7 +11,7 @@ from pathlib import Path
 
 from blsnb.engine.request.inflight import Execution
 from blsnb.engine.request.lifetime import RootRequest
-from blsnb.engine.threads import async_exception
+from blsnb.engine.threads import async_exception, until_left
 from blsnb.engine.threads.repetition import Repetition
 from blsnb.engine.threads.watcher import Watcher
 from blsnb.errors import OutOfResourcesError
@@ -142,6 +142,7 @@ class AbandonedExecutions:
 
     def _note_end(self, left: _Abandoned) -> None:
         """Write into the calls when the execution ended."""
+        until_left.stop(left.execution.thread_id)
         when = _time_of_day(time.time())
         for inflight in left.execution.inflights:
             call, record = inflight.call, inflight.root.record
@@ -158,6 +159,8 @@ class AbandonedExecutions:
         watcher, self._watcher = self._watcher, None
         if watcher is not None:
             watcher.close(_JOIN_S)
+        for left in self._all:
+            until_left.stop(left.execution.thread_id)
 
 
 def line_of(execution: Execution) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import _thread
 import os
-import signal
+import threading
 import types
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from blsnb.engine.threads import until_left
 from blsnb.engine.threads.repeater import Repeater
 from blsnb.errors import RequestInterrupted
 
@@ -58,6 +58,10 @@ class InterruptHandler:
     def close(self) -> None:
         """Stop repeating the signal."""
         self._repeater.close()
+        until_left.stop(threading.get_ident())
+
+    def _is_due(self, frame: types.FrameType) -> bool:
+        return in_model(frame, self._models(), is_repeated=True)
 
     def handle(self, number: int, frame: types.FrameType | None) -> None:
         """End the request; raise the interrupt where model or user code runs."""
@@ -71,21 +75,10 @@ class InterruptHandler:
             return
         if is_repeated:
             repeater.is_sent = True
-            _raise_until_left()
+            until_left.raise_here(KeyboardInterrupt, frame, self._is_due)
         if is_first and callable(self._previous):
             self._previous(number, frame)
         # asyncio's handler cancels a task, which cannot run during this call.
-        raise KeyboardInterrupt
-
-
-def _raise_until_left() -> None:
-    """Raise the interrupt, and again at the next line that handles signals.
-
-    This leaves a loop whose ``try`` encloses every other line. The handler ends it
-    outside model code.
-    """
-    # A loop without a call: after a call Python would handle signals right here.
-    for _ in map(_thread.interrupt_main, (signal.SIGINT,)):
         raise KeyboardInterrupt
 
 

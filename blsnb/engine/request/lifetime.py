@@ -22,7 +22,7 @@ from blsnb.engine.request.failure import (
     joined,
 )
 from blsnb.engine.request.interrupts import InterruptHandler, in_model
-from blsnb.engine.threads import async_exception
+from blsnb.engine.threads import async_exception, until_left
 from blsnb.engine.threads.repetition import GRACE_NS
 from blsnb.engine.threads.waiter import Waiter
 from blsnb.errors import RequestInterrupted, WouldHang
@@ -132,7 +132,7 @@ class RootRequest:
         """Unwind the model that another thread runs, after the request has ended."""
         frame = sys._current_frames().get(thread_id)
         if frame is not None and in_model(frame, self.folders(), is_repeated):
-            kind = self._unwind_until_left(thread_id) if is_repeated else Unwind
+            kind = self._unwind(thread_id, frame, is_repeated)
             async_exception.raise_in(thread_id, kind)
 
     def interrupt_execution(self, execution: Execution, is_repeated: bool) -> None:
@@ -146,23 +146,21 @@ class RootRequest:
             return
         if in_model(frame, self.folders(), is_repeated):
             execution.is_interrupted = True
-            kind = self._unwind_until_left(thread_id) if is_repeated else Unwind
+            kind = self._unwind(thread_id, frame, is_repeated)
             async_exception.raise_if(_HOOK_THREAD, execution, kind)
 
-    def _unwind_until_left(self, thread_id: int) -> type[Unwind]:
-        """Return an exception that is raised again until it has left model code."""
-        folders, again = self.folders, async_exception.RAISE
+    def _unwind(
+        self, thread_id: int, frame: types.FrameType, is_repeated: bool
+    ) -> type[BaseException]:
+        """Return what unwinds a model; if repeated, until it has left the model."""
+        if not is_repeated:
+            return Unwind
+        folders = self.folders
 
-        class RepeatedUnwind(Unwind):
-            def __init__(self) -> None:
-                super().__init__()
-                if in_model(sys._getframe(1), folders(), is_repeated=True):
-                    # Without a call: after one the exception would be raised right
-                    # here.
-                    for _ in map(again, (thread_id,), (RepeatedUnwind,)):
-                        return
+        def is_due(frame: types.FrameType) -> bool:
+            return in_model(frame, folders(), is_repeated=True)
 
-        return RepeatedUnwind
+        return until_left.prepare(Unwind, thread_id, frame, is_due)
 
     def leave_running(self, frame: types.FrameType | None) -> None:
         """End the interrupt's traceback in a frame that its model has not left."""

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import functools
-import sys
-import threading
 import types
 from collections.abc import Coroutine, Generator
-from pathlib import Path
 from typing import Any
 
-from blsnb.engine.threads import async_exception
+from blsnb.engine.threads import until_left
 
 _ATTEMPTS = 100
 """Maximum number of times that a coroutine is resumed to end it."""
-_LINES = 20
-"""Number of lines of a coroutine after one of which it is ended."""
-_OURS = str(Path(__file__).resolve().parents[2])
 
 
 class CancellableAwait:
@@ -86,85 +79,16 @@ def end(coroutine: Any, kind: type[BaseException]) -> bool:
     kind
         Class of the exception; the one that is raised is of a subclass.
     """
-    if coroutine.cr_frame is None:
-        return True
-    resume = _resume_traced if sys.version_info >= (3, 12) else _resume_throughout
-    for attempt in range(_ATTEMPTS):
-        resume(coroutine, kind, attempt)
+    for _ in range(_ATTEMPTS):
         if coroutine.cr_frame is None:
             return True
-    return False
-
-
-def _resume_traced(coroutine: Any, kind: type[BaseException], attempt: int) -> None:
-    """Resume a coroutine with an exception; raise another one in a later line.
-
-    Python 3.12 looks for exceptions of other threads at places that may all be in one
-    ``try``.
-    """
-    left = attempt % _LINES
-
-    def trace(frame: types.FrameType, event: str, argument: object) -> Any:
-        nonlocal left
-        if frame.f_code.co_filename.startswith(_OURS):
-            return None
-        if event == "line":
-            left -= 1
-            if left < 0:
-                raise kind
-        return trace
-
-    before = sys.gettrace()
-    coroutine.cr_frame.f_trace = trace
-    sys.settrace(trace)
-    try:
-        coroutine.throw(kind)
-    except BaseException:
-        pass
-    finally:
-        sys.settrace(before)
-
-
-def _resume_throughout(coroutine: Any, kind: type[BaseException], attempt: int) -> None:
-    """Resume a coroutine with an exception, raised in each of its lines."""
-    throw = functools.partial(coroutine.throw, kind)
-    ending = _throughout(coroutine, kind)
-    here = threading.get_ident()
-    # No context manager, and no call of Python code: it would be raised there.
-    try:
-        try:
-            for _ in map(async_exception.RAISE, (here,), (ending,)):
-                throw()
-        except BaseException:
-            pass
-        async_exception.clear()
-    except kind:
-        pass
-
-
-def _throughout(coroutine: Any, kind: type[BaseException]) -> type[BaseException]:
-    """Return an exception that is raised again as long as a coroutine runs."""
-    again, here = async_exception.RAISE, threading.get_ident()
-
-    class Ending(kind):  # type: ignore[misc, valid-type]
-        def __init__(self) -> None:
-            super().__init__()
-            ours = sys._getframe(1).f_code.co_filename.startswith(_OURS)
-            if coroutine.cr_running and not ours:
-                # No call: after one it would be raised right here.
-                for _ in map(again, (here,), (Ending,)):
-                    return
-
-    return Ending
+        until_left.resume(coroutine, kind)
+    return coroutine.cr_frame is None
 
 
 def _waiting_place(coroutine: Any) -> types.TracebackType | None:
     """Return the traceback of a coroutine that waits."""
-    frames = []
-    while (frame := getattr(coroutine, "cr_frame", None)) is not None:
-        frames.append(frame)
-        coroutine = coroutine.cr_await
     trace = None
-    for frame in reversed(frames):
+    for frame in reversed(until_left.waiting_frames(coroutine)):
         trace = types.TracebackType(trace, frame, frame.f_lasti, frame.f_lineno)
     return trace

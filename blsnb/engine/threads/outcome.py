@@ -8,13 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from blsnb.engine.threads import async_exception
+from blsnb.engine.threads import async_exception, until_left
 from blsnb.engine.threads.repetition import Repetition
 from blsnb.engine.threads.waiter import Waiter
 
 CANCEL_S = 0.5
 """Seconds that cancelled work has to end."""
-_INTERRUPTED_NS = 400_000_000
+_INTERRUPTED_NS = 600_000_000
 """Time in nanoseconds that interrupted work has to end."""
 
 
@@ -51,6 +51,7 @@ class Outcome:
     def _leave(self) -> None:
         self.thread_id = 0
         if self.is_interrupted:
+            until_left.stop(threading.get_ident())
             async_exception.clear()
 
     def done(self) -> None:

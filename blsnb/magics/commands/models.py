@@ -23,6 +23,7 @@ USAGES = {
     "unload": "NAME",
     "remove": "NAME",
     "log": "[NAME]",
+    "try": "NAME",
 }
 _MAX_LOG_LINES = 200
 """Maximum number of log lines printed."""
@@ -49,6 +50,16 @@ def print_config(line: Line) -> None:
             print(default.server().implied_config(name, *found).text())
         case _:
             raise _usage_error("config")
+
+
+def try_model(line: Line) -> None:
+    """Show a form to try a model."""
+    words = line.words
+    if len(words) != 1:
+        raise _usage_error("try")
+    form = default.server().form(words[0])
+    form.server_code = "blsnb"
+    display(form)
 
 
 def load(line: Line) -> ModelStatus:

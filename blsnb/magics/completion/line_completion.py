@@ -36,6 +36,7 @@ _TAKE_MODEL = frozenset(
         "log",
         "standin",
         "stats",
+        "try",
         "unload",
         "verify",
     )

@@ -20,7 +20,7 @@ _REQUESTS = frozenset({"infer", "async_infer", "stream", "async_stream"})
 _TAKE_MODEL = _REQUESTS | {
     *("load", "unload", "remove", "model", "config", "watch", "unwatch", "standin"),
     *("bench", "compare", "statistics", "batching", "is_model_ready", "load_model"),
-    "unload_model",
+    *("unload_model", "form"),
 }
 """Methods whose first argument is a model's name."""
 _MODEL_CELL = re.compile(r"\s*%%?triton_model\s+(?P<name>[\w.-]+)(?P<options>[^\n]*)")

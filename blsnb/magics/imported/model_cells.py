@@ -44,15 +44,16 @@ def _cells(directory: ModelDirectory, paths: list[str]) -> Iterator[str]:
 def _magic(model: str, path: str) -> str:
     """Return the first line of the cell of a file."""
     if path == CONFIG_FILE:
-        return f"%%triton_config {_word(model)}"
+        return f"%%triton_config {word(model)}"
     version = path.partition("/")[0]
     if _is_model_file(path):
         option = "" if version == "1" else f" --version {version}"
-        return f"%%triton_model {_word(model)}{option}"
-    return f"%%triton_file {_word(f'{model}/{path}')}"
+        return f"%%triton_model {word(model)}{option}"
+    return f"%%triton_file {word(f'{model}/{path}')}"
 
 
-def _word(text: str) -> str:
+def word(text: str) -> str:
+    """Return a text as one word of a magic's line."""
     return text if _PLAIN.fullmatch(text) else f'"{text}"'
 
 

@@ -155,7 +155,8 @@ class _FollowedModel:
         now = self._followed(files)
         due = self._detector.is_due(now)
         self.is_unsettled = not due and self._detector.is_changed
-        self._seen = files
+        # Unless `note_load` follows, as after Ctrl-C, the next poll finds it due again.
+        self._seen = None if due else files
         return due
 
     def is_removed(self) -> bool:

@@ -23,6 +23,14 @@ HOST = """(({ previousElementSibling: before, parentElement: all }) =>
 """JavaScript expression for a script's host element; VS Code runs a copy of the
 script at the end of the output."""
 
+_PREPARE = f"""{{
+  const host = {HOST};
+  if (host) host.style.minHeight = host.dataset.height + "px";
+  host?.querySelector(".blsnb-still")?.remove();
+}}"""
+"""Reserves the height of the view, so that the page does not move. Without scripts
+there is neither a view nor a gap below the picture."""
+
 AT_ONCE = f"""
 try {{
   const host = {HOST};
@@ -99,6 +107,7 @@ const arriving = () => new Promise((done) => {
     const note = document.createElement("p");
     note.textContent = "%(missing)s";
     host.append(note);
+    host.style.minHeight = "";
   }, %(patience)d);
   const look = () => {
     if (!codes.has(key)) return;
@@ -131,6 +140,7 @@ if (host && !host.blsnbLive) {
     code.mount(host, header, buffer);
   } catch (error) {
     console.info("blsnb shows the picture only:", error);
+    host.style.minHeight = "";
   }
 }
 """
@@ -138,6 +148,7 @@ _MISSING = (
     "This view needs the first run of its cell, which is not in this page: "
     "run the cell again."
 )
+_STILL = "Still picture; the interactive view needs a trusted notebook in Jupyter."
 _MOVED = rb"""\"&<"""
 """Letters of Ascii85 with a meaning in scripts or HTML; `v` to `y` replace them."""
 _SAFE = bytes.maketrans(_MOVED, b"vwxy")
@@ -189,8 +200,9 @@ def hosted(
     }
     return (
         f'<div class="blsnb-run" data-run="{escape(run)}" '
-        f'style="min-height:{int(header["ui"]["height"])}px">{picture}</div>'
-        f"<script>{at_once}</script>"
+        f'data-height="{int(header["ui"]["height"])}">{picture}'
+        f'<p class="blsnb-still"><small>{_STILL}</small></p></div>'
+        f"<script>{_PREPARE}{at_once}</script>"
         f'<script type="module">{script}</script>'
     )
 
@@ -203,7 +215,7 @@ def _own_code() -> str:
 def _packed(data: bytes) -> str:
     """Return compressed bytes in a fourth more characters, for a string in a page."""
     # No timestamp, so that the same run results in the same notebook.
-    packed = gzip.compress(data, 9, mtime=0)
+    packed = gzip.compress(data, 6, mtime=0)
     return base64.a85encode(packed).replace(b"z", b"!!!!!").translate(_SAFE).decode()
 
 

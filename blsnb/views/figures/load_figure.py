@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _WIDE = 10
 """Minimum ratio of latencies for a logarithmic axis."""
+_HEADROOM = 1.08
+"""Height of the linear axes, as a multiple of the largest value."""
 _LATENCIES = (
     ("p50_us", "p50", "infer", "-"),
     ("p90_us", "p90", "input", "--"),
@@ -43,7 +45,8 @@ def plot(title: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
     right.set_title("latency, ms", fontsize=9)
     for axes in (left, right):
         _tidy(axes, clients)
-    _scale(right, [row[name] for row in rows for name, *_ in _LATENCIES])
+    _from_zero(left, [row["throughput"] for row in rows])
+    _scale(right, [row[name] / 1e3 for row in rows for name, *_ in _LATENCIES])
     if rows:
         right.legend(frameon=False, fontsize=8)
     if title:
@@ -58,15 +61,21 @@ _INFER = COLOURS["infer"]
 def _tidy(axes: Axes, clients: Sequence[int]) -> None:
     axes.set_xlabel("clients", fontsize=8)
     axes.set_xticks(sorted(set(clients)))
-    axes.set_ylim(bottom=0)
     axes.tick_params(labelsize=8)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _from_zero(axes: Axes, values: Sequence[float]) -> None:
+    """Begin a linear axis at 0; its own margin would cut points of equal values."""
+    axes.set_ylim(0, max((each for each in values if each > 0), default=1) * _HEADROOM)
 
 
 def _scale(axes: Axes, latencies: Sequence[float]) -> None:
     """Use a logarithmic axis for latencies that differ by a large factor."""
     positive = [each for each in latencies if each > 0]
+    _from_zero(axes, positive)
     if positive and max(positive) > _WIDE * min(positive):
+        axes.set_ylim(auto=True)
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(lambda number, _: f"{number:g}")
         axes.set_title("latency, ms (logarithmic)", fontsize=9)

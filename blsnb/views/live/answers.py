@@ -7,9 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from blsnb.trace.spans import Trace
 from blsnb.views.documents.buffer import Buffer
-from blsnb.views.live import queries
 from blsnb.views.live.queries import VERSION, Message, QueryError
 
 _log = logging.getLogger(__name__)
@@ -28,15 +26,16 @@ def at_once(serve: Callable[[], None]) -> None:
 
 
 class Answers:
-    """Answers queries about tensors, each exactly once.
+    """Answers the queries of a page, each exactly once.
 
     Thread-safe. A query that waits while a newer one of its slot arrives is answered
     with the code ``superseded``.
 
     Parameters
     ----------
-    find
-        Returns the trace of a page id, or raises `QueryError`.
+    answer
+        Returns the answer to a query, or raises `QueryError`. Bytes of the answer are
+        added to the buffer.
     send
         Sends an answer.
     work
@@ -45,11 +44,11 @@ class Answers:
 
     def __init__(
         self,
-        find: Callable[[str], Trace],
+        answer: Callable[[Message, Buffer], Message],
         send: Send,
         work: Callable[[Callable[[], None]], None] = at_once,
     ) -> None:
-        self._find = find
+        self._answer_to = answer
         self._send = send
         self._work = work
         self._waiting: deque[Message] = deque()
@@ -68,18 +67,18 @@ class Answers:
             return self._reply(query, {"error": error.answer})
         except Exception as error:
             # Without an answer the page would show a busy kernel indefinitely.
-            _log.exception("a query about tensors failed: %s", query)
+            _log.exception("a query failed: %s", query)
             text = f"{type(error).__name__}: {error}"
             return self._reply(query, {"error": {"code": "failed", "text": text}})
         self._reply(query, answer, bytes(buffer))
 
     def _answer(self, query: Message, buffer: Buffer) -> Message:
-        run, slot = queries.check(query), query.get("slot")
+        slot = query.get("slot")
         # Copied in one step: another thread may append.
         later = list(self._waiting)
         if slot is not None and slot in [each.get("slot") for each in later]:
             raise QueryError("superseded", "a newer query of its slot is served")
-        return queries.answer(self._find(run), query, buffer)
+        return self._answer_to(query, buffer)
 
     def _reply(self, query: Message, answer: Message, data: bytes = b"") -> None:
         head = {"v": VERSION, "type": "answer", "id": query["id"]}

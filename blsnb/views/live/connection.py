@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import anywidget
 
 from blsnb.trace.spans import Trace
 from blsnb.views.live.answers import Answers
-from blsnb.views.live.queries import VERSION
+from blsnb.views.live.queries import VERSION, Message, answer_about
 
 CODE = Path(__file__).parent.parent / "static" / "connection.js"
 _KERNEL = uuid.uuid4().hex
@@ -38,14 +39,18 @@ class Connection(anywidget.AnyWidget):
         work: Callable[[Callable[[], None]], None],
     ) -> None:
         super().__init__()
-        self._answers = Answers(find, self.send, work)
+        self._answers = Answers(partial(answer_about, find), self.send, work)
         self.on_msg(self._on_message)
 
     def _on_message(self, _: Any, content: Any, buffers: list[Any]) -> None:
         match content:
             case {"type": "hello", "v": v} if v == VERSION:
-                release = metadata.version("blsnb")
-                said = {"v": VERSION, "type": "welcome", "blsnb": release}
-                self.send(said | {"kernel": _KERNEL})
+                self.send(welcome())
             case {"type": str(), "id": _}:
                 self._answers.receive(content)
+
+
+def welcome() -> Message:
+    """Return the reply to the first message of a page."""
+    release = metadata.version("blsnb")
+    return {"v": VERSION, "type": "welcome", "blsnb": release, "kernel": _KERNEL}

@@ -13,22 +13,9 @@ import traitlets
 
 from blsnb.printable import printable
 from blsnb.views.live.overview import Overview
+from blsnb.views.live.placed_widget import placed
 
 CODE = Path(__file__).parent.parent / "static" / "monitor.js"
-
-# The page may receive the widget later than its output. VS Code runs a copy of the
-# script, which follows the inert original.
-SCRIPT = """<script>{
-  const before = document.currentScript.previousElementSibling;
-  const host = before.matches("script") ? before.previousElementSibling : before;
-  const mount = () => {
-    const found = globalThis[Symbol.for("blsnb-monitors")]?.get("%s");
-    found?.(host);
-    if (found) removeEventListener("blsnb-monitor-registered", mount);
-    return Boolean(found);
-  };
-  if (!mount()) addEventListener("blsnb-monitor-registered", mount);
-}</script>"""
 
 
 class MonitorView(anywidget.AnyWidget):
@@ -82,8 +69,7 @@ class MonitorView(anywidget.AnyWidget):
         In a page with this widget the live view replaces the table.
         """
         shown = still(self._overview, time.localtime())
-        script = SCRIPT % self.monitor_id
-        shown["text/html"] = f"<div>{shown['text/html']}</div>{script}"
+        shown["text/html"] = placed(shown["text/html"], "monitors", self.monitor_id)
         return shown
 
     def show(self, overview: Overview) -> None:

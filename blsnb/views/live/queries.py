@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from blsnb.errors import TraceError
@@ -20,7 +21,14 @@ _MAX_TEXT = 4096
 
 Message = dict[str, Any]
 Code = Literal[
-    "dropped", "failed", "gone", "invalid", "superseded", "unsupported", "version"
+    "dropped",
+    "failed",
+    "gone",
+    "invalid",
+    "refused",
+    "superseded",
+    "unsupported",
+    "version",
 ]
 
 
@@ -43,27 +51,47 @@ class QueryError(Exception):
         self.answer: Message = {"code": code, "text": text, **facts}
 
 
-def check(query: Message) -> str:
-    """Check the envelope of a query, and return the page id of its run.
+def check(query: Message, *types: str) -> None:
+    """Check the version and the type of a query.
 
     Raises
     ------
     QueryError
-        The version or the type is unknown, or no run is named.
+        The version or the type is unknown.
     """
     if query.get("v") != VERSION:
         text = f"v={query.get('v')!r} is not valid; expected {VERSION}: rerun the cell"
         raise QueryError("version", text, versions=[VERSION])
-    if query["type"] not in ("tensors", "slice"):
-        text = f"type={query['type']!r} is not valid; expected 'tensors' or 'slice'"
+    if query["type"] not in types:
+        expected = " or ".join(map(repr, types))
+        text = f"type={query['type']!r} is not valid; expected {expected}"
         raise QueryError("unsupported", text)
+
+
+def answer_about(
+    find: Callable[[str], Trace], query: Message, buffer: Buffer
+) -> Message:
+    """Answer a query about the tensors of a run.
+
+    Parameters
+    ----------
+    find
+        Returns the trace of a page id, or raises `QueryError`.
+
+    Raises
+    ------
+    QueryError
+        The query is malformed, or what it is about is no longer kept.
+    """
+    check(query, "tensors", "slice")
     run = query.get("run")
     if not isinstance(run, str):
-        raise _invalid("run", run, "the page id of a run")
-    return run
+        raise invalid("run", run, "the page id of a run")
+    return answer(find(run), query, buffer)
 
 
-def _invalid(key: str, value: object, expected: str) -> QueryError:
+def invalid(key: str, value: object, expected: str) -> QueryError:
+    """Return the error for a malformed query."""
     text = f"{key}={value!r} is not valid; expected {expected}"
     return QueryError("invalid", text)
 
@@ -107,7 +135,7 @@ def answer(trace: Trace, query: Message, buffer: Buffer) -> Message:
 def _span(trace: Trace, query: Message) -> Span:
     call = query.get("call")
     if type(call) is not int:
-        raise _invalid("call", call, "the id of a call")
+        raise invalid("call", call, "the id of a call")
     row = trace.row_of(call)
     if row >= 0:
         return trace.spans[row]
@@ -126,7 +154,7 @@ def _found(trace: Trace, span: Span, query: Message, buffer: Buffer) -> Message:
         raise QueryError("dropped", missing_values(trace, [f"{ref.name!r}"]))
     mode = query.get("mode")
     if mode not in ("grid", "image"):
-        raise _invalid("mode", mode, "'grid' or 'image'")
+        raise invalid("mode", mode, "'grid' or 'image'")
     draw = preview.grid if mode == "grid" else preview.image
     try:
         return {"preview": placed(draw(ref, _index(query)), buffer)}
@@ -137,12 +165,12 @@ def _found(trace: Trace, span: Span, query: Message, buffer: Buffer) -> Message:
 def _number(query: Message, key: str, size: int) -> int:
     value = query.get(key)
     if type(value) is not int or not 0 <= value < size:
-        raise _invalid(key, value, f"a number from 0 to {size - 1}")
+        raise invalid(key, value, f"a number from 0 to {size - 1}")
     return value
 
 
 def _index(query: Message) -> list[int]:
     index = query.get("index")
     if not isinstance(index, list) or any(type(at) is not int for at in index):
-        raise _invalid("index", index, "a list of numbers")
+        raise invalid("index", index, "a list of numbers")
     return index

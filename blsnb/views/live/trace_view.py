@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter_ns
 from typing import Any
 
@@ -19,7 +20,7 @@ from blsnb.views.documents.numbering import Numbering
 from blsnb.views.live import queries
 from blsnb.views.live.answers import Answers
 from blsnb.views.live.clocks import FlushClock
-from blsnb.views.live.queries import VERSION
+from blsnb.views.live.queries import VERSION, answer_about
 from blsnb.views.tree import tree
 
 Message = dict[str, Any]
@@ -70,7 +71,7 @@ class TraceView(anywidget.AnyWidget):
         # threads do not wait.
         self._token = ["flush"]
         super().__init__(**traits)
-        self._answers = Answers(self._own, self.send)
+        self._answers = Answers(partial(answer_about, self._own), self.send)
         self._identify(self._trace())
         self.on_msg(self._on_message)
 

@@ -405,10 +405,20 @@ var Row = class {
   }
 };
 
+// src/registry.ts
+function register(kind, id, mount) {
+  const page = globalThis;
+  const all = page[/* @__PURE__ */ Symbol.for(`blsnb-${kind}`)] ??= /* @__PURE__ */ new Map();
+  all.set(id, mount);
+  globalThis.dispatchEvent(new Event(`blsnb-${kind}-registered`));
+  return () => {
+    all.delete(id);
+  };
+}
+
 // src/monitor.ts
 var WATCHING_MS = 3e4;
 var LATE_MS = 5e3;
-var REGISTERED = "blsnb-monitor-registered";
 function watch(model, dashboard) {
   let came = /* @__PURE__ */ new Date();
   let frame = 0;
@@ -454,21 +464,16 @@ function render({ model, el }) {
 function initialize({ model }) {
   const id = String(model.get("monitor_id"));
   const all = [];
-  registry().set(id, (host) => {
+  const withdraw = register("monitors", id, (host) => {
     const left = all.find(({ dashboard: dashboard2 }) => !dashboard2.element.isConnected);
     const dashboard = left?.dashboard ?? new Dashboard();
     dashboard.moveTo(host);
     if (!left) all.push(watch(model, dashboard));
   });
-  globalThis.dispatchEvent(new Event(REGISTERED));
   return () => {
-    registry().delete(id);
+    withdraw();
     for (const { dispose } of all) dispose();
   };
-}
-function registry() {
-  const page = globalThis;
-  return page[/* @__PURE__ */ Symbol.for("blsnb-monitors")] ??= /* @__PURE__ */ new Map();
 }
 var monitor_default = { initialize, render };
 export {

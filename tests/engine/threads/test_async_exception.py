@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import faulthandler
-import sys
 import threading
+
+from interrupts import traced_events
 
 from blsnb.engine.threads import async_exception
 
@@ -13,31 +13,11 @@ class Raised(BaseException):
     """What is raised."""
 
 
-def traced() -> list[str]:
-    """Return the events of a traced function; it ends the process if it hangs."""
-    events = []
-
-    def trace(frame, event, argument):
-        events.append(event)
-        return trace
-
-    before = sys.gettrace()
-    faulthandler.dump_traceback_later(20, exit=True)
-    sys.settrace(trace)
-    try:
-        len(str(events.copy()))
-        (lambda: None)()
-    finally:
-        sys.settrace(before)
-        faulthandler.cancel_dump_traceback_later()
-    return events
-
-
 def test_a_dropped_exception_leaves_nothing_pending():
     """Debuggers of Python 3.11 hang otherwise."""
     async_exception.clear()
 
-    assert "call" in traced()
+    assert "call" in traced_events()
 
 
 def test_an_exception_that_a_blocked_thread_never_takes_is_withdrawn():
@@ -57,7 +37,7 @@ def test_an_exception_that_a_blocked_thread_never_takes_is_withdrawn():
 
     async_exception.withdraw(thread.ident)
 
-    assert "call" in traced()
+    assert "call" in traced_events()
     lock.release()
     thread.join()
     assert ["went on"] == seen

@@ -135,6 +135,7 @@ def test_a_bar_moves_where_there_is_a_page(double, monkeypatch):
     ran = double.run(f"{BENCH} --concurrency 2")
 
     *moves, last, table = ran.outputs
+    assert "0% double: not begun" == moves[0]["text/plain"]
     assert every("<progress" in shown["text/html"] for shown in moves)
     assert {"text/html", "text/plain"} == {key for each in moves for key in each}
     assert "100% double: done" == moves[-1]["text/plain"]
@@ -148,7 +149,7 @@ def test_a_name_that_is_markup_stays_text(double, monkeypatch, capsys):
     monkeypatch.setattr(
         "blsnb.magics.frontend.display", lambda data, **_: shown.append(data)
     )
-    ProgressBar("<b>")(0.5, "2 clients")
+    ProgressBar("<b>")
 
     assert "<b>" not in shown[0]["text/html"]
-    assert "&lt;b&gt;: 2 clients" in shown[0]["text/html"]
+    assert "&lt;b&gt;: not begun" in shown[0]["text/html"]

@@ -21,8 +21,10 @@ def double(notebook):
 
 
 @pytest.mark.triton_server
-def test_the_responses_of_both_servers_are_shown(double, tmp_path):
-    """The output has progress, then picture, table and both runs."""
+def test_the_responses_of_both_servers_are_shown(double, tmp_path, monkeypatch):
+    """The output has progress, then picture, table and both runs, connected."""
+    connected = []
+    monkeypatch.setattr("blsnb.magics.display.note_run", connected.append)
     if installed() is None:
         if required():
             pytest.fail("run make triton first", pytrace=False)
@@ -38,6 +40,7 @@ def test_the_responses_of_both_servers_are_shown(double, tmp_path):
     assert shown["text/plain"] == str(ran.value)
     for text in ("data:image/png;base64,", "five", "<table>", "blsnb-run"):
         assert text in shown["text/html"]
+    assert [ran.value.run, ran.value.real_run] == connected
     steps = [line[5:] for line in ran.stdout.splitlines()]
     assert "start the real server with double" in steps
     assert "five of 2, on the real server" in steps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from asserting import some
 
 from blsnb.views.figures.load_figure import plot
 
@@ -22,6 +23,17 @@ def test_latencies_that_differ_much_have_a_logarithmic_axis(p99_us, scale):
 
     assert scale == latencies.get_yscale()
     assert ("logarithmic" in latencies.get_title()) == (scale == "log")
+
+
+@pytest.mark.parametrize("p99_us", [701e3, 1e7])
+def test_all_points_are_drawn_whole(p99_us):
+    """They are within the axes, and below the upper end: linear and logarithmic."""
+    for axes in some(plot("m", rows(701e3, p99_us)).axes):
+        values = [value for line in axes.get_lines() for value in line.get_ydata()]
+        lowest, highest = axes.get_ylim()
+
+        assert lowest < min(values)
+        assert 1.05 * max(values) < highest
 
 
 def test_an_empty_title_is_not_drawn():

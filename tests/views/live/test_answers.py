@@ -1,10 +1,12 @@
 """Specification of answers to a page: the newest query of a slot, each exactly once."""
 
+from functools import partial
+
 import pytest
 
 from blsnb.views.documents import wire
 from blsnb.views.live.answers import Answers
-from blsnb.views.live.queries import gone
+from blsnb.views.live.queries import answer_about, gone
 
 from ..samples import invoice_run
 
@@ -35,7 +37,7 @@ def answers(sent, later):
     def send(content, buffers):
         sent.append(content)
 
-    return Answers(find, send, later.append)
+    return Answers(partial(answer_about, find), send, later.append)
 
 
 def query(number, slot, run=RUN):

@@ -1,0 +1,1 @@
+"""Debugging of models: source lines of cells, steps into child models, pauses."""

@@ -1,0 +1,1 @@
+"""A form to try a model: what is entered for each input becomes a request."""

@@ -1,0 +1,131 @@
+"""The row of one input in a form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import ipywidgets
+
+from blsnb.form.entries import Entry, Source
+from blsnb.form.inputs import InputSpec
+from blsnb.form.random_values import default_shape
+from blsnb.form.typed_values import default_text
+from blsnb.form.upload_field import UploadField
+from blsnb.printable import printable
+
+_MAX_TYPED = 64
+"""Maximum number of elements that a new form offers for typing."""
+ERROR_STYLE = "color: var(--jp-error-color0, #b71c1c); overflow-wrap: anywhere"
+_NOTE = "color: var(--jp-ui-font-color2, #616161); overflow-wrap: anywhere"
+_WIDE = {"width": "auto", "flex": "1 1 16em"}
+_LABELS = {
+    Source.TYPED: "Type in",
+    Source.RANDOM: "Random",
+    Source.FILE: "File",
+    Source.VARIABLE: "Variable",
+    Source.NONE: "Leave out",
+}
+
+
+class InputRow:
+    """Widgets for the value of an input, with a line for what is wrong with it.
+
+    Parameters
+    ----------
+    spec
+        The input.
+    names
+        Variables of the notebook that are offered.
+    """
+
+    def __init__(self, spec: InputSpec, names: Sequence[str] = ()) -> None:
+        sources = [each for each in Source if each is not Source.NONE or spec.optional]
+        self._source = ipywidgets.Dropdown(
+            options=[(_LABELS[each], each) for each in sources],
+            value=_first_source(spec),
+            tooltip=f"Source of {printable(spec.name)}",
+            layout={"width": "8em"},
+        )
+        # Only for small inputs: the text of a large one would be megabytes.
+        text = default_text(spec) if _is_small(spec) else ""
+        kind = ipywidgets.Textarea if spec.datatype == "BYTES" else ipywidgets.Text
+        self._typed = kind(value=text, placeholder="[1, 2, 3]", layout=_WIDE)
+        if spec.datatype == "BYTES":
+            self._typed.placeholder = 'text, or ["one", "two"]'
+        self._shape = ipywidgets.Text(
+            value=default_shape(spec), description="shape", layout={"width": "18em"}
+        )
+        self._seed = ipywidgets.BoundedIntText(
+            value=0, min=0, max=2**31 - 1, description="seed", layout={"width": "12em"}
+        )
+        self._file = UploadField(f"File for {printable(spec.name)}", self.show)
+        self._variable = ipywidgets.Combobox(
+            placeholder="name of a variable", options=list(names), layout=_WIDE
+        )
+        self._note = ipywidgets.HTML()
+        self._editors = ipywidgets.HBox(layout={"flex": "1 1 auto"})
+        self._source.observe(self._show_source, "value")
+        self._show_source()
+        self.widget = self._drawn(spec)
+
+    def entry(self) -> Entry:
+        """Return what is entered."""
+        value = self._variable.value if self._is_variable else self._typed.value
+        return Entry(
+            self._source.value,
+            value,
+            self._shape.value,
+            self._seed.value,
+            self._file.upload,
+        )
+
+    def show(self, text: str, *, is_error: bool = False) -> None:
+        """Show a sentence below the value; nothing for an empty text."""
+        role = ' role="alert"' if is_error else ""
+        style = ERROR_STYLE if is_error else _NOTE
+        line = f'<span style="{style}"{role}>{escape(printable(text))}</span>'
+        self._note.value = line if text else ""
+
+    def offer(self, names: Sequence[str]) -> None:
+        """Offer other variables."""
+        self._variable.options = list(names)
+
+    @property
+    def _is_variable(self) -> bool:
+        return bool(self._source.value is Source.VARIABLE)
+
+    def _show_source(self, _: Any = None) -> None:
+        editors: dict[Source, tuple[Any, ...]] = {
+            Source.TYPED: (self._typed,),
+            Source.RANDOM: (self._shape, self._seed),
+            Source.FILE: (self._file,),
+            Source.VARIABLE: (self._variable,),
+            Source.NONE: (),
+        }
+        self._editors.children = editors[self._source.value]
+        self.show("")
+
+    def _drawn(self, spec: InputSpec) -> Any:
+        title = (
+            f"<b>{escape(printable(spec.name))}</b> <code>{escape(str(spec))}</code>"
+        )
+        if spec.optional:
+            title += " optional"
+        row = ipywidgets.HBox(
+            [self._source, self._editors], layout={"flex_flow": "row wrap"}
+        )
+        return ipywidgets.VBox([ipywidgets.HTML(title), row, self._note])
+
+
+def _is_small(spec: InputSpec) -> bool:
+    return math.prod([max(1, size) for size in spec.dims]) <= _MAX_TYPED
+
+
+def _first_source(spec: InputSpec) -> Source:
+    """Return the source of a new form."""
+    if spec.optional:
+        return Source.NONE
+    return Source.TYPED if _is_small(spec) else Source.RANDOM

@@ -1,0 +1,1 @@
+"""The notebook's debugger in cells that define models."""

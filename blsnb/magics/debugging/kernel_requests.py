@@ -1,0 +1,99 @@
+"""The part that models take in requests of a front end to the kernel's debugger."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from blsnb.magics.debugging.cell_debugger import CellDebugger
+from blsnb.magics.debugging.dots import CellLines
+
+Message = dict[str, Any]
+Handler = Callable[[Message], Awaitable[Message]]
+_NO_CODE = "there is no code on this line or above it in the cell"
+
+
+class KernelRequests:
+    """Handles the requests that concern models, around the kernel's own handlers.
+
+    Parameters
+    ----------
+    handlers
+        The kernel's handlers by command.
+    debugger
+        Maps cells to the files of models.
+    """
+
+    def __init__(self, handlers: dict[str, Handler], debugger: CellDebugger) -> None:
+        self._handlers = handlers
+        self._debugger = debugger
+        self._own = {
+            "setBreakpoints": self._set_breakpoints,
+            "stackTrace": self._stack_trace,
+        }
+        self._kernels: dict[str, Handler] = {}
+
+    def take_part(self) -> None:
+        """Replace the kernel's handlers."""
+        for command, handler in self._own.items():
+            if command in self._handlers:
+                self._kernels[command] = self._handlers[command]
+                self._handlers[command] = handler
+
+    def leave(self) -> None:
+        """Restore the kernel's handlers."""
+        self._handlers.update(self._kernels)
+        self._kernels.clear()
+
+    async def _set_breakpoints(self, message: Message) -> Message:
+        arguments = message["arguments"]
+        path, dots = arguments["source"]["path"], arguments.get("breakpoints") or []
+        text = _text_of(path)
+        self._debugger.note_opened(path, text)
+        self._debugger.synchronize()
+        lines = CellLines(text)
+        unbound = self._moved(lines, dots) if lines.is_ours else {}
+        reply = await self._kernels["setBreakpoints"](message)
+        replied = (reply.get("body") or {}).get("breakpoints") or []
+        for number, reason in unbound.items():
+            if number < len(replied):
+                replied[number] |= {"verified": False, "message": reason}
+        return reply
+
+    def _moved(self, lines: CellLines, dots: list[Message]) -> dict[int, str]:
+        """Move dots to lines with code; return why others do not stop, by position."""
+        unbound = {}
+        for number, dot in enumerate(dots):
+            line = lines.bound(dot["line"])
+            if self._debugger.refusal or line is None:
+                unbound[number] = self._debugger.refusal or _NO_CODE
+            else:
+                dot["line"] = line
+        return unbound
+
+    async def _stack_trace(self, message: Message) -> Message:
+        reply = await self._kernels["stackTrace"](message)
+        for frame in (reply.get("body") or {}).get("stackFrames") or []:
+            cell = self._debugger.name_of((frame.get("source") or {}).get("path") or "")
+            if cell:
+                frame["name"] = f"{frame['name']} ({cell})"
+        return reply
+
+
+def _text_of(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8")
+    except (OSError, ValueError):
+        return ""
+
+
+def register(shell: Any, debugger: CellDebugger) -> Callable[[], None]:
+    """Take part in the debugger of a shell's kernel; return a function that ends it."""
+    kernels = getattr(getattr(shell, "kernel", None), "debugger", None)
+    handlers = getattr(kernels, "started_debug_handlers", None)
+    if not isinstance(handlers, dict):
+        return lambda: None
+    requests = KernelRequests(handlers, debugger)
+    requests.take_part()
+    return requests.leave

@@ -1,0 +1,1 @@
+"""The kernel's side of the panel in JupyterLab and Notebook 7."""

@@ -1,0 +1,89 @@
+"""The connection of one page's panel to the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Protocol
+
+from blsnb.panel.changes import Changes, Rows
+from blsnb.views.live.answers import Answers, at_once
+from blsnb.views.live.connection import welcome
+from blsnb.views.live.queries import VERSION, Message
+
+LISTS = ("models", "runs", "logs")
+"""What a page can watch."""
+Answer = Callable[[Message, Any], Message]
+
+
+class Comm(Protocol):
+    """The part of a Jupyter comm that the panel uses."""
+
+    def send(self, data: Message, *, buffers: list[bytes]) -> None:
+        """Send a message to the page."""
+
+    def close(self) -> None:
+        """Close the page's side as well."""
+
+
+class PanelConnection:
+    """Receives the messages of a page, and sends it what changed.
+
+    Parameters
+    ----------
+    comm
+        The comm that the page opened.
+    actions
+        Names of the actions that pages may ask for.
+    answer
+        Answers a request, or raises `QueryError`.
+    watched
+        Called after the page said what it watches.
+    work
+        Calls a function later on another thread, so that no cell waits for answers.
+    """
+
+    def __init__(
+        self,
+        comm: Comm,
+        actions: Collection[str],
+        answer: Answer,
+        watched: Callable[[], None],
+        work: Callable[[Callable[[], None]], None] = at_once,
+    ) -> None:
+        self._comm = comm
+        self._actions = actions
+        self._answers = Answers(answer, self._send, work)
+        self._watched = watched
+        self._changes: Mapping[str, Changes] = {}
+
+    @property
+    def watches(self) -> frozenset[str]:
+        """The lists that the page shows."""
+        return frozenset(self._changes)
+
+    def receive(self, message: Any) -> None:
+        """Handle a message of the page, which is checked and never evaluated."""
+        match message:
+            case {"type": "hello", "v": v} if v == VERSION:
+                self._send({**welcome(), "actions": list(self._actions)}, [])
+            case {"type": "watch", "v": v, "what": list(what)} if v == VERSION:
+                if not message.get("again"):
+                    self._changes = {each: Changes() for each in LISTS if each in what}
+                self._watched()
+            case {"type": str(), "id": _}:
+                self._answers.receive(dict(message))
+
+    def show(self, lists: Mapping[str, Rows]) -> None:
+        """Send the rows that are new or changed since the last call."""
+        for name, changes in dict(self._changes).items():
+            message = changes.message(lists[name]) if name in lists else None
+            if message is not None:
+                self._send({"v": VERSION, "type": name, **message}, [])
+
+    def close(self) -> None:
+        """Close the comm; the page then asks for blsnb again."""
+        self._changes = {}
+        self._comm.close()
+
+    def _send(self, content: Message, buffers: list[bytes]) -> None:
+        self._comm.send(content, buffers=buffers)

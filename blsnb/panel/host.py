@@ -1,0 +1,58 @@
+"""What the notebook gives to the panel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts, parts_of
+from blsnb.views.live.queries import QueryError
+
+if TYPE_CHECKING:
+    from blsnb.repository.directory import ModelDirectory
+    from blsnb.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The kernel's server, and what only the room of magics knows.
+
+    Parameters
+    ----------
+    started
+        Returns the default server; None before it is made.
+    cells_of
+        Returns a model's files as the texts of cells.
+    line
+        Returns the ``%triton`` line of a subcommand about a model.
+    connect_run
+        Connects a run that a page displays to the kernel.
+    has_forms
+        Whether there is ``%triton try``.
+    """
+
+    started: Callable[[], Server | None]
+    cells_of: Callable[[ModelDirectory], list[str]]
+    line: Callable[[str, str], str]
+    connect_run: Callable[[Run], None]
+    has_forms: bool = False
+
+    def parts(self) -> ServerParts | None:
+        """Return the parts of the default server if it is open."""
+        server = self.started()
+        return None if server is None or server.closed else parts_of(server)
+
+    def server(self) -> Server:
+        """Return the default server.
+
+        Raises
+        ------
+        QueryError
+            It has not been made, or is closed.
+        """
+        server = self.started()
+        if server is None or server.closed:
+            raise QueryError("gone", "this kernel has no server: define a model first")
+        return server

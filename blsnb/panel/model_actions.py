@@ -1,0 +1,117 @@
+"""Actions of the panel on models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from blsnb.errors import BlsnbError
+from blsnb.model_graph import picture
+from blsnb.panel.host import Host
+from blsnb.parts.server_parts import parts_of
+from blsnb.views.documents.buffer import Buffer
+from blsnb.views.live.queries import Message, QueryError, invalid
+
+_MAX_NAME = 1024
+"""Maximum number of characters of a model's name in a request."""
+Action = Callable[[Host, str, Buffer], Message]
+
+
+def act_on_model(host: Host, query: Message, buffer: Buffer) -> Message:
+    """Carry out an action on a model, and return the keys of its answer.
+
+    Parameters
+    ----------
+    query
+        ``name``: the action; ``model``: the model's name.
+    buffer
+        Receives the page that the action shows.
+
+    Raises
+    ------
+    QueryError
+        The action or the model is unknown, or the action failed; its text says why.
+    """
+    action = MODEL_ACTIONS.get(str(query.get("name")))
+    if action is None:
+        known = ", ".join(map(repr, MODEL_ACTIONS))
+        raise invalid("name", query.get("name"), f"one of {known}")
+    name = query.get("model")
+    if not isinstance(name, str) or not name or len(name) > _MAX_NAME:
+        raise invalid("model", name, "the name of a model")
+    if name not in parts_of(host.server()).repository.names():
+        raise QueryError("gone", f"this kernel has no model {name!r}")
+    try:
+        return action(host, name, buffer)
+    except (BlsnbError, OSError, ValueError) as error:
+        raise QueryError("refused", str(error)) from error
+
+
+def page(title: str, html: str, buffer: Buffer) -> Message:
+    """Return an answer whose page is in the buffer."""
+    data = html.encode("utf-8", "backslashreplace")
+    return {"page": {"title": title, "html": buffer.add(data)}}
+
+
+def _load(host: Host, name: str, buffer: Buffer) -> Message:
+    status = parts_of(host.server()).models.load(name)
+    return {"done": f"{name} is loaded in {status.load_s * 1e3:.0f} ms."}
+
+
+def _unload(host: Host, name: str, buffer: Buffer) -> Message:
+    parts_of(host.server()).models.unload(name)
+    return {"done": f"{name} is unloaded."}
+
+
+def _open(host: Host, name: str, buffer: Buffer) -> Message:
+    """Return where the model is written: a cell, or a file of its folder."""
+    parts = parts_of(host.server())
+    place: Message = {"model": name, "cell": "", "file": ""}
+    origin = parts.models.status(name).origin
+    if origin.startswith("cell "):
+        # The newest cell has the text that serves.
+        place["cell"] = origin.removeprefix("cell ").split(", ")[-1]
+    directory = parts.repository.directory(name)
+    if directory is not None and directory.path.parent != parts.repository.private_root:
+        sources = sorted(path for path in directory.files() if path.endswith(".py"))
+        place["file"] = str(directory.path / (sources or ["config.pbtxt"])[-1])
+    return {"place": place}
+
+
+def _edit(host: Host, name: str, buffer: Buffer) -> Message:
+    directory = parts_of(host.server()).repository.directory(name)
+    cells = [] if directory is None else host.cells_of(directory)
+    if not cells:
+        raise QueryError("refused", f"{name} has no file that a cell could hold")
+    return {"cells": cells, "run": False}
+
+
+def _write_back(host: Host, name: str, buffer: Buffer) -> Message:
+    host.server().export_repository(names=[name], in_place=True)
+    return {"done": f"The folder of {name} has what its cells changed."}
+
+
+def _graph(host: Host, name: str, buffer: Buffer) -> Message:
+    return page("Graph of the models", picture.page(host.server().graph()), buffer)
+
+
+def _line(subcommand: str, *, run: bool) -> Action:
+    """Return an action that inserts a ``%triton`` line as a cell."""
+
+    def insert(host: Host, name: str, buffer: Buffer) -> Message:
+        return {"cells": [host.line(subcommand, name)], "run": run}
+
+    return insert
+
+
+MODEL_ACTIONS: Mapping[str, Action] = {
+    "load": _load,
+    "unload": _unload,
+    "open": _open,
+    "edit": _edit,
+    "try": _line("try", run=True),
+    "stats": _line("stats", run=True),
+    "diff": _line("diff", run=True),
+    "export": _line("export", run=False),
+    "write_back": _write_back,
+    "graph": _graph,
+}

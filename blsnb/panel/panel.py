@@ -1,0 +1,120 @@
+"""The panel of a kernel: the pages that are connected, and what they are shown."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection
+from typing import Any
+
+from blsnb.engine.threads.watcher import Watcher
+from blsnb.engine.threads.workers import Workers
+from blsnb.errors import OutOfResourcesError
+from blsnb.panel.changes import Rows
+from blsnb.panel.connection import PanelConnection
+from blsnb.panel.host import Host
+from blsnb.panel.model_actions import MODEL_ACTIONS, act_on_model
+from blsnb.panel.model_rows import ModelRows
+from blsnb.views.documents.buffer import Buffer
+from blsnb.views.live.queries import Message, check
+
+_LOOK_S = 0.1
+_UNWATCHED_NS = 600_000_000_000
+"""Time without a message of any page, after which looking pauses. A page sends none
+while a cell runs."""
+_END_S = 1.0
+_log = logging.getLogger(__name__)
+
+
+class Panel:
+    """Answers the pages of a kernel, and shows them changes.
+
+    A thread looks every 100 ms, as long as a page watches.
+
+    Parameters
+    ----------
+    host
+        The kernel's server.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._models = ModelRows()
+        self._connections: dict[str, PanelConnection] = {}
+        self._workers = Workers(1, "blsnb panel answers", keep_idle=1)
+        self._watcher: Watcher | None = None
+        self._watched_ns = 0
+
+    def accept(self, comm: Any, message: Any) -> None:
+        """Connect a page that opened a comm with its first message."""
+        connection = PanelConnection(
+            comm, self._actions, self._answer, self._watch, self._work
+        )
+        self._connections[comm.comm_id] = connection
+        comm.on_msg(lambda each: connection.receive(each["content"]["data"]))
+        comm.on_close(lambda _: self._connections.pop(comm.comm_id, None))
+        connection.receive(message)
+
+    def close(self) -> None:
+        """Close the comms of all pages, and end the threads."""
+        for connection in list(self._connections.values()):
+            connection.close()
+        self._connections.clear()
+        self._stop(_END_S)
+        self._workers.shutdown(cancel_futures=True)
+
+    @property
+    def _actions(self) -> list[str]:
+        """Names of the actions that this kernel has."""
+        forms = self._host.has_forms
+        return [name for name in MODEL_ACTIONS if name != "try" or forms]
+
+    def _answer(self, query: Message, buffer: Buffer) -> Message:
+        check(query, "action")
+        return act_on_model(self._host, query, buffer)
+
+    def _work(self, serve: Callable[[], None]) -> None:
+        try:
+            self._workers.submit(serve)
+        except (OutOfResourcesError, RuntimeError):
+            # Without a thread the request is handled on the cell's thread.
+            serve()
+
+    def _watch(self) -> None:
+        """Look from now on; a page said what it watches."""
+        self._watched_ns = time.monotonic_ns()
+        if self._watcher is not None:
+            return
+        watcher = Watcher(self._look, _LOOK_S, "blsnb panel")
+        try:
+            watcher.start()
+        except OutOfResourcesError as error:
+            _log.warning("the panel shows no changes: %s", error.message)
+            return
+        self._watcher = watcher
+
+    def _look(self) -> None:
+        connections = list(self._connections.values())
+        names = frozenset().union(*(each.watches for each in connections))
+        if time.monotonic_ns() - self._watched_ns >= _UNWATCHED_NS:
+            self._stop(0)
+            return
+        try:
+            lists = self._read(names)
+            for connection in connections:
+                connection.show(lists)
+        except Exception:
+            _log.exception("the panel could not read the server")
+
+    def _read(self, names: Collection[str]) -> dict[str, Rows]:
+        """Return the rows of lists, by the name of the list."""
+        parts = self._host.parts()
+        found: dict[str, Rows] = {}
+        if "models" in names:
+            found["models"] = {} if parts is None else self._models.read(parts)
+        return found
+
+    def _stop(self, timeout_s: float) -> None:
+        watcher, self._watcher = self._watcher, None
+        if watcher is not None:
+            watcher.close(timeout_s)

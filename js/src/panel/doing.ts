@@ -1,0 +1,125 @@
+/** What an action's answer does in the page: insert cells, open a cell, a file, or a tab. */
+
+import { isNotebook, type Document } from "./front.ts";
+import type { Application, CellSource, Classes, NotebookPanel, RenderMime } from "./lab.ts";
+import type { Reply } from "./link.ts";
+
+export class Doing {
+  #app: Application;
+  #classes: Classes;
+  #rendermime: RenderMime | null;
+  #tabs = 0;
+
+  constructor(app: Application, classes: Classes, rendermime: RenderMime | null) {
+    [this.#app, this.#classes, this.#rendermime] = [app, classes, rendermime];
+  }
+
+  /** Do what an answer says; return the sentence to show. */
+  async follow(reply: Reply, document: Document | null): Promise<string> {
+    if (reply.cells) return this.insert(reply.cells, document, reply.run);
+    if (reply.place) return this.#open(reply.place, document);
+    if (reply.page) {
+      const [offset, size] = reply.page.html;
+      const html = new TextDecoder().decode(new Uint8Array(reply.buffer, offset, size));
+      return this.#show(reply.page.title, html);
+    }
+    return reply.done ?? "";
+  }
+
+  /** Insert cells below the active one; run the first if `run`. */
+  async insert(texts: string[], document: Document | null, run = false): Promise<string> {
+    if (!document || document.isDisposed) return "Open a notebook to insert cells.";
+    this.#app.shell.activateById(document.id);
+    if (!isNotebook(document)) return this.#type(texts, document, run);
+    const { content } = document;
+    const index = Math.min(content.activeCellIndex + 1, content.widgets.length);
+    const cells = texts.map((source): CellSource => ({ cell_type: "code", source, metadata: { trusted: true } }));
+    content.model?.sharedModel.insertCells(index, cells);
+    content.activeCellIndex = index;
+    await content.scrollToItem(index, "smart");
+    if (run) void this.#app.commands.execute("notebook:run-cell");
+    return cells.length === 1 ? "A cell was inserted." : `${cells.length} cells were inserted.`;
+  }
+
+  async #type(texts: string[], document: Exclude<Document, NotebookPanel>, run: boolean): Promise<string> {
+    const { console } = document;
+    if (run) await console.inject(texts[0]);
+    else console.promptCell?.model.sharedModel.setSource(texts[0]);
+    return texts.length === 1 ? "" : "The first cell was inserted; a notebook takes all of them.";
+  }
+
+  async #open(place: NonNullable<Reply["place"]>, document: Document | null): Promise<string> {
+    if (document && isNotebook(document)) {
+      const index = cellOf(document, place);
+      if (index >= 0) {
+        this.#app.shell.activateById(document.id);
+        document.content.activeCellIndex = index;
+        await document.content.scrollToItem(index, "start");
+        return "";
+      }
+    }
+    if (!place.file) return `The cell of ${place.model} is not in this notebook.`;
+    return this.#openFile(place.file, document);
+  }
+
+  async #openFile(file: string, document: Document | null): Promise<string> {
+    const folder = document && isNotebook(document) ? document.context.path : "";
+    const path = resolved(folder.split("/").slice(0, -1), file);
+    const outside = `${file} is outside of the folder that Jupyter serves.`;
+    if (path === null) return outside;
+    try {
+      await this.#app.commands.execute("docmanager:open", { path });
+      return "";
+    } catch {
+      return outside;
+    }
+  }
+
+  async #show(title: string, html: string): Promise<string> {
+    if (!this.#rendermime) return "This page cannot show a run in a tab.";
+    const { MainAreaWidget } = this.#classes;
+    const content = this.#rendermime.createRenderer("text/html");
+    const tab = new MainAreaWidget({ content });
+    tab.id = `blsnb-tab-${++this.#tabs}`;
+    tab.title.label = title;
+    tab.title.caption = title;
+    tab.title.closable = true;
+    content.node.classList.add("blsnb-tab");
+    this.#app.shell.add(tab, "main");
+    // Notebook 7 has one document in its main area.
+    if (!tab.isAttached) this.#app.shell.add(tab, "down");
+    this.#app.shell.activateById(tab.id);
+    const data = { "text/html": html };
+    await content.renderModel(this.#rendermime.createModel({ data, trusted: true }));
+    return "";
+  }
+}
+
+/** Return the position of a model's cell, or -1: the one that ran with the number, else the last. */
+function cellOf(document: NotebookPanel, { model, cell }: { model: string; cell: string }): number {
+  const number = Number(/\d+/.exec(cell)?.[0] ?? -1);
+  let found = -1;
+  for (const [index, { model: each }] of document.content.widgets.entries()) {
+    if (each.type !== "code" || definedIn(each.sharedModel.source) !== model) continue;
+    found = index;
+    if (each.executionCount === number) break;
+  }
+  return found;
+}
+
+/** Return the model that a cell defines. */
+export function definedIn(source: string): string | null {
+  const found = /^\s*%%triton_model\s+(?:"([^"]*)"|'([^']*)'|(\S+))/.exec(source);
+  return found ? (found[1] ?? found[2] ?? found[3]) : null;
+}
+
+/** Return a file's path from the folder that Jupyter serves; null if it is not in it. */
+export function resolved(folder: string[], file: string): string | null {
+  const path = [...folder];
+  for (const part of file.split("/")) {
+    if (part === "..") {
+      if (path.pop() === undefined) return null;
+    } else if (part && part !== ".") path.push(part);
+  }
+  return file.startsWith("/") ? null : path.join("/");
+}

@@ -1,0 +1,201 @@
+/** How the panel follows a kernel, and draws its models. */
+
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+
+import { press } from "./page.ts";
+import type { Comm, CommMessage, KernelConnection, KernelMessage } from "../src/panel/lab.ts";
+import { Link, type Row } from "../src/panel/link.ts";
+
+mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
+const { Sidebar } = await import("../src/panel/sidebar.ts");
+const { definedIn, resolved } = await import("../src/panel/doing.ts");
+
+class FakeSignal<Value> {
+  slots = new Set<(sender: never, value: Value) => void>();
+  connect(slot: (sender: never, value: Value) => void): boolean {
+    this.slots.add(slot);
+    return true;
+  }
+  disconnect(slot: (sender: never, value: Value) => void): boolean {
+    return this.slots.delete(slot);
+  }
+  emit(value: Value): void {
+    for (const slot of this.slots) slot(undefined as never, value);
+  }
+}
+
+/** A kernel, with what its pages send. */
+class FakeKernel {
+  id = "kernel";
+  status = "idle";
+  isDisposed = false;
+  info = Promise.resolve({});
+  statusChanged = new FakeSignal<string>();
+  iopubMessage = new FakeSignal<KernelMessage>();
+  isLoaded = false;
+  asked = 0;
+  sent: Row[] = [];
+  comm: (Comm & { isDisposed: boolean }) | null = null;
+
+  async requestCommInfo(): Promise<{ content: { comms: object } }> {
+    this.asked++;
+    return { content: { comms: this.isLoaded ? { a: {} } : {} } };
+  }
+  createComm(): Comm {
+    const comm = {
+      isDisposed: false,
+      onMsg: (_: CommMessage) => undefined as void,
+      onClose: (_: CommMessage) => undefined as void,
+      open: (data: Row) => this.sent.push(data),
+      send: (data: Row) => this.sent.push(data),
+      close: () => (comm.isDisposed = true),
+    };
+    this.comm = comm;
+    return comm;
+  }
+  say(data: Row, ...buffers: ArrayBuffer[]): void {
+    this.comm?.onMsg({ content: { data }, buffers });
+  }
+  ran(): void {
+    const header = { msg_type: "status" };
+    this.iopubMessage.emit({ header, parent_header: { msg_type: "execute_request" }, content: { execution_state: "idle" } });
+  }
+  get connection(): KernelConnection {
+    return this as unknown as KernelConnection;
+  }
+}
+
+/** Let what waits for promises continue. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+}
+
+async function linked(changed: (list: string) => void = () => undefined): Promise<[Link, FakeKernel]> {
+  const kernel = new FakeKernel();
+  kernel.isLoaded = true;
+  const link = new Link(changed);
+  link.attach(kernel.connection);
+  await settled();
+  kernel.say({ v: 1, type: "welcome", actions: ["load", "unload", "open", "edit"] });
+  return [link, kernel];
+}
+
+function model(name: string, rest: Row = {}): Row {
+  return {
+    ...{ name, state: "READY", reason: "", versions: [1], origin: "cell In[2]", trouble: [], differs: false },
+    ...{ standin: "", running: [], busy: 0, instances: 1, waiting: 0, ...rest },
+  };
+}
+
+test("a kernel without blsnb is asked again after each execution, and no comm is opened", async () => {
+  const kernel = new FakeKernel();
+  const link = new Link(() => undefined);
+  link.attach(kernel.connection);
+  await settled();
+  assert.equal(link.state, "absent");
+  kernel.ran();
+  await settled();
+  assert.deepEqual([kernel.asked, kernel.sent], [2, []]);
+  kernel.isLoaded = true;
+  kernel.ran();
+  await settled();
+  assert.deepEqual(kernel.sent, [{ v: 1, type: "hello" }]);
+});
+
+test("what is shown is watched, renewed each minute, and no more after a restart", async () => {
+  const [link, kernel] = await linked();
+  link.watch(["models"]);
+  mock.timers.tick(60_000);
+  const watches = kernel.sent.filter(({ type }) => type === "watch");
+  assert.deepEqual(watches.map(({ what, again }) => [what, again]), [
+    [[], false],
+    [["models"], false],
+    [["models"], true],
+  ]);
+  kernel.statusChanged.emit("restarting");
+  assert.equal(link.state, "asking");
+  mock.timers.tick(60_000);
+  assert.equal(kernel.sent.filter(({ type }) => type === "watch").length, 3);
+});
+
+test("requests without an answer are rejected when the kernel is restarted", async () => {
+  const [link, kernel] = await linked();
+  const answer = link.act("load", { model: "double" });
+  kernel.statusChanged.emit("autorestarting");
+  await assert.rejects(answer, /The kernel is gone/);
+});
+
+test("an answer reaches its request, an error with its text", async () => {
+  const [link, kernel] = await linked();
+  const [first, second] = [link.act("load", { model: "a" }), link.act("load", { model: "b" })];
+  const [one, two] = kernel.sent.slice(-2).map(({ id }) => id);
+  kernel.say({ type: "answer", id: two, error: { code: "refused", text: "no" } });
+  kernel.say({ type: "answer", id: one, done: "yes" });
+  assert.equal((await first).done, "yes");
+  await assert.rejects(second, /no/);
+});
+
+let current: FakeKernel;
+let acted: [string, Record<string, string>][] = [];
+
+async function shown(): Promise<InstanceType<typeof Sidebar>> {
+  let update: (list: string) => void = () => undefined;
+  const [link, kernel] = await linked((list) => update(list));
+  [current, acted] = [kernel, []];
+  const sidebar = new Sidebar(link, (...each) => void acted.push(each), () => undefined);
+  update = (list) => sidebar.update(list);
+  update("");
+  document.body.replaceChildren(sidebar.node);
+  sidebar.setVisible(true);
+  return sidebar;
+}
+
+test("names are text: what looks like HTML stays what it is", async () => {
+  const sidebar = await shown();
+  const bad = "<img src=x onerror=alert(1)>";
+  current.say({ v: 1, type: "models", seq: 1, whole: true, rows: [model(bad, { origin: bad })], removed: [] });
+  assert.equal(sidebar.node.querySelectorAll("img").length, 0);
+  assert.equal(sidebar.node.querySelector(".name")!.textContent, bad);
+});
+
+test("five hundred models are drawn, and a change redraws one row", async () => {
+  const sidebar = await shown();
+  const rows = Array.from({ length: 500 }, (_, n) => model(`m${String(n).padStart(3, "0")}`));
+  current.say({ v: 1, type: "models", seq: 1, whole: true, rows, removed: [] });
+  const items = [...sidebar.node.querySelectorAll("li")];
+  assert.equal(items.length, 500);
+  const heads = items.map((each) => each.firstElementChild);
+  current.say({ v: 1, type: "models", seq: 2, whole: false, rows: [model("m007", { state: "UNAVAILABLE", reason: "unloaded" })], removed: ["m003"] });
+  const after = [...sidebar.node.querySelectorAll("li")];
+  assert.equal(after.length, 499);
+  const same = after.filter((each) => heads.includes(each.firstElementChild)).length;
+  assert.equal(same, 498);
+  assert.equal(after[6].querySelector(".state")!.textContent, "unloaded");
+});
+
+test("one row is in the tab order; arrow keys move, Enter opens the actions that a model has", async () => {
+  const sidebar = await shown();
+  const rows = ["a", "b", "c"].map((name) => model(name));
+  current.say({ v: 1, type: "models", seq: 1, whole: true, rows, removed: [] });
+  const heads = (): HTMLElement[] => [...sidebar.node.querySelectorAll<HTMLElement>(".head")];
+  assert.deepEqual(heads().map(({ tabIndex }) => tabIndex), [0, -1, -1]);
+  heads()[0].focus();
+  press(heads()[0], "ArrowDown");
+  assert.equal(document.activeElement, heads()[1]);
+  heads()[1].click();
+  assert.equal(heads()[1].getAttribute("aria-expanded"), "true");
+  const buttons = [...sidebar.node.querySelectorAll<HTMLElement>(".actions button")];
+  assert.deepEqual(buttons.map(({ textContent }) => textContent), ["Load", "Unload", "Open", "Edit"]);
+  buttons[1].click();
+  assert.deepEqual(acted, [["unload", { model: "b" }]]);
+});
+
+test("a cell's model is found by its name, and a file's path from the served folder", () => {
+  assert.equal(definedIn('%%triton_model "a b" --version 2\n'), "a b");
+  assert.equal(definedIn("%%triton_model double"), "double");
+  assert.equal(definedIn("print()"), null);
+  assert.equal(resolved(["work"], "../models/a/1/model.py"), "models/a/1/model.py");
+  assert.equal(resolved([], "../outside.py"), null);
+  assert.equal(resolved([], "/etc/passwd"), null);
+});

@@ -1,0 +1,284 @@
+"""Specification of the values that entries of a form stand for."""
+
+import io
+import os
+import wave
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from blsnb.form.entries import Entry, Source, read_entries, read_entry
+from blsnb.form.inputs import InputSpec
+from blsnb.form.random_values import MAX_BYTES
+from blsnb.form.uploads import Upload
+from blsnb.form.value import FieldError
+
+VECTOR = InputSpec("X", "FP32", (2,), is_batched=True)
+PHOTO = InputSpec("IMAGE", "FP32", (3, 4, 5), is_batched=True)
+PIXELS = (np.arange(8 * 10 * 3) % 251).reshape(8, 10, 3).astype(np.uint8)
+NOISE = np.random.default_rng(0).integers(256, size=(64, 64, 3)).astype(np.uint8)
+
+
+def read(spec, source, variables=None, **entered):
+    return read_entry(Entry(source, **entered), spec, variables or {})
+
+
+def refusal(spec, source, variables=None, **entered):
+    with pytest.raises(FieldError) as caught:
+        read(spec, source, variables, **entered)
+    return str(caught.value)
+
+
+def executed(value, folder):
+    """Return what a cell with the value's code has, run in a folder."""
+    names = {}
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        exec("\n".join(value.imports), names)
+        return eval(value.code, names)
+    finally:
+        os.chdir(before)
+
+
+def png(pixels=PIXELS):
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "png")
+    return file.getvalue()
+
+
+def wav(samples, rate=8000):
+    file = io.BytesIO()
+    with wave.open(file, "wb") as sound:
+        sound.setnchannels(samples.shape[1])
+        sound.setsampwidth(samples.dtype.itemsize)
+        sound.setframerate(rate)
+        sound.writeframes(samples.tobytes())
+    return file.getvalue()
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("spec", "text", "expected"),
+    [
+        (VECTOR, "[1, 2]", [[1, 2]]),
+        (VECTOR, "[[1, 2], [3, 4]]", [[1, 2], [3, 4]]),
+        (VECTOR, "1, 2", [[1, 2]]),
+        (InputSpec("X", "INT64", (1,)), "7", 7),
+        (InputSpec("X", "BOOL", (2,)), "[true, False]", None),
+        (InputSpec("X", "BOOL", (2,)), "[true, false]", [True, False]),
+        (InputSpec("T", "BYTES", (1,)), "hello, 7", "hello, 7"),
+        (InputSpec("T", "BYTES", (2,)), '["a", "b"]', ["a", "b"]),
+        (InputSpec("T", "BYTES", (1,), True), '["a"]', [["a"]]),
+    ],
+)
+def test_typed_text_is_a_number_a_list_or_a_string(spec, text, expected):
+    """JSON and Python lists are read; a missing batch axis is added."""
+    if expected is None:
+        assert "is not a number or a list" in refusal(spec, Source.TYPED, text=text)
+    else:
+        value = read(spec, Source.TYPED, text=text)
+        assert (expected, expected) == (value.value, eval(value.code))
+
+
+def test_special_floats_have_code():
+    """NaN and infinity have no literals in Python."""
+    value = read(VECTOR, Source.TYPED, text="[NaN, -Infinity]")
+
+    assert "[[np.nan, -np.inf]]" == value.code
+    assert ("import numpy as np",) == value.imports
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "enter a number"),
+        ("one", "'one' is not a number or a list"),
+        ("[1, 2, 3]", "the value has shape [1, 3], expected [-1, 2]"),
+        ("[[1], [2, 3]]", "input 'X' is FP32"),
+        ("[" * 5000, "is not a number or a list"),
+        ("__import__('os')", "is not a number or a list"),
+        ("1" * 1_000_001, "the text has 1,000,001 characters, maximum 1,000,000"),
+    ],
+)
+def test_a_text_that_gives_no_value_is_refused_with_a_sentence(text, expected):
+    """The sentence has what was entered and what was expected."""
+    assert expected in refusal(VECTOR, Source.TYPED, text=text)
+
+
+@pytest.mark.parametrize(
+    "datatype", ["FP32", "FP16", "BF16", "INT8", "UINT8", "BOOL", "BYTES"]
+)
+def test_random_values_are_those_of_their_code(datatype, tmp_path):
+    """The same seed gives the same array, of the input's datatype."""
+    spec = InputSpec("X", datatype, (-1, 3))
+
+    value = read(spec, Source.RANDOM, shape="2, 3", seed=4)
+
+    assert (2, 3) == value.value.shape
+    assert value.value.tolist() == executed(value, tmp_path).tolist()
+    assert value.value.dtype == executed(value, tmp_path).dtype
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ("2, y", "'2, y' is not a shape"),
+        ("2, -3", "'2, -3' is not a shape"),
+        ("9", "the value has shape [9], expected [-1, 2]"),
+        ("99999, 99999", "takes 38,146 MB, maximum 32 MB"),
+    ],
+)
+def test_a_shape_that_does_not_fit_is_refused(shape, expected):
+    """Nothing is allocated for a shape that is too large."""
+    assert expected in refusal(VECTOR, Source.RANDOM, shape=shape)
+
+
+def test_a_variable_is_taken_by_its_name():
+    """Only names are accepted, and a similar one is suggested."""
+    variables = {"photo": np.zeros((1, 2), np.float32), "wide": np.zeros((1, 2))}
+
+    value = read(VECTOR, Source.VARIABLE, variables, text=" photo ")
+
+    assert (variables["photo"] is value.value, "photo") == (True, value.code)
+    errors = [
+        refusal(VECTOR, Source.VARIABLE, variables, text=text)
+        for text in ("phot", "photo[0]", "wide")
+    ]
+    assert [
+        "the notebook has no variable 'phot'. Did you mean 'photo'?",
+        "enter the name of a variable of the notebook",
+        "the value is FP64, expected FP32",
+    ] == errors
+
+
+def test_only_an_optional_input_can_be_left_out():
+    """All errors of a form are returned at once, by input."""
+    optional = InputSpec("O", "FP32", (1,), optional=True)
+    left_out = Entry(Source.NONE)
+
+    reading = read_entries(
+        {"X": left_out, "O": left_out}, {"X": VECTOR, "O": optional}, {}
+    )
+
+    assert ({}, {"X": "the model requires X"}) == reading
+
+
+@pytest.mark.parametrize(
+    ("spec", "note"),
+    [
+        (PHOTO, "10 x 8 RGB, resized to 5 x 4, channels first, divided by 255"),
+        (InputSpec("I", "UINT8", (-1, -1, 3)), "10 x 8 RGB"),
+        (InputSpec("I", "UINT8", (8, 10), True), "10 x 8 RGB, converted to grey"),
+        (InputSpec("I", "FP16", (1, 1, 4, 4)), "converted to grey, resized to 4 x 4"),
+        (InputSpec("I", "INT32", (4, 4, 4)), "converted to RGB with transparency"),
+        (InputSpec("I", "BYTES", (1,), True), "bytes of the file"),
+        (InputSpec("I", "UINT8", (-1,)), "bytes of the file"),
+    ],
+)
+def test_a_picture_is_converted_to_the_declared_shape(spec, note, tmp_path):
+    """The sentence says what was done, and the code does the same."""
+    (tmp_path / "cat.png").write_bytes(png())
+
+    value = read(spec, Source.FILE, upload=Upload("cat.png", png()))
+
+    assert note in value.note
+    again = executed(value, tmp_path)
+    assert (value.value.dtype, value.value.tolist()) == (again.dtype, again.tolist())
+    assert spec.takes(again.shape)
+
+
+def test_an_unchanged_picture_keeps_its_values():
+    """Without resizing each value is a pixel."""
+    spec = InputSpec("I", "FP32", (3, 8, 10), is_batched=True)
+
+    value = read(spec, Source.FILE, upload=Upload("cat.png", png())).value
+
+    expected = PIXELS.transpose(2, 0, 1)[None] / np.float32(255)
+    assert np.array_equal(expected, value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "note"),
+    [
+        (InputSpec("S", "FP32", (-1,), True), "0.50 s at 8,000 Hz, 2 channels"),
+        (InputSpec("S", "FP32", (100,)), "channels averaged, cut to 100 samples"),
+        (InputSpec("S", "INT16", (2, 5000)), "silence added to 5,000 samples"),
+        (InputSpec("S", "INT16", (-1, 2)), "2 channels."),
+        (InputSpec("S", "FP64", (3000, 2)), "cut to 3,000 samples"),
+    ],
+)
+def test_a_sound_is_converted_to_the_declared_shape(spec, note, tmp_path):
+    """The sentence says what was done, and the code does the same."""
+    samples = np.arange(8000, dtype=np.int16).reshape(4000, 2) * 4
+    (tmp_path / "a.wav").write_bytes(wav(samples))
+
+    value = read(spec, Source.FILE, upload=Upload("a.wav", wav(samples)))
+
+    assert note in value.note
+    again = executed(value, tmp_path)
+    assert (value.value.dtype, value.value.tolist()) == (again.dtype, again.tolist())
+    assert spec.takes(again.shape)
+
+
+def test_an_array_is_read_without_executing_anything():
+    """A NumPy file keeps its type; a pickled one is refused."""
+    array = np.ones((1, 2), np.float32)
+    objects = npy(np.array([Path], dtype=object))
+
+    value = read(VECTOR, Source.FILE, upload=Upload("a.npy", npy(array)))
+
+    assert np.array_equal(array, value.value)
+    assert "a.npy: float32 [1, 2], unchanged." == value.note
+    refused = refusal(VECTOR, Source.FILE, upload=Upload("a.npy", objects))
+    assert "a.npy is not a NumPy array" in refused
+
+
+@pytest.mark.parametrize(
+    ("spec", "upload", "expected"),
+    [
+        (PHOTO, None, "choose a file, or wait until it has arrived"),
+        (PHOTO, Upload("a.txt", b"text"), "a.txt is not a picture, a WAV file or"),
+        (PHOTO, Upload("a.png", png(NOISE)[:5000]), "a.png cannot be read"),
+        (PHOTO, Upload("a.wav", b"RIFF1234WAVE"), "is not a readable WAV file"),
+        (PHOTO, Upload("\x1b[2Ja.png", b""), "␛[2Ja.png is not a picture"),
+        (VECTOR, Upload("a.png", png()), "a picture does not fit FP32 [-1, 2]"),
+        (VECTOR, Upload("big.png", bytes(MAX_BYTES + 1)), "32.0 MB, maximum 32 MB"),
+        (
+            InputSpec("S", "FP32", (3, 10, 10)),
+            Upload("a.wav", wav(np.zeros((9, 1), np.int16))),
+            "a sound of 1 channels does not fit",
+        ),
+        (
+            InputSpec("S", "INT8", (-1,)),
+            Upload("a.wav", wav(np.zeros((9, 1), np.int16))),
+            "samples of type int16 do not fit INT8 [-1]",
+        ),
+        (
+            InputSpec("S", "FP32", (-1,)),
+            Upload("a.wav", wav(np.zeros((9, 1), np.uint8))),
+            "has samples of 8 bits, expected 16 or 32",
+        ),
+    ],
+)
+def test_a_file_that_gives_no_value_is_refused_with_a_sentence(spec, upload, expected):
+    """The sentence names the file and what fits."""
+    assert expected in refusal(spec, Source.FILE, upload=upload)
+
+
+def test_a_picture_with_too_many_pixels_is_refused():
+    """Pillow's limit holds: nothing of that size is decoded."""
+    huge = Image.new("1", (20_000, 20_000))
+    file = io.BytesIO()
+    huge.save(file, "png")
+
+    refused = refusal(PHOTO, Source.FILE, upload=Upload("bomb.png", file.getvalue()))
+
+    assert "bomb.png has too many pixels" in refused

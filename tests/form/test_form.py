@@ -1,0 +1,203 @@
+"""Specification of a form that is filled in: its request, its results, its errors."""
+
+import sys
+
+import ipywidgets
+import numpy as np
+import pytest
+from cells import CONFIG, DOUBLE, FINAL, cell
+
+from blsnb import InferenceError
+
+DECOUPLED = f"{CONFIG}\nmodel_transaction_policy {{ decoupled: true }}\n"
+SENDS = cell(f"""
+    sender = request.get_response_sender()
+    for each in x_of(request):
+        sender.send(reply(np.full(1, each)))
+    sender.send(flags={FINAL})
+""")
+FAILS = cell("raise ValueError('no <b>')")
+
+
+def widgets(form, kind):
+    """Return all widgets of a kind, in the order of the page."""
+    found, waiting = [], [form.widget]
+    while waiting:
+        widget = waiting.pop(0)
+        found += [widget] if isinstance(widget, kind) else []
+        waiting = [*getattr(widget, "children", ()), *waiting]
+    return found
+
+
+def texts(form):
+    """Return the sentences of the form."""
+    return " ".join(each.value for each in widgets(form, ipywidgets.HTML))
+
+
+def choose(form, source):
+    """Choose a source for the first input."""
+    [menu, *_] = widgets(form, ipywidgets.Dropdown)
+    menu.label = source
+
+
+def fill(form, text):
+    """Type a text into the first input."""
+    [field, *_] = widgets(form, ipywidgets.Text)
+    field.value = text
+
+
+def press(form, description):
+    [button] = [
+        each
+        for each in widgets(form, ipywidgets.Button)
+        if each.description == description
+    ]
+    button.click()
+
+
+@pytest.fixture
+def form(server):
+    """The form of a model that doubles its input."""
+    server.define("double", DOUBLE, config=CONFIG)
+    return server.form("double")
+
+
+def test_run_sends_what_is_entered_and_shows_the_run(form):
+    """A new form has a value that the model accepts."""
+    shown = []
+    form.on_result(shown.append)
+
+    press(form, "Run")
+    fill(form, "[1, 2, 3]")
+    press(form, "Run")
+
+    assert [[0.0], [2.0, 4.0, 6.0]] == [run["Y"].tolist() for run in shown]
+    assert form.run is shown[-1]
+    assert "Done in" in texts(form)
+
+
+def test_an_invalid_entry_is_explained_beside_its_field_and_not_sent(form):
+    """Names and values of the sentence are text, not HTML."""
+    fill(form, "<script>")
+
+    assert form.submit() is None
+
+    assert "&#x27;&lt;script&gt;&#x27; is not a number or a list" in texts(form)
+    assert ["", "alert"] == [form.run or "", "alert" if "alert" in texts(form) else ""]
+    fill(form, "[4]")
+    assert [8.0] == form.submit()["Y"].tolist()
+    assert "alert" not in texts(form)
+
+
+def test_each_source_of_a_value_has_its_fields(form, monkeypatch):
+    """Random values have a shape and a seed; a variable is chosen by name."""
+    monkeypatch.setattr(sys.modules["__main__"], "wave", np.float32([5]), raising=False)
+    choose(form, "Random")
+    assert ["shape", "seed"] == [
+        each.description
+        for each in widgets(form, (ipywidgets.Text, ipywidgets.BoundedIntText))[:2]
+    ]
+
+    choose(form, "Variable")
+    [field] = [
+        each
+        for each in widgets(form, ipywidgets.Combobox)
+        if "variable" in each.placeholder
+    ]
+    field.value = "wave"
+
+    assert [10.0] == form.submit()["Y"].tolist()
+    assert "wave" in field.options
+    assert "server.infer('double', {'X': wave})" == form.code()
+
+
+def test_a_failed_request_shows_its_error_and_its_run(server):
+    """The run has the failed call, as below a cell."""
+    server.define("fails", FAILS, config=CONFIG)
+    form = server.form("fails")
+    shown = []
+    form.on_result(shown.append)
+
+    press(form, "Run")
+
+    assert ["fails"] == [run.trace.title for run in shown]
+    assert "no &lt;b&gt;" in texts(form)
+
+
+def test_responses_of_a_stream_are_shown_as_they_arrive(server):
+    """The latest responses come first, the run after the last one."""
+    server.define("sends", SENDS, config=DECOUPLED)
+    form = server.form("sends")
+    shown = []
+    form.on_result(shown.append)
+    fill(form, "[1, 2, 3]")
+
+    form.submit()
+
+    assert [1.0] == shown[0][0]["Y"].tolist()
+    assert shown[-1] is form.run
+    assert "for response in server.stream('sends'" in form.code()
+
+
+def test_a_model_that_is_not_ready_has_no_form(server):
+    """The error is Triton's, before and after a form was shown."""
+    with pytest.raises(InferenceError, match="unknown model: 'absent'"):
+        server.form("absent")
+    server.define("double", DOUBLE, config=CONFIG)
+    form = server.form("double")
+    server.unload("double")
+
+    assert form.submit() is None
+    assert "double" in texts(form)
+
+
+def test_a_form_whose_model_has_other_inputs_says_so(server, form):
+    """A request of the old form would fail in the model."""
+    server.define("double", DOUBLE, config=CONFIG.replace("FP32", "FP64"))
+
+    assert form.submit() is None
+    assert "The inputs of double have changed: make a new form." in texts(form)
+
+
+def test_a_form_without_a_page_is_a_table(form):
+    """A saved notebook keeps it."""
+    still = form.still()
+
+    assert "Form to try double: X FP32 [-1]" in still["text/plain"]
+    assert "<td>X</td><td>FP32</td><td>[-1]</td>" in still["text/html"]
+
+
+def test_copied_code_is_shown_where_a_page_cannot_insert_it(form):
+    """The page reports what it could do; without a page the code is shown."""
+    fill(form, "[1]")
+
+    press(form, "Copy as code")
+
+    [shown] = [
+        each
+        for each in widgets(form, ipywidgets.Textarea)
+        if each.layout.display == "block"
+    ]
+    assert "server.infer('double', {'X': [1]})" == shown.value
+
+
+def test_options_of_the_request_are_sent(server):
+    """Parameters and id reach the model; an invalid option is explained."""
+    source = cell("""
+        import json
+        sent = json.loads(request.parameters())
+        return [reply(np.float32([sent["gain"], len(request.request_id())]))]
+    """)
+    server.define("echo", source, config=CONFIG)
+    form = server.form("echo")
+    named = {
+        each.description: each
+        for each in widgets(form, (ipywidgets.Textarea, ipywidgets.Text))
+    }
+    named["parameters"].value = "gain=3"
+    named["request id"].value = "abc"
+
+    assert [3.0, 3.0] == form.submit()["Y"].tolist()
+    named["parameters"].value = "gain"
+    assert form.submit() is None
+    assert "is not a parameter such as name=value" in texts(form)

@@ -1,0 +1,81 @@
+"""Specification of options that are entered, and of the copied cell."""
+
+import pytest
+
+from blsnb.form.options import parse_parameters, request_options
+from blsnb.form.request import request_code
+from blsnb.form.value import FieldError, Value
+
+
+def test_parameters_are_lines_with_typed_values():
+    """Numbers and booleans have their types; quoted and other text is text."""
+    text = 'a=1\n b = 0.5\nc=true\nd="7"\ne=x=y\n\nf=[1]\n'
+
+    expected = {"a": 1, "b": 0.5, "c": True, "d": "7", "e": "x=y", "f": "[1]"}
+    assert expected == parse_parameters(text)
+
+
+def test_only_options_that_are_set_are_sent():
+    """All outputs are the default, and a numeric correlation id is a number."""
+    entered = {
+        "parameters": "a=1",
+        "request_id": "",
+        "correlation_id": "7",
+        "sequence_start": True,
+        "priority": 0,
+        "outputs": ("Y",),
+    }
+
+    options = request_options("m", entered, ["Y", "Z"])
+
+    expected = {
+        "parameters": {"a": 1},
+        "correlation_id": 7,
+        "sequence_start": True,
+        "outputs": ["Y"],
+    }
+    assert expected == options
+    assert {} == request_options("m", {"outputs": ("Y",)}, ["Y"])
+
+
+@pytest.mark.parametrize(
+    ("entered", "expected"),
+    [
+        ({"parameters": "a"}, "'a' is not a parameter such as name=value"),
+        ({"parameters": "=1"}, "'=1' is not a parameter such as name=value"),
+        ({"correlation_id": str(2**64)}, "correlation_id"),
+    ],
+)
+def test_an_invalid_option_is_refused_with_a_sentence(entered, expected):
+    """Nothing is sent with an option that the server would misread."""
+    with pytest.raises(FieldError, match=expected):
+        request_options("m", entered, [])
+
+
+def test_a_long_request_is_broken_into_lines():
+    """Each input and option has a line; the cell imports what it needs."""
+    array = Value(None, "np.zeros((1, 3, 224, 224))", imports=("import numpy as np",))
+    values = {"IMAGE": array, "MORE": Value(None, repr("text" * 9))}
+
+    code = request_code("m", values, {"priority": 2})
+
+    assert code == (
+        "import blsnb\n"
+        "import numpy as np\n"
+        "\n"
+        "blsnb.infer(\n"
+        "    'm',\n"
+        "    {\n"
+        "        'IMAGE': np.zeros((1, 3, 224, 224)),\n"
+        f"        'MORE': {'text' * 9!r},\n"
+        "    },\n"
+        "    priority=2,\n"
+        ")"
+    )
+
+
+def test_the_cell_of_a_decoupled_model_prints_its_responses():
+    """Such a model requires a stream."""
+    code = request_code("m", {"X": Value(None, "1")}, {}, streams=True, server="server")
+
+    assert "for response in server.stream('m', {'X': 1}):\n    print(response)" == code

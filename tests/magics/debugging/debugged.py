@@ -1,0 +1,121 @@
+"""A kernel whose debugger is driven as JupyterLab drives it."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import time
+from typing import Any
+
+from ..kernels import Kernel
+
+_PATIENCE_S = 20
+
+
+class DebuggedKernel(Kernel):
+    """A kernel, the requests of its debugger, and its stops."""
+
+    _sequence = 0
+
+    def debug(self, command: str, **arguments: Any) -> dict[str, Any]:
+        """Send a debug request on the control channel and return its reply."""
+        self._sequence += 1
+        request = {
+            "type": "request",
+            "seq": self._sequence,
+            "command": command,
+            "arguments": arguments,
+        }
+        sent = self._client.session.msg("debug_request", request)
+        self._client.control_channel.send(sent)
+        deadline = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < deadline:
+            with contextlib.suppress(queue.Empty):
+                reply = self._client.get_control_msg(timeout=1)
+                if reply["parent_header"].get("msg_id") == sent["header"]["msg_id"]:
+                    content: dict[str, Any] = reply["content"]
+                    return content
+        raise AssertionError(f"no reply to {command}")
+
+    def attach(self) -> None:
+        """Switch the debugger on."""
+        self.debug(
+            "initialize",
+            clientID="jupyterlab",
+            adapterID="",
+            pathFormat="path",
+            linesStartAt1=True,
+            columnsStartAt1=True,
+        )
+        self.debug("attach")
+
+    def detach(self) -> None:
+        """Switch the debugger off."""
+        self.debug("disconnect", restart=False, terminateDebuggee=False)
+
+    def set_dots(self, cell: str, *lines: int, **how: Any) -> list[dict[str, Any]]:
+        """Set the breakpoints of a cell, as a click on its gutter does."""
+        self.path_of(cell)
+        reply = self.debug(
+            "setBreakpoints",
+            source={"path": self.path_of(cell)},
+            breakpoints=[{"line": line, **how} for line in lines],
+            sourceModified=False,
+        )
+        self.debug("configurationDone")
+        found: list[dict[str, Any]] = reply["body"]["breakpoints"]
+        return found
+
+    def path_of(self, cell: str) -> str:
+        """Return the path of the file to which a cell's text is dumped."""
+        path: str = self.debug("dumpCell", code=cell)["body"]["sourcePath"]
+        return path
+
+    def stop_of(self, request: str) -> int | None:
+        """Wait for the next stop, or for a cell's end; return the thread that stops."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < deadline:
+            with contextlib.suppress(queue.Empty):
+                message = self._client.get_iopub_msg(timeout=1)
+                kind, content = message["msg_type"], message["content"]
+                if kind == "debug_event" and content["event"] == "stopped":
+                    thread: int = content["body"]["threadId"]
+                    return thread
+                is_own = message["parent_header"].get("msg_id") == request
+                if is_own and kind == "error":
+                    raise AssertionError("\n".join(content["traceback"]))
+                state = content.get("execution_state")
+                if is_own and kind == "status" and state == "idle":
+                    return None
+        raise AssertionError("the cell neither stops nor ends")
+
+    def stack(self, thread: int) -> list[dict[str, Any]]:
+        """Return the frames of a stopped thread, the innermost first."""
+        frames = self.debug("stackTrace", threadId=thread)["body"]["stackFrames"]
+        assert isinstance(frames, list)
+        return frames
+
+    def step(self, how: str, thread: int, request: str) -> int | None:
+        """Step or continue; return the thread of the next stop, None at the end."""
+        self.debug(how, threadId=thread)
+        return self.stop_of(request)
+
+    def where(self, thread: int) -> tuple[str, int]:
+        """Return the path and line at which a thread stops."""
+        frame = self.stack(thread)[0]
+        return frame["source"]["path"], frame["line"]
+
+    def finish(self, thread: int | None, request: str) -> None:
+        """Continue until the cell has ended."""
+        while thread is not None:
+            thread = self.step("continue", thread, request)
+
+    def stops_of(self, source: str) -> list[tuple[str, int]]:
+        """Run a cell to its end, and return the places of its stops."""
+        request = self.start(source)
+        found = []
+        thread = self.stop_of(request)
+        while thread is not None:
+            found.append(self.where(thread))
+            thread = self.step("continue", thread, request)
+        return found

@@ -1,0 +1,137 @@
+"""Specification of the models in the panel: their rows, and actions on them."""
+
+import pytest
+from waiting import until
+
+from blsnb.errors import ModelLoadError
+from blsnb.panel.model_rows import ModelRows
+from blsnb.parts.server_parts import parts_of
+
+SOURCE = """
+class TritonPythonModel:
+    def execute(self, requests):
+        return []
+"""
+
+
+def read(rows, server):
+    return rows.read(parts_of(server))
+
+
+def test_a_row_has_the_state_the_origin_and_the_counters_of_a_model(server):
+    """As the table of models has them."""
+    server.define("double", SOURCE)
+    row = read(ModelRows(), server)["double"]
+
+    expected = {
+        "state": "READY",
+        "origin": "define()",
+        "versions": [1],
+        "busy": 0,
+        "instances": 1,
+        "waiting": 0,
+    }
+    assert expected == {key: row[key] for key in expected}
+
+
+def test_loads_unloads_failures_and_removals_are_seen_with_the_next_reading(server):
+    """However little time there is for files."""
+    rows = ModelRows(clock=iter(range(0, 10**12, 10**9)).__next__)
+    for name in ("a", "b", "c"):
+        server.define(name, SOURCE)
+    read(rows, server)
+    server.unload("a")
+    with pytest.raises(ModelLoadError):
+        server.define("b", "def:")
+    server.remove("c")
+    found = read(rows, server)
+
+    assert ["a", "b"] == list(found)
+    assert ("UNAVAILABLE", "unloaded") == (found["a"]["state"], found["a"]["reason"])
+    assert ["newer text did not load: SyntaxError"] == [
+        text.partition(": inv")[0] for text in found["b"]["trouble"]
+    ]
+
+
+def test_a_page_that_watches_receives_the_models_and_their_changes(server, panel, page):
+    """Another page that does not watch receives nothing."""
+    page.say(type="watch", what=["models"])
+    server.define("double", SOURCE)
+
+    assert until(lambda: "double" in page.rows("models"))
+    server.unload("double")
+    assert until(lambda: page.rows("models")["double"]["state"] == "UNAVAILABLE")
+
+
+def test_the_first_message_is_answered_with_the_release_and_the_actions(page):
+    """There is no form without %triton try."""
+    welcome = page.received[0]
+
+    assert "welcome" == welcome["type"]
+    assert {"load", "unload"} < set(welcome["actions"])
+    assert "try" not in welcome["actions"]
+
+
+def test_load_and_unload_are_answered_with_a_sentence(server, page):
+    """The model is loaded when the answer arrives."""
+    server.define("double", SOURCE)
+    page.act("unload", model="double")
+    assert until(lambda: page.of("answer"))
+    assert "double is unloaded." == page.answer["done"]
+    page.act("load", model="double")
+
+    assert until(lambda: page.answer["done"].startswith("double is loaded in "))
+    assert "READY" == server.model("double").state
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ({"name": "explode", "model": "double"}, "invalid"),
+        ({"name": "load", "model": 7}, "invalid"),
+        ({"name": "load", "model": "x" * 5000}, "invalid"),
+        ({"name": "load", "model": "missing"}, "gone"),
+        ({"name": "write_back", "model": "double"}, "refused"),
+        ({"name": "load", "model": "double", "v": 9}, "version"),
+        ({"type": "evaluate"}, "unsupported"),
+    ],
+)
+def test_a_request_that_cannot_be_served_is_answered_with_its_reason(
+    server, page, message, code
+):
+    """And nothing of it is executed."""
+    server.define("double", SOURCE)
+    page.say(**{"type": "action", "id": "a", **message})
+
+    assert until(lambda: page.of("answer"))
+    assert code == page.answer["error"]["code"]
+
+
+def test_cells_and_lines_are_answered_for_the_page_to_insert(server, page):
+    """The kernel inserts nothing itself."""
+    server.define("double", SOURCE)
+    page.act("edit", model="double")
+    assert until(lambda: page.of("answer"))
+    assert (["one", "two"], False) == (page.answer["cells"], page.answer["run"])
+    page.act("stats", model="double")
+
+    assert until(lambda: len(page.of("answer")) == 2)
+    expected = (["%triton stats double"], True)
+    assert expected == (page.answer["cells"], page.answer["run"])
+
+
+def test_the_graph_is_answered_as_a_page(server, page):
+    """Its HTML is in the buffer."""
+    server.define("double", SOURCE)
+    page.act("graph", model="double")
+    assert until(lambda: page.of("answer"))
+    offset, size = page.answer["page"]["html"]
+
+    assert b"double" in page.answer["buffers"][0][offset : offset + size]
+
+
+def test_closing_the_panel_closes_its_comms(panel, page):
+    """So the page learns that the extension was unloaded."""
+    panel.close()
+
+    assert page.is_closed
