@@ -485,7 +485,11 @@ class Server:
         self._parts.models.remove(name)
 
     def models(self) -> list[ModelStatus]:
-        """Return the status of every model in the repository, sorted by name."""
+        """Return the status of every model in the repository, sorted by name.
+
+        A model that was removed is listed, as ``REMOVED``, while Ctrl-C has not ended
+        it.
+        """
         return self._parts.models.statuses()
 
     def model(self, name: str) -> ModelStatus:
