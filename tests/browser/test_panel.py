@@ -179,6 +179,9 @@ def test_a_run_opens_its_linked_view_in_a_tab_and_is_pinned_and_deleted(lab):
     expect(panel.row("double")).to_contain_text("pinned")
     panel.act("double", "Delete")
     expect(panel.node).to_contain_text("No run has been recorded.")
+    # JupyterLab raises an error if a notebook behind a tab is disposed at once.
+    lab.command("application:close")
+    lab.open_beside("panel.ipynb")
 
 
 def test_log_lines_are_filtered_by_model_and_level(lab):
