@@ -251,6 +251,8 @@ class Server:
         self,
         model_name: str,
         inputs: Mapping[str, Any],
+        *,
+        profile: bool = False,
         **options: Unpack[RequestOptions],
     ) -> Run:
         """Run a request on a model, as Triton's gRPC client would.
@@ -263,6 +265,9 @@ class Server:
             Values by input name. An array keeps its datatype; lists, numbers and
             strings are converted to the configured one. With ``max_batch_size`` above 0
             the first axis is the batch: shape ``[batch, *dims]``, otherwise ``dims``.
+        profile
+            Whether the models' Python code is sampled every millisecond: see
+            ``run.profile``.
         **options
             Options of the request: see `RequestOptions`.
 
@@ -283,6 +288,8 @@ class Server:
         """
         __tracebackhide__ = True
         request = client_request(model_name, inputs, options)
+        if profile:
+            return self._parts.requests.run_profiled(request)
         return self._parts.requests.run(request)
 
     @takes_request_options
@@ -478,7 +485,11 @@ class Server:
         self._parts.models.remove(name)
 
     def models(self) -> list[ModelStatus]:
-        """Return the status of every model in the repository, sorted by name."""
+        """Return the status of every model in the repository, sorted by name.
+
+        A model that was removed is listed, as ``REMOVED``, while Ctrl-C has not ended
+        it.
+        """
         return self._parts.models.statuses()
 
     def model(self, name: str) -> ModelStatus:

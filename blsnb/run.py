@@ -18,6 +18,7 @@ from blsnb.printable import printable
 from blsnb.response import Response, recorded_responses
 from blsnb.trace.capture import trace_so_far
 from blsnb.trace.facts import ClockReading
+from blsnb.trace.profiles.run_profile import RunProfile, profile_of
 from blsnb.trace.run_record import RunRecord
 from blsnb.trace.spans import Span, Trace
 
@@ -188,6 +189,15 @@ class Run:
     def trace(self) -> Trace:
         """The calls of this run, as values."""
         return take_trace(self._record)
+
+    @property
+    def profile(self) -> RunProfile | None:
+        """Where the time goes inside the models; None without ``profile=True``.
+
+        Its text lists the lines with most samples; ``profile.save(path)`` writes a
+        file for speedscope.
+        """
+        return profile_of(self.trace)
 
     @property
     def duration_ms(self) -> float:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import blsnb
+from blsnb.files.swap import Swap
 
 _PACKAGE = Path(blsnb.__file__).parent
 FILES = tuple(f"files/{name}.py" for name in ("owned", "swap", "whole"))
@@ -73,13 +74,25 @@ def press_ctrl_c() -> None:
 
 def lines_of(call: Callable[[], object], rooms: Iterable[str]) -> int:
     """Return the number of lines of some rooms that a call executes."""
-    seen: list[int] = []
+    return len(functions_of(call, rooms))
 
-    class Counting(LineFault):
+
+def functions_of(call: Callable[[], object], rooms: Iterable[str]) -> list[str]:
+    """Return the function of each line of some rooms that a call executes."""
+    seen: list[str] = []
+
+    class Listing(LineFault):
         def _local(self, frame: types.FrameType, event: str, arg: Any) -> Any:
             if event == "line":
-                seen.append(1)
+                seen.append(frame.f_code.co_qualname)
             return self._local
 
-    Counting(0, rooms, lambda: None).during(call)
-    return len(seen)
+    Listing(0, rooms, lambda: None).during(call)
+    return seen
+
+
+def chosen_lines(functions: list[str], step: int) -> list[int]:
+    """Return the numbers of every `step`-th line, and of all lines of a swap."""
+    numbers = range(1, len(functions) + 1)
+    swaps = (n for n in numbers if functions[n - 1] == Swap.apply.__qualname__)
+    return sorted({*numbers[::step], *swaps})

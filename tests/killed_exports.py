@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from faults import FILES, LineFault, lines_of
+from faults import FILES, LineFault, chosen_lines, functions_of
 
 from blsnb.files import swap
 from blsnb.repository import export as export_module
@@ -130,11 +130,11 @@ class Rounds:
         export(self._repository, self._target)
         return state(self._target)
 
-    def lines(self) -> int:
-        """Return the number of lines that an export executes."""
+    def lines(self) -> list[str]:
+        """Return the functions of the lines that an export executes."""
         assert self._old == self._exported(OLD)
         define(self._repository, NEW)
-        return lines_of(lambda: export(self._repository, self._target), WATCHED)
+        return functions_of(lambda: export(self._repository, self._target), WATCHED)
 
     def kill(self, number: int) -> str:
         """Kill an export before a line; return which, empty if there are fewer."""
@@ -172,7 +172,8 @@ def run(target: Path, how: str, *, step: int = 0, share: float = 0.0) -> str:
     Parameters
     ----------
     step
-        Kill an export at every `step`-th line, and check the files after each.
+        Kill an export at every `step`-th line, and at each of a swap; check the files
+        after each.
     share
         Without a step: kill one after this share of its lines, and leave all as it is.
     """
@@ -191,12 +192,12 @@ def main(target: Path, how: str, step: int, share: float) -> None:
     """Kill exports, check the files, and print the lines."""
     rounds = Rounds(target, how)
     lines = rounds.lines()
-    for number in range(1, lines + 1, step or lines + 1):
-        chosen = number if step else 1 + int(share * lines)
-        print(chosen, rounds.kill(chosen), flush=True)
+    numbers = chosen_lines(lines, step) if step else [1 + int(share * len(lines))]
+    for number in numbers:
+        print(number, rounds.kill(number), flush=True)
         if step:
             rounds.check()
-    print(f"of {lines} lines")
+    print(f"of {len(lines)} lines")
     rounds.close()
 
 

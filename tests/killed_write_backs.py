@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from faults import FILES, LineFault, lines_of
+from faults import FILES, LineFault, chosen_lines, functions_of
 from killed_exports import TWO_STEPS, State, state
 
 from blsnb.files import swap
@@ -95,9 +95,9 @@ def main(root: Path, how: str, step: int) -> None:
     before, after = written(root)
     write_old(root)
     repository, models = opened(root)
-    lines = lines_of(lambda: write_back(models), WATCHED)
+    lines = functions_of(lambda: write_back(models), WATCHED)
     repository.close()
-    for number in range(1, lines + 1, step):
+    for number in chosen_lines(lines, step):
         write_old(root)
         repository, models = opened(root)
         where = killed(models, number)
@@ -110,11 +110,11 @@ def main(root: Path, how: str, step: int) -> None:
         write_back([model for model in models if model.edits])
         repository.close()
         assert after == state(root), where
-    print(f"of {lines} lines")
+    print(f"of {len(lines)} lines")
 
 
 def run(root: Path, how: str, step: int) -> str:
-    """Run this file as a program that kills at every `step`-th line."""
+    """Run this file as a program that kills at every `step`-th line and each swap."""
     program = [sys.executable, "-W", "ignore::DeprecationWarning", __file__]
     done = subprocess.run(
         [*program, str(root), how, str(step)],

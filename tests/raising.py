@@ -34,6 +34,14 @@ POINTS = {
         "class Meta(type):\n    def __getattr__(cls, name):\n        RAISE\n"
         f"class TritonPythonModel(metaclass=Meta):{EXECUTE}"
     ),
+    "any look-up in the class": (
+        "class Meta(type):\n    def __getattribute__(cls, name):\n        RAISE\n"
+        f"class TritonPythonModel(metaclass=Meta):{EXECUTE}"
+    ),
+    "any look-up in the object": (
+        "class TritonPythonModel:\n    def __getattribute__(self, name):\n"
+        f"        RAISE{EXECUTE}"
+    ),
     "look-up in the module": "def __getattr__(name):\n    RAISE",
     "look-up in the object": (
         "class TritonPythonModel:\n    def __getattr__(self, name):\n"

@@ -2,6 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+import sources
+from asserting import some
+from attacks import ATTACKS
+
 pytest_plugins = ["pytester"]
 HERE = str(Path(__file__).parent)
 CONFTEST = f"""
@@ -55,3 +60,12 @@ def test_the_figures_are_in_the_report_of_a_ci_service(pytester):
     result.assert_outcomes(passed=2, failed=1)
     report = (pytester.path / "report.xml").read_text()
     assert 2 == report.count('<property name="attack"')
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_each_attack_reports_its_figures(attack):
+    """Its tests take the fixture `figures`."""
+    for test in some(ATTACKS[attack]):
+        path, _, name = test.partition("::")
+        found = {each.name: each for each in sources.functions(sources.TESTS / path)}
+        assert "figures" in [each.arg for each in found[name].args.args], test

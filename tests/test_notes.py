@@ -137,6 +137,40 @@ def test_a_stream_that_was_left(server):
     assert "is_cancelled()" in note
 
 
+@pytest.mark.parametrize(("flag", "is_noted"), [("", True), (f", {FINAL}", False)])
+def test_a_failure_after_a_response_without_the_final_flag_is_noted(
+    server, flag, is_noted
+):
+    """The failure is a second response; after the final flag Triton only logs it."""
+    body = f"""
+    request.get_response_sender().send(reply(x_of(request)){flag})
+    raise ValueError("late")
+    """
+    server.define("m", cell(body), config=CONFIG)
+    notes = _run(server, X).notes
+
+    assert is_noted == any(
+        "without the final flag before this" in text for text in notes
+    )
+
+
+@pytest.mark.parametrize(("inputs", "is_noted"), [({}, True), (X, False)])
+def test_a_batch_without_inputs_is_noted(server, inputs, is_noted):
+    """All inputs are optional, but the batch size is that of the first one."""
+    optional = CONFIG.replace("input {", "max_batch_size: 4 input { optional: true")
+    server.define("m", DOUBLE, config=optional)
+    run = _run(server, {name: [value] for name, value in inputs.items()})
+
+    assert is_noted == any("the batch size is not known" in text for text in run.notes)
+
+
+def _run(server, inputs):
+    try:
+        return server.infer("m", inputs)
+    except InferenceError as error:
+        return error.run
+
+
 def test_outputs_that_contradict_the_configuration_are_noted(noted):
     """Type, shape, missing and unknown outputs are compared."""
     config = f'{CONFIG} output {{ name: "Z" data_type: TYPE_INT8 dims: [ 1 ] }}'

@@ -16,11 +16,7 @@ _WITHOUT_EFFECT = (
     *("enable-peer-access", "reuse-http-port", "reuse-grpc-port", "http-thread-count"),
     *("grpc-infer-allocation-pool-size", "grpc-infer-response-compression-level"),
     "grpc-max-response-pool-size",
-    *("grpc-keepalive-time", "grpc-keepalive-timeout"),
-    *("grpc-keepalive-permit-without-calls", "grpc-http2-max-pings-without-data"),
-    "grpc-http2-min-recv-ping-interval-without-data",
-    *("grpc-http2-max-ping-strikes", "grpc-max-connection-age"),
-    *("grpc-max-connection-age-grace", "sagemaker-port", "sagemaker-thread-count"),
+    *("sagemaker-port", "sagemaker-thread-count"),
     *("vertex-ai-port", "vertex-ai-thread-count", "vertex-ai-default-model"),
     *("allow-gpu-metrics", "allow-cpu-metrics"),
     *("metrics-interval-ms", "backend-directory", "backend-config"),
@@ -45,6 +41,19 @@ _REFUSED_IF_TRUE = {
     "allow-vertex-ai": "there is no Vertex AI endpoint",
     "model-namespacing": "model names are unique",
 }
+_GRPC_CHANNEL = {
+    "grpc-keepalive-time": "grpc.keepalive_time_ms",
+    "grpc-keepalive-timeout": "grpc.keepalive_timeout_ms",
+    "grpc-http2-max-pings-without-data": "grpc.http2.max_pings_without_data",
+    "grpc-http2-min-recv-ping-interval-without-data": (
+        "grpc.http2.min_ping_interval_without_data_ms"
+    ),
+    "grpc-http2-max-ping-strikes": "grpc.http2.max_ping_strikes",
+    "grpc-max-connection-age": "grpc.max_connection_age_ms",
+    "grpc-max-connection-age-grace": "grpc.max_connection_age_grace_ms",
+}
+"""Arguments of gRPC that options with a number set."""
+_PERMIT_PINGS = "grpc-keepalive-permit-without-calls"
 _FORMS = (
     ("rate-limit-resource", "NAME:COUNT[:DEVICE]"),
     ("cache-config", "local,size=BYTES"),
@@ -126,8 +135,10 @@ def _add_hidden(parser: Parser) -> None:
         add(f"--{name}", help=argparse.SUPPRESS)
     for name in (*_WITHOUT_EFFECT, *_REFUSED):
         add(f"--{name}", action="append", help=argparse.SUPPRESS)
-    for name in _REFUSED_IF_TRUE:
+    for name in (*_REFUSED_IF_TRUE, _PERMIT_PINGS):
         add(f"--{name}", type=boolean, help=argparse.SUPPRESS)
+    for name in _GRPC_CHANNEL:
+        add(f"--{name}", type=int, help=argparse.SUPPRESS)
 
 
 def check_server_options(given: argparse.Namespace) -> list[str]:
@@ -264,7 +275,22 @@ def serving_options(given: argparse.Namespace) -> ServingOptions:
         grpc_header_forward_pattern=given.grpc_header_forward_pattern,
         trace=TraceSetting(**_trace(given)),
         log_file=given.log_file,
+        grpc_channel=tuple(_grpc_channel(given)),
     )
+
+
+def _grpc_channel(given: argparse.Namespace) -> Iterator[tuple[str, int]]:
+    """Yield the arguments of gRPC that keep connections alive, or end them.
+
+    References
+    ----------
+    server: src/grpc/grpc_server.cc, Server::Server
+    """
+    for option, name in _GRPC_CHANNEL.items():
+        if (value := _value(given, option)) is not None:
+            yield name, value
+    if (permits := _value(given, _PERMIT_PINGS)) is not None:
+        yield "grpc.keepalive_permit_without_calls", int(permits)
 
 
 def _trace_settings(given: argparse.Namespace) -> Iterator[tuple[str, str]]:

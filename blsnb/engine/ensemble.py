@@ -91,10 +91,12 @@ class ServedEnsemble(Served):
             answered.extend(self._messages(progress))
 
         self._drive(inflight, answer)
-        (response,) = answered or [ResponseMessage()]
+        response, *failures = answered or [ResponseMessage()]
+        if failures:
+            response.final, response.followed = False, failures[0].error or ""
         if self.placement is not None:
             self.placement.outputs(inflight, response)
-        inflight.failed = response.error is not None
+        inflight.failed = response.error is not None or bool(failures)
         self.ended(inflight)
         return response
 

@@ -321,8 +321,8 @@ class Router:
                 execution.blocked_on = None
             if steps is not None:
                 steps.end(inflight)
-        if response.followed and caller.is_client and not many:
-            response = _refused_pair(response, steps is not None)
+        if response.followed and caller.is_client and steps is None and not many:
+            response = _refused_pair()
         if response.error is not None:
             call.flags |= CallFlag.ERROR
             call.error = response.error
@@ -347,15 +347,11 @@ class Router:
         self._recorder.close(record, call, message.inputs, ())
 
 
-def _refused_pair(first: ResponseMessage, is_step: bool) -> ResponseMessage:
+def _refused_pair() -> ResponseMessage:
     """Return what a client receives that expects one response and is sent two.
-
-    An ensemble ends with the first response of a step if that is an error.
 
     References
     ----------
     server: src/grpc/infer_handler.cc, InferResponseComplete
     """
-    if is_step and first.error is not None:
-        return first
     return ResponseMessage(error="expected a single response, got 2")

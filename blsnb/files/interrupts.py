@@ -55,6 +55,30 @@ def without_interrupts(work: Callable[[], T]) -> T:
         signal.signal(signal.SIGINT, previous)
 
 
+def ended_once(work: Callable[[], T]) -> T:
+    """Run work that the first Ctrl-C ends; later ones leave its cleanup alone.
+
+    The cleanup must have an end of its own.
+    """
+    previous = signal.getsignal(signal.SIGINT)
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or not callable(previous):
+        return work()
+    is_ended = False
+
+    def handle(number: int, frame: types.FrameType | None) -> None:
+        nonlocal is_ended
+        if not is_ended:
+            is_ended = True
+            previous(number, frame)
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        return work()
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
 def _note(number: int, frame: types.FrameType | None) -> None:
     _noted.append(number)
     if frame is not None and frame.f_code.co_filename == shutil.__file__:

@@ -6,6 +6,7 @@ import argparse
 import difflib
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NoReturn, TypeVar
 
 from IPython.core.error import UsageError
@@ -36,6 +37,7 @@ class Flags(argparse.ArgumentParser):
         )
         # Python 3.14 and later colour the help by default.
         self.color = False
+        self._words: list[str] = []
         self.add_argument("--help", action=_Help, nargs=0, help="show this text")
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
@@ -48,6 +50,7 @@ class Flags(argparse.ArgumentParser):
         HelpShown
             The help was requested and has been printed.
         """
+        self._words = [*words]
         return self.parse_args(words)
 
     def option_strings(self) -> list[str]:
@@ -91,10 +94,10 @@ class Flags(argparse.ArgumentParser):
             return ""
         words = message.split()
         if split := [word for word in words if _SPLIT_SPEC.fullmatch(word)]:
-            return (
-                f". A tensor is one word: did you mean NAME:{split[0]}, with ':' and "
-                "without a space?"
-            )
+            pairs = pairwise(self._words)
+            name = next((a for a, b in pairs if b == split[0]), "NAME").rstrip(":")
+            spec = f"{name}:{split[0].lstrip(':')}"
+            return f". A tensor is one word: did you mean {spec}, without a space?"
         unknown = [word for word in words if word.startswith("-")]
         known = self.option_strings()
         close = [

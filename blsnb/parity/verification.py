@@ -16,7 +16,8 @@ from blsnb.arguments import (
     check_text,
     check_type,
 )
-from blsnb.errors import RepositoryError, TritonServerError
+from blsnb.errors import RepositoryError, RequestInterrupted, TritonServerError
+from blsnb.files.interrupts import ended_once
 from blsnb.files.owned import OwnedFolder, sweep
 from blsnb.parity.agreement import Case
 from blsnb.parity.blsnb_client import BlsnbClient
@@ -87,10 +88,14 @@ def compare(
         progress=progress,
     )
     try:
-        return verification.run(target)
-    except (TritonServerError, KeyboardInterrupt) as error:
+        return ended_once(lambda: verification.run(target))
+    except TritonServerError as error:
         # The text explains the error; the frames of blsnb would hide it.
         raise error.with_traceback(None) from None
+    except RequestInterrupted:
+        raise
+    except KeyboardInterrupt:
+        raise RequestInterrupted from None
 
 
 class Verification:

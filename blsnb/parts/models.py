@@ -227,8 +227,18 @@ class Models:
         return self._unloadable.get(name, "")
 
     def statuses(self) -> list[ModelStatus]:
-        """Return the status of every model of the repository, sorted by name."""
-        return [self.status(name) for name in self._repository.names()]
+        """Return the status of every model, sorted by name.
+
+        A model that was removed is among them while Ctrl-C has not ended it.
+        """
+        names = set(self._repository.names())
+        removed = {name for name, _ in self._engine.abandoned.running()} - names
+        return [
+            replace(self.status(name), state="REMOVED")
+            if name in removed
+            else self.status(name)
+            for name in sorted(names | removed)
+        ]
 
     def status(self, name: str) -> ModelStatus:
         """Return the status of a model."""

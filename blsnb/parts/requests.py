@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blsnb.engine.engine import Engine
+from blsnb.engine.profiling.sampler import Sampler
 from blsnb.engine.request.failure import note_lost, notes_of
 from blsnb.engine.request.inflight import Caller
 from blsnb.engine.request.lifetime import RootRequest, deadline_ns, interruptible
@@ -170,6 +171,26 @@ class ClientRequests:
         root = self._open_requests.open(deadline, record, begun)
         root.record.is_hidden = not request.show
         return self._run(message, root)
+
+    def run_profiled(self, request: ClientRequest) -> Run:
+        """Run a request, and sample its models' Python code.
+
+        Raises
+        ------
+        InferenceError
+            The request failed; its run has a profile, too.
+        """
+        __tracebackhide__ = True
+        message = self.message(request)
+        root = self._open_requests.open(deadline_ns(request.client_timeout_s))
+        root.record.is_hidden = not request.show
+        sampler = Sampler(root.record)
+        try:
+            with sampler:
+                return self._run(message, root)
+        finally:
+            root.record.profiles = (sampler.profile().stored(),)
+            root.record.taken = None
 
     def _run(self, message: RequestMessage, root: RootRequest) -> Run:
         __tracebackhide__ = True

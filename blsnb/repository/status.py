@@ -28,7 +28,8 @@ class ModelStatus:
     versions
         Numbers of the versions that serve.
     state, reason
-        In the words of Triton's repository index.
+        In the words of Triton's repository index; ``"REMOVED"`` while a model without
+        a folder still runs.
     inputs, outputs
         Tensors as in ``--input``: ``"IMAGE:UINT8[224,224,3]"``.
     max_batch_size

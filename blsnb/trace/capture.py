@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from operator import attrgetter
 
 from blsnb.trace.dropped import drops_of
@@ -42,6 +43,8 @@ def trace_so_far(record: RunRecord, notes: bool) -> Trace:
         budget_bytes=record.budget_bytes,
     )
     trace = reviewed(trace) if notes else trace
+    if record.profiles:
+        trace = replace(trace, profiles=record.profiles)
     # Calls dropped while the trace is built must not stay in memory.
     is_final = record.ended and kept == (len(record.calls), record.held_bytes)
     if is_final and not trace.running:

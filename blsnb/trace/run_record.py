@@ -14,6 +14,7 @@ from blsnb.trace.gaps import Gaps
 from blsnb.trace.responses import ResponseLog
 
 if TYPE_CHECKING:
+    from blsnb.trace.facts import Profile
     from blsnb.trace.spans import Trace
 
 _RUN_RESPONSES = 5000
@@ -59,6 +60,7 @@ class RunRecord:
     ended: bool = False
     going_on: int = 0
     """Number of its executions that continue after its request has ended."""
+    profiles: tuple[Profile, ...] = ()
     taken: tuple[bool, Trace] | None = None
     """The trace of the ended run, once taken, and whether it has notes; discarded
     when calls or values are dropped."""

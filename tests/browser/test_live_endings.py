@@ -4,7 +4,9 @@ import re
 
 import pytest
 from playwright.sync_api import expect
+from waiting import until
 
+from .lab import IDLE
 from .test_live import (
     CELL,
     ENDED,
@@ -27,6 +29,23 @@ threads = [threading.Thread(target=blsnb.infer, args=(name, {"X": x}))
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 """
+STUBBORN = (
+    WALK.partition("class ")[0]
+    + """
+class TritonPythonModel:
+    def execute(self, requests):
+        while not Path("enough").exists():
+            try:
+                time.sleep(0.05)
+                pb_utils.InferenceRequest(
+                    model_name="step", requested_output_names=["Y"],
+                    inputs=requests[0].inputs()).exec()
+            except BaseException:
+                pass
+"""
+)
+RUNNING = "print(blsnb.server().model('walk').running, 6 * 7)"
+STOP = '.jp-Toolbar-item[data-jp-item-name="interrupt"]'
 MORTAL = STEP.replace("    def execute", "    count = 0\n\n    def execute").replace(
     "        x = ",
     "        import os\n        self.count += 1\n"
@@ -69,6 +88,30 @@ def test_the_stop_button_leaves_what_had_happened(opened, lab):
     lab.page.wait_for_function(ENDED)
     expect(view.row("step")).to_contain_text(TENS_OF_CALLS)
     expect(view.inspector).to_contain_text("interrupted")
+
+
+def test_the_toolbars_stop_button_ends_a_model_that_swallows_it(opened, lab):
+    """It is pressed twice; the view shows the end, and the next cell runs."""
+    opened(STEP, STUBBORN, INFER, RUNNING)
+    view = View(lab.cell(CELL))
+    expect(view.row("step")).to_contain_text(TENS_OF_CALLS)
+    stop = lab.page.locator(STOP)
+    stop.click()
+    stop.click()
+
+    expect(view.element).to_contain_text("cancelled")
+    expect(lab.cell(CELL)).to_contain_text("KeyboardInterrupt")
+    lab.page.wait_for_function(ENDED)
+    expect(view.inspector).to_contain_text("interrupted")
+    after = lab.cell(CELL + 1)
+    # Jupyter drops cells that it receives shortly after an error.
+    lab.page.wait_for_function(IDLE)
+
+    def has_run() -> bool:
+        lab.command("notebook:run-cell")
+        return "() 42" in (after.text_content() or "")
+
+    assert until(has_run)
 
 
 def test_a_view_of_a_dead_kernel_says_that_the_kernel_is_gone(opened, lab):

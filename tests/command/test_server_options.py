@@ -107,6 +107,40 @@ ECHO = cell(
             replace(TRACE, log_frequency=5),
         ),
         (["--trace-level=TENSORS"], "trace", replace(TRACE, trace_level=("TENSORS",))),
+        (["--trace-count=5"], "trace", replace(TRACE, trace_count=5)),
+        (["--trace-log-frequency=5"], "trace", replace(TRACE, log_frequency=5)),
+        ([], "grpc_channel", ()),
+        (
+            ["--grpc-keepalive-time=1", "--grpc-keepalive-timeout=2"],
+            "grpc_channel",
+            (("grpc.keepalive_time_ms", 1), ("grpc.keepalive_timeout_ms", 2)),
+        ),
+        (
+            ["--grpc-keepalive-permit-without-calls=true"],
+            "grpc_channel",
+            (("grpc.keepalive_permit_without_calls", 1),),
+        ),
+        (
+            [
+                "--grpc-http2-max-pings-without-data=1",
+                "--grpc-http2-min-recv-ping-interval-without-data=2",
+                "--grpc-http2-max-ping-strikes=3",
+            ],
+            "grpc_channel",
+            (
+                ("grpc.http2.max_pings_without_data", 1),
+                ("grpc.http2.min_ping_interval_without_data_ms", 2),
+                ("grpc.http2.max_ping_strikes", 3),
+            ),
+        ),
+        (
+            ["--grpc-max-connection-age=1", "--grpc-max-connection-age-grace=2"],
+            "grpc_channel",
+            (
+                ("grpc.max_connection_age_ms", 1),
+                ("grpc.max_connection_age_grace_ms", 2),
+            ),
+        ),
     ],
 )
 def test_an_option_becomes_one_of_the_ports(
@@ -114,6 +148,29 @@ def test_an_option_becomes_one_of_the_ports(
 ) -> None:
     """Under the name that tritonserver has."""
     assert value == getattr(serving_options(given(*words)), name)
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        (["--http-port=1"], "http", 1),
+        (["--grpc-port=1"], "grpc", 1),
+        (["--metrics-port=1"], "metrics", 1),
+        (["--allow-http=false"], "http", None),
+        (["--allow-grpc=0", "--grpc-port=1"], "grpc", None),
+        (["--allow-metrics=off"], "metrics", None),
+        (["--metrics-address=::1"], "host", "::1"),
+        (["--model-store=more"], "more_repositories", ["more"]),
+        (["--log-format=ISO8601"], "log_format", "ISO8601"),
+    ],
+)
+def test_an_option_sets_a_port_or_a_path(
+    words: list[str], name: str, value: object
+) -> None:
+    """A protocol that is not allowed has no port."""
+    options = given(*words)
+    apply_ports(options)
+    assert value == getattr(options, name)
 
 
 @pytest.mark.parametrize(
@@ -247,6 +304,12 @@ def test_a_refused_option_has_a_reason(name: str) -> None:
 
     with pytest.raises(CommandError, match=f"^--{name} is not supported: "):
         check_server_options(given(f"--{name}={value}"))
+
+
+def test_the_reason_for_refusing_namespaces_is_the_whole_text() -> None:
+    """One repository cannot have two models of a name."""
+    with pytest.raises(CommandError, match=r" not supported: model names are unique$"):
+        check_server_options(given("--model-namespacing=true"))
 
 
 def test_a_command_line_of_tritonserver_carries_over(tmp_path: Path) -> None:

@@ -83,6 +83,34 @@ def without_final(answers):
     return [replace(each, final=None) for each in said]
 
 
+FAILS_LATER = """
+sender = request.get_response_sender()
+sender.send(reply(Y=x_of(request)))
+pause(0.6)
+raise ValueError("boom")
+"""
+
+
+def test_a_failure_follows_the_response_of_a_step(agree, cast):
+    """Streams receive what the following steps made of it; infer expects one."""
+
+    def case(target):
+        models = {
+            **PLAIN,
+            "s": Written(FAILS_LATER, model(IO)),
+            "first": ensemble(step("s", made="Y=M"), step("plus", "X=M")),
+            "last": ensemble(step("plus", made="Y=M"), step("s", "X=M")),
+            "outer": ensemble(step("first", made="Y=M"), step("double", "X=M")),
+        }
+        with cast(target, models) as c:
+            found = [c.loaded]
+            for each in ("first", "last", "outer"):
+                found += [c.stream(each), c.called(), c.ask(each)]
+            return found
+
+    agree(case)
+
+
 @rows(
     "r4.4/decoupled-step-ensemble-is-decoupled-http",
     "r4.4/step-error-in-a-decoupled-ensemble",

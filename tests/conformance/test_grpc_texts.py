@@ -42,6 +42,18 @@ def test_explicit_contents(agree, beside, name):
     agree(case)
 
 
+@pytest.mark.parametrize("length", [2**62, 2**62 + 1, 2**61, 2**63 - 1, -2])
+def test_a_byte_size_beyond_64_bits(agree, beside, length):
+    """The text has it modulo 2⁶⁴, with a sign."""
+
+    def case(target):
+        with line(beside(target), "same") as wire:
+            asked = request("net_same", (length,), ONE_TWO)
+            return wire.call("ModelInfer", asked)
+
+    agree(case)
+
+
 OF_TYPES = {
     "bool": ("bool_contents", [True, False]),
     "int8": ("int_contents", [-1, 300]),

@@ -163,3 +163,29 @@ def test_a_failure_follows_the_response_that_was_sent(
     asks = [ask("script", {"CODE": code, "id": "q"}, kind)]
 
     agree(lambda target: served(target).have("script").each(asks))
+
+
+STEP = """
+platform: "ensemble"
+input { name: "CODE" data_type: TYPE_STRING dims: [ 1 ] }
+output { name: "OUT" data_type: TYPE_STRING dims: [ -1 ] }
+ensemble_scheduling { step {
+    model_name: "script" model_version: -1
+    input_map { key: "CODE" value: "CODE" } output_map { key: "OUT" value: "OUT" }
+} }
+"""
+
+
+@pytest.mark.parametrize("kind", ["generate", "generate_stream"])
+def test_a_failure_follows_the_response_of_an_ensemble(
+    agree: Agree, served: Served, kind: str
+) -> None:
+    """A stream has the response of its only step, and its failure."""
+    code = f"{SENDER}sender.send(answer('a'))\nraise ValueError('boom')"
+
+    def case(target: Target) -> Any:
+        end = served(target).have("script")
+        end.write("one_step", STEP, "")
+        return end.ask(ask("one_step", {"CODE": code, "id": "q"}, kind))
+
+    agree(case)

@@ -10,7 +10,7 @@ import time
 
 import pytest
 import stage
-from cells import CONFIG, OWN_THREAD, cell, instances
+from cells import CONFIG, DOUBLE, OWN_THREAD, cell, instances
 from waiting import until
 
 from blsnb.engine.request.interrupts import in_model
@@ -121,6 +121,21 @@ def test_an_execution_that_goes_on_is_shown_after_an_unload(server, ctrl_c, lock
     lock.release()
     assert until(lambda: not running(server, "holder"))
     assert until(lambda: "ran on line " in record.calls[0].error)
+
+
+def test_a_removed_model_is_listed_until_it_ends(server, ctrl_c, lock):
+    """Its state is REMOVED, and its line of the list says what runs."""
+    server.define("holder", cell(HOLDING, asynchronous=True), config=CONFIG)
+    server.define("double", DOUBLE, config=CONFIG)
+    ctrl_c.expect(lambda: server.infer("holder", STOP))
+
+    server.remove("holder")
+
+    _, removed = server.models()
+    assert ("holder", "REMOVED") == (removed.name, removed.state)
+    assert "is still running line " in removed.running[0]
+    lock.release()
+    assert until(lambda: ["double"] == [each.name for each in server.models()])
 
 
 def test_a_request_of_an_unloaded_version_is_interrupted(server, ctrl_c):

@@ -207,7 +207,7 @@ def test_ctrl_c_during_initialize_on_a_thread_of_its_own(server, ctrl_c):
 
 
 @pytest.mark.slow
-def test_interrupts_at_any_time_lose_no_instance(server, ctrl_c, capsys):
+def test_interrupts_at_any_time_lose_no_instance(server, ctrl_c, capsys, figures):
     """After a hundred interrupts at random moments every model serves, unrenewed."""
     server.define("double", DOUBLE, config=CONFIG)
     server.define("middle", calling("double"), config=CONFIG)
@@ -227,5 +227,6 @@ def test_interrupts_at_any_time_lose_no_instance(server, ctrl_c, capsys):
         ctrl_c.join()
         for name in ("double", "middle", "own"):
             assert [2, 4] == server.infer(name, X)["Y"].tolist()
+        figures(interrupted_requests=1)
 
     assert made == {name for name in sys.modules if name.startswith("_blsnb_")}

@@ -100,6 +100,7 @@ def test_the_cache_survives_a_reload(server):
     assert [2] == run["Y"].tolist()
     assert any("before the model was reloaded" in note for note in run.notes)
     assert [6] == server.infer("model", x(2))["Y"].tolist()
+    assert [] == server.infer("model", x(2)).notes
 
 
 def test_without_a_cache_the_setting_means_nothing():
@@ -116,10 +117,10 @@ def test_the_least_recently_used_response_is_dropped_first():
     """A response larger than the cache is never stored."""
     cache = ResponseCache(8)
     for number in (1, 2):
-        cache.keep(bytes([number]), CachedOutputs((a_ref("Y", number),), None))
+        cache.insert(bytes([number]), CachedOutputs((a_ref("Y", number),), None))
     cache.find(b"\1")
-    cache.keep(b"\3", CachedOutputs((a_ref("Y", 3),), None))
-    cache.keep(b"\4", CachedOutputs((a_ref("Y", 4, 4, 4),), None))
+    cache.insert(b"\3", CachedOutputs((a_ref("Y", 3),), None))
+    cache.insert(b"\4", CachedOutputs((a_ref("Y", 4, 4, 4),), None))
 
     kept = [key for key in (b"\1", b"\2", b"\3", b"\4") if cache.find(key)]
     assert [b"\1", b"\3"] == kept
@@ -141,8 +142,8 @@ def test_of_two_concurrent_responses_the_first_is_cached():
     cache = ResponseCache(8)
     first, other = (CachedOutputs((a_ref("Y", number),), None) for number in (1, 2))
 
-    assert cache.keep(b"1", first)
-    assert not cache.keep(b"1", other)
+    assert cache.insert(b"1", first)
+    assert not cache.insert(b"1", other)
     assert first is cache.find(b"1")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attacks import Figures
 from cells import CONFIG, DOUBLE, OWN_THREAD, calling, cell, instances
 from shortage import no_thread_starts, one_thread_fails
 
@@ -168,7 +169,7 @@ def names() -> list[str]:
     return sorted(thread.name for thread in threading.enumerate())
 
 
-def test_every_thread_may_fail_to_start() -> None:
+def test_every_thread_may_fail_to_start(figures: Figures) -> None:
     """The affected request fails with the reason; others and a retry work."""
     before = names()
     for number in itertools.count(1):
@@ -185,6 +186,7 @@ def test_every_thread_may_fail_to_start() -> None:
         if not starts.failed:
             break
     assert number > 5
+    figures(threads_that_failed_to_start=number - 1)
 
 
 def test_a_server_that_has_no_thread_left_goes_on() -> None:

@@ -52,6 +52,24 @@ def test_a_model_that_does_not_serve_has_its_reason():
     assert expected == card.text(gone)
 
 
+def test_cells_of_a_table_are_aligned_to_the_left():
+    """JupyterLab aligns them to the right by default."""
+    page = card.table([status()])["text/html"]
+
+    styles = re.findall(r"<t[hd]\b(.*?)>", page)
+    assert 2 * 6 * [' style="text-align:left"'] == styles
+
+
+def test_steps_of_an_ensemble_beyond_the_maximum_are_counted():
+    """A card shows twelve of them."""
+    steps = tuple(f"step {number}" for number in range(15))
+    page = card.bundle(status(steps=steps))["text/html"]
+
+    assert "step 11</code>" in page
+    assert "step 12" not in page
+    assert "<code>… 3 more steps</code>" in page
+
+
 def test_incomplete_files_are_not_a_failure():
     """A configuration without a model is neither green nor red."""
     waiting = {"versions": (), "state": "not loaded", "load_s": 0.0}
@@ -61,6 +79,20 @@ def test_incomplete_files_are_not_a_failure():
 
     assert "#8888" == bar.search(page)[1]
     assert "#b42318" == bar.search(odd)[1]
+
+
+def test_the_bar_tells_a_standin_from_a_model_and_a_failure():
+    """A stand-in that does not serve is a failure."""
+    failed = {"versions": (), "state": "UNAVAILABLE", "load_s": 0.0}
+    shown = [
+        status(),
+        status(standin="values"),
+        status(**failed, standin="values"),
+    ]
+    pages = [card.bundle(each)["text/html"] for each in shown]
+    bar = re.compile(r"border-left:4px solid (#\w+)")
+
+    assert ["#12866a", "#b54708", "#b42318"] == [bar.search(page)[1] for page in pages]
 
 
 def test_names_are_escaped():

@@ -103,7 +103,8 @@ def test_help_is_printed(capsys):
     assert capsys.readouterr().out.startswith("usage: %%triton_model")
 
 
-def test_a_tensor_of_two_words_is_explained():
-    """Type and dimensions would be another argument."""
-    with pytest.raises(UsageError, match=r"did you mean NAME:FP32\[-1\], with ':'"):
-        model_flags().parse(["m", "--input", "X", "FP32[-1]"])
+@pytest.mark.parametrize("type_", ["FP32[-1]", ":FP32[-1]"])
+def test_a_tensor_of_two_words_is_explained(type_):
+    """Type and dimensions would be another argument; the name is that of the tensor."""
+    with pytest.raises(UsageError, match=r"did you mean X:FP32\[-1\], without a space"):
+        model_flags().parse(["m", "--input", "X", type_])

@@ -301,8 +301,8 @@ def test_what_runs_on_is_shown_also_after_an_unload(kernel):
     monitor = "print(blsnb.server().monitor())"
     for cell in ("%triton models", monitor, "%triton unload busy"):
         assert running in str(kernel.run(cell)), cell
-    for cell in ("%triton models", monitor):
-        assert running in str(kernel.run(cell)), cell
+    for cell in ("%triton models", monitor, "%triton remove busy"):
+        assert running in str(kernel.run(f"{cell}\n%triton models")), cell
     # The view changes where it stands, while another cell runs.
     freed = kernel.start("held_lock.lock.release(); import time; time.sleep(30)")
     shown = kernel.outputs(freed, lambda found: "ran on line" in str(found))

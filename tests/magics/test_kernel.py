@@ -62,6 +62,9 @@ def outputs_of_cells():
         ASKING.format(seconds=0.001),
         ASKING.format(seconds=5),
         cleared,
+        "import ipywidgets\ntaken = ipywidgets.Output()\nwith taken:\n    "
+        + ASKING.format(seconds=0.7).replace("\n", "\n    "),
+        "print([each.get('text') or sorted(each['data']) for each in taken.outputs])",
         "blsnb.options.show = False",
         ASKING.format(seconds=0.001),
     ]
@@ -127,10 +130,21 @@ def test_the_same_cell_has_the_same_outputs_however_long_it_takes(outputs_of_cel
 
 def test_a_cleared_output_has_the_view_of_the_next_run_only(outputs_of_cells):
     """That view contains the code of the cleared one."""
-    *_, cleared, _, _ = outputs_of_cells
+    *_, cleared, _, _, _, _ = outputs_of_cells
     [shown] = [each for each in cleared if "data" in each]
 
     assert 'const own = "+,^C' in shown.data["text/html"]
+
+
+def test_a_view_in_an_output_widget_is_whole(outputs_of_cells):
+    """It is shown when its run ends, since nothing updates what a widget has taken."""
+    *_, cell, [taken], _, _ = outputs_of_cells
+
+    shown = ["text/html", "text/latex", "text/markdown", "text/plain"]
+    assert [] == kinds(cell)
+    assert repr(["before\nline 0\nline 1\nline 2\n", shown, "after\n"]) == (
+        taken.text.strip()
+    )
 
 
 def test_without_display_there_is_text_only(outputs_of_cells):

@@ -119,17 +119,31 @@ def test_a_helper_function_is_a_call_for_each_of_its_callers():
     ] == [(call.line, call.targets, call.outputs) for call in calls]
 
 
-def test_names_come_from_modules_beside_the_model():
-    """Constants, and classes made with the names of their models."""
-    [first, second] = calls_of(
-        "import names\n"
-        "from names import SECOND\n"
-        "pb_utils.InferenceRequest(model_name=names.FIRST)\n"
-        "pb_utils.InferenceRequest(model_name=SECOND)\n",
-        names="FIRST = 'a'\nSECOND = 'b'\n",
+def test_a_helper_function_that_calls_itself_has_the_names_of_its_callers():
+    """Its own calls add none."""
+    calls = calls_of(
+        "def ask(name, left=3):\n"
+        "    pb_utils.InferenceRequest(model_name=name).exec()\n"
+        "    if left:\n"
+        "        ask(name, left - 1)\n"
+        "ask('a')\n"
     )
 
-    assert [("a",), ("b",)] == [first.targets, second.targets]
+    assert [(6, ("a",))] == [(call.line, call.targets) for call in calls]
+
+
+def test_names_come_from_modules_beside_the_model():
+    """Constants, also those that are made of others of their module."""
+    calls = calls_of(
+        "import names\n"
+        "from names import SECOND, THIRD\n"
+        "pb_utils.InferenceRequest(model_name=names.FIRST)\n"
+        "pb_utils.InferenceRequest(model_name=SECOND)\n"
+        "pb_utils.InferenceRequest(model_name=THIRD)\n",
+        names="FIRST = 'a'\nSECOND = 'b'\nTHIRD = f'{SECOND}_again'\n",
+    )
+
+    assert [("a",), ("b",), ("b_again",)] == [call.targets for call in calls]
 
 
 @pytest.mark.parametrize(

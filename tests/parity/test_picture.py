@@ -78,6 +78,17 @@ def test_parts_and_cases_beyond_the_maximum_are_counted():
     assert any("; 3 further cases not drawn" in text for text in written)
 
 
+@pytest.mark.parametrize(("most", "more"), [(2, 0), (1, 1)])
+def test_rows_of_the_table_beyond_the_maximum_are_counted(monkeypatch, most, more):
+    """A table that has exactly the maximum is whole."""
+    found = parity((outcome(1, 2), outcome(1, 2)))
+    assert 2 == len(found.table()[1])
+    monkeypatch.setattr(page, "_MAX_ROWS", most)
+
+    assert more == page.html(found).count("<p>… 1 further rows</p>")
+    assert more == page.html(found).count("further rows")
+
+
 @pytest.mark.parametrize(
     "pair",
     [
@@ -117,3 +128,4 @@ def test_a_comparison_without_cases_does_not_agree():
     """Its exit code is 1."""
     assert (False, 1) == (parity().agree, parity().exit_code)
     assert parity().comparison is None
+    assert (None, None) == (parity().run, parity().real_run)

@@ -143,9 +143,10 @@ class BothWays(RuleBasedStateMachine):
 @pytest.mark.parametrize(
     ("steps", "examples"), [(25, 4), pytest.param(50, 60, marks=pytest.mark.slow)]
 )
-def test_folder_and_cells_agree_whatever_happens(steps, examples):
+def test_folder_and_cells_agree_whatever_happens(steps, examples, figures):
     """Imports, saves, redefinitions and exports in place, in any order."""
     chosen = settings(
         stateful_step_count=steps, max_examples=examples, deadline=None, database=None
     )
     run_state_machine_as_test(BothWays, settings=chosen)
+    figures(sequences_of_changes=examples)

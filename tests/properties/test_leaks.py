@@ -86,7 +86,7 @@ def test_only_the_latest_cells_are_remembered_as_origins():
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @measured
-def test_ten_thousand_models_come_and_go_without_a_trace():
+def test_ten_thousand_models_come_and_go_without_a_trace(figures):
     """No thread, module, line or import hook more than after a thousand, 5 MiB at most.
 
     Some fail to load, some fail to execute, some have threads of their own.
@@ -97,15 +97,17 @@ def test_ten_thousand_models_come_and_go_without_a_trace():
 
     assert settled == end
     assert grown <= 5 * MIB
+    figures(models=CYCLES)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @measured
 @pytest.mark.parametrize("per_run", [1000, CALLS], ids=["many runs", "one run"])
-def test_a_million_calls_take_no_more_memory_than_ten_thousand(per_run):
+def test_a_million_calls_take_no_more_memory_than_ten_thousand(per_run, figures):
     """A byte for each further call at most, with every call traced."""
     (first, before), *_, (last, after) = hunt("calls", CALLS, per_run)["samples"]
 
     assert (10_000, CALLS) == (first, last)
     assert after - before <= last - first
+    figures(calls=CALLS)

@@ -160,6 +160,16 @@ def test_what_the_user_wrote_after_a_kill_stays(root, changed):
     assert [] == [path for path in found if ".blsnb" in path]
 
 
+def test_the_next_export_completes_one_that_was_killed(root, changed):
+    """It does not need to load the repository again."""
+    staged(root, changed)
+    with InPlaceExport(root).held():
+        found = texts(root)
+
+    assert ("new a", "new b") == (found["a/1/model.py"], found["b/config.pbtxt"])
+    assert [] == [path for path in found if ".blsnb" in path]
+
+
 def test_a_journal_of_a_stranger_reaches_nothing_outside(root, tmp_path):
     """A repository may come from anywhere."""
     victim = tmp_path / "victim"

@@ -26,8 +26,8 @@ with repository.changing("m", {"1/model.py": "x"}):
 @pytest.mark.parametrize(
     ("how", "step"),
     [
-        ("exchange", 211),
-        (killed_exports.TWO_STEPS, 237),
+        ("exchange", 431),
+        (killed_exports.TWO_STEPS, 457),
         pytest.param("exchange", 3, marks=pytest.mark.slow),
         pytest.param(killed_exports.TWO_STEPS, 3, marks=pytest.mark.slow),
     ],
@@ -46,15 +46,17 @@ def test_a_killed_export_leaves_whole_models(tmp_path, how, step, figures):
 @pytest.mark.parametrize(
     ("how", "step"),
     [
-        ("exchange", 67),
-        (killed_exports.TWO_STEPS, 73),
+        ("exchange", 131),
+        (killed_exports.TWO_STEPS, 137),
         pytest.param("exchange", 2, marks=pytest.mark.slow),
         pytest.param(killed_exports.TWO_STEPS, 2, marks=pytest.mark.slow),
     ],
 )
-def test_a_killed_export_in_place_is_whole_or_nothing(tmp_path, how, step):
+def test_a_killed_export_in_place_is_whole_or_nothing(tmp_path, how, step, figures):
     """The next import completes or undoes it, over all models."""
-    assert " lines" in killed_write_backs.run(tmp_path / "models", how, step)
+    printed = killed_write_backs.run(tmp_path / "models", how, step)
+    assert " lines" in printed
+    figures(kills=len(printed.splitlines()) - 1)
 
 
 def test_the_next_repository_removes_what_a_killed_one_left(tmp_path, monkeypatch):

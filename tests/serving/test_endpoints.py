@@ -133,6 +133,12 @@ def test_the_snippet_uses_http_without_grpc(server: Server) -> None:
         assert "" == endpoints.snippet()
 
 
+def test_an_address_is_a_string(server: Server) -> None:
+    """Anything else is refused before a port opens."""
+    with pytest.raises(TypeError, match=r"^host=8000 is not valid; expected a string"):
+        serve(server, host=8000)  # type: ignore[arg-type]  # what is tested
+
+
 @pytest.mark.parametrize("name", ["HTTP", "gRPC", "metrics"])
 def test_a_port_in_use_is_named(
     server: Server, name: str, names: Callable[[], set[str]]
@@ -401,3 +407,24 @@ def test_closing_does_not_wait_indefinitely(server: Server) -> None:
     stage.go.set()
     client.close()
     assert "CANCELLED" in failed[0] or "UNAVAILABLE" in failed[0]
+
+
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, GeneratorExit])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_client_gets_a_response_whatever_is_raised(
+    served: Endpoints, server: Server, monkeypatch: pytest.MonkeyPatch, kind: type
+) -> None:
+    """An exception that would end the thread of its request is an error response."""
+
+    def statistics(*_: object) -> None:
+        raise kind("3")
+
+    monkeypatch.setattr(type(parts_of(server).engine.catalog), "statistics", statistics)
+    over_http = tritonclient.http.InferenceServerClient(
+        served.addresses["HTTP"].removeprefix("http://"), network_timeout=30
+    )
+    over_grpc = tritonclient.grpc.InferenceServerClient(served.addresses["gRPC"])
+    with over_http as client, pytest.raises(InferenceServerException, match="3"):
+        client.get_inference_statistics()
+    with over_grpc as client, pytest.raises(InferenceServerException, match="3"):
+        client.get_inference_statistics(client_timeout=30)

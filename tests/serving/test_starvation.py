@@ -116,12 +116,13 @@ def flood(
     "source", [ENDLESS, SILENT], ids=["never read", "never answered"]
 )
 def test_unread_streams_of_a_model_leave_room_for_others(
-    http_served: Any, source: str
+    http_served: Any, source: str, figures: Figures
 ) -> None:
     """Their model gets half of the threads at most."""
     prompt = {"X": [1]}
     with flood(http_served, STREAMS, source, DECOUPLED, "generate_stream", prompt):
         is_answered(http_served.end.port)
+    figures(unread_streams=STREAMS)
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ import grpc
 import pytest
 import stage
 from asserting import every
+from attacks import Figures
 from cells import CONFIG, DOUBLE, cell
 from shortage import no_thread_starts, one_thread_fails
 from tritonclient.grpc import service_pb2 as pb
@@ -150,7 +151,7 @@ def begun_since(before: set[threading.Thread]) -> set[str]:
     return {each.name for each in threads if "blsnb" in each.name}
 
 
-def test_every_thread_may_fail_to_start() -> None:
+def test_every_thread_may_fail_to_start(figures: Figures) -> None:
     """One request is refused, all others are answered, and closing works."""
     before = set(threading.enumerate())
     for number in itertools.count(1):
@@ -178,6 +179,7 @@ def test_every_thread_may_fail_to_start() -> None:
         if not starts.failed:
             break
     assert number > 10
+    figures(threads_that_failed_to_start=number - 1)
 
 
 def test_health_checks_are_answered_without_a_free_thread() -> None:

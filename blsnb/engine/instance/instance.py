@@ -13,7 +13,12 @@ from typing import Any
 
 from blsnb.engine.instance.instance_modules import InstanceModules
 from blsnb.engine.instance.instance_threads import InstanceThreads, not_ready_reason
-from blsnb.engine.instance.model_notes import ModelNotes, has_hook, note_of_names
+from blsnb.engine.instance.model_notes import (
+    ModelNotes,
+    has_hook,
+    note_of_names,
+    static_attribute,
+)
 from blsnb.engine.instance.placement import OnDevice
 from blsnb.engine.instance.shared_state import SharedState, note_of_changes, snapshot
 from blsnb.engine.request.failure import describe
@@ -100,6 +105,7 @@ class ModelInstance:
         self.backend = bind(self)
         compiled = compiled_module(self.backend, release)
         self.own_modules = InstanceModules(name, model_file, self._printed, compiled)
+        self.own_modules.execution = lambda: self.execution
         self.module: types.ModuleType | None = None
         self._class: Any = None
         """The model file's ``TritonPythonModel``; not necessarily a class."""
@@ -201,7 +207,7 @@ class ModelInstance:
             return getattr(owner, name)
         except BaseException as error:
             self._check_ended()
-            there = inspect.getattr_static(owner, name, None) is not None
+            there = static_attribute(owner, name) is not None
             if there or not isinstance(error, AttributeError):
                 self.notes.queue(
                     name,
@@ -253,7 +259,7 @@ class ModelInstance:
     def execute_place(self) -> str:
         """The location of ``execute``, for messages."""
         # Static look-up, because properties are model code.
-        hook = inspect.getattr_static(self.model, "execute", None)
+        hook = static_attribute(self.model, "execute")
         hook = hook.__func__ if isinstance(hook, types.MethodType) else hook
         while isinstance(hook, types.FunctionType) and "__wrapped__" in vars(hook):
             hook = vars(hook)["__wrapped__"]

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from blsnb.engine.request.inflight import Execution
 from blsnb.pb_utils.backend import Backend, CurrentBackend
 from blsnb.pb_utils.module import module as pb_module
 
@@ -64,6 +65,8 @@ class InstanceModules:
         self._compiled = compiled
         self.backend: Backend | None = None
         """The instance's, once its file has been imported."""
+        self.execution: Callable[[], Execution | None] = lambda: None
+        """Returns the current execution of the instance."""
         self._write = write
         self._siblings: dict[str, bool] = {}
         self.builtins = {
@@ -209,6 +212,17 @@ class _InstanceFinder(importlib.abc.MetaPathFinder):
         folders = modules.folders if path is None else path
         spec = importlib.machinery.PathFinder.find_spec(name, folders, target)
         return None if spec is None else _renamed(spec, fullname)
+
+
+def is_model_module(name: str) -> bool:
+    """Return whether a module belongs to an instance of a model."""
+    return _package_of(name) in _by_package
+
+
+def execution_in(module_name: str) -> Execution | None:
+    """Return the current execution of the instance that a module belongs to."""
+    modules = _by_package.get(_package_of(module_name))
+    return None if modules is None else modules.execution()
 
 
 def _package_of(module_name: str) -> str:

@@ -175,8 +175,21 @@ def _reads_argv(node: ast.AST) -> bool:
 
 def has_hook(model: object, name: str) -> bool:
     """Whether a model has a hook, as far as known without running its code."""
-    dynamic = any("__getattr__" in vars(kind) for kind in type(model).__mro__)
-    return dynamic or inspect.getattr_static(model, name, None) is not None
+    try:
+        dynamic = any("__getattr__" in vars(kind) for kind in type(model).__mro__)
+    except BaseException:
+        # A metaclass runs at any access of its class.
+        return True
+    return dynamic or static_attribute(model, name) is not None
+
+
+def static_attribute(owner: object, name: str) -> Any:
+    """Return an attribute without calling its descriptor; None if it is missing."""
+    try:
+        return inspect.getattr_static(owner, name, None)
+    except BaseException:
+        # On Python 3.11 the look-up runs the `__getattribute__` of a metaclass.
+        return None
 
 
 def is_about_threads(error: BaseException) -> bool:

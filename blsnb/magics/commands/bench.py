@@ -87,17 +87,26 @@ def bench(line: Line) -> Bench:
 
 def bundle(measured: Bench) -> dict[str, str]:
     """Return a measurement as a table with a figure, and as text."""
-    from blsnb.views.figures import load_figure
-
-    rows = [row._asdict() for row in measured.rows]
-    picture = base64.b64encode(load_figure.png("", rows)).decode()
     failed = "".join(f"<pre>{escape(text)}</pre>" for text in measured.errors)
     page = (
         f"<p>{escape(measured.caption)}</p>{card.grid(*measured.table())['text/html']}"
-        f'{failed}<img alt="{escape(repr(measured))}" style="max-width:100%" '
-        f'src="data:image/png;base64,{picture}">'
+        f"{failed}{_figure(measured)}"
     )
     return {"text/html": page, "text/plain": str(measured)}
+
+
+def _figure(measured: Bench) -> str:
+    """Return the figure as HTML; empty if Ctrl-C ends the drawing."""
+    try:
+        from blsnb.views.figures import load_figure
+
+        png = load_figure.png("", [row._asdict() for row in measured.rows])
+    except KeyboardInterrupt:
+        return ""
+    return (
+        f'<img alt="{escape(repr(measured))}" style="max-width:100%" '
+        f'src="data:image/png;base64,{base64.b64encode(png).decode()}">'
+    )
 
 
 def _numbers(text: str) -> tuple[int, ...]:

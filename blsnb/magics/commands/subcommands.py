@@ -34,9 +34,10 @@ from blsnb.magics.commands import (
     verify,
 )
 from blsnb.magics.flags import Flags, HelpShown
-from blsnb.magics.line import Line, named_inputs
+from blsnb.magics.line import Line, request_line
 
-_INFER_USAGE = "NAME INPUT=EXPRESSION ..."
+_INFER_USAGE = "NAME INPUT=EXPRESSION ... [--profile]"
+_INFER_SUMMARY = "run a request; the inputs are Python expressions of the notebook"
 _WIDTH = 110
 """Maximum length of a line of the help in characters."""
 
@@ -51,8 +52,23 @@ class Subcommand(NamedTuple):
     flags: Callable[[], Flags] | None = None
 
 
+def _infer_flags() -> Flags:
+    flags = Flags("%triton infer NAME INPUT=EXPRESSION ...", f"{_INFER_SUMMARY}.")
+    flags.add_argument(
+        "--profile",
+        action="store_true",
+        help="sample the models' Python code, and print the lines that take most time",
+    )
+    return flags
+
+
 def _infer(line: Line) -> Any:
-    return default.server().infer(*named_inputs(line, "%triton infer", _INFER_USAGE))
+    request = request_line(line, _infer_flags(), "%triton infer", _INFER_USAGE)
+    if not request.options.profile:
+        return default.server().infer(request.name, request.inputs)
+    run = default.server().infer(request.name, request.inputs, profile=True)
+    print(run.profile)
+    return run
 
 
 SUBCOMMANDS = {
@@ -73,11 +89,7 @@ SUBCOMMANDS = {
     "remove": Subcommand(
         models.USAGES["remove"], "unload a model and forget it", models.remove
     ),
-    "infer": Subcommand(
-        _INFER_USAGE,
-        "run a request; the inputs are Python expressions of the notebook",
-        _infer,
-    ),
+    "infer": Subcommand(_INFER_USAGE, _INFER_SUMMARY, _infer, _infer_flags),
     "try": Subcommand(
         models.USAGES["try"],
         "show a form to fill in a model's inputs and run it",

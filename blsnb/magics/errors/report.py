@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from blsnb.errors import BlsnbError, RequestInterrupted
+from blsnb.files.interrupts import without_interrupts
 from blsnb.magics.cell_book import CellBook, CellText
 from blsnb.magics.errors import chain, frames
 from blsnb.magics.errors.hints import hints
@@ -258,8 +259,15 @@ def _is_wrapper(error: BaseException) -> bool:
 
 def register(report: Report) -> Callable[[], None]:
     """Let IPython render errors as reports; return a function that undoes it."""
-    for kind in _SHOWN:
-        setattr(kind, _HOOK, lambda error: report.render(error))
+    hooks = {
+        BlsnbError: lambda error: report.render(error),
+        # A second Ctrl-C would replace the report by one of the code that renders it.
+        RequestInterrupted: lambda error: without_interrupts(
+            lambda: report.render(error)
+        ),
+    }
+    for kind, hook in hooks.items():
+        setattr(kind, _HOOK, hook)
 
     def unregister() -> None:
         for kind in _SHOWN:

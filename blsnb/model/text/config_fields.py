@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from blsnb.model.text.schema import schema
 
 _PACKAGE = "inference."
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"?|#[^\n]*|[\w.+-]+|[{}\[\]:,;]')
-_CLOSED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*+"?|#[^\n]*|[\w.+-]+|[{}\[\]:,;]')
+_CLOSED = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _BOOLS = ("true", "false")
 
 

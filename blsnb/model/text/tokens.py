@@ -38,12 +38,13 @@ _ESCAPE = (
     r"\\(?:[abfnrtv\\?'\"]|[0-7]|x[0-9a-fA-F]|u[0-9a-fA-F]{4}"
     r"|U00[01][0-9a-fA-F]{5})"
 )
-_OPEN_STRING = rf"(?P<quote>[\"'])(?:(?!(?P=quote))[^\\\n]|{_ESCAPE})*"
+# Possessive repetitions: others keep 240 bytes for each character of a long string.
+_OPEN_STRING = rf"(?P<quote>[\"'])(?:(?!(?P=quote))[^\\\n]|{_ESCAPE})*+"
 _OCTAL_OR_HEX = r"(?>0[xX][0-9a-fA-F]+|0[0-7]+)"
 _DECIMAL = r"(?>(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)"
 _NUMBER = rf"(?>{_DECIMAL}(?:[eE][+-]?[0-9]+)?[fF]?)"
 
-_BLANK = re.compile(r"(?:[ \t\n\r\v\f]|#[^\n]*)*")
+_BLANK = re.compile(r"(?:[ \t\n\r\v\f]++|#[^\n]*+)*+")
 _TOKEN = re.compile(
     rf"(?P<identifier>[A-Za-z_][A-Za-z0-9_]*)"
     rf"|(?P<string>{_OPEN_STRING}(?P=quote))"

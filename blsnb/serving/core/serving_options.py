@@ -34,6 +34,8 @@ class ServingOptions:
         The trace settings at the start.
     log_file
         File of the log, which clients can read but not change; empty for stderr.
+    grpc_channel
+        Arguments of gRPC for its connections, such as their maximum age.
 
     Raises
     ------
@@ -48,6 +50,7 @@ class ServingOptions:
     grpc_header_forward_pattern: str = ""
     trace: TraceSetting = field(default_factory=TraceSetting)
     log_file: str = ""
+    grpc_channel: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         size = self.http_max_input_size

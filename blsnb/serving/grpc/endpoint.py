@@ -54,7 +54,7 @@ class GrpcEndpoint:
             self._calls,
             handlers=(health_handler(),),
             interceptors=(Gate(self._calls, shared.access.grpc_restricted),),
-            options=_options(),
+            options=[*_options(), *shared.options.grpc_channel],
         )
         self._is_started = False
         add = service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server

@@ -34,7 +34,7 @@ _STATUSES = {
 _KINDS = {bool: "bool_param", int: "int64_param", float: "double_param"}
 
 
-def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
+def status_of(error: BaseException) -> tuple[grpc.StatusCode, str]:
     """Return the status and the details of a failed call.
 
     References
@@ -84,7 +84,7 @@ def stream_reply_of(response: WireResponse) -> Any:
     )
 
 
-def stream_error_of(request_id: str, error: Exception) -> Any:
+def stream_error_of(request_id: str, error: BaseException) -> Any:
     """Return the message of a request on a stream that no model receives."""
     return wire.ModelStreamInferResponse(
         error_message=status_of(error)[1],

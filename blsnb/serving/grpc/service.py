@@ -137,7 +137,8 @@ def _aborting(context: Any) -> Iterator[None]:
     """Turn an exception into the status of the call."""
     try:
         yield
-    except Exception as error:
+    except BaseException as error:
+        # SystemExit would end the thread, and leave the client without a status.
         status, text = status_of(error)
     else:
         return

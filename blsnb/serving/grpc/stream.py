@@ -128,14 +128,14 @@ class GrpcStream:
         finally:
             self._done()
 
-    def _refuse(self, request_id: str, error: Exception) -> None:
+    def _refuse(self, request_id: str, error: BaseException) -> None:
         self._send(self._next_ordered(), stream_error_of(request_id, error))
 
     def _start(self, message: Any) -> None:
         """Start a request, and wait until it is in its model's queue."""
         try:
             (request, empty_final), decoupled = self._parse(message)
-        except Exception as error:
+        except BaseException as error:
             self._refuse(message.id, error)
             return
         ordered = None if decoupled else self._next_ordered()
@@ -181,7 +181,7 @@ class GrpcStream:
             while (response := running.responses.read()) is not None:
                 if empty_final or not response.final_only:
                     self._send(ordered, stream_reply_of(response))
-        except Exception as error:
+        except BaseException as error:
             self._send(ordered, stream_error_of(request.fields.request_id, error))
         finally:
             queued.set()

@@ -250,7 +250,7 @@ class HttpExchange(HTTPMessageDelegate):
         assert self._target is not None
         try:
             response = self._target.respond(self._request)
-        except Exception:
+        except BaseException:
             _log.exception("%s failed", self._line.path)
             self._then(self._give_up)
         else:
@@ -282,7 +282,7 @@ class HttpExchange(HTTPMessageDelegate):
     def _make_chunk(self) -> None:
         try:
             chunk = next(self._chunks, b"")
-        except Exception:
+        except BaseException:
             _log.exception("%s failed during its stream", self._line.path)
             self._then(self._give_up)
         else:

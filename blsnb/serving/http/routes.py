@@ -239,7 +239,8 @@ def _respond(
         return error_response(_STOPPING, "UNAVAILABLE")
     except BlsnbError as error:
         return error_response(str(error))
-    except Exception as error:
+    except BaseException as error:
+        # SystemExit would end the thread, and leave the client without a response.
         if (shortage := shortage_of(error)) is not None:
             return error_response(shortage.message, shortage.code)
         _log.exception("%s %s failed", request.method, request.path)

@@ -215,7 +215,7 @@ def _own_code() -> str:
 def _packed(data: bytes) -> str:
     """Return compressed bytes in a fourth more characters, for a string in a page."""
     # No timestamp, so that the same run results in the same notebook.
-    packed = gzip.compress(data, 9, mtime=0)
+    packed = gzip.compress(data, 6, mtime=0)
     return base64.a85encode(packed).replace(b"z", b"!!!!!").translate(_SAFE).decode()
 
 

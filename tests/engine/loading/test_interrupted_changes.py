@@ -67,6 +67,7 @@ def test_the_serving_version_is_that_of_the_folder(
     threads = threading.active_count()
     define(server, OLD)
     lines = lines_of(lambda: define(server, source), rooms)
+    interrupts = 0
 
     for number in range(1, lines + 1, step):
         define(server, OLD)
@@ -74,6 +75,7 @@ def test_the_serving_version_is_that_of_the_folder(
         fault = LineFault(number, rooms, interrupt)
         with contextlib.suppress(KeyboardInterrupt):
             fault.during(lambda: define(server, source))
+        interrupts += bool(fault.where)
 
         found = source_of(server)
         assert found in FACTORS, fault.where
@@ -84,7 +86,8 @@ def test_the_serving_version_is_that_of_the_folder(
         ]
         assert [FACTORS[found]] == server.infer("m", X)["Y"].tolist(), fault.where
     assert threads == threading.active_count()
-    figures(interrupts=len(range(1, lines + 1, step)))
+    assert interrupts
+    figures(interrupts=interrupts)
 
 
 @pytest.mark.parametrize(("interrupt", "rooms", "step"), ways())
@@ -94,17 +97,20 @@ def test_a_first_definition_serves_or_there_is_no_model(
 ):
     """There is neither a folder without a model nor a model without a folder."""
     lines = lines_of(lambda: define(server, NEW), rooms)
+    interrupts = 0
 
     for number in range(1, lines + 1, step):
         name = f"m{number}"
         fault = LineFault(number, rooms, interrupt)
         with contextlib.suppress(KeyboardInterrupt):
             fault.during(lambda of=name: server.define(of, NEW, config=CONFIG))
+        interrupts += bool(fault.where)
         serves = server.model(name).state == "READY"
         assert serves == (name in parts_of(server).repository.names()), fault.where
         if serves:
             assert [3] == server.infer(name, X)["Y"].tolist()
-    figures(interrupts=len(range(1, lines + 1, step)))
+    assert interrupts
+    figures(interrupts=interrupts)
 
 
 def test_ctrl_c_in_a_model_that_loads_leaves_the_old_one(server, ctrl_c):
@@ -157,6 +163,7 @@ def test_ctrl_c_at_any_moment_once_and_twice(server, rounds, figures, monkeypatc
     chance = random.Random(7)
     define(server, OLD)
     folder = parts_of(server).repository.private("m").path
+    hits = 0
 
     for number in range(1, rounds):
         source = f"{cell(f'return [reply(x_of(request) * {number})]')}"
@@ -169,7 +176,7 @@ def test_ctrl_c_at_any_moment_once_and_twice(server, rounds, figures, monkeypatc
                 server.define("m", source, config=CONFIG, files=files)
 
         before = (folder / "1" / "model.py").read_text()
-        hit(change, chance.random() * 0.01, chance.choice([1, 1, 2]))
+        hits += hit(change, chance.random() * 0.01, chance.choice([1, 1, 2]))
         held = (folder / "1" / "model.py").read_text()
         assert held in (before, source)
         data = (folder / "1" / "data").read_text()
@@ -178,4 +185,5 @@ def test_ctrl_c_at_any_moment_once_and_twice(server, rounds, figures, monkeypatc
         assert ["m"] == [
             e.name for e in parts_of(server).repository.private_root.iterdir()
         ]
-    figures(interrupted_definitions=rounds - 1)
+    assert hits
+    figures(definitions=rounds - 1, interrupted=hits)

@@ -69,6 +69,17 @@ def test_a_failure_counts_as_an_execution_only():
     assert {"count": 1, "ns": 4} == row["batch_stats"][0]["compute_infer"]
 
 
+def test_a_rejected_request_is_a_failure_without_an_execution():
+    """Its duration counts, up to its rejection."""
+    statistics = ModelStatistics("model", 1)
+    statistics.reject(a_call(), "REJECTED")
+    row = statistics.as_dict()
+
+    assert (0, 0) == (row["inference_count"], row["execution_count"])
+    assert {"count": 1, "ns": 21} == row["inference_stats"]["fail"]
+    assert {"count": 0, "ns": 0} == row["inference_stats"]["queue"]
+
+
 def test_batches_are_sorted_by_size():
     """There is an entry for each executed size."""
     statistics = ModelStatistics("model", 1)

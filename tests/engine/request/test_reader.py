@@ -435,3 +435,16 @@ def test_unread_responses_are_not_kept(server):
     stage.events["counted"].set()
     finish(server)
     assert 502 == run.trace.spans[1].response_count
+
+
+@pytest.mark.parametrize("steps", [("leave", "unwind"), ("unwind", "leave")])
+def test_a_request_whose_client_leaves_is_complete_when_both_have_ended(steps):
+    """Whichever of the client and the model is first."""
+    root = RootRequest(RunRecord(""), 60)
+    response = DeferredResponse(root)
+    seen = []
+    for step in steps:
+        getattr(response, step)()
+        seen.append(root.wait_until_complete(0))
+
+    assert [False, True] == seen

@@ -6,6 +6,7 @@ import pytest
 
 from blsnb.errors import InferenceError
 from blsnb.magics import default_server as default
+from blsnb.magics.commands.repositories import DIFF_USAGE
 from blsnb.magics.commands.stats import USAGE
 from blsnb.magics.commands.subcommands import SUBCOMMANDS, TritonMagics, help_text
 
@@ -80,6 +81,11 @@ def test_a_misspelled_subcommand_gets_a_suggestion(notebook):
         ("config", "%triton config NAME [--from-run [RUN ...]]"),
         ("config a b", "%triton config NAME [--from-run [RUN ...]]"),
         ("load a b", "%triton load NAME [--watch]"),
+        ("unload", "%triton unload NAME"),
+        ("unload a b", "%triton unload NAME"),
+        ("remove", "%triton remove NAME"),
+        ("diff a b", f"%triton diff {DIFF_USAGE}"),
+        ("diff --all", f"%triton diff {DIFF_USAGE}"),
         ("stats a b", f"%triton stats {USAGE}"),
         ("stats --jsno", f"%triton stats {USAGE}"),
         ("stats --json --metrics", f"%triton stats {USAGE}"),
@@ -95,7 +101,7 @@ def test_a_misspelled_subcommand_gets_a_suggestion(notebook):
             "export x --farce",
             "%triton export [--help] [--force] [--in-place] [PATH] [NAME ...]",
         ),
-        ("infer", "%triton infer NAME INPUT=EXPRESSION ..."),
+        ("infer", "%triton infer NAME INPUT=EXPRESSION ... [--profile]"),
     ],
 )
 def test_wrong_arguments_show_the_usage(notebook, line, usage):
@@ -144,6 +150,13 @@ def test_a_model_is_unloaded_and_loaded(double):
     """Both commands show the card."""
     assert "double UNAVAILABLE" in double.run("%triton unload double").texts[0]
     assert "double version 1 READY" in double.run("%triton load double").texts[0]
+
+
+def test_a_removed_model_is_no_longer_listed(double):
+    """It is unloaded, and its folder is deleted."""
+    assert "double is removed.\n" == double.run("%triton remove double").stdout
+    assert "double" not in double.run("%triton models").stdout
+    assert "there is no model 'double'" in double.run("%triton unload double").stderr
 
 
 def test_inputs_are_expressions_of_the_notebook(double):

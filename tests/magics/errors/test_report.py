@@ -57,6 +57,22 @@ def test_blank_lines_above_the_magic_count(notebook):
     assert "line 12 (model.py:9)" in ran.report
 
 
+def test_a_second_ctrl_c_leaves_the_report_of_the_first(notebook):
+    """No frame of the code that renders it is shown."""
+    ran = notebook.run(
+        "import signal\n"
+        "from blsnb.errors import RequestInterrupted\n"
+        "class Interrupted(RequestInterrupted):\n"
+        "    def __str__(self):\n"
+        "        signal.raise_signal(signal.SIGINT)\n"
+        "        return 'the first'\n"
+        "raise Interrupted"
+    )
+
+    assert "Interrupted: the first" in ran.report
+    assert "report.py" not in ran.report
+
+
 def test_the_calling_line_is_shown(notebook):
     """The report contains the line of the request in the notebook."""
     notebook.run(FAILING)

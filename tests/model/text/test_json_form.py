@@ -44,7 +44,13 @@ def test_integers_may_be_text_and_enumerators_lower_case() -> None:
 
 @pytest.mark.parametrize(
     ("written", "printed"),
-    [("0.1", "0.1"), ("1", "1"), ("1e-3", "0.001"), ("-inf", '"-Infinity"')],
+    [
+        ("0.1", "0.1"),
+        ("1", "1"),
+        ("1e-3", "0.001"),
+        ("1e17", "1e+17"),
+        ("-inf", '"-Infinity"'),
+    ],
 )
 def test_floats_are_as_short_as_they_can_be(written: str, printed: str) -> None:
     """Single precision adds no digits; infinities are text."""

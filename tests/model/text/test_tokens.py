@@ -1,5 +1,7 @@
 """Tokens and positions are those of Triton's parser."""
 
+import tracemalloc
+
 import pytest
 
 from blsnb.model.text.tokens import line_and_column, scan
@@ -63,3 +65,18 @@ def test_an_invalid_token_has_a_position(text: str, message: str, offset: int) -
 def test_columns_count_bytes_and_tab_stops() -> None:
     """A tab reaches the next multiple of eight, a letter may take two bytes."""
     assert (2, 12) == line_and_column("a\n\té x", 5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["name: '%s'", 'name: "%s"', "name: '%s", "# %s", "name: 'a'%s#", "name: '%s\\q'"],
+)
+def test_a_long_text_takes_little_more_memory_than_itself(text: str) -> None:
+    """The search for the end of a string or comment keeps no place to return to."""
+    long = text % ((" " if text.endswith("#") else "x") * 200_000)
+    tracemalloc.start()
+    scan(long)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 10 * len(long)

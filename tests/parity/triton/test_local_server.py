@@ -16,8 +16,10 @@ import pytest
 from interrupts import RunningTime
 from waiting import until
 
-from blsnb.errors import InputError, TritonServerError
+from blsnb.errors import InputError, RequestInterrupted, TritonServerError
+from blsnb.files.owned import OwnedFolder
 from blsnb.inference_server import Server
+from blsnb.parity import verification
 from blsnb.parity.triton.environment import HIDE, HOME
 from blsnb.parity.triton.server_process import SHARED_MEMORY, memory_prefix
 from blsnb.trace.events import Activity
@@ -181,6 +183,29 @@ def test_an_interrupt_ends_a_comparison_within_a_second(ours, pretend, tmp_path)
     until_back.end()
     assert until_back.seconds < 1
     thread.join()
+
+
+def test_a_second_interrupt_leaves_no_folder(ours, pretend, monkeypatch):
+    """The cleanup of a comparison completes, and no frame of it is shown."""
+    pretend(NEVER)
+    left = []
+
+    class Closed(OwnedFolder):
+        def close(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+            super().close()
+            left.append(self.path.exists())
+
+    def begin(_: float, words: str) -> None:
+        if words.startswith("start the"):
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(verification, "OwnedFolder", Closed)
+    with pytest.raises(RequestInterrupted) as raised:
+        ours.compare("sine", {"X": [1.0]}, progress=begin)
+
+    assert [False] == left
+    assert raised.value.__suppress_context__
 
 
 def test_a_server_ends_with_the_process_that_started_it(tmp_path, pretend):

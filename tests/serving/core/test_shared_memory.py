@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from multiprocessing import shared_memory
 
 import pytest
+from attacks import Figures
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.shared_memory import SharedMemory
@@ -103,7 +104,9 @@ def test_a_truncated_object_is_an_error_of_the_request(memory, shared) -> None:
     assert 4100 == os.fstat(descriptor(shared)).st_size
 
 
-def test_an_object_may_be_truncated_at_any_moment(memory, shared) -> None:
+def test_an_object_may_be_truncated_at_any_moment(
+    memory, shared, figures: Figures
+) -> None:
     """A part is read as a whole or refused; the process continues."""
     memory.register("r", shared.name, 0, 8192)
     window = memory.window("r", 0, 8192)
@@ -124,6 +127,7 @@ def test_an_object_may_be_truncated_at_any_moment(memory, shared) -> None:
     finally:
         over.set()
         client.join()
+    figures(reads_of_truncated_memory=2000)
 
 
 def test_regions_leave_no_descriptor_open(memory, shared) -> None:

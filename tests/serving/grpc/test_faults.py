@@ -20,11 +20,15 @@ from waiting import until
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
 from blsnb.serving import ports
+from blsnb.serving.core.serving_options import ServingOptions
+from blsnb.serving.endpoints import serve
 from blsnb.serving.grpc.calls import MAX_STREAMS
 
 from .over_grpc import CALL_S, Connection, connected, infer_request, values
 
 FILES = "/proc/self/fd"
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+"""How a client begins: no settings follow."""
 
 
 @pytest.fixture
@@ -80,6 +84,21 @@ def test_connections_are_limited(
         for each in found:
             each.close()
     assert b"" in greeted
+
+
+def test_a_connection_ends_at_the_age_that_was_set(server: Server) -> None:
+    """Otherwise an idle one is open for a minute."""
+    age = (
+        ("grpc.max_connection_age_ms", 100),
+        ("grpc.max_connection_age_grace_ms", 100),
+    )
+    options = ServingOptions(grpc_channel=age)
+    with serve(server, http=None, grpc=0, metrics=None, options=options) as served:
+        address = (served.host, served.ports["gRPC"])
+        with socket.create_connection(address, timeout=20) as client:
+            client.sendall(PREFACE)
+            while client.recv(4096):
+                pass
 
 
 def test_idle_streams_leave_room_for_calls(wire: Connection) -> None:

@@ -104,7 +104,7 @@ class EnsembleRequest:
         caller = Caller(inflight.root, inflight, None, 0, is_client=True)
         caller.steps = self._steps
         if not self._router.check(message):
-            yield self._router.route(message, caller)
+            yield from _with_failure(self._router.route(message, caller))
             return
         responses = self._router.route_many(message, caller)
         number = 0
@@ -125,6 +125,18 @@ class EnsembleRequest:
                 flags=SEQUENCE_START * sequence.start | SEQUENCE_END * sequence.end,
             ),
         )
+
+
+def _with_failure(response: ResponseMessage) -> Iterator[ResponseMessage]:
+    """Yield a response, and the failure that follows it, if any.
+
+    The steps behind it run before the failure; on Triton they race.
+    """
+    if response.error is None and (failure := response.followed):
+        response.final, response.followed = False, ""
+        yield response
+        response = ResponseMessage(error=failure)
+    yield response
 
 
 def alias(passed: Passed[TensorRef]) -> TensorRef:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from blsnb.request_fields import PLAIN, RequestFields
@@ -99,12 +100,15 @@ def write_calls(
     columns: dict[str, Values] = {
         "parent": list(parents),
         "model": list(models),
-        **{name: [getattr(span, name) for span in spans] for name in _PLAIN},
+        **{name: list(map(attrgetter(name), spans)) for name in _PLAIN},
         **{name: _later(name, spans) for name in LATER_TIMES},
         **_write_requests(spans),
     }
     for name, write in _CONVERTED.items():
-        columns[name] = [write(getattr(span, name)) for span in spans]
+        values = list(map(attrgetter(name), spans))
+        # A column of defaults is omitted.
+        if any(values):
+            columns[name] = list(map(write, values))
     for name in _TENSORS:
         columns[name] = [take(getattr(span, name)) for span in spans]
     ids = [span.id for span in spans]
@@ -132,7 +136,7 @@ _PLAIN = [
 
 
 def _later(name: str, spans: Sequence[Span]) -> Values:
-    times = [getattr(span, name) for span in spans]
+    times = map(attrgetter(name), spans)
     return [
         ns - span.request_start_ns if ns else None
         for ns, span in zip(times, spans, strict=True)

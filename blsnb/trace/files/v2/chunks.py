@@ -30,7 +30,7 @@ _NUMBERS = 1 << 16
 """Chunks are numbered modulo this number."""
 _COMPRESS_FROM = 256
 """Minimum number of bytes of JSON that are compressed."""
-_LEVEL = 6
+_LEVEL = 4
 _PIECE = 1 << 16
 """Maximum number of bytes inflated at once."""
 

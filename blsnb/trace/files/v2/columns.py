@@ -43,7 +43,7 @@ def _shortened(values: Values) -> Any:
     most = len(values) // _RUN_FROM
     runs = []
     for value, equal in groupby(values):
-        runs.append([sum(1 for _ in equal), value])
+        runs.append([len(list(equal)), value])
         if len(runs) > most:
             return values
     return {_RUNS: runs}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,28 +94,19 @@ class TensorWriter:
         self._first: dict[int, int] = {}
         self._refs: list[TensorRef] = []
         self._left_out: dict[int, int] = {}
-        self._rows: list[_Described] = []
-        self._values: list[Bytes] = []
-        self.pending_bytes = 0
-        """Bytes of values that are not in a chunk yet."""
+        self._begin_chunk()
 
-    def __len__(self) -> int:
-        """Return the number of tensors that are not in a chunk yet."""
-        return len(self._rows)
-
-    def take(self, refs: Iterable[TensorRef]) -> list[int]:
-        """Return the numbers of tensors; earlier ones get the budget first."""
-        return [self._number(ref) for ref in refs]
-
-    def _number(self, ref: TensorRef) -> int:
+    def number(self, ref: TensorRef) -> int:
+        """Return the number of a tensor; earlier ones get the budget first."""
         known = self._numbers.get(id(ref))
         if known is None:
             known = self._numbers[id(ref)] = len(self._refs)
             self._refs.append(ref)
-            self._rows.append(self._described(ref, known))
+            self.pending += 1
+            self._describe(ref, known)
         return known
 
-    def _described(self, ref: TensorRef, number: int) -> _Described:
+    def _describe(self, ref: TensorRef, number: int) -> None:
         size = same_as = None
         # The value of a device tensor is copied to the host when it is read.
         if not ref.evicted:
@@ -124,11 +115,9 @@ class TensorWriter:
                 size = self._keep(ref, number)
         stored = size if same_as is None else None
         byte_size = None if ref.byte_size == stored else ref.byte_size
-        kind = ref.name, ref.dtype.datatype, ref.shape, ref.device
-        row = _Described(*kind, byte_size, size, same_as)
-        if isinstance(ref, SummarisedTensor):
-            row = row._replace(statistics=ref.statistics, redacted=ref.redacted)
-        return row
+        self._byte_sizes.append(byte_size)
+        self._sizes.append(size)
+        self._same_as.append(same_as)
 
     def _keep(self, ref: TensorRef, number: int) -> int | None:
         data = ref.data
@@ -151,14 +140,40 @@ class TensorWriter:
 
     def chunk(self) -> tuple[dict[str, Any], list[Bytes]]:
         """Return JSON and body of the next ``TENS`` chunk, with all pending tensors."""
-        columns: dict[str, Values] = dict(
-            zip(_COLUMNS, map(list, zip(*self._rows, strict=True)), strict=True)
-        )
-        columns["shape"] = list(map(list, columns["shape"]))
-        names = columns["name"]
+        refs = self._refs[-self.pending :]
+        columns: dict[str, Values] = {
+            "name": [ref.name for ref in refs],
+            "datatype": [ref.dtype.datatype for ref in refs],
+            "shape": [list(ref.shape) for ref in refs],
+            "device": [ref.device for ref in refs],
+            "byte_size": self._byte_sizes,
+            "size": self._sizes,
+            "same_as": self._same_as,
+            **_summaries(refs),
+        }
         body = self._values
-        self._rows, self._values, self.pending_bytes = [], [], 0
-        return {**written(columns, _COLUMNS), "name": names}, body
+        self._begin_chunk()
+        return {**written(columns, _COLUMNS), "name": columns["name"]}, body
+
+    def _begin_chunk(self) -> None:
+        self._byte_sizes: list[int | None] = []
+        self._sizes: list[int | None] = []
+        self._same_as: list[int | None] = []
+        self._values: list[Bytes] = []
+        self.pending_bytes = 0
+        """Bytes of values that are not in a chunk yet."""
+        self.pending = 0
+        """Number of tensors that are not in a chunk yet."""
+
+
+def _summaries(refs: Sequence[TensorRef]) -> dict[str, Values]:
+    found = [ref if isinstance(ref, SummarisedTensor) else None for ref in refs]
+    if not any(found):
+        return {}
+    return {
+        "statistics": [ref and ref.statistics for ref in found],
+        "redacted": [ref is not None and ref.redacted for ref in found],
+    }
 
 
 def read_tensors(

@@ -128,8 +128,11 @@ class RunWriter:
 
     def tensors(self, refs: Iterable[TensorRef]) -> None:
         """Append tensors before their calls; earlier ones get the budget first."""
+        written = self._tensors
         for ref in refs:
-            self._take((ref,))
+            written.number(ref)
+            if written.pending_bytes >= _BODY or written.pending >= _BLOCK:
+                self._flush_tensors()
 
     def calls(self, trace: Trace, rows: Sequence[int]) -> None:
         """Append calls of a trace; a call replaces its earlier version.
@@ -199,14 +202,14 @@ class RunWriter:
         self._append("DONE", {"taken_ns": taken_ns, "left_out": self.left_out})
 
     def _take(self, refs: Sequence[TensorRef]) -> list[int]:
-        numbers = self._tensors.take(refs)
-        if self._tensors.pending_bytes >= _BODY or len(self._tensors) >= _BLOCK:
+        numbers = list(map(self._tensors.number, refs))
+        if self._tensors.pending_bytes >= _BODY or self._tensors.pending >= _BLOCK:
             self._flush_tensors()
         return numbers
 
     def _flush_tensors(self) -> None:
         """Append the tensors that the next chunk refers to."""
-        if len(self._tensors):
+        if self._tensors.pending:
             value, body = self._tensors.chunk()
             self._append("TENS", value, body)
 

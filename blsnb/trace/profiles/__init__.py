@@ -1,0 +1,1 @@
+"""Profiles of model code: where the time of a call goes."""

@@ -1,0 +1,119 @@
+"""RunProfile: the samples of a run, by model and line."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import NamedTuple
+
+from blsnb.files.whole import whole_file
+from blsnb.printable import printable
+from blsnb.trace.profiles.samples import KIND, SampleProfile, read_samples
+from blsnb.trace.profiles.speedscope import speedscope
+from blsnb.trace.spans import Trace
+
+_SHOWN_LINES = 20
+"""Maximum number of lines in the text of a profile."""
+
+
+class ProfiledLine(NamedTuple):
+    """A line of a model with its samples."""
+
+    model: str
+    file: str
+    line: int
+    place: str
+    """The cell and its line, such as ``"In[3] line 7"``; empty without a cell."""
+    samples: int
+    text: str
+    """The line; empty if the source is not known."""
+
+
+class RunProfile:
+    """Where the time of a run goes inside its models.
+
+    Parameters
+    ----------
+    trace
+        The calls of the run.
+    samples
+        The sampled stacks.
+    """
+
+    def __init__(self, trace: Trace, samples: SampleProfile) -> None:
+        self._trace = trace
+        self.samples = samples
+
+    def __repr__(self) -> str:
+        return repr(self.samples).replace("SampleProfile", "RunProfile")
+
+    def __str__(self) -> str:
+        """List the lines with most samples."""
+        samples = self.samples
+        total = samples.count or 1
+        ms = samples.interval_ns / 1e6
+        lines = [f"{samples.count:,} samples, one every {ms:.2f} ms"]
+        if samples.interval_ns > 1.25 * samples.wanted_ns:
+            lines[0] += f" ({samples.wanted_ns / 1e6:.2f} ms was not reached)"
+        for row in self.lines()[:_SHOWN_LINES]:
+            place = row.place or f"{row.file}:{row.line}"
+            share = f"{row.samples / total:6.1%} {row.samples * ms:9,.1f} ms"
+            lines.append(f"{share}  {row.model}  {place}  {row.text.strip()}".rstrip())
+        return "\n".join([printable(line) for line in lines])
+
+    def models(self) -> dict[str, list[int]]:
+        """Return the ids of the calls by model."""
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for span in self._trace.spans:
+            found[self._trace.models[span.model].name].append(span.id)
+        return dict(found)
+
+    def lines(self) -> list[ProfiledLine]:
+        """Return the lines of all models, those with most samples first."""
+        found = []
+        infos = {info.name: info for info in self._trace.models}
+        for name, calls in self.models().items():
+            source = infos[name].source.splitlines()
+            origin = infos[name].origin
+            for frame, count in self.samples.lines(calls).items():
+                place = text = ""
+                if frame.file == "model.py" and frame.line <= len(source):
+                    text = source[frame.line - 1]
+                    if origin is not None:
+                        place = f"{origin.cell} line {frame.line + origin.offset}"
+                found.append(
+                    ProfiledLine(name, frame.file, frame.line, place, count, text)
+                )
+        return sorted(found, key=lambda row: -row.samples)
+
+    def save(self, path: str | Path) -> Path:
+        """Write a file for https://www.speedscope.app, completely or not at all.
+
+        Parameters
+        ----------
+        path
+            Such as ``"run.speedscope.json"``.
+
+        Returns
+        -------
+        Path
+            The written file.
+        """
+        path = Path(path).expanduser()
+        text = json.dumps(speedscope(self.samples, self.models()))
+        with whole_file(path) as partial:
+            partial.write_text(text, encoding="utf-8")
+        return path
+
+
+def profile_of(trace: Trace) -> RunProfile | None:
+    """Return the samples of a run; None if it has none.
+
+    Raises
+    ------
+    TraceError
+        The profile of the run's file is damaged.
+    """
+    found = [each for each in trace.profiles if each.kind == KIND]
+    return RunProfile(trace, read_samples(found[0])) if found else None

@@ -1,0 +1,165 @@
+"""SampleProfile: sampled stacks of the model code of a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from blsnb.errors import TraceError
+from blsnb.trace.facts import Profile
+
+KIND = "samples"
+"""Kind of the profile in a run file."""
+
+
+class StackFrame(NamedTuple):
+    """A line of a stack."""
+
+    function: str
+    """Qualified name, such as ``"TritonPythonModel.execute"``."""
+    file: str
+    """Name of the file without its folder."""
+    line: int
+
+
+Stack = tuple[StackFrame, ...]
+"""Lines from the model's hook to the innermost function."""
+
+
+class Sampled(NamedTuple):
+    """A stack that was found in a call."""
+
+    call: int
+    """Id of the call."""
+    stack: Stack
+    samples: int
+
+
+class SampleProfile:
+    """Stacks of the model code of a run, sampled at equal intervals.
+
+    A sample belongs to the innermost call whose model code was on its thread's stack.
+    While a model waits for a BLS call there are no samples of it.
+
+    Parameters
+    ----------
+    samples
+        Stacks with their counts.
+    interval_ns
+        Mean time between two samples of a thread, in nanoseconds.
+    wanted_ns
+        The requested interval, in nanoseconds.
+    """
+
+    def __init__(
+        self, samples: Iterable[Sampled], interval_ns: int, wanted_ns: int
+    ) -> None:
+        self.samples = tuple(samples)
+        self.interval_ns = interval_ns
+        self.wanted_ns = wanted_ns
+
+    def __repr__(self) -> str:
+        ms = self.interval_ns / 1e6
+        return f"<SampleProfile: {self.count:,} samples, one every {ms:.2f} ms>"
+
+    @property
+    def count(self) -> int:
+        """Number of samples."""
+        return sum([sampled.samples for sampled in self.samples])
+
+    def calls(self) -> dict[int, int]:
+        """Return the number of samples by call id."""
+        found: Counter[int] = Counter()
+        for sampled in self.samples:
+            found[sampled.call] += sampled.samples
+        return dict(found)
+
+    def stacks(self, calls: Iterable[int]) -> Counter[Stack]:
+        """Return the stacks of some calls, merged, with their counts."""
+        wanted = set(calls)
+        found: Counter[Stack] = Counter()
+        for sampled in self.samples:
+            if sampled.call in wanted:
+                found[sampled.stack] += sampled.samples
+        return found
+
+    def lines(self, calls: Iterable[int]) -> Counter[StackFrame]:
+        """Return the samples of each line of the model's own files.
+
+        The time in libraries belongs to the line of the model that called them.
+        """
+        found: Counter[StackFrame] = Counter()
+        for stack, count in self.stacks(calls).items():
+            own = [frame for frame in stack if frame.file == stack[0].file]
+            found[own[-1]] += count
+        return found
+
+    def stored(self) -> Profile:
+        """Return the profile as a run file has it."""
+        frames: dict[StackFrame, int] = {}
+        nodes: dict[tuple[int, int], int] = {}
+        rows = [
+            [sampled.call, _node(sampled.stack, frames, nodes), sampled.samples]
+            for sampled in self.samples
+        ]
+        data = {
+            "interval_ns": self.interval_ns,
+            "wanted_ns": self.wanted_ns,
+            "frames": [list(frame) for frame in frames],
+            "stacks": [list(node) for node in nodes],
+            "samples": rows,
+        }
+        return Profile(KIND, None, data, b"")
+
+
+def read_samples(profile: Profile) -> SampleProfile:
+    """Return the samples of a stored profile.
+
+    Raises
+    ------
+    TraceError
+        The profile is damaged.
+    """
+    try:
+        return _read(profile.data)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise TraceError(f"the profile of the run is damaged: {error!r}") from error
+
+
+def _node(
+    stack: Stack,
+    frames: dict[StackFrame, int],
+    nodes: dict[tuple[int, int], int],
+) -> int:
+    """Return the number of a stack's last node; -1 is the parent of the first."""
+    node = -1
+    for frame in stack:
+        number = frames.setdefault(frame, len(frames))
+        node = nodes.setdefault((node, number), len(nodes))
+    return node
+
+
+def _read(data: Mapping[str, Any]) -> SampleProfile:
+    frames = [
+        StackFrame(str(function), str(file), int(line))
+        for function, file, line in data["frames"]
+    ]
+    stacks: list[Stack] = []
+    for parent, frame in data["stacks"]:
+        if not (-1 <= parent < len(stacks) and 0 <= frame < len(frames)):
+            raise ValueError("a stack has no such parent or frame")
+        before = () if parent == -1 else stacks[parent]
+        stacks.append((*before, frames[frame]))
+    return SampleProfile(
+        _rows(data["samples"], stacks),
+        int(data["interval_ns"]),
+        int(data["wanted_ns"]),
+    )
+
+
+def _rows(rows: Iterable[Any], stacks: list[Stack]) -> Iterator[Sampled]:
+    for call, node, count in rows:
+        if not 0 <= node < len(stacks):
+            raise ValueError("a sample has no such stack")
+        yield Sampled(int(call), stacks[node], int(count))

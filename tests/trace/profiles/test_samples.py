@@ -1,0 +1,78 @@
+"""Specification of profiles as values: merged, stored, exported."""
+
+import json
+
+import pytest
+
+from blsnb.errors import TraceError
+from blsnb.trace.facts import Profile
+from blsnb.trace.profiles.samples import (
+    Sampled,
+    SampleProfile,
+    StackFrame,
+    read_samples,
+)
+from blsnb.trace.profiles.speedscope import speedscope
+
+EXECUTE = StackFrame("TritonPythonModel.execute", "model.py", 7)
+HELPER = StackFrame("helper", "model.py", 2)
+LIBRARY = StackFrame("dumps", "json.py", 9)
+SAMPLES = [
+    Sampled(1, (EXECUTE,), 2),
+    Sampled(1, (EXECUTE, HELPER), 3),
+    Sampled(2, (EXECUTE, HELPER, LIBRARY), 5),
+]
+PROFILE = SampleProfile(SAMPLES, 1_100_000, 1_000_000)
+
+
+def test_samples_of_calls_are_merged():
+    """A library's time belongs to the model's line that called it."""
+    assert {1: 5, 2: 5} == PROFILE.calls()
+    assert {HELPER: 8, EXECUTE: 2} == PROFILE.lines([1, 2])
+    assert {(EXECUTE, HELPER, LIBRARY): 5} == PROFILE.stacks([2])
+
+
+def test_a_stored_profile_is_read_back():
+    """The file has each frame and each beginning of a stack once."""
+    stored = PROFILE.stored()
+
+    data = json.loads(json.dumps(stored.data))
+    again = read_samples(Profile(stored.kind, None, data, b""))
+
+    assert PROFILE.samples == again.samples
+    assert (1_100_000, 1_000_000) == (again.interval_ns, again.wanted_ns)
+    assert [3, 3] == [len(data["frames"]), len(data["stacks"])]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"frames": [["f", "model.py"]]},
+        {"stacks": [[5, 0]]},
+        {"stacks": [[-1, 9]]},
+        {"stacks": [[-2, 0]]},
+        {"samples": [[1, 7, 1]]},
+        {"samples": [[1, -1, 1]]},
+        {"interval_ns": None},
+        {"samples": 3},
+    ],
+)
+def test_a_damaged_profile_is_refused(change):
+    """A forged file causes an error of blsnb, and no other."""
+    stored = PROFILE.stored()
+
+    with pytest.raises(TraceError, match="the profile of the run is damaged"):
+        read_samples(stored._replace(data={**stored.data, **change}))
+
+
+def test_speedscope_has_a_profile_for_each_model():
+    """Weights are milliseconds; models without samples are left out."""
+    written = speedscope(PROFILE, {"top": [1], "leaf": [2], "idle": [3]})
+
+    assert ["top", "leaf"] == [each["name"] for each in written["profiles"]]
+    top = written["profiles"][0]
+    names = [frame["name"] for frame in written["shared"]["frames"]]
+    stacks = [[names[frame] for frame in stack] for stack in top["samples"]]
+    assert [[EXECUTE.function], [EXECUTE.function, "helper"]] == stacks
+    assert [2.2, 3.3] == pytest.approx(top["weights"])
+    assert top["endValue"] == pytest.approx(5.5)
