@@ -37,7 +37,7 @@ def facts(run: AnyTrace) -> list[str]:
     if trace.error_count:
         words.append(counted(trace.error_count, "error"))
     if trace.folded:
-        words.append(f"{len(trace.spans):,} kept one by one")
+        words.append(f"{len(trace.spans):,} shown one by one")
     return [*words, *differences(comparison)] if comparison else words
 
 
