@@ -68,12 +68,13 @@ def check_text(**arguments: object) -> None:
         check_type(name, value, str, "a string")
 
 
-def check_flags(**arguments: object) -> None:
-    """Refuse arguments that are neither True nor False, nor equal to them."""
+def check_flags(error: type[TypeError] = TypeError, /, **arguments: object) -> None:
+    """Refuse arguments that are not booleans, those of NumPy included, or 0 or 1."""
     __tracebackhide__ = True
     for name, value in arguments.items():
-        if not isinstance(value, Real) and type(value).__name__ != "bool":
-            refuse(name, value, "True or False")
+        is_number = isinstance(value, Real) and value in (0, 1)
+        if not is_number and type(value).__name__ not in ("bool", "bool_"):
+            refuse(name, value, "True or False", error)
 
 
 def check_numbers(**arguments: object) -> None:

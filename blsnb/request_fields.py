@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias, TypedDict, TypeVar
 
-from blsnb.arguments import check_type, refuse
+from blsnb.arguments import check_flags, check_type, refuse
 from blsnb.errors import InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -262,6 +262,11 @@ def _check(given: RequestOptions) -> None:
     expect("request_id", given["request_id"], str, "a string")
     expect("version", given["version"], int | None, "a number")
     expect("show", given["show"], bool, "True or False")
+    check_flags(
+        InputError,
+        sequence_start=given["sequence_start"],
+        sequence_end=given["sequence_end"],
+    )
     correlation_id = given["correlation_id"]
     expect("correlation_id", correlation_id, int | str, "a number or string")
     numbers = {

@@ -17,10 +17,14 @@ from faults import FILES, LineFault, chosen_lines, functions_of
 from killed_exports import TWO_STEPS, State, state
 
 from blsnb.files import swap
-from blsnb.repository.imported.in_place import ChangedModel, write_back
+from blsnb.repository.imported.write_back import ChangedModel, write_back
 from blsnb.repository.repository import ModelRepository
 
-WATCHED = (*FILES, "repository/imported/in_place.py")
+WATCHED = (
+    *FILES,
+    "repository/imported/in_place.py",
+    "repository/imported/write_back.py",
+)
 OLD = {
     "a/config.pbtxt": "old a",
     "a/1/model.py": "old a",

@@ -70,6 +70,8 @@ def test_an_unknown_option_is_refused_with_the_known_ones():
     ("option", "words"),
     [
         ({"priority": "high"}, "priority='high' is not valid; expected a number"),
+        ({"sequence_start": "no"}, "sequence_start='no' is not valid; expected True"),
+        ({"sequence_end": 2}, "sequence_end=2 is not valid; expected True or False"),
         ({"priority": 1.5}, "priority=1.5 is not valid; expected a number"),
         ({"timeout_us": -1}, "timeout_us=-1 is not valid; expected a number from 0 to"),
         ({"correlation_id": 1.5}, "correlation_id=1.5 is not valid; expected a"),

@@ -7,6 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from blsnb.command.arguments import CommandError, Parser
+from blsnb.command.trace_options import (
+    TRACE_LEVELS,
+    TRACE_OPTIONS,
+    settings_of,
+    trace_level,
+    trace_settings,
+)
 from blsnb.serving.core.metadata import SERVER_NAME
 from blsnb.serving.core.serving_options import ServingOptions
 from blsnb.serving.core.trace_settings import TraceSetting
@@ -68,20 +75,6 @@ _BOOLEANS = {
     "0": False,
     "off": False,
 }
-_TRACE_OPTIONS = {
-    "trace-file": "triton,file",
-    "trace-rate": "rate",
-    "trace-count": "count",
-    "trace-log-frequency": "triton,log-frequency",
-}
-"""The settings of --trace-config that older options set."""
-_TRACE_FIELDS = {
-    "rate": "trace_rate",
-    "count": "trace_count",
-    "triton,file": "trace_file",
-    "triton,log-frequency": "log_frequency",
-}
-_LEVELS = {"OFF": "off", "TIMESTAMPS": "timestamps", "TENSORS": "tensors"}
 
 
 def boolean(text: str) -> bool:
@@ -119,7 +112,7 @@ def add_server_options(parser: Parser) -> None:
     add("--exit-timeout-secs", type=int, default=30, metavar="SECONDS")
     add("--rate-limit", choices=("off", "execution_count"), default="off")
     add("--response-cache-byte-size", type=int, default=0, metavar="BYTES")
-    add("--trace-level", action="append", default=[], choices=tuple(_LEVELS))
+    add("--trace-level", action="append", default=[], choices=tuple(TRACE_LEVELS))
     add("--id", default=SERVER_NAME, metavar="NAME")
     for name in ("http", "grpc"):
         add(f"--{name}-header-forward-pattern", default="", metavar="REGEX")
@@ -131,7 +124,7 @@ def add_server_options(parser: Parser) -> None:
 def _add_hidden(parser: Parser) -> None:
     """Add the options that the help leaves out: deprecated or without effect."""
     add = parser.add_argument
-    for name in _TRACE_OPTIONS:
+    for name in TRACE_OPTIONS:
         add(f"--{name}", help=argparse.SUPPRESS)
     for name in (*_WITHOUT_EFFECT, *_REFUSED):
         add(f"--{name}", action="append", help=argparse.SUPPRESS)
@@ -154,7 +147,7 @@ def check_server_options(given: argparse.Namespace) -> list[str]:
             raise CommandError(f"--{name} is not supported: {reason}")
     unused = [name for name in _WITHOUT_EFFECT if _value(given, name) is not None]
     lines = [f"--{name} has no effect here" for name in unused]
-    if any(name != "mode" for name, _ in _trace_settings(given)):
+    if any(name != "mode" for name, _ in settings_of(given)):
         lines.append(
             "trace settings other than the level are kept for clients, and have no "
             "effect: every request is recorded, and no trace file is written"
@@ -210,7 +203,7 @@ def server_arguments(given: argparse.Namespace) -> dict[str, Any]:
         "rate_limit_resources": _resources(given.rate_limit_resource) or None,
         "cache_bytes": _cache_bytes(given),
         "metrics_config": dict(_metrics(given.metrics_config)) or None,
-        **_trace_level(given),
+        **trace_level(given),
     }
 
 
@@ -273,7 +266,7 @@ def serving_options(given: argparse.Namespace) -> ServingOptions:
         http_max_input_size=given.http_max_input_size,
         http_header_forward_pattern=given.http_header_forward_pattern,
         grpc_header_forward_pattern=given.grpc_header_forward_pattern,
-        trace=TraceSetting(**_trace(given)),
+        trace=TraceSetting(**trace_settings(given)),
         log_file=given.log_file,
         grpc_channel=tuple(_grpc_channel(given)),
     )
@@ -291,82 +284,3 @@ def _grpc_channel(given: argparse.Namespace) -> Iterator[tuple[str, int]]:
             yield name, value
     if (permits := _value(given, _PERMIT_PINGS)) is not None:
         yield "grpc.keepalive_permit_without_calls", int(permits)
-
-
-def _trace_settings(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
-    """Yield names and values of the trace settings, without their level.
-
-    Raises
-    ------
-    CommandError
-        A setting is malformed or unknown; in Triton's words where there are some.
-    """
-    for option, name in _TRACE_OPTIONS.items():
-        if (value := _value(given, option)) is not None:
-            yield name, value
-    for text in given.trace_config:
-        name, _, value = text.partition("=")
-        mode, comma, _ = name.rpartition(",")
-        if not (name and value):
-            raise CommandError(
-                "--trace-config option format is '<trace mode>,<setting>=<value>'. "
-                f"Got {text}"
-            )
-        if "opentelemetry" in (mode, value if name == "mode" else ""):
-            raise CommandError(
-                f"--trace-config={text} is not supported: traces are not sent to "
-                "collectors"
-            )
-        if (comma and mode != "triton") or (name == "mode" and value != "triton"):
-            raise CommandError(
-                f"invalid value for trace mode option: {mode or value}. Available "
-                'options are "triton" and "opentelemetry"'
-            )
-        if name != "level":
-            yield name, value
-
-
-def _trace(given: argparse.Namespace) -> dict[str, Any]:
-    """Return the trace settings as clients read them."""
-    found: dict[str, Any] = {"trace_level": _trace_levels(given)}
-    for name, value in _trace_settings(given):
-        if name == "mode":
-            continue
-        if name not in _TRACE_FIELDS:
-            raise CommandError(
-                f"--trace-config={name}={value} is not supported; expected one of "
-                f"level, mode, {', '.join(_TRACE_FIELDS)}"
-            )
-        if name == "triton,file":
-            found["trace_file"] = value
-        else:
-            found[_TRACE_FIELDS[name]] = _number(value)
-    return found
-
-
-def _number(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise CommandError(f"Invalid option value. Got {text}") from None
-
-
-def _trace_levels(given: argparse.Namespace) -> tuple[str, ...]:
-    levels = list(given.trace_level)
-    for text in given.trace_config:
-        name, _, value = text.partition("=")
-        if name == "level":
-            levels.append(value.upper())
-    for level in levels:
-        if level not in _LEVELS:
-            raise CommandError(f"invalid value for trace level option: {level.lower()}")
-    return tuple(level for level in levels if level != "OFF")
-
-
-def _trace_level(given: argparse.Namespace) -> dict[str, str]:
-    """Return the level of the recorder: the most detailed one of those given."""
-    asked = any(text.startswith("level=") for text in given.trace_config)
-    if not (asked or given.trace_level):
-        return {}
-    levels = _trace_levels(given)
-    return {"trace_level": _LEVELS[max(levels, default="OFF", key=list(_LEVELS).index)]}

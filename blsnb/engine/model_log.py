@@ -44,6 +44,8 @@ class ModelLog:
     def __init__(self, verbose: int) -> None:
         self.verbose = verbose
         self.lines: deque[ModelLogLine] = deque(maxlen=_KEPT)
+        self.count = 0
+        """Number of lines written so far."""
 
     def write(
         self, model: str, level: str, text: str, filename: str, line: int
@@ -52,6 +54,7 @@ class ModelLog:
         if level == "VERBOSE" and self.verbose < 1:
             return
         self.lines.append(ModelLogLine(model, level, text))
+        self.count += 1
         self._send(model, level, text, triton_place=f"{Path(filename).name}:{line}")
 
     def note(self, model: str, level: str, text: str) -> None:

@@ -1,4 +1,4 @@
-"""What is probably wrong in the source of a cell's model, with lines of the cell."""
+"""Probable faults in the source of a cell's model, with line numbers of the cell."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def findings(server: HasParts, name: str, main: str, cell: CellText) -> Iterator
     Parameters
     ----------
     main
-        The file that the cell wrote, in the model's folder: ``"1/model.py"``.
+        Path of the file that the cell wrote, such as ``"1/model.py"``.
     cell
         The cell.
     """
@@ -33,7 +33,7 @@ def findings(server: HasParts, name: str, main: str, cell: CellText) -> Iterator
     try:
         found = check_model(parts_of(server), name)
     except Exception:
-        # The model serves, whatever its source looks like.
+        # A failed check must not prevent the model from serving.
         _log.exception("the source of %s could not be checked", name)
         return
     for finding in found[:_MAX_FINDINGS]:

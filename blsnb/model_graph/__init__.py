@@ -1,1 +1,1 @@
-"""The models of a repository and which may call which, found without running them."""
+"""Static analysis of a repository: models and their possible calls."""

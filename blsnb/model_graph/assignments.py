@@ -1,4 +1,4 @@
-"""Names that a piece of syntax assigns, and the expressions they are assigned."""
+"""Assignments in a syntax tree: names and their values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def inner(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a body in order, without those of functions in it."""
+    """Yield the nodes of a body in order; skip nested functions and classes."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
             continue
@@ -20,7 +20,7 @@ def inner(node: ast.AST) -> Iterator[ast.AST]:
 def assignments(
     nodes: Iterator[ast.AST],
 ) -> Iterator[tuple[str, ast.expr | None, bool]]:
-    """Yield names and what each is assigned; None for what cannot be followed."""
+    """Yield assigned names with their values; None for a value that is not tracked."""
     for node in nodes:
         match node:
             case ast.Assign(targets=targets, value=value):
@@ -64,7 +64,7 @@ def _looped(
 
 
 def _column(rows: list[ast.expr], number: int) -> ast.expr | None:
-    """Return the items at one place of rows; None if a row is no display."""
+    """Return one column of a list of tuples; None if a row is not a literal."""
     items = [
         row.elts[number]
         for row in rows
@@ -91,9 +91,9 @@ def _unpacked(
 
 
 def attribute_targets(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
-    """Yield the attributes of ``self`` that a function assigns, and the values.
+    """Yield the attributes of ``self`` that a function assigns, with their values.
 
-    The value is None for what cannot be followed.
+    A value that is not tracked is None.
     """
     for child in inner(node):
         match child:

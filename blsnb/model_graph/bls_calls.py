@@ -1,4 +1,4 @@
-"""The BLS calls in a model's sources: targets, tensors and outputs, where decidable."""
+"""BLS calls in a model's sources: their targets, inputs and outputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from blsnb.model_graph.sent_tensors import (
 from blsnb.model_graph.source import Source
 
 _MAX_CONTEXTS = 50
-"""Maximum number of calls of a helper function that are distinguished."""
+"""Maximum number of callers of a helper function that are analysed separately."""
 _EXECUTES = ("exec", "async_exec")
 
 
@@ -30,18 +30,18 @@ class BlsCall:
     Parameters
     ----------
     file, line
-        Where it is, in the folder of the version; that of the call of a helper function
-        that makes it.
+        Its file, relative to the folder of the version, and its line. For a request in
+        a helper function, those of the call that passes the model's name.
     targets
         Names of the models that it may call.
     undecided
-        The expression of the model's name if it may also be another; else empty.
+        The expression of the model's name if not all its values are known; else empty.
     is_async, is_stream
-        Whether it is executed with ``async_exec``, and as decoupled.
+        Whether it is executed with ``async_exec``, and with ``decoupled=True``.
     inputs
-        The tensors that it sends; None if the source does not tell.
+        The tensors that it sends; None if unknown.
     outputs
-        The outputs that it requests; None if the source does not tell.
+        The outputs that it requests; None if unknown.
     """
 
     file: str
@@ -88,7 +88,7 @@ def _bls_call(call: ast.Call, scope: Scope, evaluator: Evaluator) -> BlsCall:
 
 
 def _place(call: ast.Call, name: ast.expr | None, scope: Scope) -> tuple[str, int]:
-    """Return where a reader finds the target: the call that passes it, or here."""
+    """Return file and line where the model's name is written."""
     used = {
         node.id
         for node in (ast.walk(name) if name is not None else ())

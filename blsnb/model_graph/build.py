@@ -1,4 +1,4 @@
-"""The graph of models, from their configurations and sources."""
+"""Build the graph of models from their configurations and sources."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ from blsnb.model_graph.source import Program, Source
 
 _MAX_FILES = 100
 _MAX_BYTES = 1 << 20
-"""Maximum number and size of the files that are read of each model."""
+"""Maximum number of Python files read per model, and of bytes per file."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """A model as a repository has it.
+    """Configuration and folder of a model in a repository.
 
     Parameters
     ----------
     config
-        Its configuration, complete if it is loaded.
+        Its configuration; completed by the model if that is loaded.
     folder
-        The folder of the version that would serve; None without one.
+        The folder of the newest version that the version policy selects, if any.
     instance_count
         Number of instances of each version.
     origin
-        The cell or the folder that defines it.
-    trouble
-        Why its configuration cannot be read; empty if it can.
+        The cell or folder that defines it.
+    config_error
+        Error message if its configuration cannot be read; else empty.
     file
-        Path of its model file below the working folder; empty if it is elsewhere.
+        Path of its model file, relative to the working folder; empty outside of it.
     """
 
     config: ModelConfig
     folder: Path | None = None
     instance_count: int = 1
     origin: str = ""
-    trouble: str = ""
+    config_error: str = ""
     file: str = ""
 
 
 def model_graph(sources: Mapping[str, ModelSource]) -> ModelGraph:
-    """Return the graph of models by name; their sources are parsed, never run."""
+    """Return the graph of models by name. Sources are parsed, never run."""
     made = _Builder(sources)
     for name in sorted(sources):
         made.add(name)
@@ -74,8 +74,8 @@ class _Builder:
     def add(self, name: str) -> None:
         """Add the calls of a model."""
         source = self._sources[name]
-        if source.trouble:
-            self._findings.append(Finding(name, source.trouble))
+        if source.config_error:
+            self._findings.append(Finding(name, source.config_error))
         if source.config.is_ensemble:
             steps = source.config.message.ensemble_scheduling.step
             for number, step in enumerate(steps, 1):
@@ -94,7 +94,7 @@ class _Builder:
             try:
                 parsed.append(files.source(path))
             except (SyntaxError, ValueError) as error:
-                text = f"it cannot be parsed: {error}"
+                text = f"invalid Python: {error}"
                 self._findings.append(Finding(name, text, path))
         return [call for each in parsed if each for call in bls_calls(each, evaluator)]
 
@@ -123,7 +123,7 @@ class _Builder:
         return self._numbers[key]
 
     def graph(self) -> ModelGraph:
-        """Return the graph of what was added."""
+        """Return the graph of the added models."""
         graph = ModelGraph(tuple(self._models), tuple(self._calls.values()))
         found = [*self._findings, *cycle_findings(graph), *unused_findings(graph)]
         found.sort(key=lambda finding: not finding.is_fault)
@@ -137,7 +137,7 @@ def _known(name: str, source: ModelSource) -> GraphModel:
 
 
 class SourceFiles:
-    """The Python files of a version's folder, parsed when they are needed.
+    """Python files in a version's folder, parsed on demand.
 
     Parameters
     ----------
@@ -163,12 +163,12 @@ class SourceFiles:
                     yield path.relative_to(self._folder).as_posix()
 
     def source(self, path: str) -> Source | None:
-        """Return a file; None if it is missing, or larger than 1 MiB.
+        """Return a parsed file; None if it is missing or larger than 1 MiB.
 
         Raises
         ------
         SyntaxError, ValueError
-            It is not Python.
+            The file is not valid Python.
         """
         if path not in self._parsed:
             self._parsed[path] = None
@@ -178,7 +178,7 @@ class SourceFiles:
         return self._parsed[path]
 
     def valid_source(self, path: str) -> Source | None:
-        """Return a file; None if it cannot be read or is not Python."""
+        """Return a parsed file; None if it cannot be read or is not valid Python."""
         try:
             return self.source(path)
         except (SyntaxError, ValueError):
@@ -194,7 +194,7 @@ class SourceFiles:
             return None
 
     def _module(self, name: str) -> Source | None:
-        """Return the source of a module beside the model; None for other modules."""
+        """Return a module in the model's folder; None for other modules."""
         inner = name.strip(".").replace(".", "/")
         for path in (f"{inner}.py", f"{inner}/__init__.py"):
             found = self.valid_source(path)

@@ -1,4 +1,4 @@
-"""The ensemble that does what a straight BLS pipeline does."""
+"""Convert a linear BLS pipeline to the configuration of an equivalent ensemble."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _BRANCHES = (ast.If, ast.IfExp, ast.While, ast.Try, ast.Match, ast.BoolOp)
 
 
 class NotAnEnsembleError(Exception):
-    """A pipeline does what no ensemble can do; the text says what and where."""
+    """The pipeline has no equivalent ensemble; the message has the reason and line."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A call of the pipeline: its model, its inputs and its requested outputs."""
+    """A call of the pipeline: model, inputs and requested outputs."""
 
     model: str
     inputs: tuple[SentTensor, ...]
@@ -38,7 +38,7 @@ class _Step:
 
 
 def ensemble_config(name: str, config: ModelConfig, source: Source) -> ModelConfig:
-    """Return the configuration of an ensemble in place of a BLS pipeline.
+    """Return the configuration of an ensemble that is equivalent to a BLS pipeline.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ def ensemble_config(name: str, config: ModelConfig, source: Source) -> ModelConf
     Raises
     ------
     NotAnEnsembleError
-        A call depends on a condition, computes between calls, or has a target, an input
-        or an output that the source does not tell.
+        A call is conditional, its input is computed between calls, or its model,
+        inputs or outputs are not literals.
     """
     reader = _Pipeline(source, Evaluator(config.parameters))
     steps = reader.steps()
@@ -77,7 +77,7 @@ def ensemble_config(name: str, config: ModelConfig, source: Source) -> ModelConf
 
 
 def _pool_name(sent: SentTensor, step: _Step, names: dict[tuple[str, str], str]) -> str:
-    """Return the ensemble's tensor that an input of a step receives."""
+    """Return the name of the ensemble tensor that a step's input receives."""
     if sent.datatype or sent.shape is not None:
         _refuse(f"input '{sent.name}' of model '{step.model}' is computed", step.line)
     if sent.own_input:
@@ -101,7 +101,7 @@ class _Pipeline:
         self._conditional = set(_conditional(self._execute.node, False))
 
     def steps(self) -> list[_Step]:
-        """Return the calls in order."""
+        """Return the calls in order of execution."""
         steps = []
         for call, function in self._source.calls:
             if not is_request(call, self._source):
@@ -124,7 +124,7 @@ class _Pipeline:
         target = arguments.get("model_name")
         model = target and self._evaluator.possible(target, self._scope).only
         if not isinstance(model, str):
-            _refuse("the source does not tell which model is called", call.lineno)
+            _refuse("the name of the called model is not a literal", call.lineno)
         inputs = [
             sent_tensor(node, scope, self._evaluator)
             for node, scope in self._items(arguments.get("inputs"))
@@ -145,7 +145,7 @@ class _Pipeline:
         return list_items(node, self._scope, self._evaluator)
 
     def results(self, steps: list[_Step]) -> dict[str, tuple[str, str]]:
-        """Return, by output of the pipeline, the model and output that have it."""
+        """Return model and output that produce each output of the pipeline."""
         made = [
             call
             for call, function in self._source.calls
@@ -191,7 +191,7 @@ class _Pipeline:
 
 
 def _conditional(node: ast.AST, is_inside: bool) -> Iterator[ast.Call]:
-    """Yield the calls whose execution depends on a condition or an exception."""
+    """Yield conditional calls: in branches, loops and exception handlers."""
     for child in ast.iter_child_nodes(node):
         inside = is_inside or isinstance(child, _BRANCHES)
         if inside and isinstance(child, ast.Call):

@@ -1,4 +1,4 @@
-"""A proposed ensemble beside the BLS pipeline that it would replace."""
+"""Compare a BLS pipeline with an equivalent ensemble."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MODEL_FILE = "model.py"
 
 @dataclass(frozen=True, slots=True)
 class EnsembleTrial:
-    """A proposed ensemble, and how it compares with the pipeline.
+    """A proposed ensemble and its comparison with the BLS pipeline.
 
     Parameters
     ----------
@@ -30,19 +30,19 @@ class EnsembleTrial:
         Name of the BLS model.
     config
         The proposed configuration.
-    words
-        What a run of both showed, or why there was none.
+    summary
+        Result of the comparison, or the reason why both were not compared.
     differences
-        The outputs that differ, in words.
+        A sentence for each output that differs.
     """
 
     pipeline: str
     config: ModelConfig
-    words: str
+    summary: str
     differences: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        lines = [self.config.to_pbtxt().rstrip("\n"), f"# {self.words}"]
+        lines = [self.config.to_pbtxt().rstrip("\n"), f"# {self.summary}"]
         lines += [f"# {each}" for each in self.differences]
         return printable_lines("\n".join(lines))
 
@@ -50,13 +50,13 @@ class EnsembleTrial:
 def try_as_ensemble(parts: ServerParts, name: str) -> EnsembleTrial:
     """Propose an ensemble in place of a BLS pipeline, and run both once.
 
-    Both get the inputs of the newest run of the pipeline that is kept. The ensemble is
+    Both receive the inputs of the newest recorded run of the pipeline. The ensemble is
     removed afterwards.
 
     Raises
     ------
     NotAnEnsembleError
-        No ensemble does what the pipeline does.
+        The pipeline has no equivalent ensemble.
     ModelLoadError
         The ensemble does not load.
     """
@@ -87,7 +87,7 @@ def _compared(parts: ServerParts, name: str, config: ModelConfig) -> EnsembleTri
     kept = [run for run in parts.recorder.runs if run.calls and not run.of_client]
     runs = [run for run in kept if run.calls[0].model.name == name]
     if not runs:
-        words = f"Run {name} once, and try again: then both are compared."
+        words = f"Run {name} once and repeat the command to compare both."
         return EnsembleTrial(name, config, words)
     trace = take_trace(runs[-1])
     try:

@@ -1,4 +1,4 @@
-"""What is wrong with the calls of a graph, found without running a model."""
+"""Check the calls of a model graph without running a model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Configs = Mapping[str, ModelConfig]
 def call_findings(
     caller: str, call: BlsCall, place: str, configs: Configs
 ) -> Iterator[Finding]:
-    """Yield what is wrong with a call, whichever of its targets it reaches."""
+    """Yield the faults of a call."""
     for target in call.targets:
         if target not in configs:
             advice = did_you_mean(target, list(configs))
@@ -27,7 +27,7 @@ def call_findings(
             yield Finding(caller, (text + advice).rstrip(" ."), place)
     known = [target for target in call.targets if target in configs]
     if call.undecided or len(call.targets) != 1 or not known:
-        # What fits one target may not fit another; which one is called is open.
+        # With several targets it is unknown which one receives the tensors.
         return
     [target] = known
     yield from _output_findings(caller, call, place, target, configs[target])
@@ -94,7 +94,7 @@ def _missing_inputs(
 def _known_of(
     sent: SentTensor, caller: str, configs: Configs
 ) -> tuple[str, Shape | None]:
-    """Return the datatype and the whole shape of a tensor as far as they are known."""
+    """Return the known data type and full shape of a tensor."""
     if sent.datatype or sent.shape is not None:
         return sent.datatype, sent.shape
     model, name, kind = caller, sent.own_input, "inputs"
@@ -117,7 +117,7 @@ def _text(shape: Shape) -> str:
 
 
 def cycle_findings(graph: ModelGraph) -> Iterator[Finding]:
-    """Yield models that call themselves, through others or not, with one instance."""
+    """Yield models with one instance that call themselves, even through others."""
     below: dict[int, list[int]] = {}
     for call in graph.calls:
         below.setdefault(call.source, []).append(call.target)
@@ -140,7 +140,7 @@ def _cycle_finding(cycle: list[int], graph: ModelGraph) -> Iterator[Finding]:
         text = (
             f"calls itself ({' -> '.join(model.name for model in models)}) and has 1 "
             "instance: the inner request waits for the instance that the outer one "
-            "holds, which hangs. Raise the count of its instance_group above the depth "
+            "holds, and hangs. Set the count of its instance_group above the depth "
             "of the calls"
         )
         yield Finding(single[0], text)
@@ -168,7 +168,7 @@ def _path(end: int, start: int, came_from: Mapping[int, int]) -> list[int]:
 
 
 def ensemble_findings(config: ModelConfig, configs: Configs) -> Iterator[Finding]:
-    """Yield the first fault in the data flow of an ensemble, in Triton's words."""
+    """Yield the first fault in an ensemble's data flow, with Triton's error text."""
     steps = config.message.ensemble_scheduling.step
     called = [configs.get(step.model_name) for step in steps]
     if not all(each and each.inputs and each.outputs for each in called):
@@ -184,7 +184,7 @@ def ensemble_findings(config: ModelConfig, configs: Configs) -> Iterator[Finding
 
 
 def unused_findings(graph: ModelGraph) -> Iterator[Finding]:
-    """Yield models that neither call others nor are called, beside ones that do."""
+    """Yield unconnected models, if other models are connected."""
     if not graph.calls or any(model.kind == "undecided" for model in graph.models):
         return
     linked = {n for call in graph.calls for n in (call.source, call.target)}

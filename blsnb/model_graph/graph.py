@@ -1,4 +1,4 @@
-"""The graph of a repository's models: which may call which, and what is wrong."""
+"""The graph of models and their possible calls, as plain values."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from blsnb.printable import printable
 
 @dataclass(frozen=True, slots=True)
 class GraphModel:
-    """A model, or the target of a call that is no known model.
+    """A model, or a call's target that is missing or unknown.
 
     Parameters
     ----------
     name
         Its name; for an undecided target the expression in the source.
     kind
-        ``"python"``, ``"ensemble"``, another backend, ``"missing"`` for a target that
-        no model has, or ``"undecided"`` for a target that the source does not tell.
+        ``"python"``, ``"ensemble"``, another backend, ``"missing"`` for a target not in
+        the repository, or ``"undecided"`` for a target that is not a literal.
     instance_count
         Number of instances of each version.
     origin
-        The cell or the folder that defines it.
+        The cell or folder that defines it.
     file
-        Path of its model file below the working folder; empty if it is elsewhere.
+        Path of its model file, relative to the working folder; empty outside of it.
     """
 
     name: str
@@ -48,9 +48,9 @@ class GraphCall:
     source, target
         Indices in ``ModelGraph.models``.
     places
-        Where the source makes them: ``"model.py:12"``, or ``"step 1"`` of an ensemble.
+        Their lines, such as ``"model.py:12"``, or steps of an ensemble, ``"step 1"``.
     is_async, is_stream
-        Whether one is executed with ``async_exec``, and as decoupled.
+        Whether any uses ``async_exec``, and ``decoupled=True``.
     """
 
     source: int
@@ -62,16 +62,16 @@ class GraphCall:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What will fail, or deserves a look.
+    """A fault or a remark about a model.
 
     Parameters
     ----------
     model
-        The model whose source or configuration is to be changed.
+        Name of the model to change.
     text
-        What is wrong, with the value found and the value expected.
+        Description, with the value found and the value expected.
     place
-        Where: ``"model.py:12"``; empty for the whole model.
+        File and line, such as ``"model.py:12"``; empty for the whole model.
     is_fault
         Whether a request will fail.
     """
@@ -88,7 +88,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Calls and own times of the last run, by name."""
+    """Number of calls and own time of each model and edge in a run."""
 
     calls: Mapping[str, int]
     own_us: Mapping[str, float]
@@ -99,17 +99,16 @@ class Measured:
 class ModelGraph:
     """The models of a repository and their possible calls.
 
-    A notebook displays it as a drawing with the findings below; ``print`` shows the
-    same as text.
+    Notebooks display it as a drawing with the findings below; ``print`` writes text.
 
     Parameters
     ----------
     models
-        The models by name, then the missing and undecided targets.
+        The models in order of names, then missing and undecided targets.
     calls
         The calls, at most one for each pair of models.
     findings
-        What is wrong, faults first.
+        Faults, then remarks.
     measured
         Calls and times of the last run; None without one.
     """

@@ -1,4 +1,4 @@
-"""The graph of models as a page: a drawing in the style of a run, and the findings."""
+"""Draw the graph of models as HTML, in the style of a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NO_PHASES = (0.0, 0.0, 0.0, 0.0)
 
 
 def measured(trace: Trace) -> Measured:
-    """Return the calls and own times of a run."""
+    """Return number of calls and own time of each model of a run."""
     graph = callgraph.call_graph(trace)
     names = {
         box.model: trace.models[box.model].name for box in graph.boxes if box.model >= 0
@@ -43,7 +43,7 @@ def measured(trace: Trace) -> Measured:
 
 
 def page(graph: ModelGraph) -> str:
-    """Return the graph as HTML, with calls and times of its run."""
+    """Return the graph as HTML, with the counts and times of its last run."""
     boxes = _boxes(graph, _drawn(graph), graph.measured)
     shown = {box.model for box in boxes}
     drawn = CallGraph(boxes, _edges(graph, shown, graph.measured))
@@ -91,12 +91,12 @@ def _boxes(
 
 
 def _faults(model: GraphModel, faults: Counter[str]) -> int:
-    """Return the number of faults; a missing model is marked as well."""
+    """Return the number of faults of a model; a missing model is one."""
     return faults[model.name] if model.is_known else int(model.kind == "missing")
 
 
 def _callers_first(graph: ModelGraph) -> list[int]:
-    """Return the models; those without callers come first."""
+    """Return indices of the models, those without callers first."""
     called = {call.target for call in graph.calls}
     return sorted(range(len(graph.models)), key=lambda number: number in called)
 
@@ -159,7 +159,7 @@ _LINE = svg.COLOURS["line"]
 
 
 def _links(graph: ModelGraph, layout: Layout) -> str:
-    """Return a link over each box, to the model's file."""
+    """Return links over the boxes to the models' files."""
     height = layout.height + 2 * _MARGIN + (24 if graph.calls else 0)
     parts = []
     for number, place in layout.places.items():
@@ -182,7 +182,7 @@ def _links(graph: ModelGraph, layout: Layout) -> str:
 
 
 def _rest(graph: ModelGraph, shown: set[int]) -> str:
-    """Return the models that are not drawn."""
+    """Return a list of the models that are not drawn."""
     names = [m.name for number, m in enumerate(graph.models) if number not in shown]
     if not names:
         return ""

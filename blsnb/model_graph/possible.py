@@ -1,4 +1,4 @@
-"""The texts that an expression of a source can be, found without running it."""
+"""Evaluate expressions of a source statically: the constants that they can be."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_DEPTH = 12
 _MAX_STEPS = 100_000
 """Maximum number of expressions evaluated for one model."""
 _MAX_VALUES = 64
-"""Maximum number of values of one expression; with more it is open."""
+"""Maximum number of values of an expression; an expression with more is open."""
 _TEXT_METHODS = frozenset(
     {"lower", "upper", "strip", "removeprefix", "removesuffix", "replace", "format"}
 )
@@ -30,7 +30,7 @@ class Possible:
     values
         The constants found.
     is_open
-        Whether it can be others, which the source does not tell.
+        Whether it can have further, unknown values.
     """
 
     values: frozenset[Any] = frozenset()
@@ -44,12 +44,12 @@ class Possible:
 
     @property
     def texts(self) -> frozenset[str]:
-        """The values that are texts."""
+        """The values that are strings."""
         return frozenset(value for value in self.values if isinstance(value, str))
 
     @property
     def only(self) -> Any:
-        """The value if it can be no other; else None."""
+        """The value if it is the only one; else None."""
         [value] = self.values if len(self.values) == 1 and not self.is_open else [None]
         return value
 
@@ -71,7 +71,7 @@ class Evaluator:
         self._steps = 0
 
     def possible(self, node: ast.expr, scope: Scope, depth: int = 0) -> Possible:
-        """Return what an expression can be."""
+        """Return the values that an expression can have."""
         self._steps += 1
         if depth > _MAX_DEPTH or self._steps > _MAX_STEPS:
             return OPEN
@@ -104,7 +104,7 @@ class Evaluator:
     def followed(
         self, node: ast.expr, scope: Scope, depth: int = 0
     ) -> tuple[ast.expr, Scope]:
-        """Return the expression that a name stands for, if there is exactly one."""
+        """Return the expression that a name is bound to, if there is exactly one."""
         if depth > _MAX_DEPTH:
             return node, scope
         if isinstance(node, ast.Name | ast.Attribute):
@@ -118,7 +118,7 @@ class Evaluator:
         return node, scope
 
     def elements(self, node: ast.expr, scope: Scope, depth: int = 0) -> Possible:
-        """Return what the elements of a sequence can be."""
+        """Return the values that the elements of a sequence can have."""
         value, where = self.followed(node, scope, depth)
         match value:
             case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
@@ -227,7 +227,7 @@ class Evaluator:
     def _config_parameter(
         self, node: ast.expr, scope: Scope, depth: int
     ) -> Possible | None:
-        """Return the value of ``...[name]["string_value"]``; None for another form."""
+        """Return the value of ``parameters[name]["string_value"]``; else None."""
         base, key, default = subscript(node)
         if base is None or key is None:
             return None

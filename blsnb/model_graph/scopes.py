@@ -1,4 +1,4 @@
-"""Where an expression of a source is, and what its names stand for there."""
+"""Scopes: the definitions of names where an expression stands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from blsnb.model_graph.source import Function, Source
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where an expression stands: in a function that was called with arguments.
+    """The context of an expression: its function and the arguments of the call.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class Scope:
     bound
         The argument of each parameter, and the scope of that argument.
     called_at
-        File and line of the outermost call that led here; None at the start.
+        File and line of the outermost call in the chain; None without a call.
     """
 
     source: Source
@@ -32,11 +32,11 @@ class Scope:
 
 
 Definition = tuple[ast.expr, Scope, bool]
-"""An expression, where it stands, and whether the name is an element of it."""
+"""An expression, its scope, and whether the name is one of its elements."""
 
 
 def definitions(node: ast.Name | ast.Attribute, scope: Scope) -> list[Definition]:
-    """Return what a name or an attribute is assigned; empty if that is unknown."""
+    """Return the definitions of a name or an attribute; empty if unknown."""
     source, function = scope.source, scope.function
     if isinstance(node, ast.Attribute):
         if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
@@ -64,7 +64,7 @@ def definitions(node: ast.Name | ast.Attribute, scope: Scope) -> list[Definition
 
 
 def _arguments(name: str, function: Function) -> list[Definition]:
-    """Return what callers pass as a parameter; its default without callers."""
+    """Return the arguments that callers pass for a parameter, or its default."""
     calls = function.source.calls_of(function)
     found = [
         (*bound[name], False)
@@ -109,9 +109,9 @@ def bind(
 
 
 def contexts(scope: Scope, limit: int = 3) -> Iterator[Scope]:
-    """Yield a function once for each call of it in its source, with the arguments.
+    """Yield the scope of each call of a function, with the call's arguments.
 
-    A function that the source does not call is yielded once, without arguments.
+    A function without callers is yielded once, without arguments.
     """
     function = scope.function
     calls = [] if function is None else function.source.calls_of(function)

@@ -1,4 +1,4 @@
-"""The tensors that a BLS call sends, as far as the source tells."""
+"""Static description of the tensors that a BLS call sends."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class SentTensor:
     name
         Its name.
     own_input
-        Name of the caller's own input that has its values; empty for others.
+        Name of the caller's input that is passed on; empty for other values.
     output_of
-        Model and output that have its values; None for others.
+        Model and output whose tensor is passed on; None for other values.
     datatype
-        Type in a request, such as ``"FP32"``; empty if it is unknown.
+        Data type such as ``"FP32"``; empty if unknown.
     shape
-        Its whole shape, with the batch axis; None if it is unknown.
+        Full shape with the batch axis; None if unknown.
     """
 
     name: str
@@ -76,7 +76,7 @@ def request_arguments(
 def list_items(
     node: ast.expr | None, scope: Scope, evaluator: Evaluator
 ) -> list[tuple[ast.expr, Scope]]:
-    """Return the items of a list display; none for another expression."""
+    """Return the items of a list literal; empty for other expressions."""
     if node is None:
         return []
     held, where = evaluator.followed(node, scope)
@@ -89,7 +89,7 @@ def list_items(
 
 
 def _is_changed(node: ast.expr, scope: Scope) -> bool:
-    """Whether a list may be changed after it was made: ``tensors.append(...)``."""
+    """Whether a list may be modified later, as by ``tensors.append(...)``."""
     if not isinstance(node, ast.Name) or scope.function is None:
         return True
     if node.id in scope.bound:
@@ -107,7 +107,7 @@ def _is_changed(node: ast.expr, scope: Scope) -> bool:
 def sent_tensor(
     node: ast.expr, scope: Scope, evaluator: Evaluator
 ) -> SentTensor | None:
-    """Return the tensor that an expression is; None if the source does not tell."""
+    """Return the tensor that an expression creates or passes on; None if unknown."""
     held, where = evaluator.followed(node, scope)
     if not isinstance(held, ast.Call):
         return None
@@ -128,7 +128,7 @@ def sent_tensor(
 
 
 def _array(name: str, node: ast.expr, scope: Scope, evaluator: Evaluator) -> SentTensor:
-    """Return what is known of the array of a new tensor."""
+    """Return the description of a new tensor from its array."""
     held, where = evaluator.followed(node, scope)
     if not (isinstance(held, ast.Call) and isinstance(held.func, ast.Attribute)):
         return SentTensor(name)
@@ -146,7 +146,7 @@ def _array(name: str, node: ast.expr, scope: Scope, evaluator: Evaluator) -> Sen
 
 
 def _responding_model(node: ast.expr, scope: Scope, evaluator: Evaluator) -> str:
-    """Return the model that a response comes from; empty if it is unknown."""
+    """Return the model that sent a response; empty if unknown."""
     held, where = evaluator.followed(node, scope)
     if not isinstance(held, ast.Call) or method(held) not in ("exec", "async_exec"):
         return ""
@@ -168,7 +168,7 @@ def method(call: ast.Call) -> str:
 
 
 def _datatype(node: ast.expr) -> str:
-    """Return the type that ``np.float32``, ``"float32"`` or ``object`` is."""
+    """Return the data type of ``np.float32``, ``"float32"`` or ``object``."""
     match node:
         case ast.Attribute(attr=name) | ast.Name(id=name):
             pass

@@ -21,7 +21,7 @@ _MODEL_FILE = "model.py"
 def graph_of(parts: ServerParts) -> ModelGraph:
     """Return the graph of all models of a server's repository.
 
-    Loaded models have their completed configuration, others the one of their folder.
+    Loaded models have their completed configuration, others that in their folder.
     """
     names = parts.repository.names()
     graph = model_graph({name: _source(parts, name) for name in names})
@@ -31,14 +31,16 @@ def graph_of(parts: ServerParts) -> ModelGraph:
 def _source(parts: ServerParts, name: str) -> ModelSource:
     directory = parts.repository.directory(name)
     if directory is None:
-        return ModelSource(ModelConfig(), trouble=parts.repository.why_none(name)[0])
+        return ModelSource(
+            ModelConfig(), config_error=parts.repository.why_none(name)[0]
+        )
     config = parts.engine.catalog.config(name)
-    trouble = ""
+    config_error = ""
     if config is None:
         try:
             config = directory.config()
         except ModelConfigError as error:
-            config, trouble = ModelConfig(), str(error)
+            config, config_error = ModelConfig(), str(error)
     status = parts.models.status(name)
     folder = version_folder(directory, config)
     return ModelSource(
@@ -46,13 +48,13 @@ def _source(parts: ServerParts, name: str) -> ModelSource:
         folder,
         status.instance_count or _instance_count(config),
         status.origin or str(directory.path),
-        trouble,
+        config_error,
         _file(folder, config),
     )
 
 
 def version_folder(directory: ModelDirectory, config: ModelConfig) -> Path | None:
-    """Return the folder of the newest version that serves; None without one."""
+    """Return the folder of the newest version that serves, if any."""
     versions = directory.chosen_versions(config) or directory.versions
     return directory.version_dir(versions[-1]) if versions else None
 
@@ -62,7 +64,7 @@ def _instance_count(config: ModelConfig) -> int:
 
 
 def _file(folder: Path | None, config: ModelConfig) -> str:
-    """Return the path of the model file for a link; empty if it is out of reach."""
+    """Return a model file's path relative to the working folder; empty outside."""
     if folder is None:
         return ""
     file = folder / (config.default_model_filename or _MODEL_FILE)
@@ -72,7 +74,7 @@ def _file(folder: Path | None, config: ModelConfig) -> str:
 
 
 def _last_run(parts: ServerParts) -> Measured | None:
-    """Return calls and times of the newest run that is kept."""
+    """Return counts and times of the newest recorded run."""
     for record in reversed(list(parts.recorder.runs)):
         if record.calls:
             return measured(take_trace(record))

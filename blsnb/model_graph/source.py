@@ -16,7 +16,7 @@ from blsnb.model_graph.assignments import (
 )
 
 Assigned = tuple[ast.expr, "Function | None", bool]
-"""An expression, the function that has it, and whether the name is an element of it."""
+"""An expression, its function, and whether the name is one of its elements."""
 
 
 class Function:
@@ -27,11 +27,11 @@ class Function:
     node
         Its definition.
     owner
-        The class that has it as a method; None for other functions.
+        The class of a method; None for other functions.
     outer
-        The function around it; None for others.
+        The enclosing function, if any.
     source
-        The file that has it.
+        Its file.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Function:
         return found
 
     def assigned(self, name: str) -> list[Assigned] | None:
-        """Return what a local name is assigned; None for a name that is not local."""
+        """Return the definitions of a local name; None for other names."""
         found = self._assignments.get(name)
         if found is None:
             return None
@@ -104,12 +104,12 @@ class Source:
     text
         Its contents.
     program
-        All sources of the model; this one adds itself.
+        All sources of the model, to which this one is added.
 
     Raises
     ------
     SyntaxError, ValueError
-        The text is not Python.
+        The text is not valid Python.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Source:
         self._program = program
         self.functions: list[Function] = []
         self.calls: list[tuple[ast.Call, Function | None]] = []
-        """All calls, and the function that makes each."""
+        """All calls, each with its enclosing function."""
         self._walk(self.tree, None, None)
         program.add(self)
 
@@ -150,7 +150,7 @@ class Source:
         )
 
     def top_level(self, name: str) -> list[Assigned]:
-        """Return what a name is assigned at the file's top level."""
+        """Return the definitions of a name at the file's top level."""
         return _followable(self._top.get(name, []))
 
     @cached_property
@@ -173,7 +173,7 @@ class Source:
         )
 
     def attribute(self, name: str) -> list[Assigned]:
-        """Return what an attribute of an object is assigned, in any method."""
+        """Return the definitions of an attribute of ``self``, in any method."""
         return _followable(self._attributes.get(name, []))
 
     @cached_property
@@ -190,22 +190,22 @@ class Source:
         return found
 
     def module(self, name: str) -> Source | None:
-        """Return the source of an imported module beside this one."""
+        """Return the source of an imported module of the same folder."""
         module, member = self._imports.get(name, ("", ""))
         return self._program.module(f"{module}.{member}".strip(".")) if module else None
 
     def imported(self, name: str) -> tuple[Source, str] | None:
-        """Return the source and the name of an imported member of a module."""
+        """Return source and name of an imported function or variable."""
         module, member = self._imports.get(name, ("", ""))
         other = self._program.module(module) if module and member else None
         return None if other is None else (other, member)
 
     def original_name(self, name: str) -> str:
-        """Return the name under which an imported member was defined."""
+        """Return the original name of an imported member."""
         return self._imports.get(name, ("", ""))[1] or name
 
     def called(self, call: ast.Call) -> Function | None:
-        """Return the function that a call calls; None if it may be another."""
+        """Return the called function; None if it is ambiguous."""
         match call.func:
             case ast.Name(id=name):
                 original = self.original_name(name)
@@ -239,7 +239,7 @@ def _by_name(
 
 
 def _followable(found: list[_Found]) -> list[Assigned]:
-    """Return the assignments; none if one of them cannot be followed."""
+    """Return the assignments; empty if one of them is not tracked."""
     known = [
         (value, function, is_element)
         for value, function, is_element in found
@@ -249,7 +249,7 @@ def _followable(found: list[_Found]) -> list[Assigned]:
 
 
 class Call(NamedTuple):
-    """A call, the function that makes it, and its file."""
+    """A call with its enclosing function and its file."""
 
     node: ast.Call
     caller: Function | None
@@ -262,7 +262,7 @@ class Program:
     Parameters
     ----------
     module
-        Returns the source of a module beside the model; None for other modules.
+        Returns the source of a module in the model's folder; None for other modules.
     """
 
     def __init__(self, module: Callable[[str], Source | None]) -> None:
@@ -284,7 +284,7 @@ class Program:
                 made.append(function)
 
     def calls_of(self, function: Function) -> list[Call]:
-        """Return the calls of a function by others."""
+        """Return the calls of a function in all sources."""
         if self._calls is None:
             self._calls = self._calls_by_function()
         return self._calls.get(function, [])

@@ -1,4 +1,4 @@
-"""Checks of a model's sources that need no run: names, tensors, streams, BLS calls."""
+"""Check a model's sources without a run: names, tensors, streams, BLS calls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FINAL = b"TRITONSERVER_RESPONSE_COMPLETE_FINAL"
 
 
 class _Configs(Mapping[str, ModelConfig]):
-    """The configurations of a server's models, read when they are needed."""
+    """Configurations of a server's models, read on demand."""
 
     def __init__(self, parts: ServerParts) -> None:
         self._parts = parts
@@ -48,7 +48,7 @@ class _Configs(Mapping[str, ModelConfig]):
 
 
 def check_model(parts: ServerParts, name: str) -> list[Finding]:
-    """Return what is probably wrong in the sources of a model, in order of lines."""
+    """Return the probable faults in a model's sources, in order of lines."""
     directory = parts.repository.directory(name)
     config = parts.engine.catalog.config(name)
     if directory is None or config is None:
@@ -145,7 +145,7 @@ def _output_texts(
 
 
 def _stream(name: str, config: ModelConfig, sources: list[Source]) -> Iterator[Finding]:
-    """Yield a decoupled model that never sends the final flag."""
+    """Yield a finding if a decoupled model never sends the final flag."""
     if not config.decoupled or config.is_ensemble or not sources:
         return
     if any(_FINAL.decode() in ast.dump(source.tree) for source in sources):

@@ -15,6 +15,8 @@ from blsnb.panel.connection import PanelConnection
 from blsnb.panel.host import Host
 from blsnb.panel.model_actions import MODEL_ACTIONS, act_on_model
 from blsnb.panel.model_rows import ModelRows
+from blsnb.panel.run_actions import RUN_ACTIONS, act_on_run
+from blsnb.panel.run_rows import LogRows, RunRows
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.live.queries import Message, check
 
@@ -40,6 +42,8 @@ class Panel:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._models = ModelRows()
+        self._runs = RunRows()
+        self._logs = LogRows()
         self._connections: dict[str, PanelConnection] = {}
         self._workers = Workers(1, "blsnb panel answers", keep_idle=1)
         self._watcher: Watcher | None = None
@@ -67,11 +71,13 @@ class Panel:
     def _actions(self) -> list[str]:
         """Names of the actions that this kernel has."""
         forms = self._host.has_forms
-        return [name for name in MODEL_ACTIONS if name != "try" or forms]
+        models = [name for name in MODEL_ACTIONS if name != "try" or forms]
+        return [*models, *RUN_ACTIONS]
 
     def _answer(self, query: Message, buffer: Buffer) -> Message:
         check(query, "action")
-        return act_on_model(self._host, query, buffer)
+        act = act_on_run if query.get("name") in RUN_ACTIONS else act_on_model
+        return act(self._host, query, buffer)
 
     def _work(self, serve: Callable[[], None]) -> None:
         try:
@@ -110,8 +116,14 @@ class Panel:
         """Return the rows of lists, by the name of the list."""
         parts = self._host.parts()
         found: dict[str, Rows] = {}
+        if parts is None:
+            return {name: {} for name in names}
         if "models" in names:
-            found["models"] = {} if parts is None else self._models.read(parts)
+            found["models"] = self._models.read(parts)
+        if "runs" in names:
+            found["runs"] = self._runs.read(parts.recorder.runs)
+        if "logs" in names:
+            found["logs"] = self._logs.read(parts.log)
         return found
 
     def _stop(self, timeout_s: float) -> None:

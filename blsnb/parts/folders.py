@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from blsnb.model.config import ModelConfig
     from blsnb.model.implied import Implied, SeenCall, SeenTensor
     from blsnb.repository.export import Exported
-    from blsnb.repository.imported.in_place import ChangedModel
+    from blsnb.repository.imported.write_back import ChangedModel
 
 _HIDDEN = "a model of this name was defined here and hides the one that was imported"
 
@@ -159,7 +159,7 @@ class Folders:
     ) -> Exported:
         """Write what cells changed back into the folders that models come from."""
         from blsnb.repository.export import Exported
-        from blsnb.repository.imported.in_place import write_back
+        from blsnb.repository.imported.write_back import write_back
 
         if path is not None:
             raise ValueError(
@@ -190,7 +190,7 @@ class Folders:
         RepositoryError
             A named model is unknown, or comes from no folder.
         """
-        from blsnb.repository.imported.in_place import ChangedModel
+        from blsnb.repository.imported.write_back import ChangedModel
 
         derivations, notes = self._repository.derivations, []
         for name in names or ():

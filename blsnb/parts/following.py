@@ -1,4 +1,4 @@
-"""Keep the models of followed folders as their files are, before requests run."""
+"""Reload the models of followed folders after their files were saved."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from blsnb.parts.models import Models
 from blsnb.parts.readers import Readers
 from blsnb.repository.directory import Files
 from blsnb.repository.imported.folder_scan import FolderScan
-from blsnb.repository.imported.following import Follower, LookClock, followed
+from blsnb.repository.imported.following import Follower, PollClock, followed
 from blsnb.repository.repository import ModelRepository
 
 _PAUSE_S = 0.05
-"""Time between two looks at files that change, in seconds."""
-_MAX_LOOKS = 20
-"""Maximum number of looks at changing files before requests run without them."""
+"""Time between two polls of changing files, in seconds."""
+_MAX_POLLS = 20
+"""Maximum number of polls of changing files; requests then use the old version."""
 
 
 class Outcome(NamedTuple):
-    """What was done about a model of a followed folder."""
+    """Result of a load or unload of a model in a followed folder."""
 
     name: str
     text: str
-    """A sentence; empty if the model was loaded."""
+    """Description; empty if the model was loaded."""
     failed: bool = False
-    """Whether the model did not load; its former version still serves."""
+    """Whether the load failed; the previous version still serves."""
 
 
 Report = Callable[[Outcome], None]
@@ -47,19 +47,19 @@ class _Folder:
 
     scan: FolderScan
     follower: Follower
-    is_gone: bool = False
+    is_missing: bool = False
 
 
 class Following:
     """Loads the models of followed folders whose files were saved.
 
-    It looks at the start of a cell, and at most every 100 ms when a request begins.
-    While nothing is followed, requests do not meet it.
+    Folders are polled at the start of a cell, and at most every 100 ms when a request
+    starts. Without followed folders requests have no extra cost.
 
     Parameters
     ----------
     models
-        Describes the models, and keeps what did not load.
+        Describes the models and their load errors.
     engine
         Runs the models.
     control
@@ -67,9 +67,9 @@ class Following:
     repository
         Their folders.
     readers
-        Calls `look_if_due` before each request once a folder is followed.
+        Calls `poll_if_due` before each request once a folder is followed.
     note
-        Receives notes about models while there is no `report`.
+        Receives notes about models if `report` is None.
     """
 
     def __init__(
@@ -88,12 +88,12 @@ class Following:
         self._readers = readers
         self._note = note
         self._folders: dict[Path, _Folder] = {}
-        self._clock = LookClock()
-        self._looking = threading.Lock()
+        self._clock = PollClock()
+        self._polling = threading.Lock()
         self._stale: set[str] = set()
-        """Models with a file that both a cell and the user changed."""
+        """Models with a file that was changed by a cell and by the user."""
         self.report: Report | None = None
-        """Receives what was done, on the thread of the cell or request."""
+        """Receives each outcome, on the thread of the cell or request."""
 
     def scan(self, root: Path, names: Collection[str] | None) -> FolderScan:
         """Return a scan of a folder, made before its models are loaded.
@@ -119,7 +119,7 @@ class Following:
         for name in before.keys() & after.keys():
             follower.note_load(name, before[name], after[name], name in serving)
         self._folders[scan.root] = _Folder(scan, follower)
-        self._readers.before_request = self.look_if_due
+        self._readers.before_request = self.poll_if_due
 
     def unfollow(self, root: Path) -> None:
         """Stop following a folder, if it is followed."""
@@ -131,76 +131,76 @@ class Following:
         """Whether a folder is followed."""
         return root in self._folders
 
-    def look_if_due(self) -> None:
-        """Look at the followed folders, unless the last look was a moment ago."""
+    def poll_if_due(self) -> None:
+        """Poll the followed folders if the last poll is long enough ago."""
         if self._clock.is_due(time.monotonic_ns()):
-            self.look()
+            self.poll()
 
-    def look(self) -> None:
-        """Load and report the models that were saved in the followed folders.
+    def poll(self) -> None:
+        """Poll the followed folders; load saved models and report the outcome.
 
-        A request of a load, or of another thread during a load, uses the serving
-        versions, because the load might wait for it.
+        Requests during a load use the versions that serve, because the load may wait
+        for them.
         """
         if self._folders and not self._control.is_busy:
-            # Ctrl-C between a lock and its release would end all later looks.
-            uninterrupted(self._look_once)
+            # Ctrl-C between a lock and its release would end all later polls.
+            uninterrupted(self._poll_once)
 
-    def _look_once(self) -> None:
-        if not self._looking.acquire(blocking=False):
+    def _poll_once(self) -> None:
+        if not self._polling.acquire(blocking=False):
             return
         try:
             for folder in list(self._folders.values()):
-                self._look_at(folder)
+                self._poll_folder(folder)
         finally:
-            self._looking.release()
+            self._polling.release()
 
-    def _look_at(self, folder: _Folder) -> None:
+    def _poll_folder(self, folder: _Folder) -> None:
         unsettled: tuple[str, ...] = ()
-        for look in range(_MAX_LOOKS):
-            if look:
+        for attempt in range(_MAX_POLLS):
+            if attempt:
                 time.sleep(_PAUSE_S)
             start_ns = time.monotonic_ns()
             files = folder.scan.read()
             self._clock.note(start_ns, time.monotonic_ns())
             if files is None:
-                self._note_gone_folder(folder)
+                self._note_missing_folder(folder)
                 return
-            folder.is_gone = False
-            unsettled = self._act(folder, files)
+            folder.is_missing = False
+            unsettled = self._apply(folder, files)
             if not unsettled:
                 return
         for name in unsettled:
-            self._say(name, f"{name} is still being written in {folder.scan.root}")
+            self._report(name, f"{name} is still being written in {folder.scan.root}")
 
-    def _act(self, folder: _Folder, files: dict[str, Files]) -> tuple[str, ...]:
-        """Load and unload; return the models that may still be being written."""
+    def _apply(self, folder: _Folder, files: dict[str, Files]) -> tuple[str, ...]:
+        """Load and unload models; return those whose files are still changing."""
         root = folder.scan.root
         self._settle_stale(root)
-        look = folder.follower.look(files)
-        for name in look.gone:
-            self._take_down(name, root)
-            folder.follower.note_gone(name)
-        for name in look.unreadable:
-            self._say(name, f"{root / name} cannot be read")
-        for name in look.due:
+        changes = folder.follower.poll(files)
+        for name in changes.removed:
+            self._unload_removed(name, root)
+            folder.follower.note_removed(name)
+        for name in changes.unreadable:
+            self._report(name, f"{root / name} cannot be read")
+        for name in changes.due:
             is_serving = self._load(name, root, files[name])
             after = folder.scan.read() or {}
             folder.follower.note_load(
                 name, files[name], after.get(name, files[name]), is_serving
             )
-        return look.unsettled
+        return changes.unsettled
 
-    def _note_gone_folder(self, folder: _Folder) -> None:
-        if not folder.is_gone:
-            folder.is_gone = True
+    def _note_missing_folder(self, folder: _Folder) -> None:
+        if not folder.is_missing:
+            folder.is_missing = True
             root = folder.scan.root
-            self._say("", f"{root} is gone or cannot be read: its models still serve")
+            self._report("", f"{root} is missing or unreadable; its models still serve")
 
-    def _take_down(self, name: str, root: Path) -> None:
+    def _unload_removed(self, name: str, root: Path) -> None:
         other = self._repository.directory(name)
         if other is not None and other.path.parent == self._repository.private_root:
-            self._say(
+            self._report(
                 name, f"{name} was removed from {root}; the text of a cell still serves"
             )
         elif other is not None:
@@ -208,31 +208,33 @@ class Following:
         elif self._control.files(name):
             self._models.forget(name)
             text = f"{name} was unloaded: its folder was removed from {root}"
-            self._say(name, text)
+            self._report(name, text)
 
     def _load(self, name: str, root: Path, files: Files) -> bool:
         """Load a saved model, and return whether it serves from these files."""
         directory = self._repository.directory(name)
         if directory is None:
-            self._say(name, self._repository.why_none(name)[1], failed=True)
+            self._report(name, self._repository.why_none(name)[1], failed=True)
             return False
         if directory.path.parent == self._repository.private_root:
             return self._load_changed_by_cells(name, root)
         if followed(self._control.files(name)) == followed(files):
-            # It was loaded by name since.
+            # It has been loaded by name.
             return True
         if self._engine.catalog.is_unloaded(name):
             return False
         return self._loaded(name)
 
     def _load_changed_by_cells(self, name: str, root: Path) -> bool:
-        """Load a saved model that has a private copy, which cells may have changed.
+        """Load a saved model with a private copy that cells may have changed.
 
-        The folder wins where no cell changed anything, the cell where both did.
+        Files that a cell changed are kept; others are taken from the folder.
         """
         derived = self._repository.derivations.get(name)
         if derived is None or derived.folder != root / name:
-            self._say(name, f"{name} was saved in {root}, but a cell's own text serves")
+            self._report(
+                name, f"{name} was saved in {root}, but a cell's own text serves"
+            )
             return True
         edits = {edit.path: edit for edit in derived.edits()}
         if not edits:
@@ -241,8 +243,8 @@ class Following:
         stale = [path for path in changed if path in edits and edits[path].is_stale]
         for path in stale:
             self._stale.add(name)
-            text = f"{name}/{path} was saved in {root}, but a cell changed it, too"
-            self._say(name, f"{text}, and serves: %triton diff {name}")
+            text = f"{name}/{path} was saved in {root}, but a cell also changed it"
+            self._report(name, f"{text}, and serves: %triton diff {name}")
         agreed = [path for path in changed if path not in stale]
         files = {
             path: file if (file := derived.folder / path).is_file() else None
@@ -256,7 +258,7 @@ class Following:
         return is_serving
 
     def _settle_stale(self, root: Path) -> None:
-        """Load what a cell kept from being loaded, once the cell no longer differs."""
+        """Load saved files once they no longer conflict with a cell."""
         for name in list(self._stale):
             derived = self._repository.derivations.get(name)
             if derived is None:
@@ -269,7 +271,7 @@ class Following:
                     self._load_changed_by_cells(name, root)
 
     def note_written(self, name: str, folder: Path, paths: Collection[str]) -> None:
-        """Note that files of a user's folder were written from here."""
+        """Note that blsnb wrote files of a user's folder."""
         followed_folder = self._folders.get(folder.parent)
         if followed_folder is not None:
             files = (followed_folder.scan.read() or {}).get(name, {})
@@ -279,18 +281,18 @@ class Following:
         return self._tried(name, lambda: self._control.bring_up(name, always=True))
 
     def _tried(self, name: str, load: Callable[[], object]) -> bool:
-        """Load a model, report what became of it, and return whether it serves."""
+        """Load a model, report the outcome, and return whether it serves."""
         try:
             uninterrupted(load)
         except (BlsnbError, OSError) as error:
             self._models.note_unloadable(name, error)
-            self._say(name, _reason(error), failed=True)
+            self._report(name, _reason(error), failed=True)
             return False
         self._models.note_unloadable(name, None)
-        self._say(name, "")
+        self._report(name, "")
         return True
 
-    def _say(self, name: str, text: str, *, failed: bool = False) -> None:
+    def _report(self, name: str, text: str, *, failed: bool = False) -> None:
         outcome = Outcome(name, text, failed)
         if self.report is not None:
             self.report(outcome)
@@ -302,7 +304,7 @@ class Following:
 
 
 def _reason(error: BaseException) -> str:
-    """Return why a load failed; Triton's text on a syntax error has no path."""
+    """Return why a load failed; add the path, which Triton's syntax errors lack."""
     reason = (getattr(error, "reason", "") or str(error)).strip()
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, SyntaxError):

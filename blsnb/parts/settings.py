@@ -28,6 +28,8 @@ from blsnb.trace.recorder import Recorder
 
 _MODELS = 'the name of a model, a list of names, or "*"'
 _RELEASE = 'a string such as "24.10"'
+_MODES = "'none', 'poll' or 'explicit'"
+_LEVELS = "'tensors', 'timestamps' or 'off'"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +61,9 @@ class ServerSettings:
     def __post_init__(self) -> None:
         check_folders(model_repository=self.model_repository)
         check_mapping(**self._values("rate_limit_resources", "metrics_config"))
-        check_text(
-            **self._values(
-                "model_control_mode", "model_config_name", "trace_level", "rate_limit"
-            )
-        )
+        check_text(**self._values("model_config_name", "rate_limit"))
+        check_type("model_control_mode", self.model_control_mode, str, _MODES)
+        check_type("trace_level", self.trace_level, str, _LEVELS)
         check_flags(**self._values("exit_on_error", "strict_model_config"))
         check_numbers(
             **self._values("repository_poll_s", "hang_notice_s", "exit_timeout_s")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
-import socket
 import sys
 import time
 import warnings
@@ -22,6 +20,7 @@ from blsnb.serving.core.log_settings import LogSettings
 from blsnb.serving.core.serving_options import ServingOptions
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.ports import (
+    check_port,
     is_loopback,
     remove_stale_socket,
     socket_path,
@@ -33,7 +32,6 @@ LOOPBACK = "127.0.0.1"
 HTTP_PORT, GRPC_PORT, METRICS_PORT = 8000, 8001, 8002
 """Triton's default ports."""
 _CLOSE_S = 5.0
-_LAST_PORT = 65535
 _OPENED = (GRPC, HTTP, METRICS)
 _FORK_SUPPORT = "GRPC_ENABLE_FORK_SUPPORT"
 
@@ -229,47 +227,6 @@ def without_fork_notices() -> Iterator[None]:
         yield
     finally:
         os.environ.pop(_FORK_SUPPORT, None)
-
-
-def check_port(name: str, host: str, port: int) -> None:
-    """Check that a port is available.
-
-    Raises
-    ------
-    OSError
-        The port is in use or reserved, or the host is not of this machine.
-    ValueError
-        The number is out of range.
-    """
-    if not 0 <= port <= _LAST_PORT:
-        raise ValueError(
-            f"{name} port {port} is out of range: expected 0 to {_LAST_PORT}"
-        )
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-            probe.listen(1)
-        except OSError as error:
-            raise OSError(
-                error.errno,
-                f"{name} cannot be served on port {port} of {host}: "
-                f"{(error.strerror or str(error)).lower()}. {_advice(error)}",
-            ) from None
-
-
-def _advice(error: OSError) -> str:
-    match error.errno:
-        case errno.EADDRINUSE:
-            return (
-                "Choose another port, or 0 for a free one; or stop what uses it, such "
-                "as a server that was started before."
-            )
-        case errno.EACCES:
-            return "Choose another port, or 0 for a free one."
-        case _:
-            return "The host must be an address of this machine."
 
 
 def serve(

@@ -13,6 +13,7 @@ from pathlib import Path
 _FILES_SHARE = 4
 """The inverse share of the process's file descriptors that connections may use."""
 _MAX_CONNECTIONS = 4096
+_LAST_PORT = 65535
 _UNIX = "unix:"
 _MAX_SOCKET_PATH = 107
 """Maximum length of a Unix socket's path on Linux, in bytes."""
@@ -118,3 +119,44 @@ def max_connections() -> int:
     if files <= 0:
         return _MAX_CONNECTIONS
     return min(files // _FILES_SHARE, _MAX_CONNECTIONS)
+
+
+def check_port(name: str, host: str, port: int) -> None:
+    """Check that a port is available.
+
+    Raises
+    ------
+    OSError
+        The port is in use or reserved, or the host is not of this machine.
+    ValueError
+        The number is out of range.
+    """
+    if not 0 <= port <= _LAST_PORT:
+        raise ValueError(
+            f"{name} port {port} is out of range: expected 0 to {_LAST_PORT}"
+        )
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+            probe.listen(1)
+        except OSError as error:
+            raise OSError(
+                error.errno,
+                f"{name} cannot be served on port {port} of {host}: "
+                f"{(error.strerror or str(error)).lower()}. {_advice(error)}",
+            ) from None
+
+
+def _advice(error: OSError) -> str:
+    match error.errno:
+        case errno.EADDRINUSE:
+            return (
+                "Choose another port, or 0 for a free one; or stop what uses it, such "
+                "as a server that was started before."
+            )
+        case errno.EACCES:
+            return "Choose another port, or 0 for a free one."
+        case _:
+            return "The host must be an address of this machine."

@@ -115,6 +115,11 @@ class Recorder:
                 self._runs.pop(run.id, None)
                 self._forgotten.append(run.id)
 
+    def remove(self, run: RunRecord) -> None:
+        """Stop keeping a run."""
+        if self._runs.pop(run.id, None) is not None:
+            self._forgotten.append(run.id)
+
     def has_forgotten(self, run_id: str) -> bool:
         """Return whether ``keep_runs`` dropped a run; known for the latest ones."""
         return run_id in tuple(self._forgotten)

@@ -64,14 +64,15 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 @contextmanager
 def page_of(browser: Browser) -> Iterator[Page]:
     """Return a separate page; an error in its console fails the test."""
-    with _silent_page(browser, PAGE_VIEWPORT) as page:
+    with silent_page(browser, PAGE_VIEWPORT) as page:
         console = Console(page)
         yield page
     assert [] == console.complaints
 
 
 @contextmanager
-def _silent_page(browser: Browser, viewport: ViewportSize) -> Iterator[Page]:
+def silent_page(browser: Browser, viewport: ViewportSize) -> Iterator[Page]:
+    """Return a separate page, whose console is not checked."""
     context = browser.new_context(viewport=viewport)
     context.set_default_timeout(_PATIENCE_MS)
     try:
@@ -102,7 +103,7 @@ def axe() -> str:
 @pytest.fixture(scope="package")
 def shared_page(browser: Browser) -> Iterator[SharedPage]:
     """A page for the tests of the folder."""
-    shared = SharedPage(partial(_silent_page, browser, PAGE_VIEWPORT))
+    shared = SharedPage(partial(silent_page, browser, PAGE_VIEWPORT))
     yield shared
     shared.close()
 
@@ -134,7 +135,7 @@ def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
 @pytest.fixture(scope="package")
 def shared_lab(browser: Browser, lab_server: LabServer) -> Iterator[SharedLab]:
     """JupyterLab in a page, for the tests of the folder."""
-    shared = SharedLab(partial(_silent_page, browser, VIEWPORT), lab_server)
+    shared = SharedLab(partial(silent_page, browser, VIEWPORT), lab_server)
     yield shared
     shared.close()
 

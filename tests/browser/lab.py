@@ -24,8 +24,10 @@ _HAS_RUN = f"""() => {_CODE}.every((cell) => cell.model.executionCount !== null
 _STATES = f"""() => [{_PANEL}.sessionContext.session?.kernel?.status,
     ...{_CODE}.map((cell) => `${{cell.model.executionState}} `
         + cell.model.sharedModel.source.split("\\n", 1)[0])].join("\\n")"""
-# A launcher takes the place of the last notebook.
+# A launcher takes the place of the last notebook. A dialog, as of a kernel that died,
+# is not closed with its notebook.
 _IS_CLEAR = """globalThis.jupyterapp !== undefined
+    && document.querySelector(".jp-Dialog") === null
     && [...jupyterapp.shell.widgets("main")].every((each) => !each.context)"""
 _IS_LOADED = "globalThis.jupyterapp !== undefined"
 # A disposed document is neither saved nor asked about.

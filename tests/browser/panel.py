@@ -37,6 +37,9 @@ class Panel:
         lab.page.evaluate("jupyterapp.shell.activateById('blsnb-panel')")
         self.node = lab.page.locator(".blsnb-panel")
         expect(self.node).to_be_visible()
+        # Tests share a page, and an earlier one may have chosen another tab.
+        if self.node.get_by_role("tab").first.is_visible():
+            self.tab("Models")
 
     @property
     def status(self) -> Locator:
@@ -55,8 +58,9 @@ class Panel:
     def unfold(self, name: str) -> Locator:
         """Show the actions of a row."""
         row = self.row(name)
-        if row.locator(".head").get_attribute("aria-expanded") != "true":
-            row.locator(".head").click()
+        toggle = row.locator(".toggle")
+        if toggle.get_attribute("aria-expanded") != "true":
+            toggle.click()
         return row
 
     def act(self, name: str, action: str) -> None:

@@ -52,7 +52,7 @@ class SharedLab:
         except BaseException:
             self.close()
             raise
-        assert [] == self._console.complaints
+        assert [] == self._console.complaints, self._console.complaints
 
     def close(self) -> None:
         """Close the page."""

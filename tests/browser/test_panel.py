@@ -1,15 +1,17 @@
 """Specification of the panel beside a notebook, in JupyterLab and Notebook 7."""
 
 import re
+from functools import partial
 
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import lab_of, page_of
-from .lab import Lab
+from .axe import violations
+from .conftest import silent_page
+from .lab import IDLE
 from .lab_server import LabServer
-from .notebook7 import Notebook7
-from .panel import Panel
+from .panel import CHANGE_MS, Panel
+from .shared_lab import VIEWPORT, SharedLab
 from .test_identity import DOUBLE
 
 pytestmark = pytest.mark.browser
@@ -28,111 +30,207 @@ BROKEN = """try:
     blsnb.server().define("double", "def:")
 except blsnb.ModelLoadError:
     pass"""
+INFER = "blsnb.infer('double', {'X': [1.0, 2.0, 3.0]})"
+STATUS = "jupyterapp.shell.currentWidget.sessionContext.session.kernel.status"
+LOGGING = """%%triton_model talker --input X:FP32[-1] --output X:FP32[-1]
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        pb_utils.Logger.log_info("first")
+        pb_utils.Logger.log_warn("second")
+        return [pb_utils.InferenceResponse(each.inputs()) for each in requests]
+"""
+LOG = "blsnb.infer('talker', {'X': [1.0]})"
+MANY = """IDLE = "class TritonPythonModel:\\n    def execute(self, requests): return []"
+for number in range(499):
+    blsnb.server().define(f"model_{number:03}", IDLE)"""
+MANY_RUNS = """blsnb.options.show = False
+for number in range(50):
+    blsnb.infer("double", {"X": [1.0]})"""
+DRAW = """() => {
+    const panel = document.querySelector(".blsnb-panel");
+    const filter = panel.querySelector("input");
+    const type = (text) => {
+        filter.value = text;
+        filter.dispatchEvent(new Event("input"));
+        return panel.querySelector(".rows").offsetHeight;
+    };
+    type("no such row");
+    const start = performance.now();
+    type("");
+    return [performance.now() - start, panel.querySelectorAll(".rows > li").length];
+}"""
 
 
 @pytest.fixture(scope="module")
-def panel_server(tmp_path_factory):
+def lab_server(tmp_path_factory):
     """A server of both hosts with the panel installed."""
     with LabServer(tmp_path_factory.mktemp("panel"), panel=True) as server:
         yield server
 
 
-@pytest.fixture(params=[Lab, Notebook7])
-def notebook(request, browser, panel_server):
-    """A notebook in each host."""
-    with (
-        page_of(browser) as page,
-        lab_of(page, panel_server, request.param) as lab,
-    ):
-        yield lab
+@pytest.fixture(scope="module")
+def shared_lab(browser, lab_server):
+    """JupyterLab with the panel, for the tests of this file."""
+    shared = SharedLab(partial(silent_page, browser, VIEWPORT), lab_server)
+    yield shared
+    shared.close()
 
 
-def opened(lab, *cells):
+def opened(lab, *cells, run=0):
+    """Open a notebook and the panel, and run the first cells."""
     lab.write("panel.ipynb", *cells)
     lab.open("panel.ipynb")
-    return Panel(lab)
+    panel = Panel(lab)
+    for cell in range(run):
+        lab.run_cell(cell)
+    return panel
 
 
 def test_a_kernel_without_blsnb_gets_a_sentence_and_a_button_that_inserts_what_loads_it(
-    notebook,
+    lab,
 ):
-    """The button inserts the cell; running it brings the models, a restart ends it."""
-    panel = opened(notebook, "1 + 1", DOUBLE)
-    notebook.run_cell(0)
+    """Running the inserted cell brings the models; a restart ends it."""
+    panel = opened(lab, "1 + 1", DOUBLE, run=1)
     expect(panel.node).to_contain_text("This kernel has not loaded blsnb.")
 
     panel.node.get_by_role("button", name="Insert %load_ext blsnb").click()
-    expect(notebook.cell(1)).to_contain_text("%load_ext blsnb")
-    notebook.run_cell(1)
+    expect(lab.cell(1)).to_contain_text("%load_ext blsnb")
+    lab.run_cell(1)
     expect(panel.node).to_contain_text("There are no models yet")
-    notebook.run_cell(2)
+    lab.run_cell(2)
     expect(panel.row("double").locator(".state")).to_have_text("ready")
 
-    notebook.restart_kernel()
+    lab.restart_kernel()
     expect(panel.node).to_contain_text("This kernel has not loaded blsnb.")
 
 
-def test_a_change_is_visible_in_300_ms_while_a_cell_runs(notebook):
+def test_a_change_is_visible_in_300_ms_while_a_cell_runs(lab, figures):
     """A thread unloads the model; the cell occupies the kernel's main thread."""
-    panel = opened(notebook, START, DOUBLE, UNLOAD_LATER, LATE)
-    for cell in range(2):
-        notebook.run_cell(cell)
+    panel = opened(lab, START, DOUBLE, UNLOAD_LATER, LATE, run=2)
     expect(panel.row("double").locator(".state")).to_have_text("ready")
-    notebook.page.evaluate("jupyterapp.shell.currentWidget.content.activeCellIndex = 2")
-    notebook.page.evaluate("void jupyterapp.commands.execute('notebook:run-cell')")
+    lab.page.evaluate("jupyterapp.shell.currentWidget.content.activeCellIndex = 2")
+    lab.page.evaluate("void jupyterapp.commands.execute('notebook:run-cell')")
     shown = panel.time_of("double", "unloaded")
-    notebook.run_cell(3)
+    assert "busy" == lab.page.evaluate(STATUS)
+    lab.page.wait_for_function(IDLE)
+    lab.run_cell(3)
+    unloaded = float(lab.cell(3).locator(".jp-OutputArea-output").inner_text())
+    took_ms = 1000 * (shown - unloaded)
+    figures(milliseconds=round(took_ms))
 
-    unloaded = float(notebook.cell(3).locator(".jp-OutputArea-output").inner_text())
-    assert shown - unloaded < 1.0
+    # On a machine with other work the page is late, too.
+    assert took_ms < 4 * CHANGE_MS
 
 
-def test_models_are_loaded_unloaded_and_edited_from_the_panel(notebook):
-    """An answer is one sentence; cells are inserted below the active one."""
-    panel = opened(notebook, START, DOUBLE)
-    for cell in range(2):
-        notebook.run_cell(cell)
-
+def test_models_are_loaded_unloaded_and_edited_from_the_panel(lab):
+    """An answer is one sentence; all cells are inserted below the active one."""
+    panel = opened(lab, START, DOUBLE, run=2)
     panel.act("double", "Unload")
     expect(panel.status).to_have_text("double is unloaded.")
     expect(panel.row("double").locator(".state")).to_have_text("unloaded")
     panel.act("double", "Load")
     expect(panel.status).to_have_text(re.compile(r"double is loaded in \d+ ms\."))
     panel.act("double", "Edit")
-    expect(panel.status).to_have_text(re.compile("inserted"))
-    sources = notebook.page.evaluate(
+    expect(panel.status).to_have_text("2 cells were inserted.")
+    sources = lab.page.evaluate(
         "jupyterapp.shell.currentWidget.content.widgets"
         ".map((each) => each.model.sharedModel.source.split('\\n')[0])"
     )
     assert ["%%triton_config double", "%%triton_model double"] == sources[2:]
 
 
-def test_a_failed_definition_makes_the_model_stale_with_the_reason(notebook):
+def test_a_failed_definition_makes_the_model_stale_with_the_reason(lab):
     """The version that served before is shown as stale; Open leads to its cell."""
-    panel = opened(notebook, START, DOUBLE, BROKEN)
-    for cell in range(3):
-        notebook.run_cell(cell)
-
+    panel = opened(lab, START, DOUBLE, BROKEN, run=3)
     expect(panel.row("double").locator(".state")).to_have_text("stale")
     expect(panel.row("double")).to_contain_text("SyntaxError")
     panel.act("double", "Open")
-    notebook.page.wait_for_function(
+    lab.page.wait_for_function(
         "jupyterapp.shell.currentWidget.content.activeCellIndex === 1"
     )
 
 
-def test_the_panel_follows_the_notebook_in_front(browser, panel_server):
+def test_the_panel_follows_the_notebook_in_front(lab):
     """Each of two notebooks has a kernel of its own."""
-    with page_of(browser) as page, lab_of(page, panel_server, Lab) as lab:
-        lab.write("one.ipynb", START, DOUBLE)
-        lab.write("two.ipynb", "1 + 1")
-        lab.open("one.ipynb")
-        panel = Panel(lab)
-        for cell in range(2):
-            lab.run_cell(cell)
-        expect(panel.row("double")).to_be_visible()
+    lab.write("two.ipynb", "1 + 1")
+    panel = opened(lab, START, DOUBLE, run=2)
+    expect(panel.row("double")).to_be_visible()
 
-        lab.open_beside("two.ipynb")
-        expect(panel.node).to_contain_text("This kernel has not loaded blsnb.")
-        lab.open_beside("one.ipynb")
-        expect(panel.row("double")).to_be_visible()
+    lab.open_beside("two.ipynb")
+    panel = Panel(lab)
+    expect(panel.node).to_contain_text("This kernel has not loaded blsnb.")
+    lab.open_beside("panel.ipynb")
+    panel = Panel(lab)
+    expect(panel.row("double")).to_be_visible()
+
+
+def test_a_run_opens_its_linked_view_in_a_tab_and_is_pinned_and_deleted(lab):
+    """The tab reads the kernel's tensors, as the output of the cell does."""
+    panel = opened(lab, START, DOUBLE, INFER, run=3)
+    panel.tab("Runs")
+    panel.row("double").locator(".head").click()
+    tab = lab.page.locator(".blsnb-tab:visible")
+    expect(tab.locator(".view").get_by_role("heading", name="double")).to_be_visible()
+
+    panel.act("double", "Pin")
+    expect(panel.row("double")).to_contain_text("pinned")
+    panel.act("double", "Delete")
+    expect(panel.node).to_contain_text("No run has been recorded.")
+    # JupyterLab raises an error if a notebook behind a tab is disposed at once.
+    lab.command("application:close")
+    lab.open_beside("panel.ipynb")
+
+
+def test_log_lines_are_filtered_by_model_and_level(lab):
+    """Newest first."""
+    panel = opened(lab, START, LOGGING, LOG, run=3)
+    panel.tab("Logs")
+    lines = panel.node.get_by_role("list", name="log lines").get_by_role("listitem")
+    expect(lines).to_have_text(["WARNING talker second", "INFO talker first"])
+    panel.node.get_by_label("Level").select_option("WARNING")
+    expect(lines).to_have_text(["WARNING talker second"])
+
+
+def test_in_notebook_7_a_model_is_unloaded_and_a_run_is_opened(notebook7):
+    """Its main area has the notebook alone: the view opens below it."""
+    panel = opened(notebook7, START, DOUBLE, INFER, run=3)
+    panel.act("double", "Unload")
+    expect(panel.status).to_have_text("double is unloaded.")
+    panel.tab("Runs")
+    panel.row("double").locator(".head").click()
+    tab = notebook7.page.locator(".blsnb-tab:visible")
+    expect(tab.locator(".view").get_by_role("heading", name="double")).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["Light", "Dark", "Dark High Contrast"])
+def test_the_panel_is_accessible_in_each_theme(lab, axe, theme):
+    """A model and a run are unfolded; axe-core has nothing to say."""
+    panel = opened(lab, START, DOUBLE, BROKEN, INFER, run=4)
+    lab.theme(theme)
+    panel.unfold("double")
+    found = {"models": violations(lab.page, axe, ".blsnb-panel")}
+    panel.tab("Runs")
+    panel.row("double").locator(".toggle").click()
+    found["runs"] = violations(lab.page, axe, ".blsnb-panel")
+    panel.tab("Logs")
+    found["logs"] = violations(lab.page, axe, ".blsnb-panel")
+
+    assert {name: [] for name in found} == found
+
+
+def test_500_models_and_50_runs_are_drawn_in_100_ms(lab, figures):
+    """The time of the page's code and of its layout."""
+    panel = opened(lab, START, DOUBLE, MANY, MANY_RUNS, run=4)
+    drawn = {}
+    for name, count in (("Models", 500), ("Runs", 50)):
+        panel.tab(name)
+        expect(panel.node.get_by_role("listitem")).to_have_count(count)
+        drawn[name] = min(lab.page.evaluate(DRAW) for _ in range(5))
+    figures(**{name: round(ms) for name, (ms, _) in drawn.items()})
+
+    assert {"Models": 500, "Runs": 50} == {name: n for name, (_, n) in drawn.items()}
+    # On a machine with other work the page is late, too.
+    assert max(ms for ms, _ in drawn.values()) <= 4 * 100

@@ -27,7 +27,7 @@ TEXTS = [
     "cannot send more than one response.",
     "Unsupported flag provided.",
     "Response sender has been closed.",
-    "Logger: No constructor defined!",
+    ": No constructor defined!",
     "BLS is only supported during",
     "contains property other than 'decoupled'",
     "<EMPTY MESSAGE>",

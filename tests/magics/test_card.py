@@ -60,6 +60,16 @@ def test_cells_of_a_table_are_aligned_to_the_left():
     assert 2 * 6 * [' style="text-align:left"'] == styles
 
 
+def test_steps_of_an_ensemble_beyond_the_maximum_are_counted():
+    """A card shows twelve of them."""
+    steps = tuple(f"step {number}" for number in range(15))
+    page = card.bundle(status(steps=steps))["text/html"]
+
+    assert "step 11</code>" in page
+    assert "step 12" not in page
+    assert "<code>… 3 more steps</code>" in page
+
+
 def test_incomplete_files_are_not_a_failure():
     """A configuration without a model is neither green nor red."""
     waiting = {"versions": (), "state": "not loaded", "load_s": 0.0}

@@ -201,7 +201,7 @@ def test_a_folder_that_is_gone_takes_no_model_along(repository):
     root, file, notebook = repository
     away = root.rename(root.with_name("away"))
     [notice] = notebook.run("pass").texts
-    assert f"⚠ {root} is gone or cannot be read: its models still serve" == notice
+    assert f"⚠ {root} is missing or unreadable; its models still serve" == notice
     assert [] == notebook.run("pass").outputs
     assert [2.0] == notebook.run(INFER).value["Y"].tolist()
 
@@ -268,10 +268,10 @@ def test_without_a_notebook_the_log_says_what_was_loaded(tmp_path):
 
         server.import_repository(root, watch=True)
         by_rename(file, times(4))
-        parts_of(server).following.look()
+        parts_of(server).following.poll()
         assert [4.0] == server.infer("double", {"X": [1.0]})["Y"].tolist()
         file.write_text("1 / 0")
-        parts_of(server).following.look()
+        parts_of(server).following.poll()
         texts = [text for _, _, text in server.log.lines]
     assert "double was reloaded" in texts
     assert (

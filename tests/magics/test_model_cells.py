@@ -44,7 +44,7 @@ def test_the_first_cell_is_set_and_the_others_are_printed(repository):
     first, *others = cells_of(ModelDirectory(root / "double"))
 
     assert first == notebook.shell.rl_next_input
-    assert "double has 3 more; copy each into a cell of its own:" in ran.stdout
+    assert "double has 3 more; copy each into its own cell:" in ran.stdout
     assert [] == [each for each in others if each not in ran.stdout]
 
 

@@ -46,7 +46,10 @@ def test_a_cell_differs_from_the_folder_of_its_model(repository):
     assert "config.pbtxt" not in shown
     assert SOURCE == file.read_text()
     assert [shown] == notebook.run("%triton diff double").texts
-    assert "other is as in its folder." in notebook.run("%triton diff other").stdout
+    assert (
+        "other does not differ from its folder."
+        in notebook.run("%triton diff other").stdout
+    )
 
 
 def test_the_difference_is_html_that_a_page_can_show(repository):
@@ -148,7 +151,9 @@ def test_a_file_that_changed_in_the_folder_too_is_not_overwritten(repository):
     notebook.run("%%triton_model other\n" + times(4))
     by_rename(file, times(7))
     [notice] = notebook.run("pass").texts
-    assert f"double/1/model.py was saved in {root}, but a cell changed it" in notice
+    assert (
+        f"double/1/model.py was saved in {root}, but a cell also changed it" in notice
+    )
     [shown] = notebook.run("%triton diff double").texts
     assert "⚠ changed in the folder, too: 1/model.py" in shown
 
@@ -231,7 +236,7 @@ def test_a_link_that_leaves_the_repository_is_not_followed(repository, tmp_path)
     notebook.run("pass")
     notebook.run(CELL + times(3))
     error = notebook.run("%triton export --in-place").error
-    assert f"{file} leads out of {root} by a link, to {outside}" in str(error)
+    assert f"{file} is a link out of {root}, to {outside}" in str(error)
     assert SOURCE == outside.read_text()
 
     shared = root / "shared.py"

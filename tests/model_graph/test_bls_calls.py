@@ -133,16 +133,17 @@ def test_a_helper_function_that_calls_itself_has_the_names_of_its_callers():
 
 
 def test_names_come_from_modules_beside_the_model():
-    """Constants, and classes made with the names of their models."""
-    [first, second] = calls_of(
+    """Constants, also those that are made of others of their module."""
+    calls = calls_of(
         "import names\n"
-        "from names import SECOND\n"
+        "from names import SECOND, THIRD\n"
         "pb_utils.InferenceRequest(model_name=names.FIRST)\n"
-        "pb_utils.InferenceRequest(model_name=SECOND)\n",
-        names="FIRST = 'a'\nSECOND = 'b'\n",
+        "pb_utils.InferenceRequest(model_name=SECOND)\n"
+        "pb_utils.InferenceRequest(model_name=THIRD)\n",
+        names="FIRST = 'a'\nSECOND = 'b'\nTHIRD = f'{SECOND}_again'\n",
     )
 
-    assert [("a",), ("b",)] == [first.targets, second.targets]
+    assert [("a",), ("b",), ("b_again",)] == [call.targets for call in calls]
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_a_file_that_does_not_parse_is_a_finding(tmp_path):
     graph = graph_of(tmp_path, broken=(CHILD, "if"), parent=(PARENT, asking("broken")))
 
     assert ["broken"] == graph.calls_from("parent")
-    assert "it cannot be parsed" in graph.findings[0].text
+    assert "invalid Python" in graph.findings[0].text
 
 
 def test_an_ensemble_whose_steps_do_not_fit_is_a_finding(tmp_path):

@@ -128,3 +128,4 @@ def test_a_comparison_without_cases_does_not_agree():
     """Its exit code is 1."""
     assert (False, 1) == (parity().agree, parity().exit_code)
     assert parity().comparison is None
+    assert (None, None) == (parity().run, parity().real_run)

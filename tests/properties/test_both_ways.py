@@ -78,7 +78,7 @@ class BothWays(RuleBasedStateMachine):
         beside.write_bytes(source(value).replace("\n", end).encode())
         os.replace(beside, self.file(name))
         self.folder[name], self.form[name] = value, end
-        parts_of(self.server).following.look()
+        parts_of(self.server).following.poll()
         self.follow(name)
 
     @rule(name=NAMES, value=VALUES)
@@ -88,7 +88,7 @@ class BothWays(RuleBasedStateMachine):
             self.base[name] = self.folder[name]
         self.cell[name] = value
         parts_of(self.server).models.change(name, {"1/model.py": source(value)})
-        parts_of(self.server).following.look()
+        parts_of(self.server).following.poll()
         self.follow(name)
 
     def follow(self, name):

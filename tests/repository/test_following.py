@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from blsnb.repository.directory import Stamp
 from blsnb.repository.imported.folder_scan import FolderScan
 from blsnb.repository.imported.following import (
-    LOOK_PERIOD_NS,
+    POLL_PERIOD_NS,
+    FolderChanges,
     Follower,
-    Look,
-    LookClock,
+    PollClock,
 )
 
 OLD = {"": Stamp(1, 0), "1/": Stamp(1, 0), "1/model.py": Stamp(1, 10)}
@@ -28,52 +28,63 @@ def follower(files=OLD, is_serving=True):
     return Follower({"m": files}, frozenset(M if is_serving else ()))
 
 
-def looks(follower, *seen):
-    """Return the results of looks at the files of a model; None without a folder."""
-    return [follower.look({} if each is None else {"m": each}) for each in seen]
+def polls(follower, *seen):
+    """Return the results of polls of the files of a model; None without a folder."""
+    return [follower.poll({} if each is None else {"m": each}) for each in seen]
 
 
 def test_an_unchanged_model_is_left_alone():
-    """The number of looks does not matter."""
-    assert [Look()] * 3 == looks(follower(), OLD, OLD, OLD)
+    """The number of polls does not matter."""
+    assert [FolderChanges()] * 3 == polls(follower(), OLD, OLD, OLD)
 
 
-def test_a_saved_model_is_due_at_the_second_look_that_finds_it_the_same():
+def test_a_saved_model_is_due_at_the_second_poll_that_finds_it_the_same():
     """Until then it may still be being written."""
     newer = OLD | {"1/model.py": Stamp(3, 10)}
-    unsettled = Look(unsettled=M)
+    unsettled = FolderChanges(unsettled=M)
 
-    assert [unsettled, unsettled, Look(due=M)] == looks(follower(), NEW, newer, newer)
+    assert [unsettled, unsettled, FolderChanges(due=M)] == polls(
+        follower(), NEW, newer, newer
+    )
 
 
 def test_a_model_whose_load_was_interrupted_is_due_again():
     """After Ctrl-C the load is not noted."""
     following = follower()
     scanned = dict(NEW)
-    found = looks(following, scanned, scanned, scanned)
-    assert [Look(unsettled=M), Look(due=M), Look(due=M)] == found
+    found = polls(following, scanned, scanned, scanned)
+    assert [
+        FolderChanges(unsettled=M),
+        FolderChanges(due=M),
+        FolderChanges(due=M),
+    ] == found
 
     following.note_load("m", scanned, scanned, True)
-    assert [Look()] * 2 == looks(following, scanned, scanned)
+    assert [FolderChanges()] * 2 == polls(following, scanned, scanned)
 
 
 @pytest.mark.parametrize("stamp", [Stamp(2, 10), Stamp(1, 11), Stamp(1, 10, 7)])
 def test_time_size_or_inode_is_a_change(stamp):
     """A file that is renamed into place may have the time and size of the old one."""
     files = OLD | {"1/model.py": stamp}
-    assert Look(due=M) == looks(follower(), files, files)[-1]
+    assert FolderChanges(due=M) == polls(follower(), files, files)[-1]
 
 
-def test_a_folder_is_gone_at_the_second_look_without_it():
+def test_a_folder_is_removed_at_the_second_poll_without_it():
     """While a repository is checked out, it may be away for a moment."""
-    assert [Look(unsettled=M), Look()] == looks(follower(), None, OLD)
-    assert Look(gone=M) == looks(follower(), None, None)[-1]
+    assert [FolderChanges(unsettled=M), FolderChanges()] == polls(follower(), None, OLD)
+    assert FolderChanges(removed=M) == polls(follower(), None, None)[-1]
 
 
 def test_a_folder_that_cannot_be_read_is_reported_once():
-    """It is not gone."""
-    found = looks(follower(), {}, {}, OLD, {})
-    assert [Look(unreadable=M), Look(), Look(), Look(unreadable=M)] == found
+    """The model stays loaded."""
+    found = polls(follower(), {}, {}, OLD, {})
+    assert [
+        FolderChanges(unreadable=M),
+        FolderChanges(),
+        FolderChanges(),
+        FolderChanges(unreadable=M),
+    ] == found
 
 
 @pytest.mark.parametrize(
@@ -83,8 +94,8 @@ def test_a_folder_that_cannot_be_read_is_reported_once():
 def test_files_that_editors_and_python_write_for_themselves_are_ignored(path):
     """For a model that failed, too."""
     files = OLD | {path: Stamp(5, 5), "1/": Stamp(5, 0), "": Stamp(5, 0)}
-    assert [Look()] * 2 == looks(follower(), files, files)
-    assert [Look()] * 2 == looks(follower(is_serving=False), files, files)
+    assert [FolderChanges()] * 2 == polls(follower(), files, files)
+    assert [FolderChanges()] * 2 == polls(follower(is_serving=False), files, files)
 
 
 def test_a_new_file_is_a_change_if_it_is_a_source_or_a_version():
@@ -96,27 +107,27 @@ def test_a_new_file_is_a_change_if_it_is_a_source_or_a_version():
         ("1/weights.bin", False),
     ):
         files = OLD | {path: Stamp(5, 5)}
-        assert (M if is_change else ()) == looks(follower(), files, files)[-1].due
+        assert (M if is_change else ()) == polls(follower(), files, files)[-1].due
         failed = follower(is_serving=False)
-        assert Look(due=M) == looks(failed, files, files)[-1]
+        assert FolderChanges(due=M) == polls(failed, files, files)[-1]
 
 
 def test_a_file_that_was_there_is_followed():
     """Labels and weights."""
     before = OLD | {"labels.txt": Stamp(1, 1)}
     changed, removed = OLD | {"labels.txt": Stamp(2, 1)}, OLD
-    assert Look(due=M) == looks(follower(before), changed, changed)[-1]
-    assert Look(due=M) == looks(follower(before), removed, removed)[-1]
+    assert FolderChanges(due=M) == polls(follower(before), changed, changed)[-1]
+    assert FolderChanges(due=M) == polls(follower(before), removed, removed)[-1]
 
 
 def test_a_new_model_is_due_and_a_removed_one_is_forgotten():
     """A renamed folder is the one and the other."""
     decider = follower()
-    assert Look(unsettled=("m", "n")) == decider.look({"n": OLD})
-    assert Look(due=("n",), gone=M) == decider.look({"n": OLD})
-    decider.note_gone("m")
+    assert FolderChanges(unsettled=("m", "n")) == decider.poll({"n": OLD})
+    assert FolderChanges(due=("n",), removed=M) == decider.poll({"n": OLD})
+    decider.note_removed("m")
     decider.note_load("n", OLD, OLD, True)
-    assert Look() == decider.look({"n": OLD})
+    assert FolderChanges() == decider.poll({"n": OLD})
 
 
 FILES = st.one_of(
@@ -131,14 +142,14 @@ FILES = st.one_of(
 
 @given(st.lists(FILES, max_size=8), FILES)
 def test_in_the_end_what_is_in_the_folder_serves(history, last):
-    """Two looks at unchanged files are always enough."""
+    """Two polls of unchanged files are always enough."""
     decider, served = Follower({}, frozenset()), None
     for files in [*history, last, last]:
-        [look] = looks(decider, files)
-        if look.gone:
-            decider.note_gone("m")
+        [changes] = polls(decider, files)
+        if changes.removed:
+            decider.note_removed("m")
             served = None
-        if look.due:
+        if changes.due:
             decider.note_load("m", files, files, True)
             served = files
 
@@ -146,16 +157,16 @@ def test_in_the_end_what_is_in_the_folder_serves(history, last):
     # A serving model is not loaded again for a new file that is no source.
     wanted = {p: s for p, s in (last or {}).items() if p != "labels.txt" or p in known}
     assert wanted == known or wanted == {p: known[p] for p in wanted}
-    assert [Look()] == looks(decider, last)
+    assert [FolderChanges()] == polls(decider, last)
 
 
-def test_looks_are_100_ms_apart_and_take_a_twentieth_of_the_time():
+def test_polls_are_100_ms_apart_and_take_a_twentieth_of_the_time():
     """With 500 models on a slow disk they are rarer."""
-    clock = LookClock()
+    clock = PollClock()
     assert clock.is_due(0)
     clock.note(0, 1_000)
-    assert not clock.is_due(LOOK_PERIOD_NS)
-    assert clock.is_due(LOOK_PERIOD_NS + 1_000)
+    assert not clock.is_due(POLL_PERIOD_NS)
+    assert clock.is_due(POLL_PERIOD_NS + 1_000)
     clock.note(0, 50_000_000)
     assert not clock.is_due(1_049_999_999)
     assert clock.is_due(1_050_000_000)
@@ -207,7 +218,7 @@ def test_each_kind_of_change_is_found(folder):
 
 
 def test_a_folder_that_is_gone_is_none_and_a_named_model_stands_alone(folder):
-    """A folder that cannot be listed is gone, too."""
+    """A folder that cannot be listed counts as missing."""
     (folder / "n").mkdir()
     named = FolderScan(folder, ["m"])
     assert ["m"] == list(named.read())

@@ -16,7 +16,8 @@ from killed_write_backs import OLD, opened, write_old
 from blsnb.errors import RepositoryError
 from blsnb.files.owned import locked
 from blsnb.repository.imported import in_place
-from blsnb.repository.imported.in_place import JOURNAL, InPlaceExport, write_back
+from blsnb.repository.imported.in_place import JOURNAL, InPlaceExport
+from blsnb.repository.imported.write_back import write_back
 from blsnb.repository.manifest import digest_of
 from blsnb.repository.repository import ModelRepository
 

@@ -25,8 +25,9 @@ from blsnb.errors import ServerClosedError
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.shared_state import SharedState
-from blsnb.serving.endpoints import Endpoints, check_port, is_loopback, serve
+from blsnb.serving.endpoints import Endpoints, serve
 from blsnb.serving.grpc.endpoint import GrpcEndpoint
+from blsnb.serving.ports import check_port, is_loopback
 
 FREE = {"http": 0, "grpc": 0, "metrics": 0}
 

@@ -133,7 +133,8 @@ class RootRequest:
         frame = sys._current_frames().get(thread_id)
         if frame is not None and in_model(frame, self.folders(), is_repeated):
             kind = self._unwind(thread_id, frame, is_repeated)
-            async_exception.raise_in(thread_id, kind)
+            if kind is not None:
+                async_exception.raise_in(thread_id, kind)
 
     def interrupt_execution(self, execution: Execution, is_repeated: bool) -> None:
         """Unwind an ``execute`` that continues after its request has ended.
@@ -147,12 +148,13 @@ class RootRequest:
         if in_model(frame, self.folders(), is_repeated):
             execution.is_interrupted = True
             kind = self._unwind(thread_id, frame, is_repeated)
-            async_exception.raise_if(_HOOK_THREAD, execution, kind)
+            if kind is not None:
+                async_exception.raise_if(_HOOK_THREAD, execution, kind)
 
     def _unwind(
         self, thread_id: int, frame: types.FrameType, is_repeated: bool
-    ) -> type[BaseException]:
-        """Return what unwinds a model; if repeated, until it has left the model."""
+    ) -> type[BaseException] | None:
+        """Return what unwinds a model; if repeated, see `until_left.prepare`."""
         if not is_repeated:
             return Unwind
         folders = self.folders

@@ -80,15 +80,16 @@ def raise_here(
 
 def prepare(
     kind: type[BaseException], thread_id: int, frame: types.FrameType, is_due: IsDue
-) -> type[BaseException]:
-    """Return what to raise in another thread, to be raised until it has left a frame.
+) -> type[BaseException] | None:
+    """Let an exception be raised in another thread until it has left a frame.
 
-    From Python 3.12 `stop` ends it.
+    Return what to raise there; None if its lines raise it, which `stop` ends. Both
+    together would leave one pending when the other has left the frame.
     """
     if sys.version_info >= (3, 12):
         frames = list(filter(is_due, _outwards(frame)))
         _start(thread_id, _Repeated(kind, frames, is_due))
-        return kind
+        return kind if _tool() is None else None
     return _chained(kind, thread_id, is_due)
 
 

@@ -96,7 +96,7 @@ def export_models(line: Line) -> None:
 
 
 def _export_in_place(names: list[str], force: bool) -> None:
-    """Show what cells changed, then write it back."""
+    """Show the changes of cells, then write them to the folders."""
     server = default.server()
     models, _ = parts_of(server).folders.changed_models(names or None)
     if models:
@@ -114,7 +114,7 @@ def diff(line: Line) -> None:
     if models:
         display(difference.bundle(models), raw=True)
     elif names:
-        print(f"{names[0]} is as in its folder.")
+        print(f"{names[0]} does not differ from its folder.")
     else:
         print("No cell differs from the folder of an imported model.")
 
@@ -131,14 +131,14 @@ def edit(line: Line) -> None:
         raise UsageError(" ".join(filter(None, repository.why_none(name))))
     first, *others = cells_of(directory) or [""]
     if not first:
-        raise UsageError(f"{name} has no file that a cell could hold")
+        raise UsageError(f"{name} has no text file for a cell")
     shell: Any = get_ipython()
     shell.set_next_input(first)
     if others:
-        print(f"{name} has {len(others)} more; copy each into a cell of its own:")
+        print(f"{name} has {len(others)} more; copy each into its own cell:")
         print("".join(f"\n{cell}\n" for cell in others), end="")
 
 
 def _add_names(flags: Flags, text: str) -> None:
-    # With a default, argparse does not call them required.
+    # Without a default, argparse would report them as required.
     flags.add_argument("names", nargs="*", default=[], metavar="NAME", help=text)

@@ -83,8 +83,8 @@ def add_access(parser: argparse.ArgumentParser) -> None:
     add(
         "--allow-load-files",
         action="store_true",
-        help="accept load requests with files: whoever reaches the port, other users "
-        "of this machine among them, can then run code in this process",
+        help="accept load requests with files. Every client that can connect (also "
+        "other users of this machine) can then run code in this process",
     )
     add(
         "--unix-sockets",

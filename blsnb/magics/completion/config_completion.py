@@ -40,7 +40,7 @@ def _word_start(text: str) -> int:
 
 
 def field_documentation(cell: str, position: int) -> str:
-    """Return what the field or the enumerator at a place of a cell means.
+    """Return the documentation of a field or enumerator of a cell.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Where a cursor is in Python source that is being typed: strings and open brackets."""
+"""Locate the cursor in incomplete Python source: its string and open brackets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Bracket:
     kind
         ``"("``, ``"["`` or ``"{"``.
     owner
-        The dotted name before it, such as ``"blsnb.infer"``; empty for none.
+        The dotted name before it, such as ``"blsnb.infer"``; may be empty.
     index
         Number of commas at this level before the cursor.
     keyword
@@ -46,7 +46,7 @@ class Bracket:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A cursor in a string that is not closed yet.
+    """A cursor in an unterminated string.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Cursor:
 
 
 def cursor_in_string(text: str) -> Cursor | None:
-    """Return where source ends, if it ends in an open string of one line.
+    """Return the cursor if source ends in an unterminated string of one line.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def _end_of(text: str, start: int, mark: str) -> int:
 def _end_of_string(text: str, start: int, quote: str) -> int | None:
     """Return the index of the closing quote; None if it is missing.
 
-    A string in single quotes that its line does not close is taken to end there.
+    A string in single quotes ends with its line at the latest.
     """
     at = start
     while at < len(text):
@@ -114,14 +114,14 @@ def _end_of_string(text: str, start: int, quote: str) -> int | None:
 
 
 def _note(brackets: list[Bracket], string: str) -> None:
-    """Note a closed string in the innermost bracket."""
+    """Add a terminated string to the innermost bracket."""
     if brackets:
         inner = brackets[-1]
         inner.texts.setdefault(inner.keyword or inner.index, string)
 
 
 def _step(brackets: list[Bracket], text: str, at: int) -> None:
-    """Follow one letter outside of strings."""
+    """Process one character outside of strings."""
     letter = text[at]
     if letter in _OPEN:
         before = _CALLEE.search(text, max(0, at - 200), at)

@@ -1,4 +1,4 @@
-"""Shift+Tab in the cells of models, whose names the notebook does not have."""
+"""Shift+Tab in the cells of models, whose names the kernel does not define."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_FOUND = 3
 
 
 def documentation(cell: str, position: int) -> str:
-    """Return signature and docstring of the name at a place in a model's cell.
+    """Return signature and docstring of a name in a model's cell.
 
     The source is read, never run.
 
@@ -34,7 +34,7 @@ def documentation(cell: str, position: int) -> str:
     Returns
     -------
     str
-        Empty for another cell, or a name that is not known.
+        Empty for other cells and unknown names.
     """
     magic = _MODEL_CELL.match(cell)
     if magic is None or position < magic.end():
@@ -42,7 +42,7 @@ def documentation(cell: str, position: int) -> str:
     try:
         import jedi
     except ImportError:
-        # A part of IPython that some environments leave out.
+        # jedi is an optional dependency of IPython.
         return ""
 
     source, before = cell[magic.end() :], cell[magic.end() : position]
@@ -53,7 +53,7 @@ def documentation(cell: str, position: int) -> str:
         if not any(found):
             found = [_loaded_documentation(source, len(before))]
     else:
-        # In the arguments of a call its function is what a reader looks for.
+        # Within the arguments of a call, its function is documented.
         calls = script.get_signatures(line, column)
         found = [f"{c.to_string()}\n\n{c.docstring(raw=True)}".strip() for c in calls]
     return "\n\n".join(filter(None, found[:_MAX_FOUND]))
@@ -71,7 +71,7 @@ def _loaded_documentation(source: str, position: int) -> str:
 
 
 def _loaded_modules(source: str) -> dict[str, ModuleType]:
-    """Return the modules that a source imports, if they are loaded, by their names."""
+    """Return the loaded modules among the imports of a source, by name."""
     imports = (match["name"] for match in _IMPORT.finditer(source))
     aliases = (match["alias"] or match["name"] for match in _IMPORT.finditer(source))
     return {

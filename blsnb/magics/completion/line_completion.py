@@ -49,7 +49,7 @@ _MAX_PATHS = 500
 
 @context_matcher()
 def complete_triton(context: Any) -> dict[str, Any]:
-    """Complete a line of one of our magics; ignore any other line."""
+    """Complete a line of a magic of blsnb; ignore other lines."""
     found = _OURS.fullmatch(context.text_until_cursor)
     if found is None:
         return {"completions": []}
@@ -57,7 +57,7 @@ def complete_triton(context: Any) -> dict[str, Any]:
     fragment = "" if not found[2] or found[2][-1].isspace() else before.pop()
     fragment, texts = _candidates(found[1].lstrip("%"), before, fragment)
     matching = [text for text in texts if text.startswith(fragment)]
-    # The types of tensors follow a colon, and IPython's own word begins there.
+    # IPython starts a new word at the colon before a tensor's type.
     return {
         "completions": [SimpleCompletion(text, type="magic") for text in matching],
         "matched_fragment": fragment,
@@ -191,7 +191,7 @@ def _specs(server: Server, name: str) -> Iterable[str]:
 
 
 def paths(fragment: str, *, folders_only: bool = False) -> list[str]:
-    """Return the paths that a fragment may become; folders end with a slash.
+    """Return the paths that start with a fragment; folders end with a slash.
 
     Hidden files are offered only after a dot. Names that contain whitespace, which
     would end the word, are never offered.
@@ -217,7 +217,7 @@ def _entries(folder: str, begun: str, folders_only: bool) -> Iterator[str]:
                 elif not folders_only:
                     yield name
     except OSError:
-        # The folder is missing or unreadable: there is nothing to offer.
+        # A missing or unreadable folder has no candidates.
         return
 
 

@@ -90,7 +90,7 @@ def _is_server(value: object) -> bool:
 
 
 def _model_in(call: Bracket) -> str:
-    """Return the model that a call names; empty if it does not yet."""
+    """Return the model's name in a call; empty if it is not typed yet."""
     return call.texts.get("model_name") or call.texts.get(0, "")
 
 
@@ -120,7 +120,7 @@ def _all_tensors(kind: str) -> Iterator[str]:
 
 
 def _own_tensors(text: str, kind: str) -> list[str]:
-    """Return the tensors of the model that the cell defines."""
+    """Return the tensors of the model that this cell defines."""
     cell = _MODEL_CELL.match(text)
     if cell is None:
         return list(_all_tensors(kind))

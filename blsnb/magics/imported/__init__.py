@@ -1,1 +1,1 @@
-"""Cells and imported folders: saved files, differences, models as cells."""
+"""Cells of imported folders: reloads, differences, models as cells."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from blsnb.printable import printable
 
 if TYPE_CHECKING:
-    from blsnb.repository.imported.in_place import ChangedModel
+    from blsnb.repository.imported.write_back import ChangedModel
 
 _MAX_LINES = 2000
 """Maximum number of lines shown for a model."""
@@ -28,7 +28,7 @@ _STYLES = {
     "+": f"background:rgba(46,160,67,.18);box-shadow:inset 3px 0 {_ADDED}",
     "-": f"background:rgba(229,83,75,.18);box-shadow:inset 3px 0 {_REMOVED}",
 }
-"""Styles of lines by how they begin; the text keeps the colour of the page."""
+"""Styles of lines by their first characters; text keeps the page's colour."""
 
 
 def bundle(models: Sequence[ChangedModel]) -> dict[str, str]:
@@ -49,13 +49,13 @@ def _head(model: ChangedModel) -> str:
 
 
 def _lines(model: ChangedModel) -> Iterator[str]:
-    """Yield the lines of each file; both changes of one that the user changed, too."""
+    """Yield the changes of each file; for a conflict, those of both sides."""
     lines: list[str] = []
     for edit in model.edits:
         show = edit.three_way if edit.is_stale else edit.difference
         lines += show(model.name, model.cell)
     for line in lines[:_MAX_LINES]:
-        # A tab that begins a line is no control character here.
+        # Leading tabs are indentation, not control characters.
         yield printable(line.expandtabs(4))
     left_out = len(lines) - _MAX_LINES
     if left_out > 0:

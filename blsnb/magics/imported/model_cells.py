@@ -1,4 +1,4 @@
-"""The cells of a model that exists as files: what `%triton edit` brings in."""
+"""The cells of a model on disk, for `%triton edit`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from blsnb.repository.directory import CONFIG_FILE, ModelDirectory, version_numb
 from blsnb.repository.imported.following import followed
 
 _MAX_CELL_BYTES = 1 << 16
-"""Maximum size of a file that becomes a cell."""
+"""Maximum size in bytes of a file that becomes a cell."""
 _PLAIN = re.compile(r"[^\s\"'{}$]+")
 
 
 def cells_of(directory: ModelDirectory) -> list[str]:
     """Return the cells of a model: its configuration, its sources, its other texts.
 
-    Run in this order, each makes the file that it came from. Binary, empty and large
-    files become no cells; they stay with the model.
+    Run in this order, they recreate these files. Binary, empty and large files have no
+    cells and stay with the model.
     """
     paths = sorted(followed(directory.files()), key=_rank)
     return list(_cells(directory, paths))
@@ -58,7 +58,7 @@ def word(text: str) -> str:
 
 
 def _text_of(file: Path) -> str | None:
-    """Return a file's text as a cell has it; None if it is no text, or a large one."""
+    """Return a file's text for a cell; None for binary and large files."""
     try:
         if os.path.getsize(file) > _MAX_CELL_BYTES:
             return None
@@ -68,6 +68,6 @@ def _text_of(file: Path) -> str | None:
     if "\0" in text:
         return None
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
-    # IPython ends a cell with a newline, unless it has one.
+    # IPython adds a newline to a cell that has none.
     ends_blank = lines.endswith("\n\n")
     return lines if ends_blank else lines.removesuffix("\n")

@@ -1,4 +1,4 @@
-"""Load the files that were saved since the last cell, and show what became of them."""
+"""Reload models of followed folders at the start of a cell; show the outcome."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def load_saved(*_: Any) -> None:
-    """Load models whose files were saved, at the start of a cell; show their cards."""
+    """Load models whose files were saved, and show their cards."""
     server = default.started()
     if server is None or server.closed:
         return
@@ -24,11 +24,11 @@ def load_saved(*_: Any) -> None:
     for name, error in parts.folders.load_changed().items():
         _show_card(name, error.reason.strip() if error is not None else "")
     show_followed()
-    parts.following.look()
+    parts.following.poll()
 
 
 def show_followed() -> None:
-    """Show from now on what becomes of the models of followed folders."""
+    """Show the outcome of each later load in followed folders."""
     parts_of(default.server()).following.report = _show_outcome
 
 
@@ -40,7 +40,7 @@ def _show_outcome(outcome: Outcome) -> None:
 
 
 def _show_card(name: str, reason: str) -> None:
-    """Show the card of a model that was loaded, or why it was not."""
+    """Show the card of a loaded model, or why its load failed."""
     failure = f"its changed files do not load: {reason}" if reason else ""
     if options.show or failure:
         status = default.server().model(name)

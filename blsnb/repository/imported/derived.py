@@ -1,4 +1,4 @@
-"""Private models made from a user's folder, and what cells changed in them."""
+"""Private copies of a user's models, and the changes that cells made to them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from blsnb.repository.imported.texts import restored, unified
 
 _BASES = ".blsnb-bases"
 MAX_TEXT_BYTES = 1 << 18
-"""Maximum size of a file whose text is compared, restored and brought into cells."""
+"""Maximum size in bytes of a file that is compared line by line."""
 _TRIES = 3
 Content = bytes | Path | None
 """The content of a file: small, large, or missing."""
@@ -34,7 +34,7 @@ class Edit:
     path
         Its path in the model's folder.
     base
-        The file from which the cell's text was made.
+        The user's file when the cell was created.
     cell
         The file that the cell wrote.
     folder
@@ -48,7 +48,7 @@ class Edit:
 
     @property
     def written(self) -> Content:
-        """What the user's file becomes, with its own line ends."""
+        """New content of the user's file, with its own line ends."""
         now, base = _content(self.folder), _content(self.base)
         cell, form = _content(self.cell), now if _agree(now, base) else base
         if isinstance(form, bytes) and isinstance(cell, bytes):
@@ -57,12 +57,12 @@ class Edit:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the cell changed nothing but line ends."""
+        """Whether the cell changed line ends only."""
         return _agree(_content(self.base), _content(self.cell))
 
     @property
     def is_stale(self) -> bool:
-        """Whether the user's file changed, too, and differs from the cell's."""
+        """Whether the user's file was also changed, differently from the cell's."""
         now = _content(self.folder)
         return not (_agree(now, _content(self.base)) or _agree(now, self.written))
 
@@ -72,7 +72,7 @@ class Edit:
         return _compared(_content(self.folder), self.written, labels)
 
     def three_way(self, name: str, cell: str) -> list[str]:
-        """Return what the folder and what the cell changed, as lines."""
+        """Return the lines of two differences: of the folder, and of the cell."""
         path, base = f"{name}/{self.path}", _content(self.base)
         theirs = (f"{path} (before)", f"{path} (folder)")
         ours = (f"{path} (before)", f"{path} ({cell})")
@@ -93,9 +93,9 @@ class Derived:
     private
         The private folder, which cells change.
     base
-        A copy of the user's files as they were.
+        A copy of the user's files.
     stamps
-        Time and size of the user's files, as they were.
+        Time and size of the user's files when they were copied.
     touched
         Paths of files that cells wrote or removed.
     """
@@ -107,7 +107,7 @@ class Derived:
     touched: set[str] = field(default_factory=set)
 
     def edits(self) -> list[Edit]:
-        """Return what cells changed."""
+        """Return the changes of cells."""
         return [edit for edit in self._touched() if not edit.is_empty]
 
     def _touched(self) -> Iterator[Edit]:
@@ -127,7 +127,7 @@ class Derived:
         return sorted(path for path in paths if not path.endswith("/"))
 
     def rebase(self, paths: Iterable[str]) -> None:
-        """Note that files of the user's folder are as they should be."""
+        """Take files of the user's folder as the new base."""
         now = ModelDirectory(self.folder).files()
         stamps = dict(self.stamps)
         for path in paths:
@@ -141,7 +141,7 @@ class Derived:
 
 
 class Derivations:
-    """The models that were made from users' folders, by name.
+    """Private copies of users' models, by name.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class Derivations:
         self._made: dict[str, Derived] = {}
 
     def get(self, name: str) -> Derived | None:
-        """Return what a private model was made from; None if it is a cell's alone."""
+        """Return the origin of a private model; None if cells alone define it."""
         return self._made.get(name)
 
     def names(self) -> list[str]:
@@ -162,12 +162,12 @@ class Derivations:
         return sorted(self._made)
 
     def derive(self, name: str, folder: Path) -> Derived:
-        """Copy a user's folder, which `settle` then notes or removes.
+        """Copy a user's folder; `settle` keeps or removes the copy.
 
         Raises
         ------
         RepositoryError
-            A file cannot be read, or the folder changes all the time.
+            A file cannot be read, or the folder keeps changing.
         """
         base = self._root / _BASES / name
         base.parent.mkdir(exist_ok=True)
@@ -185,7 +185,7 @@ class Derivations:
     def settle(
         self, name: str, derived: Derived | None = None, touched: Iterable[str] = ()
     ) -> None:
-        """Note the files that a cell wrote, or drop a copy that nothing came of.
+        """Note the files that a cell wrote, or remove the unused copy.
 
         Parameters
         ----------
@@ -209,7 +209,7 @@ class Derivations:
 
 
 def _copy(folder: Path, copy: Path) -> None:
-    # With modes of its own: the user's folders may be read-only.
+    # The copy has default modes, because the user's folders may be read-only.
     copy.mkdir()
     for inner, source in contents(folder).items():
         path = copy / inner
@@ -234,14 +234,14 @@ def _is_same(one: Content, other: Content) -> bool:
 
 
 def _agree(one: Content, other: Content) -> bool:
-    """Whether two contents are the same but for line ends, BOM and last end."""
+    """Whether two contents are equal except for line ends and BOM."""
     if isinstance(one, bytes) and isinstance(other, bytes):
         return restored(one, other) == one
     return _is_same(one, other)
 
 
 def _compared(old: Content, new: Content, labels: tuple[str, str]) -> list[str]:
-    """Return the lines of a difference; large files only differ."""
+    """Return the lines of a difference; one sentence for large files."""
     if isinstance(old, Path) or isinstance(new, Path):
         same = _is_same(old, new)
         return [] if same else [f"Large files {labels[0]} and {labels[1]} differ"]

@@ -1,4 +1,4 @@
-"""Read the files of a folder's models again, in full only where something changed."""
+"""Scan the files of a folder's models; read changed models only."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from blsnb.repository.directory import Files, ModelDirectory, newest_ns, stamp_o
 from blsnb.repository.repository import models_in
 
 _TICK_NS = 50_000_000
-"""Two changes within this time may have the same time in a file system."""
+"""Resolution of modification times in a file system, in nanoseconds."""
 
 
 class FolderScan:
     """The files of the models in a folder.
 
-    Most looks find nothing new: they cost one system call for each known file and
-    folder, since a folder's time changes with its entries.
+    Without changes a scan costs one system call for each known file and folder: the
+    modification time of a folder changes with its entries.
 
     Parameters
     ----------
@@ -34,13 +34,13 @@ class FolderScan:
         self.files: dict[str, Files] = {}
         """The result of the last `read`."""
         self._is_fresh: dict[str, bool] = {}
-        """Whether a model's files are so new that their times prove nothing yet."""
+        """Whether a model's files are too new for their times to show later changes."""
 
     def read(self) -> dict[str, Files] | None:
-        """Return the files of each model, none for one that cannot be read.
+        """Return the files of each model; empty for an unreadable model.
 
         The files of an unchanged model are the same object. None if the folder itself
-        is gone or cannot be read.
+        is missing or unreadable.
         """
         try:
             os.scandir(self.root).close()
@@ -62,7 +62,7 @@ class FolderScan:
 
 
 def _is_unchanged(folder: str, files: Files) -> bool:
-    """Whether every file and folder still has its stamp."""
+    """Whether no file or folder has changed."""
     try:
         return all(
             stamp_of(os.stat(folder + path)) == stamp for path, stamp in files.items()

@@ -1,4 +1,4 @@
-"""Decide which models of a followed folder to load: from its files and the time."""
+"""Decide which models of a followed folder to load or unload, in pure code."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ from typing import NamedTuple
 
 from blsnb.repository.directory import Files, Stamp, sources, version_number
 
-LOOK_PERIOD_NS = 100_000_000
-"""Minimum time between two looks while requests run, in nanoseconds."""
-_MAX_SHARE = 20
-"""A look that takes t is followed by a pause of at least this many times t."""
+POLL_PERIOD_NS = 100_000_000
+"""Minimum time between two polls while requests run, in nanoseconds."""
+_PAUSE_RATIO = 20
+"""Minimum ratio of the pause after a poll to the duration of the poll."""
 _IGNORED = re.compile(r"(^|/)(\.[^/]*|__pycache__|[^/]*~|#[^/]*#)(/|$)")
-"""Files that Python and editors write for themselves."""
+"""Temporary files of Python and editors."""
 
 
-class LookClock:
-    """Decides when the next look at a folder is due while requests run."""
+class PollClock:
+    """Decides when the next poll of folders is due while requests run."""
 
     def __init__(self) -> None:
         self._due_ns = 0
 
     def is_due(self, now_ns: int) -> bool:
-        """Whether to look now."""
+        """Whether to poll now."""
         return now_ns >= self._due_ns
 
     def note(self, start_ns: int, end_ns: int) -> None:
-        """Note a look, which costs requests at most a twentieth of their time."""
-        self._due_ns = end_ns + max(LOOK_PERIOD_NS, _MAX_SHARE * (end_ns - start_ns))
+        """Note a poll: polls take at most a twentieth of the time of requests."""
+        self._due_ns = end_ns + max(POLL_PERIOD_NS, _PAUSE_RATIO * (end_ns - start_ns))
 
 
-class Look(NamedTuple):
-    """What a look at a followed folder found."""
+class FolderChanges(NamedTuple):
+    """Changes in a followed folder, found by a poll."""
 
     due: tuple[str, ...] = ()
-    """Models that are new or were saved, and are complete."""
-    gone: tuple[str, ...] = ()
+    """Models to load: new or saved, and complete."""
+    removed: tuple[str, ...] = ()
     """Models whose folders were removed."""
     unsettled: tuple[str, ...] = ()
-    """Models that differ from what was loaded and from the look before."""
+    """Models whose files are still changing."""
     unreadable: tuple[str, ...] = ()
-    """Models whose folders can no longer be read."""
+    """Models whose folders have become unreadable."""
 
 
 class Follower:
@@ -60,8 +60,8 @@ class Follower:
             name: _FollowedModel(loaded[name], name in serving) for name in loaded
         }
 
-    def look(self, folders: Mapping[str, Files]) -> Look:
-        """Return what to do, given the files of each model; none if unreadable."""
+    def poll(self, folders: Mapping[str, Files]) -> FolderChanges:
+        """Return the changes, given the files of each model; empty if unreadable."""
         due, unsettled, unreadable = [], [], []
         for name in sorted(folders):
             model = self._model(name)
@@ -73,9 +73,11 @@ class Follower:
             elif model.is_unsettled:
                 unsettled.append(name)
         missing = sorted(self._models.keys() - folders.keys())
-        gone = [name for name in missing if self._models[name].is_gone()]
-        unsettled = sorted([*unsettled, *(set(missing) - set(gone))])
-        return Look(tuple(due), tuple(gone), tuple(unsettled), tuple(unreadable))
+        removed = [name for name in missing if self._models[name].is_removed()]
+        unsettled = sorted([*unsettled, *(set(missing) - set(removed))])
+        return FolderChanges(
+            tuple(due), tuple(removed), tuple(unsettled), tuple(unreadable)
+        )
 
     def _model(self, name: str) -> _FollowedModel:
         if name not in self._models:
@@ -85,21 +87,21 @@ class Follower:
     def note_load(
         self, name: str, before: Files, after: Files, is_serving: bool
     ) -> None:
-        """Note that a model was loaded, or need not be.
+        """Note that a model was loaded, or needs no load.
 
         Parameters
         ----------
         before, after
             Its files before and after the load.
         is_serving
-            Whether it serves these files: then a new file that is no source is no
-            reason to load it again, since models write files, too.
+            Whether it serves these files. If so, a new file causes a load only if it is
+            a source, because models also write files.
         """
         model = self._model(name)
         model.note_load(before, after, is_serving)
 
     def note_written(self, name: str, files: Files, paths: Collection[str]) -> None:
-        """Note that files of a model were written from here.
+        """Note that blsnb wrote files of a model.
 
         Parameters
         ----------
@@ -110,7 +112,7 @@ class Follower:
         """
         self._model(name).note_written(files, paths)
 
-    def note_gone(self, name: str) -> None:
+    def note_removed(self, name: str) -> None:
         """Note that a model was unloaded because its folder was removed."""
         self._models.pop(name, None)
 
@@ -153,12 +155,12 @@ class _FollowedModel:
         now = self._followed(files)
         due = self._detector.is_due(now)
         self.is_unsettled = not due and self._detector.is_changed
-        # Unless `note_load` follows, as after Ctrl-C, the next look finds it due again.
+        # Unless `note_load` follows, as after Ctrl-C, the next poll finds it due again.
         self._seen = None if due else files
         return due
 
-    def is_gone(self) -> bool:
-        """Whether this is the second look in a row that finds no folder."""
+    def is_removed(self) -> bool:
+        """Whether the folder is missing in two successive polls."""
         was_missing, self._is_missing = self._is_missing, True
         return was_missing
 
@@ -177,7 +179,7 @@ class _FollowedModel:
 
 
 def followed(files: Files) -> dict[str, Stamp]:
-    """Return the files that people write; of folders, only that they exist."""
+    """Return the files that users write; folders without their times."""
     return {
         path: Stamp(0, 0) if path.endswith("/") else stamp
         for path, stamp in files.items()
@@ -209,7 +211,7 @@ class SaveDetector:
 
     @property
     def is_changed(self) -> bool:
-        """Whether the last look found other files than those loaded."""
+        """Whether the last poll found other files than those loaded."""
         return self._last is not None
 
     def is_due(self, files: Files) -> bool:
@@ -222,7 +224,7 @@ class SaveDetector:
         return is_still
 
     def note_written(self, files: Files, paths: Collection[str]) -> None:
-        """Note that these files were written without a load; their folders, too."""
+        """Note that these files and their folders were written without a load."""
         for path in paths:
             self._loaded.pop(path, None)
         inner = tuple(paths)
@@ -232,7 +234,7 @@ class SaveDetector:
                 self._loaded[path] = stamp
 
     def note_load(self, before: Files, after: Files) -> None:
-        """Note that a load was tried, whether it succeeded or not.
+        """Note that a load succeeded or failed.
 
         Parameters
         ----------

@@ -1,9 +1,8 @@
-"""Write what cells changed back into the user's folders, whole or not at all."""
+"""Write the changes of cells to the user's folders: all files or none."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import re
@@ -11,19 +10,18 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from blsnb.errors import RepositoryError
 from blsnb.files.owned import locked, remove, sweep, unique
 from blsnb.files.swap import OLD, Swap, put_back
 from blsnb.files.whole import whole_file
-from blsnb.repository.imported.derived import Content, Derived, Edit
+from blsnb.repository.imported.derived import Content, Edit
 from blsnb.repository.manifest import digest_of
 
 JOURNAL = ".blsnb-in-place.json"
-"""File in a repository that lists the files of an export in place until it is done."""
+"""Journal of an unfinished export in place, in the repository."""
 _STAGED = ".blsnb-"
-_STAGED_NAME = re.compile(r"\.blsnb-[0-9a-f]{16}")
+STAGED_NAME = re.compile(r"\.blsnb-[0-9a-f]{16}")
 _LOCK_TIMEOUT_S = 30.0
 
 
@@ -45,16 +43,16 @@ class _Plan:
 
     steps: list[_Step] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
-    """Folders that it made, the outer ones first."""
+    """Folders that it creates, outer ones first."""
     is_staged: bool = False
-    """Whether every new file is complete: from then on it will be done."""
+    """Whether every new file is staged: the export is then completed, not undone."""
 
 
 class InPlaceExport:
     """Writes edits into the files of one model repository.
 
-    Every new file is complete beside the one that it replaces before the first is
-    replaced. A killed export is completed, or undone, by the next import or export.
+    All new files are staged beside the old ones before the first is replaced. The next
+    import or export completes or undoes a killed export.
 
     Parameters
     ----------
@@ -69,20 +67,20 @@ class InPlaceExport:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Lock the repository against other exports, and complete a killed one."""
+        """Lock the repository against other exports; complete a killed one."""
         with locked(self._root, _LOCK_TIMEOUT_S):
             complete(self._root)
             yield
 
     def stage(self, edits: Sequence[Edit]) -> None:
-        """Write the new files beside those that they replace.
+        """Stage the new files beside the old ones.
 
         Raises
         ------
         OSError
             A file cannot be written.
         RepositoryError
-            A file is reached by a link that leaves the repository.
+            A file is a link to a place outside of the repository.
         """
         wanted = [(self._target(edit.folder), edit.written) for edit in edits]
         for target, content in wanted:
@@ -112,7 +110,7 @@ class InPlaceExport:
             swap.apply()
 
     def undo(self) -> None:
-        """Restore what was replaced, and remove what was staged."""
+        """Restore the old files and remove the staged ones."""
         for swap in reversed(self._swaps):
             swap.undo()
         self._swaps = []
@@ -137,12 +135,11 @@ class InPlaceExport:
             (self._root / JOURNAL).unlink(missing_ok=True)
 
     def _target(self, file: Path) -> Path:
-        """Return the file that a path leads to, by links within the repository."""
+        """Return the file that a path refers to, through links in the repository."""
         real = file.resolve()
         if not real.is_relative_to(self._root):
             raise RepositoryError(
-                f"{file} leads out of {self._root} by a link, to {real}; nothing was "
-                "written"
+                f"{file} is a link out of {self._root}, to {real}; nothing was written"
             )
         return real
 
@@ -157,8 +154,7 @@ class InPlaceExport:
         inner, beside = (str(each.relative_to(self._root)) for each in (target, staged))
         if any(step.target == inner for step in self._plan.steps):
             raise RepositoryError(
-                f"{target} is a file of two changed models, by a link; nothing was "
-                "written"
+                f"{target} is a link shared by two changed models; nothing was written"
             )
         new = None if content is None else ""
         self._plan.steps.append(_Step(inner, beside, old, new))
@@ -169,102 +165,10 @@ class InPlaceExport:
             _sync(partial)
 
 
-class ChangedModel(NamedTuple):
-    """A model of a user's folder that cells changed."""
-
-    name: str
-    cell: str
-    """Where its text comes from, such as ``"cell In[3]"``."""
-    derived: Derived
-    edits: list[Edit]
-
-    def difference(self) -> list[str]:
-        """Return the lines of the difference from the folder to the cells."""
-        shown = (edit.difference(self.name, self.cell) for edit in self.edits)
-        return [line for lines in shown for line in lines]
-
-    def stale(self) -> list[Edit]:
-        """Return the files that changed in the folder, too."""
-        return [edit for edit in self.edits if edit.is_stale]
-
-
-def write_back(models: Sequence[ChangedModel], *, force: bool = False) -> None:
-    """Write all edits of models into the user's folders, or none.
-
-    Parameters
-    ----------
-    force
-        Whether to overwrite files that changed in the folder, too.
-
-    Raises
-    ------
-    RepositoryError
-        A file changed in the folder, too, cannot be written, or is reached by a link
-        that leaves the repository; nothing was written.
-    """
-    by_root: dict[Path, list[Edit]] = {}
-    for model in models:
-        by_root.setdefault(model.derived.folder.parent, []).extend(model.edits)
-    exports = {root: InPlaceExport(root) for root in by_root}
-    try:
-        with contextlib.ExitStack() as held:
-            for export in exports.values():
-                held.enter_context(export.held())
-            _write([(exports[root], by_root[root]) for root in exports], models, force)
-    except OSError as error:
-        raise _failed(error) from error
-    for model in models:
-        model.derived.rebase(edit.path for edit in model.edits)
-
-
-def _write(
-    exports: Sequence[tuple[InPlaceExport, list[Edit]]],
-    models: Sequence[ChangedModel],
-    force: bool,
-) -> None:
-    try:
-        for export, edits in exports:
-            if not force:
-                _refuse_stale(models)
-            export.stage(edits)
-        if not force:
-            _refuse_stale(models)
-        for export, _ in exports:
-            export.apply()
-    except BaseException:
-        for export, _ in exports:
-            export.undo()
-        raise
-    for export, _ in exports:
-        export.finish()
-
-
-def _refuse_stale(models: Sequence[ChangedModel]) -> None:
-    stale = [(model, edit) for model in models for edit in model.stale()]
-    if not stale:
-        return
-    paths = ", ".join(f"{model.name}/{edit.path}" for model, edit in stale)
-    folders = " and ".join(
-        dict.fromkeys(str(m.derived.folder.parent) for m, _ in stale)
-    )
-    lines = [line for m, edit in stale for line in edit.three_way(m.name, m.cell)]
-    raise RepositoryError(
-        f"{paths} changed in {folders} after a cell was made from it. Nothing was "
-        "written. Bring both changes into the cell and run it, then overwrite the "
-        "folder with --force (force=True).\n\n" + "\n".join(lines)
-    )
-
-
-def _failed(error: OSError) -> RepositoryError:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    what = "the disk is full" if full else _without_staged(error)
-    return RepositoryError(f"{what}; nothing was written")
-
-
 def complete(root: Path) -> None:
     """Complete or undo an export in place that was killed; the caller holds the lock.
 
-    A file that was changed since is left alone.
+    A file that was changed since then is not touched.
     """
     sweep(root, f"{JOURNAL}.blsnb-")
     plan = _read(root)
@@ -281,14 +185,14 @@ def complete(root: Path) -> None:
         for path in _leftovers(staged):
             remove(path)
     for folder in reversed(plan.folders):
-        # Only those that stayed empty.
+        # Only empty folders are removed.
         with contextlib.suppress(OSError):
             (root / folder).rmdir()
     (root / JOURNAL).unlink(missing_ok=True)
 
 
 def _leftovers(staged: Path) -> tuple[Path, Path]:
-    """Return the staged file, and where a swap in two steps keeps the old one."""
+    """Return the paths of the staged file and of the old file during a swap."""
     return staged, staged.with_name(staged.name + OLD)
 
 
@@ -300,7 +204,7 @@ def complete_unlocked(root: Path) -> None:
 
 
 def _read(root: Path) -> _Plan | None:
-    """Return the plan of a journal; None without one, or if it is not ours."""
+    """Return the plan of a journal; None if it is missing or invalid."""
     try:
         document = json.loads((root / JOURNAL).read_text(encoding="utf-8"))
         steps = [_Step(**each) for each in document["steps"]]
@@ -311,13 +215,13 @@ def _read(root: Path) -> _Plan | None:
 
 
 def _is_sound(root: Path, step: _Step) -> bool:
-    """Whether a step stays in the repository: anybody may have written the journal."""
+    """Whether a step stays in the repository: the journal is untrusted input."""
     target, staged = root / step.target, root / step.staged
     return (
         target.parent == staged.parent
         and target.parent.resolve().is_relative_to(root)
         and target.resolve() == target
-        and bool(_STAGED_NAME.fullmatch(staged.name))
+        and bool(STAGED_NAME.fullmatch(staged.name))
     )
 
 
@@ -346,11 +250,3 @@ def _digest(file: Path) -> str | None:
         return digest_of(file)
     except OSError:
         return None
-
-
-def _without_staged(error: OSError) -> str:
-    """Return an error's text with the folder, where it names a staged file."""
-    found = Path(os.fsdecode(error.filename or ""))
-    if _STAGED_NAME.fullmatch(found.name) or found.name.endswith(JOURNAL):
-        return f"{found.parent} cannot be written: {error.strerror}"
-    return str(error)

@@ -15,11 +15,10 @@ _Line = tuple[str, str]
 
 
 def restored(original: bytes, text: bytes) -> bytes:
-    """Return a cell's text with the line ends, the BOM and the last end of a file.
+    """Return a cell's text with the BOM and the line ends of a file.
 
-    A cell's lines end with a newline, whatever those of the file did. A text that
-    differs from the file's in nothing else becomes the file's bytes. What is not UTF-8
-    stays as it is.
+    Lines of a cell always end with a newline. A text that differs in BOM and line ends
+    only becomes the file's bytes. Contents that are not UTF-8 are returned unchanged.
     """
     try:
         old = _lines(original.removeprefix(_BOM).decode())
@@ -38,7 +37,7 @@ def restored(original: bytes, text: bytes) -> bytes:
     else:
         new = [(line, usual) for line, _ in new]
     if last and not old[-1][1]:
-        # An empty line without an end would be none.
+        # The last line of the file has no newline, so the new one has none.
         new[-1] = (last, "")
     begin = _BOM if original.startswith(_BOM) else b""
     return begin + "".join(line + end for line, end in new).encode()
@@ -53,7 +52,7 @@ def _lines(text: str) -> list[_Line]:
 def _with_old_ends(
     old: Sequence[_Line], new: Sequence[_Line], usual: str
 ) -> Iterator[_Line]:
-    """Yield new lines; those that are in the old text, too, keep their ends."""
+    """Yield new lines; unchanged lines keep their ends."""
     before, after = ([line for line, _ in lines] for lines in (old, new))
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     for kind, start, _, first, end in matcher.get_opcodes():
@@ -63,7 +62,7 @@ def _with_old_ends(
 
 
 def unified(old: bytes | None, new: bytes | None, labels: tuple[str, str]) -> list[str]:
-    """Return the lines of a unified difference; none if there is no difference.
+    """Return the lines of a unified difference; empty without one.
 
     Parameters
     ----------
@@ -91,7 +90,7 @@ def unified(old: bytes | None, new: bytes | None, labels: tuple[str, str]) -> li
 
 
 def _shown(text: str) -> list[str]:
-    """Return the lines of a text; the last one says if it has no end."""
+    """Return the lines of a text; mark a last line without a newline."""
     lines = _lines(text)
     shown = [line for line, _ in lines]
     if lines and not lines[-1][1]:

@@ -1,14 +1,16 @@
 /** What an action's answer does in the page: insert cells, open a cell, a file, or a tab. */
 
 import { isNotebook, type Document } from "./front.ts";
-import type { Application, CellSource, Classes, NotebookPanel, RenderMime } from "./lab.ts";
+import type { Application, CellSource, Classes, NotebookPanel, RenderMime, Widget } from "./lab.ts";
 import type { Reply } from "./link.ts";
+
+let lastTab = 0;
 
 export class Doing {
   #app: Application;
   #classes: Classes;
   #rendermime: RenderMime | null;
-  #tabs = 0;
+  #tabs = new Map<string, Widget>();
 
   constructor(app: Application, classes: Classes, rendermime: RenderMime | null) {
     [this.#app, this.#classes, this.#rendermime] = [app, classes, rendermime];
@@ -80,7 +82,10 @@ export class Doing {
     const { MainAreaWidget } = this.#classes;
     const content = this.#rendermime.createRenderer("text/html");
     const tab = new MainAreaWidget({ content });
-    tab.id = `blsnb-tab-${++this.#tabs}`;
+    // What is shown again takes the place of the tab that showed it.
+    this.#tabs.get(title)?.dispose();
+    this.#tabs.set(title, tab);
+    tab.id = `blsnb-tab-${++lastTab}`;
     tab.title.label = title;
     tab.title.caption = title;
     tab.title.closable = true;

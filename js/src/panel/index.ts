@@ -9,6 +9,8 @@ import { Sidebar } from "./sidebar.ts";
 const NAME = "blsnb";
 /** Time until a request counts as waiting, in milliseconds. */
 const PATIENCE_MS = 300;
+/** Event of a form that inserts a cell, see `placed.ts`. */
+const INSERT = "blsnb-insert-cell";
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 16 16"><g class="jp-icon3" fill="#616161"><path d="M6 1h4v4H6zM1 11h4v4H1zM11 11h4v4h-4z"/><path d="M7.5 5h1v3h5v3h-1V9h-9v2h-1V8h5z"/></g></svg>`;
 
 interface Entry {
@@ -71,6 +73,12 @@ function activate(
   const load = (): void => void doing.insert(["%load_ext blsnb"], front.document);
   const sidebar = new Sidebar(link, (action, about) => void act(action, about), load);
   const front = new Front(trackers, (kernel) => link.attach(kernel));
+  globalThis.addEventListener(INSERT, (event) => {
+    const { document } = front;
+    if (!document) return;
+    event.preventDefault();
+    void doing.insert([(event as CustomEvent<{ code: string }>).detail.code], document);
+  });
   sidebar.update("");
   app.shell.add(panelOf(classes, sidebar, icon), "left", { rank: 900 });
 }

@@ -34,7 +34,7 @@ export class Models {
     const mark = markOf(model);
     const head = h(
       "button",
-      { type: "button" },
+      { type: "button", class: "head toggle" },
       h("span", { class: `mark ${mark}`, "aria-hidden": "true" }, SYMBOLS[mark]),
       h("span", { class: "name" }, model.name),
       h("span", { class: "state" }, mark),

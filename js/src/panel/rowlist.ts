@@ -21,7 +21,9 @@ export class RowList<Item> {
   #empty: string;
 
   /**
-   * `draw` returns the elements of a row: the first is its button. `empty` is shown without rows.
+   * `draw` returns the elements of a row. In them, the button of the class `head` is the row's stop of the
+   * arrow keys, and the button of the class `toggle`, which may be the same, unfolds the row. `empty` is
+   * shown without rows.
    */
   constructor(label: string, empty: string, draw: (item: Item, isOpen: boolean) => HTMLElement[]) {
     this.#draw = draw;
@@ -81,19 +83,17 @@ export class RowList<Item> {
       document.activeElement as HTMLButtonElement,
     );
     const isOpen = row.key === this.#open;
-    const [head, ...rest] = this.#draw(row.item, isOpen);
-    head.classList.add("head");
-    head.setAttribute("aria-expanded", String(isOpen));
-    head.dataset.key = row.key;
-    element.replaceChildren(head, ...rest);
+    element.replaceChildren(...this.#draw(row.item, isOpen));
+    element.dataset.key = row.key;
+    element.querySelector(".toggle")?.setAttribute("aria-expanded", String(isOpen));
     if (focused >= 0) element.querySelectorAll("button")[focused]?.focus();
   }
 
   #keepOneTabStop(): void {
-    const heads = this.#heads();
-    const current = heads.find((each) => each === document.activeElement) ??
-      heads.find((each) => each.dataset.key === this.#open) ?? heads[0];
-    for (const head of heads) head.tabIndex = head === current ? 0 : -1;
+    const open = this.#open === null ? undefined : this.#elements.get(this.#open)?.element;
+    const focused = document.activeElement?.closest("li");
+    const stop = focused && this.#list.contains(focused) ? focused : (open ?? this.#list.firstElementChild);
+    for (const row of this.#list.children) setStop(row, row === stop);
   }
 
   #heads(): HTMLElement[] {
@@ -101,9 +101,9 @@ export class RowList<Item> {
   }
 
   #onClick(event: Event): void {
-    const head = (event.target as Element).closest<HTMLElement>(".head");
-    if (!head) return;
-    const key = head.dataset.key ?? null;
+    const row = (event.target as Element).closest(".toggle")?.closest<HTMLElement>("li");
+    if (!row) return;
+    const key = row.dataset.key ?? null;
     this.#open = this.#open === key ? null : key;
     this.#refresh();
   }
@@ -114,8 +114,11 @@ export class RowList<Item> {
     const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: heads.length - 1 }[event.key];
     if (to === undefined || !heads[to]) return;
     event.preventDefault();
-    for (const head of heads) head.tabIndex = -1;
-    heads[to].tabIndex = 0;
+    for (const head of heads) setStop(head.closest("li") as Element, head === heads[to]);
     heads[to].focus();
   }
+}
+
+function setStop(row: Element, isStop: boolean): void {
+  for (const each of row.querySelectorAll<HTMLElement>(".head, .toggle")) each.tabIndex = isStop ? 0 : -1;
 }

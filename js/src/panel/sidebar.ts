@@ -2,15 +2,16 @@
 
 import { h, setText } from "../dom.ts";
 import type { Link, Row } from "./link.ts";
+import { Logs } from "./logs.ts";
 import { Models, type Act } from "./models.ts";
+import { Runs } from "./runs.ts";
 import style from "./panel.css";
 
 interface Tab {
   /** Name of the list that it shows. */
   list: string;
   label: string;
-  node: HTMLElement;
-  show(rows: Iterable<Row>): void;
+  view: { readonly node: HTMLElement; show(rows: Iterable<Row>): void };
 }
 
 export class Sidebar {
@@ -29,8 +30,12 @@ export class Sidebar {
   constructor(link: Link, act: Act, load: () => void) {
     this.#link = link;
     this.#load = load;
-    const models = new Models(act, () => link.actions);
-    this.#tabs = [{ list: "models", label: "Models", node: models.node, show: (rows) => models.show(rows) }];
+    const [models, runs, logs] = [new Models(act, () => link.actions), new Runs(act), new Logs()];
+    this.#tabs = [
+      { list: "models", label: "Models", view: models },
+      { list: "runs", label: "Runs", view: runs },
+      { list: "logs", label: "Logs", view: logs },
+    ];
     this.#buttons = this.#tabs.map(({ label, list }, index) =>
       h("button", { type: "button", role: "tab", id: `blsnb-tab-of-${list}`, "aria-controls": "blsnb-tabpanel", onclick: () => this.#choose(index) }, label),
     );
@@ -55,7 +60,7 @@ export class Sidebar {
   update(list: string): void {
     if (!list) this.#drawState();
     const tab = this.#tabs[this.#chosen];
-    if (list === tab.list || !list) tab.show(this.#link.lists.get(tab.list)?.values() ?? []);
+    if (list === tab.list || !list) tab.view.show(this.#link.lists.get(tab.list)?.values() ?? []);
   }
 
   #choose(index: number): void {
@@ -67,7 +72,7 @@ export class Sidebar {
     }
     const panel = this.#body.lastElementChild as HTMLElement;
     panel.setAttribute("aria-labelledby", this.#buttons[index].id);
-    panel.replaceChildren(tab.node);
+    panel.replaceChildren(tab.view.node);
     this.setVisible(this.#isVisible);
     this.update("");
   }

@@ -77,10 +77,10 @@ def test_it_knows_its_threads(workers):
 def test_shutdown_ends_idle_threads(workers):
     """They have ended when it returns; further work is refused."""
     thread = workers.submit(threading.current_thread).result(60)
+    assert until(lambda: workers._idle)
 
     workers.shutdown()
 
-    thread.join(60)
     assert not thread.is_alive()
     with pytest.raises(RuntimeError, match="after shutdown"):
         workers.submit(abs, -1)

@@ -141,4 +141,4 @@ def test_without_a_run_nothing_is_compared(notebook):
     notebook.run(CHAIN.format(""))
     ran = notebook.run("%triton graph --as ensemble chain")
 
-    assert "Run chain once, and try again" in ran.stdout
+    assert "Run chain once and repeat the command" in ran.stdout

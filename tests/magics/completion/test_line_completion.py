@@ -53,6 +53,7 @@ def texts(completer, text):
                 ("--h", "--http-restricted-api"),
             ],
         ),
+        ("%triton serve --stop --me", [("--me", "--metrics")]),
         ("%triton verify d", [("d", "double")]),
         ("%triton verify double --t", [("--t", "--target"), ("--t", "--timeout")]),
         ("%triton verify double --install --target l", [("l", "local")]),

@@ -1,0 +1,137 @@
+"""Specification of the runs and log lines in the panel."""
+
+import numpy as np
+import pytest
+from waiting import until
+
+from blsnb.panel.run_rows import page_id_of
+from blsnb.parts.server_parts import parts_of
+from blsnb.views.documents.wire import page_id
+
+SOURCE = """
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        pb_utils.Logger.log_info(f"{len(requests)} requests")
+        x = pb_utils.get_input_tensor_by_name(requests[0], "X").as_numpy()
+        if x[0] < 0:
+            raise ValueError("negative")
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", 2 * x)])]
+"""
+CONFIG = """
+input { name: "X" data_type: TYPE_FP32 dims: -1 }
+output { name: "Y" data_type: TYPE_FP32 dims: -1 }
+"""
+
+
+@pytest.fixture
+def run(server):
+    """A run of a model."""
+    server.define("double", SOURCE, config=CONFIG)
+    return infer(server)
+
+
+def infer(server):
+    return server.infer("double", {"X": np.ones(2, np.float32)})
+
+
+def answered(page):
+    count = len(page.of("answer"))
+    return lambda: len(page.of("answer")) > count
+
+
+def act(page, name, **about):
+    """Return the answer to an action."""
+    arrived = answered(page)
+    page.act(name, **about)
+    assert until(arrived)
+    return page.answer
+
+
+def html(answer):
+    offset, size = answer["page"]["html"]
+    return answer["buffers"][0][offset : offset + size].decode()
+
+
+def test_a_run_is_a_row_with_its_time_model_duration_calls_and_errors(
+    server, page, run
+):
+    """By the page id that its document has."""
+    page.say(type="watch", what=["runs"])
+    assert until(lambda: page.rows("runs", "run"))
+    [[name, row]] = page.rows("runs", "run").items()
+
+    assert page_id(run.trace) == name
+    assert run.started_at.timestamp() == pytest.approx(row["at_ms"] / 1000, abs=1)
+    assert run.duration_ms == pytest.approx(row["duration_us"] / 1000)
+    expected = {"model": "double", "calls": 1, "errors": 0, "pinned": False}
+    assert expected == {key: row[key] for key in expected}
+
+
+def test_pinned_and_deleted_runs_are_shown_as_such(server, page, run):
+    """A deleted run leaves the list; one that is held stays usable."""
+    page.say(type="watch", what=["runs"])
+    name = page_id(run.trace)
+    act(page, "pin", run=name)
+    assert until(lambda: page.rows("runs", "run").get(name, {}).get("pinned"))
+    act(page, "delete", run=name)
+
+    assert until(lambda: {} == page.rows("runs", "run"))
+    assert [2.0, 2.0] == run["Y"].tolist()
+
+
+def test_a_run_is_answered_as_its_linked_view_and_connected(
+    server, page, run, connected
+):
+    """So the tab reads every kept tensor from the kernel."""
+    answer = act(page, "view", run=page_id(run.trace))
+
+    assert f'data-run="{page_id(run.trace)}"' in html(answer)
+    assert [run] == connected
+
+
+def test_two_runs_are_compared_and_one_is_replayed(server, page, run):
+    """A replay is a new run; both are answered as pages."""
+    other = infer(server)
+    names = {"run": page_id(other.trace), "baseline": page_id(run.trace)}
+    compared = act(page, "compare", **names)
+    replayed = act(page, "replay", run=page_id(run.trace))
+
+    assert f"-vs-{page_id(run.trace)}" in html(compared)
+    assert f"replay of {run.id}" == replayed["page"]["title"]
+    assert 3 == len(server.runs)
+
+
+def test_saving_writes_a_new_file_each_time(server, page, run, tmp_path, monkeypatch):
+    """Its name has no character of the model's that a path could misread."""
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        act(page, "save", run=page_id(run.trace))
+
+    expected = [f"double-{run.id}-2.blsrun", f"double-{run.id}.blsrun"]
+    assert expected == sorted(path.name for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("name", "code"), [(7, "invalid"), ("ffff-0", "gone")])
+def test_a_run_that_is_not_kept_is_refused(server, page, run, name, code):
+    """With the reason."""
+    assert code == act(page, "view", run=name)["error"]["code"]
+
+
+def test_log_lines_arrive_in_order_with_model_and_level(server, page, run):
+    """Each line once, with its number."""
+    page.say(type="watch", what=["logs"])
+    assert until(lambda: page.rows("logs", "number"))
+    infer(server)
+    assert until(lambda: len(page.rows("logs", "number")) == 2)
+    rows = list(page.rows("logs", "number").values())
+
+    assert ["0", "1"] == [row["number"] for row in rows]
+    assert {("double", "INFO")} == {(row["model"], row["level"]) for row in rows}
+
+
+def test_a_run_without_calls_has_no_row(server):
+    """It has only begun."""
+    assert "" == page_id_of(parts_of(server).recorder.begin())
