@@ -151,7 +151,7 @@ def test_the_picture_shows_when_counted_calls_ran():
 
 
 def test_picture_figure_and_tree_count_all_calls_of_a_row():
-    """They show number and time of all calls, and the number that is shown one by one."""
+    """They show number and time of all calls, and how many are shown one by one."""
     trace = folded(the_loop(), 100)
     drawn = snapshot(trace)
     title, _, inner, *_ = tree(trace).splitlines()
