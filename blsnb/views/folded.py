@@ -27,7 +27,7 @@ def folded_note(trace: Trace) -> list[str]:
         pairs.append(f"{counted(len(largest) - _MAX_PAIRS, 'further kind')}")
     return [
         f"folded from {counted(trace.call_count, 'call')}: {len(trace.spans):,} are "
-        f"kept one by one (the first, the last, failed and slowest ones), the others "
+        f"shown one by one (the first, the last, failed and slowest ones), the others "
         f"are counted: {'; '.join(pairs)}"
     ]
 

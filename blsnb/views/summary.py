@@ -40,7 +40,7 @@ def facts(run: AnyTrace) -> list[str]:
         paused_us = sum(pause.duration_ns for pause in trace.pauses) / 1e3
         words.append(f"paused {time(paused_us)} by a debugger")
     if trace.folded:
-        words.append(f"{len(trace.spans):,} kept one by one")
+        words.append(f"{len(trace.spans):,} shown one by one")
     return [*words, *differences(comparison)] if comparison else words
 
 

@@ -92,7 +92,7 @@ export class Toolbar {
     if (errors) facts.push(figure(count(errors), plural(errors, "error"), "failed"));
     if (run.folded?.length) {
       const title = "the first, the last, failed and slowest calls; the others are only counted";
-      facts.push(h("span", { class: "folded", title }, `${count(trace.n)} kept one by one`));
+      facts.push(h("span", { class: "folded", title }, `${count(trace.n)} shown one by one`));
     }
     facts.push(...compared(trace));
     if (shown === "running" || shown === "cancelled")

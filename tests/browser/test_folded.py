@@ -28,7 +28,7 @@ def test_every_pane_counts_all_calls(view):
     """Line, box and row; and how many of them can be looked at."""
     toolbar = view.element.get_by_role("toolbar", name="Run")
 
-    expect(toolbar).to_contain_text("1,001 calls2 models101 kept one by one")
+    expect(toolbar).to_contain_text("1,001 calls2 models101 shown one by one")
     expect(view.box("inner")).to_contain_text(f"{TIMES}1,000")
     expect(view.row("inner")).to_have_text(f"inner{TIMES}1,000100 kept")
     expect(view.inspector).to_contain_text("folded from 1,001 calls")

@@ -159,7 +159,7 @@ def test_a_selected_call_stays_selected_when_others_give_up_their_rows(live, pag
     expect(view.inspector).to_contain_text("here I am")
     live.send(folded(script, 100))
 
-    expect(view.element).to_contain_text("101 kept one by one")
+    expect(view.element).to_contain_text("101 shown one by one")
     expect(view.inspector).to_contain_text("here I am")
     expect(view.inspector.get_by_text("call 990", exact=True)).to_be_visible()
     assert 990 == live.get("selected")

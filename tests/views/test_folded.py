@@ -26,7 +26,7 @@ from blsnb.views.tree import tree
 from .samples import Script, fail
 
 LINE = (
-    "folded from 1,001 calls: 101 are kept one by one (the first, the last, failed "
+    "folded from 1,001 calls: 101 are shown one by one (the first, the last, failed "
     "and slowest ones), the others are counted: outer → inner "
     "\N{MULTIPLICATION SIGN}900 in 13.5 ms"
 )
@@ -151,14 +151,14 @@ def test_the_picture_shows_when_counted_calls_ran():
 
 
 def test_picture_figure_and_tree_count_all_calls_of_a_row():
-    """They show number and time of all calls, and the number that is kept."""
+    """They show number and time of all calls, and how many are shown one by one."""
     trace = folded(the_loop(), 100)
     drawn = snapshot(trace)
     title, _, inner, *_ = tree(trace).splitlines()
 
-    assert title.endswith(" 1,001 calls, 2 models, 101 kept one by one"), title
+    assert title.endswith(" 1,001 calls, 2 models, 101 shown one by one"), title
     assert f"inner {TIMES}1,000  15 ms  100 kept" == inner.strip()
-    for words in (f" {TIMES}1,000<", ">100 kept<", ">15 ms total<", ">101 kept one"):
+    for words in (f" {TIMES}1,000<", ">100 kept<", ">15 ms total<", ">101 shown one"):
         assert words in drawn
     labels = [
         label.get_text().strip() for label in plot(trace).axes[1].get_yticklabels()

@@ -5272,7 +5272,7 @@ var Toolbar = class {
     if (errors2) facts.push(figure(count(errors2), plural(errors2, "error"), "failed"));
     if (run.folded?.length) {
       const title2 = "the first, the last, failed and slowest calls; the others are only counted";
-      facts.push(h("span", { class: "folded", title: title2 }, `${count(trace.n)} kept one by one`));
+      facts.push(h("span", { class: "folded", title: title2 }, `${count(trace.n)} shown one by one`));
     }
     facts.push(...compared(trace));
     if (shown === "running" || shown === "cancelled")
