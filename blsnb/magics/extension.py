@@ -11,7 +11,7 @@ from typing import Any
 
 from blsnb.magics import cell_transforms, display, frontend, panel
 from blsnb.magics.cell_book import CellBook
-from blsnb.magics.commands.subcommands import SUBCOMMANDS, TritonMagics
+from blsnb.magics.commands.subcommands import TritonMagics
 from blsnb.magics.completion import inspection, line_completion
 from blsnb.magics.debugging import cell_debugger, kernel_requests
 from blsnb.magics.define import DefineMagics
@@ -49,7 +49,7 @@ def load_ipython_extension(shell: Any) -> None:
         undo.callback(line_completion.register(shell))
         undo.callback(inspection.register(shell))
         undo.callback(frontend.connect(shell))
-        undo.callback(panel.connect(shell, SUBCOMMANDS))
+        undo.callback(panel.connect(shell))
         undo.callback(display.register(shell, runs))
         undo.callback(report.register(reports))
         undo.callback(show.register(shell, runs))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,11 @@ TARGET = "blsnb"
 """Name of the comms of the panel."""
 
 
-def connect(shell: Any, subcommands: Collection[str]) -> Callable[[], None]:
+def connect(shell: Any) -> Callable[[], None]:
     """Let pages with the panel connect to the kernel, until the returned call."""
     if getattr(shell, "kernel", None) is None:
         return _nothing
-    target = Target(partial(_host, "try" in subcommands))
+    target = Target(_host)
     target.open()
     return target.close
 
@@ -29,7 +29,7 @@ def _nothing() -> None:
     """Leave a terminal as it is."""
 
 
-def _host(has_forms: bool) -> Host:
+def _host() -> Host:
     from blsnb.magics import default_server, frontend
     from blsnb.magics.imported import model_cells
     from blsnb.panel.host import Host
@@ -39,7 +39,6 @@ def _host(has_forms: bool) -> Host:
         model_cells.cells_of,
         lambda subcommand, name: f"%triton {subcommand} {model_cells.word(name)}",
         partial(frontend.note_run, in_page=True),
-        has_forms,
     )
 
 

@@ -29,15 +29,12 @@ class Host:
         Returns the ``%triton`` line of a subcommand about a model.
     connect_run
         Connects a run that a page displays to the kernel.
-    has_forms
-        Whether there is ``%triton try``.
     """
 
     started: Callable[[], Server | None]
     cells_of: Callable[[ModelDirectory], list[str]]
     line: Callable[[str, str], str]
     connect_run: Callable[[Run], None]
-    has_forms: bool = False
 
     def parts(self) -> ServerParts | None:
         """Return the parts of the default server if it is open."""

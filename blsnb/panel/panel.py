@@ -27,6 +27,9 @@ while a cell runs."""
 _END_S = 1.0
 _log = logging.getLogger(__name__)
 
+_ACTIONS = [*MODEL_ACTIONS, *RUN_ACTIONS]
+"""Names of the actions of this kernel."""
+
 
 class Panel:
     """Answers the pages of a kernel, and shows them changes.
@@ -52,7 +55,7 @@ class Panel:
     def accept(self, comm: Any, message: Any) -> None:
         """Connect a page that opened a comm with its first message."""
         connection = PanelConnection(
-            comm, self._actions, self._answer, self._watch, self._work
+            comm, _ACTIONS, self._answer, self._watch, self._work
         )
         self._connections[comm.comm_id] = connection
         comm.on_msg(lambda each: connection.receive(each["content"]["data"]))
@@ -66,13 +69,6 @@ class Panel:
         self._connections.clear()
         self._stop(_END_S)
         self._workers.shutdown(cancel_futures=True)
-
-    @property
-    def _actions(self) -> list[str]:
-        """Names of the actions that this kernel has."""
-        forms = self._host.has_forms
-        models = [name for name in MODEL_ACTIONS if name != "try" or forms]
-        return [*models, *RUN_ACTIONS]
 
     def _answer(self, query: Message, buffer: Buffer) -> Message:
         check(query, "action")

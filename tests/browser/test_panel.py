@@ -234,3 +234,16 @@ def test_500_models_and_50_runs_are_drawn_in_100_ms(lab, figures):
     assert {"Models": 500, "Runs": 50} == {name: n for name, (_, n) in drawn.items()}
     # On a machine with other work the page is late, too.
     assert max(ms for ms, _ in drawn.values()) <= 4 * 100
+
+
+def test_a_form_is_opened_from_the_panel_and_its_code_becomes_a_cell(lab):
+    """Both cells are inserted below the active one."""
+    panel = opened(lab, START, DOUBLE, run=2)
+    panel.act("double", "Try")
+    expect(lab.cell(2)).to_contain_text("%triton try double")
+    lab.run_cell(2)
+
+    form = lab.cell(2)
+    form.get_by_role("button", name="Copy as code").click()
+    expect(form.get_by_text("The cell is inserted below.")).to_be_visible()
+    expect(lab.cell(3)).to_contain_text("blsnb.infer('double', {'X': [0.0]})")

@@ -151,6 +151,7 @@ def _chained(
     """Return an exception that is raised again each time, while it is due."""
     again = async_exception.RAISE
 
+    # The type checker knows no base class that is an argument.
     class Chained(kind):  # type: ignore[misc, valid-type]
         def __init__(self) -> None:
             super().__init__()
