@@ -11,6 +11,8 @@ _OURS = ("blsnb", "anywidget", "blob:", "data:")
 _NO_KERNEL = re.compile(r"reading 'kernel'.*@jupyter-widgets/jupyterlab-manager", re.S)
 # JupyterLab raises them, or any debugger does, when a kernel ends early.
 _ENDED_EARLY = re.compile("restore the debugger state|Canceled future for")
+# JupyterLab disposes a notebook's debounced calls before their last one is made.
+_DISPOSED = re.compile(r"reading 'promise'\)\s+at \w+\.invoke .*/jlab_core\.", re.S)
 # JupyterLab measures how long its extensions take, on a machine with other work.
 _SLOW = re.compile(r"^warning: Plugin \S+ .* took [\d.]+ms to activate")
 # Where Notebook 7's own code is: it raises errors while it starts.
@@ -38,7 +40,7 @@ class Console:
 
     def _raised(self, error: Error) -> None:
         where = error.stack or error.message
-        if not _NO_KERNEL.search(where):
+        if not (_NO_KERNEL.search(where) or _DISPOSED.search(where)):
             self._complain(f"uncaught: {where}")
 
     def _complain(self, words: str) -> None:

@@ -44,6 +44,8 @@ class LabServer:
         self._write_settings()
         if panel:
             install(home / "data")
+        else:
+            self._disable_panel()
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 self._command(),
@@ -128,6 +130,13 @@ class LabServer:
         folder = self._settings / "@jupyterlab" / "apputils-extension"
         folder.mkdir(parents=True)
         (folder / "notification.jupyterlab-settings").write_text(json.dumps(_NO_NEWS))
+
+    def _disable_panel(self) -> None:
+        """Leave out a panel that is installed in the environment of the tests."""
+        folder = self._home / "config" / "labconfig"
+        folder.mkdir(parents=True)
+        disabled = {"disabledExtensions": {"blsnb": True}}
+        (folder / "page_config.json").write_text(json.dumps(disabled))
 
     def _wait_until_ready(self) -> None:
         until(lambda: self._ended() or self._answers(), _START_S, tick_s=0.1)

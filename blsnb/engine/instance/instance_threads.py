@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from blsnb.engine.instance.event_loop import JOIN_S, EventLoop, LoopEnded
 from blsnb.engine.request.failure import describe
 from blsnb.engine.request.lifetime import RootRequest
+from blsnb.engine.threads import async_exception
 from blsnb.engine.threads.outcome import Abandoned, Outcome, ends_soon
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
@@ -80,6 +81,8 @@ class InstanceThreads:
 
             if not ends_soon(outcome, interrupt):
                 root.leave_running(sys._current_frames().get(outcome.thread_id))
+                # Native code holds the exception up, which would stop debuggers.
+                async_exception.withdraw(outcome.thread_id)
                 raise Abandoned(outcome) from None
 
     def fan_out(self) -> Workers:
