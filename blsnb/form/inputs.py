@@ -45,7 +45,7 @@ class InputSpec:
         )
 
     def __str__(self) -> str:
-        return f"{self.datatype} {list(self.shape)}"
+        return printable(f"{self.datatype} {list(self.shape)}")
 
 
 def input_specs(config: ModelConfig) -> dict[str, InputSpec]:

@@ -130,7 +130,7 @@ def test_a_saved_model_replaces_its_copy_or_not(
     write(tmp_path / "m", 1)
     with Server() as server:
         server.import_repository(tmp_path, watch=True)
-        look = parts_of(server).following.look
+        look = parts_of(server).following.poll
         interrupts = Interrupts(prepare, look)
         for number, where in enumerate(interrupts.every(step), 3):
             assert shown(server) in ([number - 1] * 2, [number] * 2), where
@@ -145,7 +145,7 @@ def test_ctrl_c_in_a_look_does_not_end_later_looks(tmp_path):
     write(tmp_path / "m", 1)
     with Server() as server:
         server.import_repository(tmp_path, watch=True)
-        look = parts_of(server).following.look
+        look = parts_of(server).following.poll
         for number in range(1, 9):
             fault = LineFault(number, ["parts/following.py"], press_ctrl_c)
             with pytest.raises(KeyboardInterrupt):

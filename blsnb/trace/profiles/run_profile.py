@@ -46,7 +46,7 @@ class RunProfile:
         self.samples = samples
 
     def __repr__(self) -> str:
-        return repr(self.samples).replace("SampleProfile", "RunProfile")
+        return printable(repr(self.samples).replace("SampleProfile", "RunProfile"))
 
     def __str__(self) -> str:
         """List the lines with most samples."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from blsnb.errors import TraceError
+from blsnb.printable import printable
 from blsnb.trace.facts import Profile
 
 KIND = "samples"
@@ -61,7 +62,8 @@ class SampleProfile:
 
     def __repr__(self) -> str:
         ms = self.interval_ns / 1e6
-        return f"<SampleProfile: {self.count:,} samples, one every {ms:.2f} ms>"
+        text = f"{self.count:,} samples, one every {ms:.2f} ms"
+        return printable(f"<SampleProfile: {text}>")
 
     @property
     def count(self) -> int:

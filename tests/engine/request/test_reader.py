@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import stage
 from cells import CONFIG, cell
+from waiting import until
 
 from blsnb.engine.request.deferred import DeferredResponse
 from blsnb.engine.request.lifetime import RootRequest, TooLate
@@ -434,7 +435,7 @@ def test_unread_responses_are_not_kept(server):
     assert alive() - before < 10
     stage.events["counted"].set()
     finish(server)
-    assert 502 == run.trace.spans[1].response_count
+    assert until(lambda: 502 == run.trace.spans[1].response_count)
 
 
 @pytest.mark.parametrize("steps", [("leave", "unwind"), ("unwind", "leave")])
