@@ -77,7 +77,7 @@ class Debugger:
         return CELLS[cell].split("\n")
 
 
-@pytest.fixture(params=["lab", "notebook7"])
+@pytest.fixture(params=["lab", pytest.param("notebook7", marks=pytest.mark.slow)])
 def host(request):
     """JupyterLab, and Notebook 7."""
     host: Lab = request.getfixturevalue(request.param)
