@@ -17,6 +17,7 @@ from .test_identity import DOUBLE
 pytestmark = pytest.mark.browser
 
 START = "%load_ext blsnb\nimport blsnb"
+# The model is unloaded while the cell occupies the kernel's main thread.
 UNLOAD_LATER = """import threading, time
 told = []
 def unload():

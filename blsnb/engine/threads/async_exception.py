@@ -46,10 +46,7 @@ def clear() -> None:
     # Until one is raised, Python 3.11 takes any for pending: each traced function
     # would then begin forever.
     try:
-        # Again until it is raised: another thread that raises one of its own at the
-        # same moment resets the flag by which this thread finds it.
-        while True:
-            RAISE(threading.get_ident(), _Dropped)
+        RAISE(threading.get_ident(), _Dropped)
     except _Dropped:
         return
 
