@@ -36,6 +36,7 @@ QUIET = (
     "tests/conformance/test_cancellation.py",
     "tests/conformance/test_composed.py",
     "tests/conformance/test_dynamic_batching.py",
+    "tests/conformance/test_instances.py",
     "tests/conformance/test_latency_summaries.py",
     "tests/conformance/test_random_batching.py",
     "tests/conformance/test_random_rates.py",
@@ -45,11 +46,14 @@ QUIET = (
     "tests/conformance/test_sequences.py",
     "tests/conformance/test_statistics.py",
     "tests/conformance/test_stopping.py",
+    "tests/engine/request/test_reader.py",
     "tests/engine/test_abandoned.py",
     "tests/engine/test_interrupt.py",
     "tests/engine/test_interrupt_elsewhere.py",
     "tests/magics/debugging",
     "tests/magics/test_interrupts.py",
+    "tests/parity/test_beside.py",
+    "tests/serving/test_starvation.py",
 )
 """Files and folders whose models and servers wait for real times."""
 QUIET_PROCESSES = 2
