@@ -58,6 +58,7 @@ def load_ipython_extension(shell: Any) -> None:
         )
         undo.callback(cell_debugger.register(shell, debugger))
         undo.callback(kernel_requests.register(shell, debugger))
+        undo.callback(kernel_requests.guard_adapter(shell))
         undo.callback(_log_to_stderr())
         shell.events.register("pre_run_cell", load_saved)
         undo.callback(shell.events.unregister, "pre_run_cell", load_saved)
