@@ -88,7 +88,7 @@ def in_threads(work, arguments) -> list[str]:
         thread.start()
     for thread in threads:
         thread.join(100)
-    assert not any(thread.is_alive() for thread in threads)
+    assert [] == [thread for thread in threads if thread.is_alive()]
     return errors
 
 
