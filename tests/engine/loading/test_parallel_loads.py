@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import stage
 import waiting
+from asserting import every
 from cells import CONFIG, cell
 
 from blsnb import ModelLoadError, Server, WouldHang
@@ -178,8 +179,7 @@ def test_no_model_is_lost_in_many_loads_and_unloads(server, write):
     assert [] == in_threads(change, range(CLIENTS))
     assert [] == in_threads(server.load, everything)
     assert set(everything) == ready(server)
-    for name in names:
-        assert [1, 2] == server.infer(name, X)["Y"].tolist()
+    assert every([1, 2] == server.infer(name, X)["Y"].tolist() for name in names)
     for name in everything:
         server.unload(name)
     assert set() == ready(server)
