@@ -68,8 +68,9 @@ class InstanceModules:
         self._compiled = compiled
         self.backend: Backend | None = None
         """The instance's, once its file has been imported."""
-        self.execution: Callable[[], Execution | None] = lambda: None
-        """Returns the current execution of the instance."""
+        self.instance_name = instance_name
+        self.execution_on: Callable[[int], Execution | None] = lambda _: None
+        """Returns the current execution of the instance on a thread."""
         self._write = write
         self._siblings: dict[str, bool] = {}
         self.builtins = {
@@ -224,10 +225,16 @@ def is_model_module(name: str) -> bool:
     return _package_of(name) in _by_package
 
 
-def execution_in(module_name: str) -> Execution | None:
-    """Return the current execution of the instance that a module belongs to."""
+def execution_in(module_name: str, thread_id: int) -> Execution | None:
+    """Return the execution of a module's instance that a thread works for."""
     modules = _by_package.get(_package_of(module_name))
-    return None if modules is None else modules.execution()
+    return None if modules is None else modules.execution_on(thread_id)
+
+
+def instance_in(module_name: str) -> str:
+    """Return the name of the instance that a module belongs to; empty if unknown."""
+    modules = _by_package.get(_package_of(module_name))
+    return "" if modules is None else modules.instance_name
 
 
 def _package_of(module_name: str) -> str:
