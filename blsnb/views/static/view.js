@@ -322,9 +322,9 @@ function hasLoops(edges) {
   return edges.some(({ from, to }) => from === to);
 }
 function loop({ x, y, width, height }) {
-  const [top, middle2] = [y - height / 2, x + width / 2 - FROM_RIGHT];
+  const [top2, middle2] = [y - height / 2, x + width / 2 - FROM_RIGHT];
   const [left, right] = [middle2 - REACH, middle2 + REACH];
-  return `M${left} ${top} C${left} ${top - RISE} ${right} ${top - RISE} ${right} ${top - 2}`;
+  return `M${left} ${top2} C${left} ${top2 - RISE} ${right} ${top2 - RISE} ${right} ${top2 - 2}`;
 }
 function loopLabel({ x, y, width, height }) {
   return { x: x + width / 2 - FROM_RIGHT, y: y - height / 2 - LABEL_ABOVE };
@@ -582,9 +582,9 @@ function longestPaths(count2, arcs) {
 }
 function vertices(nodes, edges, arcs, ranks, half) {
   const layers = Array.from({ length: Math.max(0, ...ranks) + 1 }, () => []);
-  const add = (node, rank, order2) => {
+  const add = (node, rank, order3) => {
     const links = { up: [], down: [], slot: 0, across: 0, row: 0, tight: false };
-    const vertex = { node, rank, order: order2, half: node < 0 ? BEND_HALF : half, ...links };
+    const vertex = { node, rank, order: order3, half: node < 0 ? BEND_HALF : half, ...links };
     layers[rank].push(vertex);
     return vertex;
   };
@@ -631,8 +631,8 @@ function draw(nodes, edges, arcs, layers, paths, zigzag, crossings2, options) {
   const boxes = /* @__PURE__ */ new Map();
   for (const vertex of all) {
     if (vertex.node < 0) continue;
-    const top = bands[vertex.rank].start + vertex.row * (depth + ZIGZAG_GAP);
-    boxes.set(nodes[vertex.node].id, point(top + depth / 2, vertex.across));
+    const top2 = bands[vertex.rank].start + vertex.row * (depth + ZIGZAG_GAP);
+    boxes.set(nodes[vertex.node].id, point(top2 + depth / 2, vertex.across));
   }
   const routes = edges.map(() => ({ points: [], back: false }));
   for (const { edge, reversed } of arcs) {
@@ -656,8 +656,8 @@ function bandsOf(zigzag, depth, gap) {
 function stepsOf(path, bands, zigzag, depth, shift) {
   const steps = [];
   const [first, last] = [path[0], path[path.length - 1]];
-  const top = bands[first.rank].start + first.row * (depth + ZIGZAG_GAP);
-  steps.push([top + depth, first.across + shift]);
+  const top2 = bands[first.rank].start + first.row * (depth + ZIGZAG_GAP);
+  steps.push([top2 + depth, first.across + shift]);
   if (zigzag[first.rank] && first.row === 0)
     steps.push([bands[first.rank].end, first.across + shift]);
   for (const bend of path.slice(1, -1)) {
@@ -925,15 +925,15 @@ var Viewport = class {
     const height = pane.height - ABOVE_LEGEND - legend2;
     const across = (pane.width - BESIDE) / graph.width;
     const scale = Math.max(SMALLEST, Math.min(1, across, (height - LEAST_TOP - 6) / graph.height));
-    const top = Math.max(LEAST_TOP, (height - graph.height * scale) / 2);
-    this.#show(scale, (pane.width - graph.width * scale) / 2, top);
+    const top2 = Math.max(LEAST_TOP, (height - graph.height * scale) / 2);
+    this.#show(scale, (pane.width - graph.width * scale) / 2, top2);
   }
   /** Zoom by the wheel with Ctrl or ⌘; the plain wheel scrolls the page. */
   #wheel(event) {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
-    const { left, top } = this.svg.getBoundingClientRect();
-    this.#zoom(Math.exp(-event.deltaY * 2e-3), event.clientX - left, event.clientY - top);
+    const { left, top: top2 } = this.svg.getBoundingClientRect();
+    this.#zoom(Math.exp(-event.deltaY * 2e-3), event.clientX - left, event.clientY - top2);
   }
   #drag(start) {
     if (start.target.closest("[role=button]")) return;
@@ -1695,6 +1695,8 @@ var Trace = class {
   comparison;
   /** The calls that are only counted. */
   folded;
+  /** The samples of the run; null without. */
+  profile;
   #store;
   #offsets;
   #below;
@@ -1722,6 +1724,7 @@ var Trace = class {
       if (this.has(call, Flag.ERROR)) this.errors++;
     }
     this.comparison = Comparison.of(store);
+    this.profile = store.profile;
     this.folded = new Folded(this.header.run.folded ?? [], this.calls);
   }
   /** Return the id of a call: users, files and kernels name it by its id, views by its row. */
@@ -2045,8 +2048,8 @@ function besideBaseline(trace, calls) {
   const { comparison } = trace;
   if (!comparison) return [];
   const before2 = comparison.beforeAll(calls);
-  const heading = h("h4", {}, "Compared with baseline");
-  if (before2.length === 0) return [heading, hint(nothingBeside(comparison, calls))];
+  const heading2 = h("h4", {}, "Compared with baseline");
+  if (before2.length === 0) return [heading2, hint(nothingBeside(comparison, calls))];
   const { baseline } = comparison;
   const known = calls.filter((call) => !comparison.isCounted(call));
   const rows2 = [row2("total", total2(trace, known), total2(baseline, before2))];
@@ -2061,7 +2064,7 @@ function besideBaseline(trace, calls) {
     h("thead", {}, h("tr", {}, head)),
     h("tbody", {}, rows2)
   );
-  return [heading, table, ...notes(comparison, calls, known).map(hint)];
+  return [heading2, table, ...notes(comparison, calls, known).map(hint)];
 }
 function nothingBeside(comparison, calls) {
   return calls.some((call) => comparison.isCounted(call)) ? "The baseline only counts such calls: it was too long to keep all of them." : "New: the baseline has no such call.";
@@ -2093,9 +2096,9 @@ function differences(trace, call) {
     return changed ? [hint("It differs; how is not in this document.")] : [];
   }
   const items = [...errors(change), ...responses(change), ...said(change), ...tensors(change)];
-  const heading = h("h4", {}, "Differences", h("span", {}, count(items.length + change.more)));
+  const heading2 = h("h4", {}, "Differences", h("span", {}, count(items.length + change.more)));
   const more = change.more ? [hint(`… ${count(change.more)} more`)] : [];
-  return [heading, ...items, ...more];
+  return [heading2, ...items, ...more];
 }
 function missingCalls(baseline, calls) {
   const [call] = calls;
@@ -2151,8 +2154,8 @@ function tensors(change) {
     return item(`${role === "output" ? "←" : "→"} ${name}${number}`, words2);
   });
 }
-function item(name, ...lines) {
-  const texts2 = lines.map((line) => h("div", {}, line));
+function item(name, ...lines2) {
+  const texts2 = lines2.map((line) => h("div", {}, line));
   return h("div", { class: "difference" }, h("b", { class: "code" }, name), texts2);
 }
 
@@ -2168,12 +2171,12 @@ function callLink(session, call, place4, focus = `call-${session.trace.id(call)}
     h("span", {}, time(session.trace.duration[call]))
   );
 }
-function callLinks(session, heading, some) {
+function callLinks(session, heading2, some) {
   if (some.length === 0) return [];
   const { trace } = session;
   const place4 = (call) => `call ${trace.id(call)} at ${time(trace.start(call))}`;
   const links = some.slice(0, LISTED_CALLS).map((call) => callLink(session, call, place4(call)));
-  return [h("h4", {}, heading), ...links];
+  return [h("h4", {}, heading2), ...links];
 }
 function breadcrumb(session, call) {
   const path = session.trace.ancestors(call);
@@ -2322,13 +2325,13 @@ function isEmptyText(preview) {
   return preview.kind === "text" && preview.strings.length === 0;
 }
 function texts({ strings, count: all }) {
-  const lines = strings.map(
+  const lines2 = strings.map(
     (text, k) => h("div", {}, h("span", { class: "number" }, String(k)), h("span", {}, text))
   );
   const list = h(
     "div",
     { class: "strings code", tabindex: 0, role: "group", "aria-label": "Strings" },
-    lines
+    lines2
   );
   return strings.length < all ? [list, h("div", { class: "caption" }, `first ${count(strings.length)} of ${count(all)}`)] : [list];
 }
@@ -2378,10 +2381,10 @@ function latency(durations, gone) {
   const all = [...kept, ...gone?.latencies ?? []].sort(([a], [b]) => a - b);
   const calls = all.reduce((sum, [, each]) => sum + each, 0);
   const within = calls > kept.length ? h("span", {}, `all ${count(calls)}, within 5 %`) : "";
-  const heading = h("h4", {}, "Latency per call", within);
+  const heading2 = h("h4", {}, "Latency per call", within);
   const alike = time(all[0]?.[0] ?? NaN) === time(all[all.length - 1]?.[0] ?? NaN);
   const shape2 = calls < LEAST_FOR_HISTOGRAM || alike ? [] : histogram(all, calls);
-  return [heading, factGrid(quantiles(all, calls)), ...shape2];
+  return [heading2, factGrid(quantiles(all, calls)), ...shape2];
 }
 function quantiles(all, calls) {
   const quantile = (share) => time(quantileOf(all, calls, share));
@@ -2432,13 +2435,13 @@ function timesOf(trace, calls) {
 function responseTimes(trace, calls) {
   const { streams, responses: responses2, first, gaps } = timesOf(trace, calls);
   if (streams === 0) return [];
-  const heading = h("h4", {}, "Responses", h("span", {}, counted(responses2, "response")));
+  const heading2 = h("h4", {}, "Responses", h("span", {}, counted(responses2, "response")));
   if (streams === 1) {
     const facts = [["first", at(first, 0)]];
     if (gaps.length) facts.push(["gap", at(gaps, 0.5)], ["max gap", at(gaps, 1)]);
-    return [heading, factGrid(facts)];
+    return [heading2, factGrid(facts)];
   }
-  return [heading, ...spread3("first", first), ...spread3("between them", gaps)];
+  return [heading2, ...spread3("first", first), ...spread3("between them", gaps)];
 }
 function spread3(what, us) {
   if (us.length === 0) return [];
@@ -2454,7 +2457,7 @@ function at(us, share) {
 }
 
 // src/inspectcalls.ts
-function manyCalls(session, selection) {
+function manyCalls(session, selection, profile) {
   const { trace } = session;
   const calls = callsOf(trace, selection);
   const gone = countedOf(trace, selection, calls);
@@ -2468,6 +2471,7 @@ function manyCalls(session, selection) {
     chipList(chips(trace, selection.model, calls, gone)),
     ...gone ? [onlyCounted(calls.length, gone)] : [],
     ...phaseTable(trace, calls),
+    ...profile.show(`${selection.kind} ${selection.kind === "fold" ? selection.key : selection.model}`, selection.model, calls),
     ...besideBaseline(trace, calls),
     ...latency(durations, gone),
     ...responseTimes(trace, calls),
@@ -2648,11 +2652,11 @@ function sourceLines(session, call) {
   const [caller, line] = [trace.calls.parent[call], trace.calls.line[call]];
   if (caller < 0 || line === 0) return [];
   const text = trace.header.sources[trace.calls.model[caller]];
-  const lines = text?.trimEnd().split("\n") ?? [];
-  if (line > lines.length) return [];
-  const begun = beginningOf(lines, line);
+  const lines2 = text?.trimEnd().split("\n") ?? [];
+  if (line > lines2.length) return [];
+  const begun = beginningOf(lines2, line);
   const first = Math.max(1, Math.min(begun, line - AROUND));
-  const around = lines.slice(first - 1, line + AROUND);
+  const around = lines2.slice(first - 1, line + AROUND);
   const indent = Math.min(...around.filter((each) => each.trim()).map((each) => each.search(/\S/)));
   const origin = trace.header.models[trace.calls.model[caller]].origin;
   const above = origin?.[1] ?? 0;
@@ -2678,12 +2682,12 @@ function sourceLines(session, call) {
     )
   ];
 }
-function beginningOf(lines, line) {
+function beginningOf(lines2, line) {
   const closing = /^\s*[)\]}]/;
-  if (!closing.test(lines[line - 1])) return line;
-  const indent = lines[line - 1].search(/\S/);
+  if (!closing.test(lines2[line - 1])) return line;
+  const indent = lines2[line - 1].search(/\S/);
   for (let before2 = line - 1; before2 >= Math.max(1, line - MOST_BEFORE); before2--) {
-    const text = lines[before2 - 1];
+    const text = lines2[before2 - 1];
     if (text.search(/\S/) === indent && !closing.test(text)) return before2;
   }
   return line;
@@ -3299,8 +3303,8 @@ var TensorList = class {
     if (isGone(error) && note.isConnected) return element.replaceChildren(...this.#nothing());
     if (code !== "dropped") return setText(note, error.message);
     note.remove();
-    const heading = element.childElementCount ? [] : [h("h4", {}, "Tensors")];
-    element.append(...heading, ...lacking(error.message));
+    const heading2 = element.childElementCount ? [] : [h("h4", {}, "Tensors")];
+    element.append(...heading2, ...lacking(error.message));
     const { dropped } = error;
     if (dropped) this.#session.noteDropped(dropped);
   }
@@ -3336,7 +3340,7 @@ var TensorList = class {
         h("h4", {}, "Tensors"),
         h("p", { class: "hint" }, "None were recorded.")
       );
-    const sections = HEADINGS.flatMap(([role, heading]) => {
+    const sections = HEADINGS.flatMap(([role, heading2]) => {
       const own = tensors2.map((entry, position) => ({ entry, position })).filter(({ entry }) => entry.role === role);
       if (own.length === 0) return [];
       const list = h("div");
@@ -3344,7 +3348,7 @@ var TensorList = class {
         ({ entry, position }) => this.#item(call, entry, position, answer, tensors2)
       );
       this.#list(list, items, LISTED4);
-      return [h("h4", {}, heading, h("span", {}, count(own.length))), list];
+      return [h("h4", {}, heading2, h("span", {}, count(own.length))), list];
     });
     element.replaceChildren(...lacking(answer.lacks), ...sections);
   }
@@ -3436,14 +3440,14 @@ var TensorList = class {
 
 // src/inspectcall.ts
 var MOST_CHAIN = 8;
-function oneCall(session, call, tensors2) {
+function oneCall(session, call, tensors2, profile) {
   const { trace } = session;
   const { notes: notes2, logs } = trace.header;
   const id = trace.id(call);
   const failed = trace.has(call, Flag.ERROR);
   const source = sourceLines(session, call);
   const values = tensors2.show(call);
-  const few = !failed && hasFewValues(trace.header.tensors[id]);
+  const few = !failed && !trace.profile && hasFewValues(trace.header.tensors[id]);
   return [
     breadcrumb(session, call),
     h("h3", {}, trace.name(call)),
@@ -3454,6 +3458,7 @@ function oneCall(session, call, tensors2) {
     ...sequenceLinks(session, call),
     ...phaseTable(trace, [call]),
     ...uncounted(trace.folded.by(trace.calls.model[call])),
+    ...profile.show(`call ${id}`, trace.calls.model[call], [call]),
     // Of a failed call the source comes first, of others the tensors.
     ...failed ? [errorOf(trace, call), ...source] : [],
     ...besideBaseline(trace, [call]),
@@ -3521,7 +3526,7 @@ function reason(words2) {
 function place2(trace, call) {
   return `${trace.name(call)}, call ${trace.id(call)} at ${time(trace.start(call))}`;
 }
-function logLines(lines) {
+function logLines(lines2) {
   const line = ([us, level, text]) => h(
     "div",
     { class: `log-${level.toLowerCase()}` },
@@ -3530,13 +3535,358 @@ function logLines(lines) {
     h("span", {}, text.trimEnd())
   );
   const role = { tabindex: 0, role: "group", "aria-label": "Log lines" };
-  const list = h("div", { class: "logs code", ...role }, lines.map(line));
-  return [h("h4", {}, "Log", h("span", {}, count(lines.length))), list];
+  const list = h("div", { class: "logs code", ...role }, lines2.map(line));
+  return [h("h4", {}, "Log", h("span", {}, count(lines2.length))), list];
 }
 function uncounted(counts) {
   if (!counts) return [];
   const took = `${counted(counts.calls, "call")} that calls of this model made, ${time(counts.us)}`;
   return [h("p", { class: "hint" }, `${took}, are only counted, not in child calls above.`)];
+}
+
+// src/flamegraph.ts
+var ROW = 18;
+var LEAST_SHARE2 = 4e-3;
+var MOST_BOXES = 1e3;
+var FlameGraph = class {
+  element = h("div", { class: "flame code", role: "tree", "aria-label": "Flame graph" });
+  #session;
+  #root = null;
+  #subject = "";
+  /** Key of the box that fills the width. */
+  #zoomed = "all";
+  /** Key of the box that receives the focus. */
+  #cursor = "all";
+  #drawn = /* @__PURE__ */ new Map();
+  constructor(session) {
+    this.#session = session;
+    this.element.addEventListener("keydown", (event) => this.#key(event));
+    this.element.addEventListener("pointerleave", () => session.tip(null));
+  }
+  /** Show the boxes of a call or a model; the zoom stays while its samples arrive. */
+  show(subject, root) {
+    if (subject !== this.#subject) [this.#zoomed, this.#cursor] = ["all", "all"];
+    [this.#subject, this.#root] = [subject, root];
+    this.#draw();
+    return this.element;
+  }
+  #draw() {
+    const root = this.#root;
+    const zoomed = find(root, this.#zoomed) ?? root;
+    const focused = this.element.contains(this.element.getRootNode().activeElement);
+    this.#drawn = /* @__PURE__ */ new Map();
+    for (let at2 = zoomed.parent; at2; at2 = at2.parent) this.#add(at2, 0, 1);
+    this.#place(zoomed, 0, 1);
+    const all = [...this.#drawn.values()].sort((a, b) => a.box.depth - b.box.depth);
+    const depth = all.reduce((most, { box }) => Math.max(most, box.depth), 0);
+    this.element.replaceChildren(
+      h("div", { class: "flames", role: "presentation", style: { height: `${ROW * (depth + 1)}px` } }, all.map(({ element }) => element))
+    );
+    this.#aim(this.#drawn.has(this.#cursor) ? this.#cursor : zoomed.key, focused);
+  }
+  /** Draw a box and what is below it, while it is wide enough. */
+  #place(box, left, width) {
+    if (this.#drawn.size >= MOST_BOXES) return;
+    this.#add(box, left, width);
+    let from = left;
+    for (const each of box.below) {
+      const share = box.us > 0 ? width * each.us / box.us : 0;
+      if (share >= LEAST_SHARE2) this.#place(each, from, share);
+      from += share;
+    }
+  }
+  #add(box, left, width) {
+    const whole = this.#root.us;
+    const { key, kind, name, place: place4, us, samples } = box;
+    const sampled = kind === "child" ? "" : `, ${counted(samples, "sample")}`;
+    const element = h(
+      "div",
+      {
+        class: `flamebox ${kind}`,
+        role: "treeitem",
+        tabindex: -1,
+        "aria-level": box.depth + 1,
+        "aria-description": `${time(us)}, ${percent(us, whole)}${sampled}`,
+        "data-focus": `flame-${key}`,
+        style: { left: `${100 * left}%`, width: `${100 * width}%`, top: `${ROW * box.depth}px` },
+        onclick: () => this.#open(box),
+        onpointermove: (event) => this.#tip(box, event),
+        onfocus: () => this.#aim(key, false)
+      },
+      kind === "child" ? "→ " : "",
+      h("b", {}, name),
+      place4 ? ` ${place4}` : ""
+    );
+    this.#drawn.set(key, { box, element });
+  }
+  /** Zoom to a box, or select the model of child calls. */
+  #open(box) {
+    this.#session.tip(null);
+    if (box.model !== void 0) return this.#session.select(this.#calls(box.model), { reveal: true });
+    this.#zoomed = this.#zoomed === box.key && box.parent ? "all" : box.key;
+    this.#cursor = box.key;
+    this.#draw();
+    this.#drawn.get(box.key)?.element.focus({ preventScroll: true });
+  }
+  #calls(model) {
+    const { model: models } = this.#session.trace.calls;
+    const first = models.indexOf(model);
+    return first === models.lastIndexOf(model) ? { kind: "call", call: first } : { kind: "model", model };
+  }
+  #tip(box, event) {
+    const { name, place: place4, text, us, samples, kind } = box;
+    const whole = this.#root.us;
+    const own = us - box.below.reduce((sum, each) => sum + each.us, 0);
+    const parts = [
+      `${time(us)}, ${percent(us, whole)}`,
+      kind === "child" ? "in child calls, not own code" : `${counted(samples, "sample")}`,
+      ...box.below.length && own > 0.5 ? [`${time(own)} in this line itself`] : []
+    ];
+    const facts = [parts.join(" · "), text.trim()].filter(Boolean).join("\n");
+    this.#session.tip({ title: [name, place4].join(" ").trim(), phases: noPhases(), facts }, event);
+  }
+  /** Let a box receive the focus; it is the only one in the tab order. */
+  #aim(key, focus) {
+    for (const [each, { element }] of this.#drawn) element.tabIndex = each === key ? 0 : -1;
+    this.#cursor = key;
+    if (focus) this.#drawn.get(key)?.element.focus({ preventScroll: true });
+  }
+  #key(event) {
+    const at2 = this.#drawn.get(this.#cursor)?.box;
+    if (!at2 || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape" && this.#zoomed === "all") return;
+    const move = MOVES[event.key];
+    const opens = event.key === "Enter" || event.key === " ";
+    if (!move && !opens && event.key !== "Escape") return;
+    event.preventDefault();
+    if (opens) this.#open(at2);
+    else if (event.key === "Escape") this.#zoomOut();
+    else this.#move(move(at2));
+  }
+  #zoomOut() {
+    this.#zoomed = "all";
+    this.#draw();
+    this.#aim(this.#cursor, true);
+  }
+  #move(to) {
+    const drawn = to && this.#drawn.get(to.key);
+    if (!drawn) return;
+    this.#aim(to.key, true);
+    drawn.element.scrollIntoView?.({ block: "nearest" });
+  }
+};
+var MOVES = {
+  ArrowDown: (box) => box.below[0],
+  ArrowUp: (box) => box.parent,
+  ArrowRight: (box) => beside(box, 1),
+  ArrowLeft: (box) => beside(box, -1),
+  Home: (box) => top(box)
+};
+function beside(box, step) {
+  const all = box.parent?.below ?? [];
+  return all[all.indexOf(box) + step];
+}
+function top(box) {
+  return box.parent ? top(box.parent) : box;
+}
+function find(box, key) {
+  if (box.key === key) return box;
+  for (const each of box.below) {
+    const found3 = find(each, key);
+    if (found3) return found3;
+  }
+  return null;
+}
+function heading(samples, interval, wanted, calls) {
+  const missed = interval > 1.25 * wanted ? ` (${time(wanted)} was not reached)` : "";
+  const text = `${counted(samples, "sample")}, one every ${time(interval)}${missed}`;
+  return h("h4", {}, calls === 1 ? "Inside the call" : "Inside the calls", h("span", {}, text));
+}
+
+// src/profile.ts
+var Profile = class {
+  entry;
+  /** Node of the caller; -1 for the root of a model. */
+  parent;
+  total;
+  #columns;
+  #byCall;
+  constructor(entry, buffer) {
+    this.entry = entry;
+    const columns = Object.entries(entry.columns);
+    this.#columns = Object.fromEntries(
+      columns.map(([name, each]) => [name, column(buffer, each).slice()])
+    );
+    this.parent = this.#columns.parent;
+    this.total = Array.from(this.#columns.samples).reduce((sum, each) => sum + each, 0);
+  }
+  frame(node) {
+    return this.entry.frames[this.#columns.frame[node]];
+  }
+  /** Return the samples of all calls of a model. */
+  ofModel(model) {
+    const { model: models, samples } = this.#columns;
+    const counts = /* @__PURE__ */ new Map();
+    for (let node = 0; node < models.length; node++)
+      if (models[node] === model && samples[node]) counts.set(node, samples[node]);
+    return counts;
+  }
+  /** Return the samples of some calls, by their ids. */
+  ofCalls(ids) {
+    const byCall = this.#byCall ??= this.#index();
+    const counts = /* @__PURE__ */ new Map();
+    for (const id of ids)
+      for (const [node, each] of byCall.get(id) ?? [])
+        counts.set(node, (counts.get(node) ?? 0) + each);
+    return counts;
+  }
+  #index() {
+    const { call, node, count: count2 } = this.#columns;
+    const byCall = /* @__PURE__ */ new Map();
+    for (let row4 = 0; row4 < call.length; row4++) {
+      let counts = byCall.get(call[row4]);
+      if (!counts) byCall.set(call[row4], counts = /* @__PURE__ */ new Map());
+      counts.set(node[row4], count2[row4]);
+    }
+    return byCall;
+  }
+};
+function flame(profile, counts, places, children) {
+  const root = newBox2("all", "all", "whole time", null);
+  const boxes = /* @__PURE__ */ new Map();
+  const boxOf = (node) => {
+    const known = boxes.get(node);
+    if (known) return known;
+    const [function_, , , own] = profile.frame(node);
+    const caller = profile.parent[node];
+    if (caller < 0) boxes.set(node, root);
+    else {
+      const { place: place4, text } = places(profile.frame(node));
+      const name = function_.slice(function_.lastIndexOf(".") + 1);
+      const box = newBox2(`${node}`, own ? "own" : "library", name, boxOf(caller));
+      boxes.set(node, Object.assign(box, { place: place4, text }));
+    }
+    return boxes.get(node);
+  };
+  const each = profile.entry.interval_us;
+  for (const [node, samples] of counts) grow(boxOf(node), samples * each, samples);
+  for (const { model, name, calls, us } of children) {
+    const box = newBox2(`model-${model}`, "child", name, root);
+    grow(Object.assign(box, { model, place: calls > 1 ? `×${calls}` : "" }), us, 0);
+  }
+  order2(root);
+  return root;
+}
+function hotLines(profile, counts, places) {
+  const lines2 = /* @__PURE__ */ new Map();
+  for (const [node, samples] of counts) {
+    const frame = profile.frame(ownNode(profile, node));
+    const { place: place4, text } = places(frame);
+    const line = lines2.get(place4) ?? { place: place4, text, samples: 0 };
+    line.samples += samples;
+    lines2.set(place4, line);
+  }
+  return [...lines2.values()].sort((a, b) => b.samples - a.samples);
+}
+function totalOf(counts) {
+  let sum = 0;
+  for (const each of counts.values()) sum += each;
+  return sum;
+}
+function ownNode(profile, node) {
+  let at2 = node;
+  while (!profile.frame(at2)[3] && profile.parent[at2] >= 0) at2 = profile.parent[at2];
+  return profile.frame(at2)[3] ? at2 : node;
+}
+function newBox2(key, kind, name, parent) {
+  const depth = parent ? parent.depth + 1 : 0;
+  const box = { key, kind, name, place: "", text: "", us: 0, samples: 0, depth, parent, below: [] };
+  parent?.below.push(box);
+  return box;
+}
+function grow(box, us, samples) {
+  for (let at2 = box; at2; at2 = at2.parent) {
+    at2.us += us;
+    at2.samples += samples;
+  }
+}
+function order2(box) {
+  const last = (each) => each.kind === "child" ? 1 : 0;
+  box.below.sort((a, b) => last(a) - last(b) || b.us - a.us);
+  for (const each of box.below) order2(each);
+}
+
+// src/inspectprofile.ts
+var LISTED5 = 8;
+var NOT_HERE = "The samples of this call are not in this page, which has those of the calls with most samples. Those of all calls of its model are: select the model. run.profile has all.";
+var ProfilePart = class {
+  #session;
+  #graph;
+  constructor(session) {
+    this.#session = session;
+    this.#graph = new FlameGraph(session);
+  }
+  /** Return what is known of the inside of some calls of a model; empty for a run without samples. */
+  show(subject, model, calls) {
+    const { trace } = this.#session;
+    const { profile } = trace;
+    if (!profile || trace.header.models[model]?.backend !== "python") return [];
+    const isWhole = subject.startsWith("model");
+    const counts = isWhole ? profile.ofModel(model) : profile.ofCalls(calls.map((call) => trace.id(call)));
+    const { interval_us, wanted_us, left_out } = profile.entry;
+    const head = heading(totalOf(counts), interval_us, wanted_us, calls.length);
+    if (!counts.size) {
+      const text = left_out && !isWhole ? NOT_HERE : "No code of the model was sampled: it took less than the interval.";
+      return [head, h("p", { class: "hint" }, text)];
+    }
+    const places = placesOf(trace, model);
+    const root = flame(profile, counts, places, childTimes(trace, calls));
+    return [head, split(root.us, totalOf(counts) * interval_us), this.#graph.show(subject, root), ...lines(profile, counts, places)];
+  }
+};
+function childTimes(trace, calls) {
+  const found3 = /* @__PURE__ */ new Map();
+  let sum = 0;
+  for (const call of calls)
+    for (const child of trace.children(call)) {
+      const model = trace.calls.model[child];
+      const known = found3.get(model) ?? { model, name: trace.names[model], calls: 0, us: 0 };
+      known.calls++;
+      known.us += trace.duration[child];
+      sum += trace.duration[child];
+      found3.set(model, known);
+    }
+  const { child: covered } = trace.phases(calls);
+  return [...found3.values()].map((each) => ({ ...each, us: sum > 0 ? each.us * covered / sum : 0 }));
+}
+function placesOf(trace, model) {
+  const source = trace.header.sources[model]?.split("\n") ?? [];
+  const origin = trace.header.models[model]?.origin;
+  return ([, file, line, own]) => {
+    const isModel = own === 1 && file === "model.py";
+    const text = isModel ? source[line - 1] ?? "" : "";
+    const place4 = isModel && origin ? `${origin[0]} line ${line + origin[1]}` : `${file}:${line}`;
+    return { place: place4, text };
+  };
+}
+function split(whole, own) {
+  const swatch = (kind) => h("i", { class: `swatch back-${kind}` });
+  return h(
+    "p",
+    { class: "hint split" },
+    h("span", {}, swatch("infer"), ` own code ${time(own)}`),
+    h("span", {}, swatch("child"), ` in child calls ${time(whole - own)}`)
+  );
+}
+function lines(profile, counts, places) {
+  const all = hotLines(profile, counts, places);
+  const whole = totalOf(counts);
+  const rows2 = all.slice(0, LISTED5).map(
+    ({ place: place4, text, samples }) => h("tr", {}, h("td", {}, percent(samples, whole)), h("th", { scope: "row" }, place4, h("div", { class: "code" }, text.trim())))
+  );
+  const hidden = all.length - LISTED5;
+  const more = hidden > 0 ? [h("p", { class: "reason" }, `… ${counted(hidden, "more line")}`)] : [];
+  return [h("h4", {}, "Lines", h("span", {}, "share of own code")), h("table", { class: "hotlines" }, h("tbody", {}, rows2)), ...more];
 }
 
 // src/inspector.ts
@@ -3550,11 +3900,13 @@ var Inspector = class {
   });
   #session;
   #tensors;
+  #profile;
   #facts = "";
   #drawn = -Infinity;
   constructor(session) {
     this.#session = session;
     this.#tensors = new TensorList(session);
+    this.#profile = new ProfilePart(session);
   }
   /** Show the selection; elements stay if no fact has changed. */
   draw() {
@@ -3587,9 +3939,9 @@ var Inspector = class {
   #replace(content2, sameSubject) {
     const { activeElement } = this.element.getRootNode();
     const focused = this.element.contains(activeElement) && activeElement;
-    const top = this.element.scrollTop;
+    const top2 = this.element.scrollTop;
     this.element.replaceChildren(...content2);
-    this.element.scrollTop = sameSubject ? top : 0;
+    this.element.scrollTop = sameSubject ? top2 : 0;
     if (focused) this.#focusAgain(focused.getAttribute("data-focus"));
   }
   #focusAgain(name) {
@@ -3601,7 +3953,7 @@ var Inspector = class {
   #factsOf(selection) {
     if (!selection) return "nothing";
     const { trace } = this.#session;
-    const { state } = trace.header.run;
+    const state = `${trace.header.run.state} ${trace.profile?.total ?? ""}`;
     if (selection.kind === "missing") return `missing ${selection.key}`;
     if (selection.kind === "dropped") return `dropped ${selection.id}`;
     if (selection.kind === "models") return `models
@@ -3617,12 +3969,12 @@ ${factsOfCalls(trace, selection)} ${state}`;
     if (!selection) return [h("p", { class: "hint" }, "Select a model or a call.")];
     const { comparison } = this.#session.trace;
     if (selection.kind === "call")
-      return oneCall(this.#session, selection.call, this.#tensors);
+      return oneCall(this.#session, selection.call, this.#tensors, this.#profile);
     if (selection.kind === "missing")
       return comparison ? missingCalls(comparison.baseline, selection.missing) : [];
     if (selection.kind === "dropped") return droppedCall(this.#session.trace, selection.id);
     if (selection.kind === "models") return manyModels(this.#session, selection.models);
-    return manyCalls(this.#session, selection);
+    return manyCalls(this.#session, selection, this.#profile);
   }
 };
 
@@ -3735,7 +4087,7 @@ var Panes = class {
 };
 
 // src/style.css
-var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; padding-top: 4px; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\nh4 > span { text-align: right; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3, .back-between { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-between { fill: var(--fg3); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n.notices:not(:empty) { padding: 4px 10px; border-bottom: 1px solid var(--line); background: var(--bg2); color: var(--fg2); font-size: 11px; }\n.notices b { color: var(--fg); font-weight: 600; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) max(220px, min(var(--side, 322px), 100cqw - 360px)); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: max(12px, min(var(--grown, 14px), 26px, 11px / var(--scale, 1))); dominant-baseline: central; translate: 0 3px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; flex-wrap: wrap; gap: 0 12px; max-width: calc(100% - 112px); padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.mate { box-shadow: inset 2px 0 var(--fg3); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.names .badge { flex: 0 1 auto; min-width: 32px; overflow: hidden; text-align: center; text-overflow: ellipsis; }\n.names .badge.error { flex-shrink: 1; }\n.badge.compared { border-color: var(--infer); color: var(--infer); }\n.name.missing { color: var(--fg2); font-style: italic; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.said { width: 100%; border-collapse: collapse; font-size: 11px; }\n.said th, .said td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; vertical-align: top; }\n.said th { padding-right: 10px; color: var(--fg2); overflow-wrap: anywhere; }\n.said td { width: 60%; overflow-wrap: anywhere; white-space: pre-wrap; }\n.said td div { color: var(--fg2); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; white-space: pre-wrap; }\n.chips + .hint, .phases + .hint { margin-top: 6px; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; white-space: pre-wrap; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, auto); gap: 2px 14px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts div { white-space: nowrap; }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; margin: 0 auto; object-fit: fill; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.cells { display: grid; gap: 1px; overflow: hidden; border-radius: 4px; }\n.cells span { padding: 3px 1px; overflow: hidden; background: var(--bg2); font-size: 10.5px; text-align: center; text-overflow: ellipsis; white-space: nowrap; }\n.scale { display: inline-block; width: 36px; height: 7px; margin-right: 5px; border-radius: 2px; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px 52px minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .log-warning { box-shadow: inset 2px 0 var(--queue); }\n.logs > .log-error { box-shadow: inset 2px 0 var(--error); }\n.log-warning .level { color: var(--fg); font-weight: 600; }\n.log-error .level { color: var(--error); font-weight: 600; }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here, .source .part { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n.box .tone-error { fill: var(--error); font-weight: 600; }\n.box .tone-output { fill: var(--output); font-weight: 600; }\n.box .tone-infer { fill: var(--infer); font-weight: 600; }\n.toolbar.compared .legend { display: none; }\n/* more is told of two runs than fits beside a name */\n.toolbar.compared > .figures { flex: 0 8 auto; flex-wrap: wrap; gap: 2px 12px; min-width: 240px; }\n.toolbar.compared ~ .panes .edges .legend { display: flex; }\n.beside thead th { color: var(--fg2); text-align: right; }\n.beside td { white-space: nowrap; }\n.beside td.tone-error { color: var(--error); font-weight: 600; }\n.beside td.tone-output { color: var(--output); font-weight: 600; }\n.difference { padding: 3px 8px; margin-top: 4px; border-left: 3px solid var(--infer); background: var(--bg2); font-size: 11px; overflow-wrap: anywhere; white-space: pre-wrap; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); white-space: pre-wrap; }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges { column-gap: 9px; }\n  .edges i { width: 14px; }\n  .edges .legend { display: flex; gap: 8px; }\n  .panes { grid-template-columns: minmax(0, 1fr) max(220px, min(var(--side, 288px), 100cqw - 360px)); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .toolbar > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n  .toolbar > .space { display: none; }\n  .toolbar > .filter { flex: 1 1 90px; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 560px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .names .badge { min-width: 18px; }\n  .panes .edges .legend, .toolbar.compared ~ .panes .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media print {\n  .view { break-inside: avoid; print-color-adjust: exact; }\n  .panes .inspector { max-height: none; }\n  .toolbar button, .toolbar > .filter, .zoom { display: none; }\n  /* A canvas that was cleared for paper hides what is below it. */\n  .rows { z-index: 1; }\n  .row.selected { background: none; }\n}\n@media (forced-colors: active) {\n  .state, .swatch, .stack, .stack i { forced-color-adjust: none; }\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n  .source .here { outline: 1px solid Highlight; outline-offset: -1px; }\n}\n';
+var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; padding-top: 4px; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\nh4 > span { text-align: right; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3, .back-between { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-between { fill: var(--fg3); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n.notices:not(:empty) { padding: 4px 10px; border-bottom: 1px solid var(--line); background: var(--bg2); color: var(--fg2); font-size: 11px; }\n.notices b { color: var(--fg); font-weight: 600; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) max(220px, min(var(--side, 322px), 100cqw - 360px)); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: max(12px, min(var(--grown, 14px), 26px, 11px / var(--scale, 1))); dominant-baseline: central; translate: 0 3px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; flex-wrap: wrap; gap: 0 12px; max-width: calc(100% - 112px); padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.mate { box-shadow: inset 2px 0 var(--fg3); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.names .badge { flex: 0 1 auto; min-width: 32px; overflow: hidden; text-align: center; text-overflow: ellipsis; }\n.names .badge.error { flex-shrink: 1; }\n.badge.compared { border-color: var(--infer); color: var(--infer); }\n.name.missing { color: var(--fg2); font-style: italic; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.said { width: 100%; border-collapse: collapse; font-size: 11px; }\n.said th, .said td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; vertical-align: top; }\n.said th { padding-right: 10px; color: var(--fg2); overflow-wrap: anywhere; }\n.said td { width: 60%; overflow-wrap: anywhere; white-space: pre-wrap; }\n.said td div { color: var(--fg2); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.split { display: flex; flex-wrap: wrap; gap: 0 14px; }\n.split .swatch { margin-right: 3px; }\n.flame { max-height: 240px; overflow: hidden auto; border-radius: 4px; background: var(--bg2); }\n.flames { position: relative; min-width: 0; }\n.flamebox { position: absolute; height: 17px; padding: 0 3px; overflow: hidden; border-right: 1px solid var(--bg); font-size: 10.5px; line-height: 17px; text-overflow: ellipsis; white-space: nowrap; cursor: pointer; }\n.flamebox b { font-weight: 600; }\n.flamebox.all { background: var(--line2); color: var(--fg); }\n.flamebox.own { background: var(--infer); color: var(--bg); }\n.flamebox.library { background: color-mix(in srgb, var(--infer) 40%, var(--bg)); color: var(--fg); }\n.flamebox.child { background: color-mix(in srgb, var(--infer) 18%, var(--bg)); color: var(--fg); font-style: italic; }\n.flamebox:hover { filter: brightness(1.12); }\n.flamebox:focus-visible { z-index: 1; outline: 2px solid var(--accent); outline-offset: -2px; box-shadow: inset 0 0 0 3px var(--bg); }\n.hotlines { width: 100%; border-collapse: collapse; font-size: 11px; table-layout: fixed; }\n.hotlines th, .hotlines td { padding: 2px 0; border: 0; border-top: 1px solid var(--line2); font-weight: 400; text-align: left; vertical-align: top; }\n.hotlines td { width: 52px; padding-right: 8px; color: var(--fg2); text-align: right; }\n.hotlines .code { overflow: hidden; color: var(--fg2); text-overflow: ellipsis; white-space: nowrap; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; white-space: pre-wrap; }\n.chips + .hint, .phases + .hint { margin-top: 6px; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; white-space: pre-wrap; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, auto); gap: 2px 14px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts div { white-space: nowrap; }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; margin: 0 auto; object-fit: fill; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.cells { display: grid; gap: 1px; overflow: hidden; border-radius: 4px; }\n.cells span { padding: 3px 1px; overflow: hidden; background: var(--bg2); font-size: 10.5px; text-align: center; text-overflow: ellipsis; white-space: nowrap; }\n.scale { display: inline-block; width: 36px; height: 7px; margin-right: 5px; border-radius: 2px; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px 52px minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .log-warning { box-shadow: inset 2px 0 var(--queue); }\n.logs > .log-error { box-shadow: inset 2px 0 var(--error); }\n.log-warning .level { color: var(--fg); font-weight: 600; }\n.log-error .level { color: var(--error); font-weight: 600; }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here, .source .part { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n.box .tone-error { fill: var(--error); font-weight: 600; }\n.box .tone-output { fill: var(--output); font-weight: 600; }\n.box .tone-infer { fill: var(--infer); font-weight: 600; }\n.toolbar.compared .legend { display: none; }\n/* more is told of two runs than fits beside a name */\n.toolbar.compared > .figures { flex: 0 8 auto; flex-wrap: wrap; gap: 2px 12px; min-width: 240px; }\n.toolbar.compared ~ .panes .edges .legend { display: flex; }\n.beside thead th { color: var(--fg2); text-align: right; }\n.beside td { white-space: nowrap; }\n.beside td.tone-error { color: var(--error); font-weight: 600; }\n.beside td.tone-output { color: var(--output); font-weight: 600; }\n.difference { padding: 3px 8px; margin-top: 4px; border-left: 3px solid var(--infer); background: var(--bg2); font-size: 11px; overflow-wrap: anywhere; white-space: pre-wrap; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); white-space: pre-wrap; }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges { column-gap: 9px; }\n  .edges i { width: 14px; }\n  .edges .legend { display: flex; gap: 8px; }\n  .panes { grid-template-columns: minmax(0, 1fr) max(220px, min(var(--side, 288px), 100cqw - 360px)); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .toolbar > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n  .toolbar > .space { display: none; }\n  .toolbar > .filter { flex: 1 1 90px; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 560px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .names .badge { min-width: 18px; }\n  .panes .edges .legend, .toolbar.compared ~ .panes .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media print {\n  .view { break-inside: avoid; print-color-adjust: exact; }\n  .panes .inspector { max-height: none; }\n  .toolbar button, .toolbar > .filter, .zoom { display: none; }\n  /* A canvas that was cleared for paper hides what is below it. */\n  .rows { z-index: 1; }\n  .row.selected { background: none; }\n}\n@media (forced-colors: active) {\n  .state, .swatch, .stack, .stack i { forced-color-adjust: none; }\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n  .source .here { outline: 1px solid Highlight; outline-offset: -1px; }\n}\n';
 
 // src/theme.ts
 var TOKENS = [
@@ -3958,7 +4310,7 @@ var Brush = class {
 };
 
 // src/rowtimes.ts
-var totalOf = oncePerRow((trace, row4) => {
+var totalOf2 = oncePerRow((trace, row4) => {
   const counted2 = row4.kind === "fold" ? trace.folded.beside(row4.calls) : null;
   return total2(trace, row4.calls) + (counted2?.us ?? 0);
 });
@@ -4000,20 +4352,20 @@ function paintMissing(trace, row4, middle2, brush) {
   pen2.setLineDash([2, 2]);
   for (const [from, to] of plane.visible(times)) {
     const [start, end] = [plane.x(from), plane.x(to)];
-    const top = middle2 - HOLLOW_HEIGHT / 2;
-    pen2.strokeRect(start + 0.5, top, Math.max(2, end - start - 1), HOLLOW_HEIGHT);
+    const top2 = middle2 - HOLLOW_HEIGHT / 2;
+    pen2.strokeRect(start + 0.5, top2, Math.max(2, end - start - 1), HOLLOW_HEIGHT);
   }
   pen2.restore();
   const label2 = [[time(total3), colours.fg2]];
   brush.label(label2, times[0][0], times[times.length - 1][1], middle2, LABEL_GAP);
 }
-function beside(trace, row4, { colours }) {
+function beside2(trace, row4, { colours }) {
   const { comparison } = trace;
   if (!comparison) return [];
   if (row4.calls.every((call) => comparison.isNew(call))) return [["new", colours.infer]];
   const { times, total: then } = beforeOf(trace, row4);
   if (times.length === 0 || isPartial(trace, row4, comparison)) return [];
-  const now = totalOf(trace, row4);
+  const now = totalOf2(trace, row4);
   const sign = signOf(now, then);
   return sign === "≈" ? [] : [[deltaText(now, then), colours[toneOf(sign)]]];
 }
@@ -4056,8 +4408,8 @@ var CallBar = class {
     const end = plane.x(trace.end(call) - (trace.phase(call, "post_us") || 0));
     pen2.strokeStyle = colours.fg;
     pen2.lineWidth = 1;
-    const [top, height] = [middle2 - BAR_HEIGHT / 2 - 1.5, BAR_HEIGHT + 3];
-    pen2.strokeRect(Math.round(start) - 0.5, top, Math.max(2, Math.round(end - start)) + 1, height);
+    const [top2, height] = [middle2 - BAR_HEIGHT / 2 - 1.5, BAR_HEIGHT + 3];
+    pen2.strokeRect(Math.round(start) - 0.5, top2, Math.max(2, Math.round(end - start)) + 1, height);
   }
   #phases(call, middle2) {
     const [trace, brush] = [this.#trace, this.#brush];
@@ -4120,7 +4472,7 @@ var CallBar = class {
     const [trace, brush, [call]] = [this.#trace, this.#brush, row4.calls];
     const running = trace.has(call, Flag.RUNNING);
     const took = running ? "running…" : time(trace.duration[call]);
-    const label2 = [[took, brush.colours.fg2], ...beside(trace, row4, brush)];
+    const label2 = [[took, brush.colours.fg2], ...beside2(trace, row4, brush)];
     const gap = trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
     brush.label(label2, trace.start(call), trace.end(call), middle2, gap);
   }
@@ -4155,9 +4507,9 @@ var FoldBar = class {
         brush.underline(from, to, middle2);
     for (const call of trace.failedOf(row4.calls)) this.#tick(trace.end(call), middle2);
     if (last < 0) return;
-    const took = [`${time(totalOf(trace, row4))} total`, brush.colours.fg2];
+    const took = [`${time(totalOf2(trace, row4))} total`, brush.colours.fg2];
     const x = brush.plane.left + last + LABEL_GAP + 1;
-    brush.labelAt([took, ...beside(trace, row4, brush)], x, middle2);
+    brush.labelAt([took, ...beside2(trace, row4, brush)], x, middle2);
   }
   /** When further calls ran, of which it is only known how many: hatched, since nothing is exact. */
   #counted(row4, middle2) {
@@ -4229,8 +4581,8 @@ var Bars = class {
     this.#call = new CallBar(trace, this.#brush);
     this.#fold = new FoldBar(trace, this.#brush);
   }
-  paint(row4, top, { dim, critical, mate }) {
-    const middle2 = top + ROW_HEIGHT2 / 2;
+  paint(row4, top2, { dim, critical, mate }) {
+    const middle2 = top2 + ROW_HEIGHT2 / 2;
     this.#brush.strength = dim ? DIM : 1;
     if (row4.kind === "missing") return paintMissing(this.#trace, row4, middle2, this.#brush);
     paintBefore(this.#trace, row4, middle2, this.#brush);
@@ -4760,7 +5112,7 @@ function numbered(rows2) {
 // src/rowcanvas.ts
 function paintRows(canvas, session, view) {
   const { trace, colours, showsCritical, selection } = session;
-  const { plane, rows: rows2, visible: visible2, top, height, times } = view;
+  const { plane, rows: rows2, visible: visible2, top: top2, height, times } = view;
   const pen2 = context(canvas, plane.right, height);
   pen2.fillStyle = colours.line2;
   for (const us of times)
@@ -4773,7 +5125,7 @@ function paintRows(canvas, session, view) {
   const batch2 = selectedBatch(selection, trace);
   for (const row4 of visible2) {
     const critical = showsCritical && row4.calls.some((call) => trace.critical.has(call));
-    bars.paint(row4, row4.index * ROW_HEIGHT2 - top, {
+    bars.paint(row4, row4.index * ROW_HEIGHT2 - top2, {
       dim: session.dims(row4, rows2.isOpen(row4)),
       critical,
       mate: row4.kind === "call" && batch2.has(row4.calls[0])
@@ -4958,8 +5310,8 @@ var Timeline = class {
   get top() {
     return this.#top;
   }
-  set top(top) {
-    this.#tree.scrollTop = top;
+  set top(top2) {
+    this.#tree.scrollTop = top2;
   }
   /** Show the selection; with `reveal` unfold its path and scroll to its row. */
   mark(reveal) {
@@ -5023,15 +5375,15 @@ var Timeline = class {
     const [rows2, height] = [this.#rows, this.#tree.clientHeight];
     if (!rows2 || this.#tree.clientWidth === 0) return;
     const plane = this.#plane();
-    const top = this.#tree.scrollTop;
-    const first = Math.max(0, Math.floor(top / ROW_HEIGHT2));
-    const visible2 = rows2.list.slice(first, Math.ceil((top + height) / ROW_HEIGHT2));
+    const top2 = this.#tree.scrollTop;
+    const first = Math.max(0, Math.floor(top2 / ROW_HEIGHT2));
+    const visible2 = rows2.list.slice(first, Math.ceil((top2 + height) / ROW_HEIGHT2));
     const cursor = this.#elements.show(visible2, rows2, this.#cursor);
     if (cursor) this.#tree.setAttribute("aria-activedescendant", cursor.id);
     else this.#tree.removeAttribute("aria-activedescendant");
     this.#tree.setAttribute("aria-description", `shows ${this.range.words}`);
     const times = this.#axis.paint(plane, colours, rows2.list.length);
-    paintRows(this.#canvas, this.#session, { plane, rows: rows2, visible: visible2, top, height, times });
+    paintRows(this.#canvas, this.#session, { plane, rows: rows2, visible: visible2, top: top2, height, times });
     this.#strip.paint(trace, plane, colours);
   }
   #listen() {
@@ -5071,12 +5423,12 @@ var Timeline = class {
   }
   /** Scroll a row into view, after a jump to the middle. */
   #scrollTo(row4, jump = false) {
-    const top = row4.index * ROW_HEIGHT2;
+    const top2 = row4.index * ROW_HEIGHT2;
     const { clientHeight, scrollTop } = this.#tree;
-    const bottom = top + ROW_HEIGHT2 - clientHeight;
-    if (top >= scrollTop && bottom <= scrollTop) return;
-    if (jump) this.#tree.scrollTop = top - clientHeight / 2;
-    else this.#tree.scrollTop = top < scrollTop ? top : bottom;
+    const bottom = top2 + ROW_HEIGHT2 - clientHeight;
+    if (top2 >= scrollTop && bottom <= scrollTop) return;
+    if (jump) this.#tree.scrollTop = top2 - clientHeight / 2;
+    else this.#tree.scrollTop = top2 < scrollTop ? top2 : bottom;
     this.repaint();
   }
   /** Scroll to the last call, or to its caller if that is folded. */
@@ -5481,7 +5833,7 @@ var Frame = class {
     this.#inspector.draw();
   }
   get state() {
-    const { range, open, top } = this.#timeline;
+    const { range, open, top: top2 } = this.#timeline;
     return {
       selection: this.#selected.held,
       open,
@@ -5489,7 +5841,7 @@ var Frame = class {
       filter: this.#toolbar.filter.value,
       critical: this.showsCritical,
       sizes: this.#panes.sizes,
-      top
+      top: top2
     };
   }
   select(selection, { reveal = false } = {}) {
@@ -5571,7 +5923,7 @@ var Frame = class {
     const calls = this.#timeline.callsOf(this.selection.key);
     if (calls) this.#selected.set(this.trace, { ...this.selection, calls });
   }
-  #restore({ selection, open, range, filter, critical, sizes, top }) {
+  #restore({ selection, open, range, filter, critical, sizes, top: top2 }) {
     this.#timeline.restore(open);
     this.#toolbar.filter.value = filter;
     if (critical) this.#toggleCritical();
@@ -5579,7 +5931,7 @@ var Frame = class {
     this.#drawGraph();
     if (range) this.#timeline.range.show(...range);
     this.#take(found(this.trace, selection), false);
-    this.#timeline.top = top;
+    this.#timeline.top = top2;
   }
   #take(selection, reveal) {
     this.#selected.set(this.trace, selection);
@@ -5675,6 +6027,8 @@ var Store = class _Store {
   /** The baseline, and how its calls are paired with those of this run. */
   baseline = null;
   compared = null;
+  /** The samples of the run; null without. */
+  profile = null;
   #calls = emptyCalls(0);
   #responses = /* @__PURE__ */ new Map();
   /** Return a store with the run of a document. */
@@ -5691,6 +6045,7 @@ var Store = class _Store {
     this.#calls = emptyCalls(0);
     this.#responses = /* @__PURE__ */ new Map();
     const part = this.#add(this.header.columns, buffer);
+    this.profile = profileOf(header, buffer);
     this.#addBaseline(this.header, buffer, part);
     this.seq = seq;
   }
@@ -5729,6 +6084,7 @@ var Store = class _Store {
     for (const key of TABLES) Object.assign(after, { [key]: { ...before2[key], ...header[key] } });
     this.header = after;
     this.#add(header.columns ?? {}, buffer);
+    this.profile = profileOf(header, buffer) ?? this.profile;
     this.seq = seq;
     return true;
   }
@@ -5810,6 +6166,9 @@ var Store = class _Store {
     this.#calls = larger;
   }
 };
+function profileOf({ profile }, buffer) {
+  return profile ? new Profile(profile, buffer) : null;
+}
 
 // src/live.ts
 var SILENT_MS = 5e3;
@@ -5940,10 +6299,10 @@ var Moving = class {
     const [focused, scrolled] = [this.#focused, [...this.#scrolled]];
     this.#scrolled.clear();
     host.replaceChildren(this.#element);
-    for (const [element, [top, left]] of scrolled)
+    for (const [element, [top2, left]] of scrolled)
       if (element.isConnected) {
-        element.scrollTo(left, top);
-        this.#scrolled.set(element, [top, left]);
+        element.scrollTo(left, top2);
+        this.#scrolled.set(element, [top2, left]);
       }
     focused?.focus({ preventScroll: true });
     this.#dragOn();
