@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 _OPEN, _CLOSE = "([{", ")]}"
 _CALLEE = re.compile(r"([A-Za-z_][\w.]*)\s*$")
 _KEYWORD = re.compile(r"([A-Za-z_]\w*)\s*=\s*$")
+_STEP = re.compile(r"[#'\"()\[\]{},:=]")
 _VALUE = re.compile(r"([A-Za-z_]\w*)\s*=\s*(\w*)$")
 _QUOTES = ("'''", '"""', "'", '"')
 
@@ -79,9 +80,9 @@ def cursor_at_end(text: str) -> Cursor | None:
     """
     brackets: list[Bracket] = []
     at = 0
-    while at < len(text):
-        letter = text[at]
-        if letter == "#":
+    while (step := _STEP.search(text, at)) is not None:
+        at = step.start()
+        if text[at] == "#":
             at = text.find("\n", at)
             if at < 0:
                 return None

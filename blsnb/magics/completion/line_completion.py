@@ -15,8 +15,7 @@ from blsnb.magics.commands import stats
 from blsnb.magics.commands.subcommands import SUBCOMMANDS
 from blsnb.magics.completion import known_models
 from blsnb.magics.completion.config_completion import complete_configuration
-from blsnb.magics.completion.option_values import option_values
-from blsnb.magics.completion.path_completion import paths
+from blsnb.magics.completion.option_values import option_values, paths
 from blsnb.magics.completion.string_completion import string_matcher
 from blsnb.repository.repository import models_in
 from blsnb.runtimes import choosing
