@@ -32,6 +32,32 @@ TOGETHER = {
     "tests/notebooks": "notebooks",
 }
 """Files and folders whose tests share a server that starts slowly."""
+QUIET = (
+    "tests/conformance/test_cancellation.py",
+    "tests/conformance/test_composed.py",
+    "tests/conformance/test_dynamic_batching.py",
+    "tests/conformance/test_instances.py",
+    "tests/conformance/test_latency_summaries.py",
+    "tests/conformance/test_random_batching.py",
+    "tests/conformance/test_random_rates.py",
+    "tests/conformance/test_random_sequences.py",
+    "tests/conformance/test_rate_limiter.py",
+    "tests/conformance/test_rescheduling.py",
+    "tests/conformance/test_sequences.py",
+    "tests/conformance/test_statistics.py",
+    "tests/conformance/test_stopping.py",
+    "tests/engine/request/test_reader.py",
+    "tests/engine/test_abandoned.py",
+    "tests/engine/test_interrupt.py",
+    "tests/engine/test_interrupt_elsewhere.py",
+    "tests/magics/debugging",
+    "tests/magics/test_interrupts.py",
+    "tests/parity/test_beside.py",
+    "tests/serving/test_starvation.py",
+)
+"""Files and folders whose models and servers wait for real times."""
+QUIET_PROCESSES = 2
+"""Processes that run quiet shares, last: one for each processor of a small machine."""
 DURATIONS = Path(__file__).with_name("durations.json")
 RECORD = "BLSNB_RECORD_DURATIONS"
 """Environment variable: 1 to rewrite the measured durations."""
@@ -52,13 +78,25 @@ def waits(share: str) -> bool:
     return share.startswith(WAITING)
 
 
+def is_quiet(share: str) -> bool:
+    """Return whether a share needs a machine that is not busy."""
+    return share.startswith(QUIET)
+
+
 def next_share(
     shares: Iterable[str], seconds: dict[str, int], *, waiting_first: bool
 ) -> str:
-    """Return the longest share of the preferred kind, else of the other one."""
+    """Return the longest share of the preferred kind, else of the other one.
+
+    Quiet shares come last.
+    """
     return max(
         shares,
-        key=lambda each: (waits(each) == waiting_first, seconds.get(each, _SHORT_S)),
+        key=lambda each: (
+            not is_quiet(each),
+            waits(each) == waiting_first,
+            seconds.get(each, _SHORT_S),
+        ),
     )
 
 
@@ -66,7 +104,8 @@ class ByServers(LoadFileScheduling):
     """Assigns shares to processes, the longest first.
 
     Every second process prefers shares that wait, the others those that compute, so
-    that the processors are busy throughout.
+    that the processors are busy throughout. When only quiet shares are left, most
+    processes end.
     """
 
     def __init__(self, config: pytest.Config, log: Any = None) -> None:
@@ -76,9 +115,17 @@ class ByServers(LoadFileScheduling):
     def _split_scope(self, nodeid: str) -> str:
         return share_of(nodeid)
 
+    def _reschedule(self, node: Any) -> None:
+        running = [each for each in self.nodes if not each.shutting_down]
+        if node in running[QUIET_PROCESSES:] and all(map(is_quiet, self.workqueue)):
+            node.shutdown()
+        else:
+            super()._reschedule(node)
+
     def _assign_work_unit(self, node: Any) -> None:
         number = int(node.gateway.id.removeprefix("gw"))
-        share = next_share(self.workqueue, self._seconds, waiting_first=number % 2 == 1)
+        waiting_first = number % 2 == 1
+        share = next_share(self.workqueue, self._seconds, waiting_first=waiting_first)
         self.workqueue.move_to_end(share, last=False)
         super()._assign_work_unit(node)
 

@@ -6,10 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from dealing import DURATIONS, TOGETHER, next_share, share_of
+from dealing import DURATIONS, QUIET, TOGETHER, next_share, share_of
 
 TESTS = Path(__file__).parent
-SECONDS = {"tests/conformance/test_a.py": 30, "tests/engine/test_b.py": 9}
+SECONDS = {
+    "tests/conformance/test_a.py": 30,
+    "tests/conformance/test_sequences.py": 40,
+    "tests/engine/test_b.py": 9,
+}
 
 
 @pytest.mark.parametrize(
@@ -37,10 +41,11 @@ def test_tests_that_share_a_server_stay_together(test, share):
         ("conformance/a engine/b engine/c", False, "engine/b"),
         ("engine/c engine/b", True, "engine/b"),
         ("conformance/a conformance/c", False, "conformance/a"),
+        ("conformance/sequences conformance/c", True, "conformance/c"),
     ],
 )
 def test_the_longest_share_of_the_preferred_kind_is_first(shares, waiting_first, first):
-    """Without shares of that kind, the longest of the other kind is first."""
+    """Without shares of that kind, the longest of the other kind; quiet ones last."""
     room, letter = first.split("/")
     paths = [
         f"tests/{room}/test_{letter}.py"
@@ -52,9 +57,10 @@ def test_the_longest_share_of_the_preferred_kind_is_first(shares, waiting_first,
     assert f"tests/{room}/test_{letter}.py" == found
 
 
-def test_files_that_share_a_server_exist():
-    """A renamed file would start a server of its own."""
-    assert [] == [path for path in TOGETHER if not (TESTS.parent / path).exists()]
+def test_files_that_are_distributed_in_a_special_way_exist():
+    """A renamed file would start a server of its own, or run on a busy machine."""
+    paths = [*TOGETHER, *QUIET]
+    assert [] == [path for path in paths if not (TESTS.parent / path).exists()]
 
 
 def test_durations_are_seconds():

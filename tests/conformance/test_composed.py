@@ -144,7 +144,7 @@ def test_a_step_may_time_out_in_its_queue(agree, cast):
     waits = model(
         IO,
         "dynamic_batching { default_queue_policy { default_timeout_microseconds: "
-        "100000 allow_timeout_override: true } }",
+        "1000000 allow_timeout_override: true } }",
         "max_batch_size: 1",
     )
     io = ins() + outs()

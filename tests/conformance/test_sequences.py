@@ -224,13 +224,13 @@ def test_the_request_behind_a_cancelled_one_joins_the_next_batch(agree, scene):
     """The oldest strategy continues a sequence whose first request was cancelled."""
     settings = (
         "max_candidate_sequences: 4 preferred_batch_size: [ 4 ]"
-        " max_queue_delay_microseconds: 1500000"
+        " max_queue_delay_microseconds: 3000000"
     )
 
     def case(target):
         more = sequences(f"oldest {{ {settings} }}")
         with scene(target, "cancelled", more, size=4) as s:
-            s.ask("1 starts", sequence_id=1, deadline_s=0.5, **START)
+            s.ask("1 starts", sequence_id=1, deadline_s=1.0, **START)
             s.ask("1 goes on", sequence_id=1)
             s.ask("2 starts", sequence_id=2, **START)
             s.ask("2 ends", sequence_id=2, **END)
