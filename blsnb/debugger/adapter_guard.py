@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+from collections.abc import Callable
 from typing import Any
 
 _PATIENCE_S = 5.0
@@ -68,3 +69,15 @@ class AdapterGuard:
         with contextlib.suppress(OSError):
             while joined.recv(_CHUNK_BYTES):
                 pass
+
+
+def register(shell: Any) -> Callable[[], None]:
+    """Guard the adapter of a shell's kernel; return a function that ends it."""
+    kernels = getattr(getattr(shell, "kernel", None), "debugger", None)
+    client = getattr(kernels, "debugpy_client", None)
+    names = ("connect_tcp_socket", "get_host_port", "routing_id")
+    if not all(hasattr(client, name) for name in names):
+        return lambda: None
+    guard = AdapterGuard(client)
+    guard.install()
+    return guard.remove

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from blsnb.debugger.adapter_guard import AdapterGuard
 from blsnb.magics.debugging.cell_debugger import CellDebugger
 from blsnb.magics.debugging.dots import CellLines
 
@@ -122,18 +121,6 @@ def _text_of(path: str) -> str:
         return Path(path).read_text("utf-8")
     except (OSError, ValueError):
         return ""
-
-
-def guard_adapter(shell: Any) -> Callable[[], None]:
-    """Guard the adapter of a shell's kernel; return a function that ends it."""
-    kernels = getattr(getattr(shell, "kernel", None), "debugger", None)
-    client = getattr(kernels, "debugpy_client", None)
-    names = ("connect_tcp_socket", "get_host_port", "routing_id")
-    if not all(hasattr(client, name) for name in names):
-        return lambda: None
-    guard = AdapterGuard(client)
-    guard.install()
-    return guard.remove
 
 
 def register(shell: Any, debugger: CellDebugger) -> Callable[[], None]:
