@@ -49,6 +49,7 @@ gallery: $(VENV)/.test ## take the pictures of the view from runs of the tutoria
 	@$(BIN)/python -m docs.gallery.take $(ONLY)
 
 js: js/node_modules/.package-lock.json ## rebuild the view's JavaScript
+	@$(BIN)/python -m js.config_fields
 	@$(NPM) run build
 
 triton: $(VENV)/.test

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from blsnb.errors import (
     BackendError,
     BlsnbError,
+    CollectorError,
     InferenceError,
     InputError,
     MissingOutputError,
@@ -46,6 +47,7 @@ __all__ = [
     "TRITON_RELEASE",
     "BackendError",
     "BlsnbError",
+    "CollectorError",
     "InferenceError",
     "InputError",
     "MissingOutputError",

@@ -38,6 +38,7 @@ def test_the_public_names_are_exactly_these():
         "TRITON_RELEASE",
         "BackendError",
         "BlsnbError",
+        "CollectorError",
         "InferenceError",
         "InputError",
         "MissingOutputError",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from blsnb.parts.server_parts import HasParts, parts_of
 if TYPE_CHECKING:
     from blsnb.model_graph.graph import Finding
 
+CONFIG = "config.pbtxt"
 _MAX_FINDINGS = 8
 _log = logging.getLogger(__name__)
 
@@ -40,6 +41,37 @@ def findings(server: HasParts, name: str, main: str, cell: CellText) -> Iterator
         yield _words(finding, PurePosixPath(*PurePosixPath(main).parts[1:]), cell)
     if len(found) > _MAX_FINDINGS:
         yield f"and {len(found) - _MAX_FINDINGS:,} more findings"
+
+
+def config_findings(
+    server: HasParts, reported: Sequence[str], cell: CellText
+) -> list[str]:
+    """Return the findings in a model's configuration, with the lines of its cell.
+
+    Parameters
+    ----------
+    reported
+        The findings of the model; none if it is not loaded.
+    cell
+        The cell of its configuration, which is valid.
+    """
+    lines = lint_lines(cell.text, parts_of(server).engine.placements.gpu_count)
+    return [
+        *(f"{cell.label(CONFIG, line)}: {text}" for text, line in lines.items()),
+        *(text for text in reported if text not in lines),
+    ]
+
+
+def lint_lines(text: str, gpu_count: int) -> dict[str, int]:
+    """Return the lint findings in a valid configuration, with their lines."""
+    # Deferred: loading the extension must not import the schema.
+    from blsnb.model.config import parse_pbtxt
+    from blsnb.model.rules.lint import lint
+    from blsnb.model.text.field_lines import field_lines
+
+    found = lint(parse_pbtxt(text), gpu_count=gpu_count)
+    lines = field_lines(text) if found else {}
+    return {each.text: lines[each.field] for each in found if each.field in lines}
 
 
 def _words(finding: Finding, written: PurePosixPath, cell: CellText) -> str:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blsnb.model.config import ModelConfig
-from blsnb.model_graph.bls_calls import BlsCall, bls_calls
 from blsnb.model_graph.findings import (
     call_findings,
     cycle_findings,
@@ -16,8 +15,9 @@ from blsnb.model_graph.findings import (
     unused_findings,
 )
 from blsnb.model_graph.graph import Finding, GraphCall, GraphModel, ModelGraph
-from blsnb.model_graph.possible import Evaluator
-from blsnb.model_graph.source import Program, Source
+from blsnb.model_graph.sources.bls_calls import BlsCall, bls_calls
+from blsnb.model_graph.sources.possible import Evaluator
+from blsnb.model_graph.sources.source import Program, Source
 
 _MAX_FILES = 100
 _MAX_BYTES = 1 << 20

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from blsnb.model.config import ModelConfig
-from blsnb.model_graph.possible import Evaluator
-from blsnb.model_graph.scopes import Scope
-from blsnb.model_graph.sent_tensors import (
+from blsnb.model_graph.sources.possible import Evaluator
+from blsnb.model_graph.sources.scopes import Scope
+from blsnb.model_graph.sources.sent_tensors import (
     SentTensor,
     is_request,
     list_items,
@@ -18,7 +18,7 @@ from blsnb.model_graph.sent_tensors import (
     request_arguments,
     sent_tensor,
 )
-from blsnb.model_graph.source import Function, Source
+from blsnb.model_graph.sources.source import Function, Source
 
 _BRANCHES = (ast.If, ast.IfExp, ast.While, ast.Try, ast.Match, ast.BoolOp)
 

@@ -6,6 +6,7 @@ import copy
 from dataclasses import dataclass
 
 from blsnb.errors import BlsnbError
+from blsnb.model.backend_fields import MODEL_FILENAME
 from blsnb.model.config import ModelConfig
 from blsnb.model_graph.build import SourceFiles
 from blsnb.model_graph.ensemble_proposal import NotAnEnsembleError, ensemble_config
@@ -16,8 +17,6 @@ from blsnb.replay import request_of
 from blsnb.run import Run, take_trace
 from blsnb.tensors.difference import difference
 from blsnb.tensors.ref import TensorRef
-
-_MODEL_FILE = "model.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +64,9 @@ def try_as_ensemble(parts: ServerParts, name: str) -> EnsembleTrial:
         raise NotAnEnsembleError(parts.repository.why_none(name)[0])
     config = parts.engine.catalog.config(name) or directory.config()
     folder = version_folder(directory, config)
-    source = None if folder is None else SourceFiles(folder).source(_MODEL_FILE)
+    source = None if folder is None else SourceFiles(folder).source(MODEL_FILENAME)
     if source is None:
-        raise NotAnEnsembleError(f"model '{name}' has no {_MODEL_FILE}")
+        raise NotAnEnsembleError(f"model '{name}' has no {MODEL_FILENAME}")
     proposed = ensemble_config(_free_name(parts, name), config, source)
     parts.models.define(proposed.name, None, config=proposed)
     try:

@@ -8,9 +8,9 @@ from blsnb.arguments import did_you_mean
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.model.rules.tensor_flow import TensorFlow, dims_agree
-from blsnb.model_graph.bls_calls import BlsCall
 from blsnb.model_graph.graph import Finding, ModelGraph
-from blsnb.model_graph.sent_tensors import SentTensor
+from blsnb.model_graph.sources.bls_calls import BlsCall
+from blsnb.model_graph.sources.sent_tensors import SentTensor
 from blsnb.tensors.dtypes import Shape
 
 Configs = Mapping[str, ModelConfig]
@@ -30,10 +30,24 @@ def call_findings(
         # With several targets it is unknown which one receives the tensors.
         return
     [target] = known
+    yield from _single_findings(caller, call, place, target, configs[target])
     yield from _output_findings(caller, call, place, target, configs[target])
     for sent in call.inputs or ():
         yield from _input_findings(caller, sent, place, target, configs)
     yield from _missing_inputs(caller, call, place, target, configs[target])
+
+
+def _single_findings(
+    caller: str, call: BlsCall, place: str, target: str, config: ModelConfig
+) -> Iterator[Finding]:
+    """Yield a finding if a decoupled model is expected to send one response."""
+    if config.decoupled and call.is_single:
+        method = "async_exec" if call.is_async else "exec"
+        text = (
+            f"calls model '{target}', which is decoupled, with {method}(): the request "
+            f"fails. Write {method}(decoupled=True) and iterate over the responses"
+        )
+        yield Finding(caller, text, place)
 
 
 def _output_findings(

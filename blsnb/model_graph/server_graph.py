@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from blsnb.errors import ModelConfigError
+from blsnb.model.backend_fields import MODEL_FILENAME
 from blsnb.model.config import ModelConfig
 from blsnb.model_graph.build import ModelSource, model_graph
 from blsnb.model_graph.graph import Measured, ModelGraph
@@ -14,8 +15,6 @@ from blsnb.model_graph.picture import measured
 from blsnb.parts.server_parts import ServerParts
 from blsnb.repository.directory import ModelDirectory
 from blsnb.run import take_trace
-
-_MODEL_FILE = "model.py"
 
 
 def graph_of(parts: ServerParts) -> ModelGraph:
@@ -67,7 +66,7 @@ def _file(folder: Path | None, config: ModelConfig) -> str:
     """Return a model file's path relative to the working folder; empty outside."""
     if folder is None:
         return ""
-    file = folder / (config.default_model_filename or _MODEL_FILE)
+    file = folder / (config.default_model_filename or MODEL_FILENAME)
     inner = os.path.relpath(file, Path.cwd())
     is_below = not inner.startswith(os.pardir) and file.is_file()
     return Path(inner).as_posix() if is_below else ""

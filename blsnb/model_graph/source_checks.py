@@ -6,24 +6,28 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from blsnb.arguments import did_you_mean
-from blsnb.errors import ModelConfigError
+from blsnb.model.backend_fields import MODEL_FILENAME
 from blsnb.model.config import ModelConfig
-from blsnb.model_graph.bls_calls import bls_calls
 from blsnb.model_graph.build import SourceFiles
 from blsnb.model_graph.findings import call_findings
 from blsnb.model_graph.graph import Finding
-from blsnb.model_graph.possible import Evaluator
-from blsnb.model_graph.scopes import Scope
-from blsnb.model_graph.sent_tensors import method, sent_tensor
+from blsnb.model_graph.hooks import hook_findings
 from blsnb.model_graph.server_graph import version_folder
-from blsnb.model_graph.source import Source
+from blsnb.model_graph.sources.bls_calls import bls_calls
+from blsnb.model_graph.sources.possible import Evaluator
+from blsnb.model_graph.sources.scopes import Scope
+from blsnb.model_graph.sources.sent_tensors import method, sent_tensor
+from blsnb.model_graph.sources.source import Source
 from blsnb.parts.server_parts import ServerParts
 
 _FINAL = b"TRITONSERVER_RESPONSE_COMPLETE_FINAL"
 
 
 class _Configs(Mapping[str, ModelConfig]):
-    """Configurations of a server's models, read on demand."""
+    """Configurations of a server's models; empty for a model that is not loaded.
+
+    The model may complete the configuration in its folder when it is loaded.
+    """
 
     def __init__(self, parts: ServerParts) -> None:
         self._parts = parts
@@ -32,13 +36,9 @@ class _Configs(Mapping[str, ModelConfig]):
         config = self._parts.engine.catalog.config(name)
         if config is not None:
             return config
-        directory = self._parts.repository.directory(name)
-        if directory is None:
+        if self._parts.repository.directory(name) is None:
             raise KeyError(name)
-        try:
-            return directory.config()
-        except ModelConfigError:
-            return ModelConfig()
+        return ModelConfig()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._parts.repository.names())
@@ -61,6 +61,7 @@ def check_model(parts: ServerParts, name: str) -> list[Finding]:
     found = [
         *(each for source in sources for each in name_findings(name, source)),
         *(each for source in sources for each in _tensors(name, source, config)),
+        *_hooks(name, config, files),
         *_stream(name, config, sources),
         *_calls(name, config, sources, _Configs(parts)),
     ]
@@ -70,6 +71,12 @@ def check_model(parts: ServerParts, name: str) -> list[Finding]:
 def _line(place: str) -> int:
     number = place.rpartition(":")[2]
     return int(number) if number.isdecimal() else 0
+
+
+def _hooks(name: str, config: ModelConfig, files: SourceFiles) -> Iterator[Finding]:
+    source = files.valid_source(config.default_model_filename or MODEL_FILENAME)
+    if config.backend == "python" and source is not None:
+        yield from hook_findings(name, source)
 
 
 def name_findings(name: str, source: Source) -> Iterator[Finding]:

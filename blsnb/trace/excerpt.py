@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from blsnb.trace.folding import FoldedCounts, Pair
 from blsnb.trace.gaps import Gap, between, first_of_name
+from blsnb.trace.profiles.samples import part_of_profile
 from blsnb.trace.spans import Span, Trace
 
 MAX_CALLS = 50_000
@@ -116,12 +117,14 @@ def part_of(trace: Trace, row: int) -> Trace:
             numbers[span.index] = len(spans)
             spans.append(_moved(span, len(spans), numbers[span.parent]))
     top = spans[0]
+    calls = {span.id for span in spans}
     return dataclasses.replace(
         trace,
         title=trace.models[top.model].name,
         request_id=top.request_id,
         spans=tuple(spans),
         folded=(),
+        profiles=tuple(part_of_profile(each, calls) for each in trace.profiles),
         gaps=tuple(
             gap._replace(caller=numbers[gap.caller])
             for gap in trace.gaps

@@ -2,9 +2,9 @@
 
 import pytest
 
-from blsnb.model_graph.bls_calls import bls_calls
-from blsnb.model_graph.possible import Evaluator
-from blsnb.model_graph.source import Program, Source
+from blsnb.model_graph.sources.bls_calls import bls_calls
+from blsnb.model_graph.sources.possible import Evaluator
+from blsnb.model_graph.sources.source import Program, Source
 
 HEAD = "import triton_python_backend_utils as pb_utils\n"
 

@@ -17,6 +17,13 @@ PATHS = sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
 TUTORIALS = [path.stem for path in PATHS]
 ERRORS = "02_errors"
 """Its request fails and leaves no run to save."""
+FINDINGS = {
+    ERRORS: [
+        "calls model 'treble', which the repository does not have",
+        "undefined name 'np'",
+    ]
+}
+"""The findings on the cards of a tutorial that shows mistakes."""
 # A minute is promised on two cores; these also have to share them.
 LONGEST_S = 60
 
@@ -48,6 +55,27 @@ def test_a_cell_that_is_marked_as_failing_fails(executed, name):
     ]
 
     assert [] == [c.id for c in promised if not any(map(complaint, c.outputs))]
+
+
+@pytest.mark.notebook
+@pytest.mark.timeout(120)  # Whichever test is the first executes the notebook.
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_the_checks_of_its_sources_raise_no_false_alarm(executed, name):
+    """Cards have findings only where the tutorial shows a mistake."""
+    cards = [
+        output.data["text/plain"]
+        for output in executed(name).outputs
+        if "blsnb-card" in output.get("data", {}).get("text/html", "")
+    ]
+    found = [
+        line.partition(": ")[2]
+        for card in cards
+        for line in card.splitlines()
+        if ".py:" in line
+    ]
+
+    assert FINDINGS.get(name, []) == found
+    assert cards
 
 
 @pytest.mark.notebook

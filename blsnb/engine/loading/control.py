@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.ensembles import EnsembleMaker, Ensembles
 from blsnb.engine.loading.instance_factory import InstanceFactory
-from blsnb.engine.loading.load_failures import check_name, refuse_circle
+from blsnb.engine.loading.load_failures import (
+    check_name,
+    refuse_circle,
+    refuse_crossed,
+)
+from blsnb.engine.loading.load_lock import ALL_MODELS, CrossedLoads, Names
 from blsnb.engine.loading.load_runner import LoadRunner
 from blsnb.engine.loading.loader import Loader
 from blsnb.engine.loading.model_sources import (
@@ -168,7 +174,7 @@ class ModelControl:
         """
         if self.is_loading(name):
             refuse_circle(name, root)
-        with self._runner.lock.hold(name):
+        with self._hold(name, config, root):
             source = self._sources.find(name, config, files)
             if always or config is not None or self._sources.is_newer(source):
                 if by_name:
@@ -177,6 +183,24 @@ class ModelControl:
                 return True
         self.ensembles.refresh_models(name, root)
         return False
+
+    @contextlib.contextmanager
+    def _hold(
+        self,
+        name: str,
+        config: ConfigOverride | None = None,
+        root: RootRequest | None = None,
+    ) -> Iterator[None]:
+        """Keep other loads from a model, its ensembles, and their models."""
+
+        def related() -> Names:
+            return self.ensembles.related(name, self._sources.steps(name, config))
+
+        try:
+            with self._runner.lock.hold(name, related=related):
+                yield
+        except CrossedLoads as error:
+            refuse_crossed(error.name, root)
 
     def _load_with_ensembles(
         self, source: ModelSource, root: RootRequest | None, always: bool
@@ -213,7 +237,7 @@ class ModelControl:
             As `load` does.
         """
         name = source.directory.name
-        with self._runner.lock.hold(name):
+        with self._hold(name, root=root):
             self._load(source, root)
             self.ensembles.reload_with(name, root)
 
@@ -253,7 +277,7 @@ class ModelControl:
         wanted
             Whether to load it again as soon as its models fit.
         """
-        with self._runner.lock.hold(name):
+        with self._hold(name):
             if not wanted:
                 self.ensembles.forget(name)
                 self.standins.end(name)
@@ -276,12 +300,16 @@ class ModelControl:
 
         Held while folders change, so that no load reads a half-changed folder.
         """
-        return self._runner.lock.hold("")
+        return self._runner.lock.hold(ALL_MODELS)
 
     @property
     def is_busy(self) -> bool:
         """Whether a model is being loaded or unloaded."""
         return self._runner.lock.is_busy
+
+    def steps(self, name: str) -> Iterable[str]:
+        """Return the models that an ensemble's folder names; none if it is invalid."""
+        return self._sources.steps(name)
 
     def is_loading(self, name: str) -> bool:
         """Whether the caller is part of a load of this model."""

@@ -11,8 +11,9 @@ from blsnb.engine.catalog import Catalog
 from blsnb.engine.loading.load_failures import poll_failed
 from blsnb.engine.loading.override_folders import OverrideFolders
 from blsnb.engine.served import Served
-from blsnb.errors import ModelConfigError
+from blsnb.errors import ModelConfigError, ModelLoadError
 from blsnb.model.config import ModelConfig, parse_json
+from blsnb.model.rules.dependencies import composing_models
 from blsnb.repository.directory import (
     Files,
     ModelDirectory,
@@ -103,6 +104,23 @@ class ModelSources:
             return self._folders.write(config, files)
         except (OSError, ValueError) as error:
             raise poll_failed(name, str(error)) from error
+
+    def steps(self, name: str, config: ConfigOverride | None = None) -> list[str]:
+        """Return the models that a model uses as an ensemble; none if it is invalid.
+
+        Parameters
+        ----------
+        config
+            Replaces the folder's ``config.pbtxt``.
+        """
+        folder = self._repository.directory(name)
+        try:
+            override = _parsed(name, config)
+            if override is None and folder is not None:
+                override = folder.config()
+        except (ModelConfigError, ModelLoadError):
+            return []
+        return [] if override is None else [*composing_models(override)]
 
     def serving(self, name: str) -> ModelSource | None:
         """Return the source of a serving model; None if it does not serve."""

@@ -51,9 +51,24 @@ def _notebook_name(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
     )
 
 
+def _signature(found: re.Match[str], _: Mapping[str, Any]) -> str:
+    # Deferred: loading the extension must not import the checks of sources.
+    from blsnb.model_graph.hooks import expected_signature
+
+    return f"{expected_signature(found['hook'])}."
+
+
 _Hint = str | Callable[[re.Match[str], Mapping[str, Any]], str]
 _HINTS: tuple[tuple[re.Pattern[str], _Hint], ...] = (
     (re.compile(r"NameError: name '(?P<name>\w+)' is not defined"), _notebook_name),
+    (
+        re.compile(
+            r"TypeError: (?:TritonPythonModel\.)?"
+            r"(?P<hook>auto_complete_config|initialize|execute)\(\) "
+            r"(?:takes|missing) \d+ (?:required )?positional argument"
+        ),
+        _signature,
+    ),
     (
         re.compile(r"has no attribute 'TritonPythonModel'"),
         "Triton looks for a class of exactly this name: define "

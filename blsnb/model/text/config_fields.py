@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from blsnb.model.text.schema import schema
 
 _PACKAGE = "inference."
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*+"?|#[^\n]*|[\w.+-]+|[{}\[\]:,;]')
-_CLOSED = re.compile(r'"(?:[^"\\]|\\.)*+"')
+_TEXT = r""""(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?"""
+_TOKEN = re.compile(_TEXT + r"|#[^\n]*|[\w.+-]+|[{}\[\]:,;]")
+_CLOSED = re.compile(r""""(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'""")
 _BOOLS = ("true", "false")
 
 
@@ -52,7 +53,7 @@ def place_at_end(text: str) -> FieldPlace | None:
     for match in _TOKEN.finditer(text):
         last = match.group() if match.end() == len(text) else ""
         place.take(match.group())
-    is_text = last.startswith(("#", '"')) and not _CLOSED.fullmatch(last)
+    is_text = last.startswith(("#", '"', "'")) and not _CLOSED.fullmatch(last)
     message = place.message
     return None if is_text or message is None else FieldPlace(message, place.field)
 

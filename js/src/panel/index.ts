@@ -1,6 +1,7 @@
 /** The entry of the extension: a container of modules, as JupyterLab loads prebuilt extensions. */
 
 import { Doing } from "./doing.ts";
+import { addCompletion, addLanguage, type CodeMirror, type Completers, type Extensions, type Languages } from "./editor.ts";
 import { Front, type Document } from "./front.ts";
 import type { Application, Classes, RenderMime, Tracker, Widget } from "./lab.ts";
 import { Link } from "./link.ts";
@@ -28,25 +29,62 @@ async function shared(name: string): Promise<Record<string, unknown>> {
   return found ? (await found.get())() : {};
 }
 
-async function plugins(): Promise<unknown[]> {
+interface Plugin {
+  id: string;
+  description: string;
+  autoStart: true;
+  optional: unknown[];
+  activate(app: Application, ...found: unknown[]): void;
+}
+
+/** Return a plugin; a token that the host lacks gives null. */
+function plugin(
+  name: string,
+  description: string,
+  tokens: unknown[],
+  activate: (app: Application, given: unknown[]) => void,
+): Plugin {
+  return {
+    id: `${NAME}:${name}`,
+    description,
+    autoStart: true,
+    optional: tokens.filter(Boolean),
+    activate: (app, ...found) => activate(app, tokens.map((token) => (token ? (found.shift() ?? null) : null))),
+  };
+}
+
+async function plugins(): Promise<Plugin[]> {
+  return [await panelPlugin(), await languagePlugin(), await completionPlugin()];
+}
+
+async function panelPlugin(): Promise<Plugin> {
   const names = ["@lumino/widgets", "@jupyterlab/apputils", "@jupyterlab/notebook", "@jupyterlab/console", "@jupyterlab/rendermime", "@jupyterlab/ui-components"];
   const [widgets, apputils, notebook, console, rendermime, components] = await Promise.all(names.map(shared));
   const classes = { Widget: widgets.Widget, MainAreaWidget: apputils.MainAreaWidget } as Classes;
   const LabIcon = components.LabIcon as (new (given: { name: string; svgstr: string }) => unknown) | undefined;
   const tokens = [notebook.INotebookTracker, console.IConsoleTracker, rendermime.IRenderMimeRegistry];
-  const panel = {
-    id: `${NAME}:panel`,
-    description: "Models, runs and logs of the kernel in front",
-    autoStart: true,
-    optional: tokens.filter(Boolean),
-    activate: (app: Application, ...found: unknown[]) => {
-      const given = tokens.map((token) => (token ? (found.shift() ?? null) : null));
-      const [notebooks, consoles] = given as [Tracker<Document> | null, Tracker<Document> | null];
-      const icon = LabIcon && new LabIcon({ name: `${NAME}:icon`, svgstr: ICON });
-      activate(app, classes, [notebooks, consoles], given[2] as RenderMime | null, icon);
-    },
-  };
-  return [panel];
+  return plugin("panel", "Models, runs and logs of the kernel in front", tokens, (app, given) => {
+    const [notebooks, consoles] = given as [Tracker<Document> | null, Tracker<Document> | null];
+    const icon = LabIcon && new LabIcon({ name: `${NAME}:icon`, svgstr: ICON });
+    activate(app, classes, [notebooks, consoles], given[2] as RenderMime | null, icon);
+  });
+}
+
+async function languagePlugin(): Promise<Plugin> {
+  const names = ["@jupyterlab/codemirror", "@codemirror/language", "@codemirror/state", "@codemirror/view"];
+  const modules = await Promise.all(names.map(shared));
+  const code = Object.assign({}, ...modules) as CodeMirror;
+  const tokens = [modules[0].IEditorLanguageRegistry, modules[0].IEditorExtensionRegistry];
+  return plugin("language", "Highlights config.pbtxt files and %%triton_config cells", tokens, (_, given) =>
+    addLanguage(code, given[0] as Languages | null, given[1] as Extensions | null),
+  );
+}
+
+async function completionPlugin(): Promise<Plugin> {
+  const { ICompletionProviderManager } = await shared("@jupyterlab/completer");
+  return plugin("completion", "Completes config.pbtxt files", [ICompletionProviderManager], (_, [manager]) => {
+    if (manager) addCompletion(manager as Completers);
+  });
 }
 
 function activate(

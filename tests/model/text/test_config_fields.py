@@ -1,9 +1,13 @@
 """Specification of the fields of a configuration and their meanings."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from blsnb.model.text.config_fields import candidates, field_key, meanings, place_at_end
 from blsnb.model.text.schema import schema
+from js import config_fields
 
 
 def reachable():
@@ -30,36 +34,29 @@ def test_every_field_has_a_meaning():
     assert "" not in meanings().values()
 
 
-PLACES = {
-    "": ("ModelConfig", ""),
-    "max_batch_size: 8 ": ("ModelConfig", ""),
-    "max_batch_size: ": ("ModelConfig", "max_batch_size"),
-    "input { ": ("ModelInput", ""),
-    'input [ { name: "X" data_type: ': ("ModelInput", "data_type"),
-    'input [ { name: "X" }, { ': ("ModelInput", ""),
-    "input { dims: [ 1, 2 ] ": ("ModelInput", ""),
-    "input { dims: 4 } ": ("ModelConfig", ""),
-    "dynamic_batching { } instance_group { kind: ": ("ModelInstanceGroup", "kind"),
-    'parameters { key: "a" value { ': ("ModelParameter", ""),
-    "nonsense: 3 ": ("ModelConfig", ""),
-    "# input {\n": ("ModelConfig", ""),
-    'backend: "python # {" ': ("ModelConfig", ""),
-}
+PLACES = json.loads(Path(__file__).with_name("config_places.json").read_text())
 
 
-@pytest.mark.parametrize("text", PLACES)
-def test_a_place_is_found_in_an_unfinished_text(text):
-    """The message around it, and the field whose value is begun."""
+@pytest.mark.parametrize(("text", "message", "field"), PLACES)
+def test_a_place_is_found_in_an_unfinished_text(text, message, field):
+    """The message around it, and the field whose value is begun.
+
+    Comments, texts and unknown messages have no place. The editor of the panel reads
+    the same file.
+    """
     place = place_at_end(text)
+    found = ("", "") if place is None else _names(place)
 
-    assert place is not None
-    assert PLACES[text] == (place.message.name, getattr(place.field, "name", ""))
+    assert (message, field) == found
 
 
-@pytest.mark.parametrize("text", ["# a", 'backend: "pyth', "nonsense { "])
-def test_other_places_have_no_candidates(text):
-    """Comments, texts and unknown messages."""
-    assert place_at_end(text) is None
+def _names(place):
+    return place.message.name, getattr(place.field, "name", "")
+
+
+def test_the_editor_of_the_panel_has_the_same_fields():
+    """Otherwise run `make js`."""
+    assert config_fields.text() == config_fields.FILE.read_text("utf-8")
 
 
 def test_values_of_enumerations_and_booleans_are_candidates():

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import NamedTuple
 
-from blsnb.model_graph.assignments import (
+from blsnb.model_graph.sources.assignments import (
     FUNCTIONS,
     assignments,
     attribute_targets,
@@ -188,6 +188,11 @@ class Source:
                     for alias in names:
                         found[alias.asname or alias.name] = module or "", alias.name
         return found
+
+    def imported_module(self, name: str) -> str:
+        """Return the name of an imported module, such as ``numpy`` for ``np``."""
+        module, member = self._imports.get(name, ("", ""))
+        return "" if member else module
 
     def module(self, name: str) -> Source | None:
         """Return the source of an imported module of the same folder."""

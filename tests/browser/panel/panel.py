@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, expect
 
-from .lab import Lab
+from ..lab import Lab
 
 CHANGE_MS = 300
 """Time in which a change is visible."""
@@ -71,3 +71,13 @@ class Panel:
         """Wait until a model has a state; return when, in seconds of the epoch."""
         shown_ms: float = self.lab.page.evaluate(_WATCH, [name, state])
         return shown_ms / 1000
+
+
+def opened(lab: Lab, *cells: str, run: int = 0) -> Panel:
+    """Open a notebook and the panel, and run the first cells."""
+    lab.write("panel.ipynb", *cells)
+    lab.open("panel.ipynb")
+    panel = Panel(lab)
+    for cell in range(run):
+        lab.run_cell(cell)
+    return panel

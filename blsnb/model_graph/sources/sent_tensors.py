@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-import numpy as np
-
-from blsnb.model_graph.possible import Evaluator
-from blsnb.model_graph.scopes import Scope
-from blsnb.model_graph.source import Source
-from blsnb.tensors.dtypes import Shape, of_array
+from blsnb.model_graph.sources.made_arrays import datatype_of, literal_shape, made_array
+from blsnb.model_graph.sources.possible import Evaluator
+from blsnb.model_graph.sources.scopes import Scope
+from blsnb.model_graph.sources.source import Source
+from blsnb.tensors.dtypes import Shape
 
 _REQUEST = "InferenceRequest"
 _POSITIONS = (
@@ -18,7 +17,6 @@ _POSITIONS = (
     *("requested_output_names", "model_name"),
 )
 _TENSORS = ("Tensor", "get_input_tensor_by_name", "get_output_tensor_by_name")
-_SHAPED = frozenset({"zeros", "ones", "empty"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +136,19 @@ def _array(name: str, node: ast.expr, scope: Scope, evaluator: Evaluator) -> Sen
         return SentTensor(name, *((same.own_input, same.output_of) if same else ()))
     if function == "astype" and held.args:
         shape = _array(name, base, where, evaluator).shape
-        return SentTensor(name, datatype=_datatype(held.args[0]), shape=shape)
-    kinds = [word.value for word in held.keywords if word.arg == "dtype"]
-    datatype = _datatype(kinds[0]) if kinds else ""
-    shape = _shape(held.args[0]) if function in _SHAPED and held.args else None
-    return SentTensor(name, datatype=datatype, shape=shape)
+        return SentTensor(name, datatype=datatype_of(held.args[0]), shape=shape)
+    if function == "reshape":
+        datatype = _array(name, base, where, evaluator).datatype
+        return SentTensor(name, datatype=datatype, shape=_reshaped(held.args))
+    made = made_array(held, where.source)
+    return SentTensor(name, datatype=made.datatype, shape=made.shape)
+
+
+def _reshaped(arguments: list[ast.expr]) -> Shape | None:
+    """Return the shape in the arguments of ``reshape``, with -1 where it is open."""
+    if len(arguments) < 2:
+        return literal_shape(arguments[0]) if arguments else None
+    return literal_shape(ast.Tuple(arguments, ast.Load()))
 
 
 def _responding_model(node: ast.expr, scope: Scope, evaluator: Evaluator) -> str:
@@ -165,30 +171,3 @@ def method(call: ast.Call) -> str:
         case ast.Attribute(attr=name) | ast.Name(id=name):
             return name
     return ""
-
-
-def _datatype(node: ast.expr) -> str:
-    """Return the data type of ``np.float32``, ``"float32"`` or ``object``."""
-    match node:
-        case ast.Attribute(attr=name) | ast.Name(id=name):
-            pass
-        case ast.Constant(value=str(name)):
-            pass
-        case _:
-            return ""
-    try:
-        row = of_array(np.dtype(name.rstrip("_")))
-    except TypeError:
-        return ""
-    return "" if row is None else row.datatype
-
-
-def _shape(node: ast.expr) -> Shape | None:
-    try:
-        value = ast.literal_eval(node)
-    except (ValueError, TypeError):
-        return None
-    sizes = (value,) if isinstance(value, int) else value
-    if not isinstance(sizes, tuple | list):
-        return None
-    return tuple(sizes) if all(isinstance(size, int) for size in sizes) else None

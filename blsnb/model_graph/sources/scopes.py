@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from blsnb.model_graph.source import Function, Source
+from blsnb.model_graph.sources.source import Function, Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,14 @@
 """Specification of the panel beside a notebook, in JupyterLab and Notebook 7."""
 
 import re
-from functools import partial
 
 import pytest
 from playwright.sync_api import expect
 
-from .axe import violations
-from .conftest import silent_page
-from .lab import IDLE
-from .lab_server import LabServer
-from .panel import CHANGE_MS, Panel
-from .shared_lab import VIEWPORT, SharedLab
-from .test_identity import DOUBLE
+from ..axe import violations
+from ..lab import IDLE
+from ..test_identity import DOUBLE
+from .panel import CHANGE_MS, Panel, opened
 
 pytestmark = pytest.mark.browser
 
@@ -63,31 +59,6 @@ DRAW = """() => {
     type("");
     return [performance.now() - start, panel.querySelectorAll(".rows > li").length];
 }"""
-
-
-@pytest.fixture(scope="module")
-def lab_server(tmp_path_factory):
-    """A server of both hosts with the panel installed."""
-    with LabServer(tmp_path_factory.mktemp("panel"), panel=True) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def shared_lab(browser, lab_server):
-    """JupyterLab with the panel, for the tests of this file."""
-    shared = SharedLab(partial(silent_page, browser, VIEWPORT), lab_server)
-    yield shared
-    shared.close()
-
-
-def opened(lab, *cells, run=0):
-    """Open a notebook and the panel, and run the first cells."""
-    lab.write("panel.ipynb", *cells)
-    lab.open("panel.ipynb")
-    panel = Panel(lab)
-    for cell in range(run):
-        lab.run_cell(cell)
-    return panel
 
 
 def test_a_kernel_without_blsnb_gets_a_sentence_and_a_button_that_inserts_what_loads_it(

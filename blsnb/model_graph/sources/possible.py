@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from blsnb.model_graph.scopes import Scope, bind, definitions
+from blsnb.model_graph.sources.scopes import Scope, bind, definitions
 
 _MAX_DEPTH = 12
 """Maximum number of names, attributes and calls followed for one expression."""

@@ -6,9 +6,9 @@ import ast
 import itertools
 from dataclasses import dataclass
 
-from blsnb.model_graph.possible import OPEN, Evaluator
-from blsnb.model_graph.scopes import Scope, contexts
-from blsnb.model_graph.sent_tensors import (
+from blsnb.model_graph.sources.possible import OPEN, Evaluator
+from blsnb.model_graph.sources.scopes import Scope, contexts
+from blsnb.model_graph.sources.sent_tensors import (
     SentTensor,
     is_request,
     list_items,
@@ -16,7 +16,7 @@ from blsnb.model_graph.sent_tensors import (
     request_arguments,
     sent_tensor,
 )
-from blsnb.model_graph.source import Source
+from blsnb.model_graph.sources.source import Source
 
 _MAX_CONTEXTS = 50
 """Maximum number of callers of a helper function that are analysed separately."""
@@ -38,6 +38,8 @@ class BlsCall:
         The expression of the model's name if not all its values are known; else empty.
     is_async, is_stream
         Whether it is executed with ``async_exec``, and with ``decoupled=True``.
+    is_single
+        Whether each call that executes it is known and expects one response.
     inputs
         The tensors that it sends; None if unknown.
     outputs
@@ -50,6 +52,7 @@ class BlsCall:
     undecided: str = ""
     is_async: bool = False
     is_stream: bool = False
+    is_single: bool = False
     inputs: tuple[SentTensor, ...] | None = None
     outputs: tuple[str, ...] | None = None
 
@@ -75,13 +78,14 @@ def _bls_call(call: ast.Call, scope: Scope, evaluator: Evaluator) -> BlsCall:
     undecided = ""
     if target.is_open or not target.texts:
         undecided = "**" if name is None else ast.unparse(name)
-    executions = _executions(call, scope)
+    own, executions = _executions(call, scope)
     return BlsCall(
         *_place(call, name, scope),
         tuple(sorted(target.texts)),
         undecided,
         any(method(each) == "async_exec" for each in executions),
         any(map(_is_decoupled, executions)),
+        bool(own) and all(map(_is_single, own)),
         _inputs(arguments.get("inputs"), scope, evaluator),
         _outputs(arguments.get("requested_output_names"), scope, evaluator),
     )
@@ -117,8 +121,10 @@ def _outputs(
     return known if known and len(known) == len(names) else None
 
 
-def _executions(request: ast.Call, scope: Scope) -> list[ast.Call]:
-    """Return the calls of ``exec`` and ``async_exec`` that may execute a request."""
+def _executions(
+    request: ast.Call, scope: Scope
+) -> tuple[list[ast.Call], list[ast.Call]]:
+    """Return the calls that execute a request, and those that may execute it."""
     function = scope.function
     tree = scope.source.tree if function is None else function.node
     names = _assigned_names(tree, request)
@@ -127,7 +133,8 @@ def _executions(request: ast.Call, scope: Scope) -> list[ast.Call]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and method(node) in _EXECUTES
     ]
-    return [each for each in executed if _is_on(each, request, names)] or executed
+    own = [each for each in executed if _is_on(each, request, names)]
+    return own, own or executed
 
 
 def _is_on(call: ast.Call, request: ast.Call, names: set[str]) -> bool:
@@ -146,6 +153,12 @@ def _is_decoupled(call: ast.Call) -> bool:
         and bool(word.value.value)
         for word in call.keywords
     )
+
+
+def _is_single(call: ast.Call) -> bool:
+    """Whether a call of ``exec`` has no arguments, or only ``decoupled=False``."""
+    values = [*call.args, *(word.value for word in call.keywords)]
+    return all(isinstance(each, ast.Constant) and not each.value for each in values)
 
 
 def _assigned_names(tree: ast.AST, call: ast.Call) -> set[str]:

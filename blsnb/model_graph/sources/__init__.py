@@ -1,0 +1,1 @@
+"""Sources of models, evaluated without a run: names, calls, arrays."""

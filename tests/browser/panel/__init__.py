@@ -1,0 +1,1 @@
+"""The panel beside a notebook, in JupyterLab and Notebook 7."""
