@@ -72,6 +72,8 @@ def test_names_of_triton_are_completed(lab, cell):
 
     def is_offered():
         # JupyterLab waits for a second only, and the server reads packages at first.
+        if lab.page.locator(".jp-Completer").first.is_visible():
+            lab.page.keyboard.press("Escape")
         lab.command("completer:invoke-notebook")
         try:
             name.first.wait_for(timeout=5_000)
