@@ -19,6 +19,7 @@ from blsnb.repository.directory import (
     ModelDirectory,
     is_version_changed,
     newest_ns,
+    sources,
 )
 from blsnb.repository.repository import ModelRepository
 
@@ -122,9 +123,30 @@ class ModelSources:
             return []
         return [] if override is None else [*composing_models(override)]
 
-    def serving(self, name: str) -> ModelSource | None:
-        """Return the source of a serving model; None if it does not serve."""
-        return self._serving.get(name)
+    def files(self, name: str) -> Files:
+        """Return the files from which a serving model was loaded, else no files."""
+        source = self._serving.get(name)
+        return {} if source is None else source.files
+
+    def folder(self, name: str) -> ModelDirectory | None:
+        """Return the folder from which a model serves; None if it does not serve."""
+        source = self._serving.get(name)
+        return None if source is None else source.directory
+
+    def is_overridden(self, name: str) -> bool:
+        """Whether a model serves from an override instead of its own folder."""
+        source = self._serving.get(name)
+        return source is not None and source.is_overridden
+
+    def is_changed(self, name: str) -> bool:
+        """Whether a source of a serving model changed on disk since the load."""
+        source = self._serving.get(name)
+        if source is None:
+            return False
+        try:
+            return sources(source.directory.files()) != sources(source.files)
+        except OSError:
+            return True
 
     def is_newer(self, source: ModelSource) -> bool:
         """Whether a model does not serve, or a file is newer than its source."""
