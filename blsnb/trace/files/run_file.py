@@ -24,6 +24,7 @@ from blsnb.trace.files.v2.reader import read_chunks
 from blsnb.trace.files.v2.writer import BUDGET_BYTES, RunHead, RunWriter
 from blsnb.trace.spans import Trace
 
+SUFFIX = ".blsrun"
 _ERROR = int(CallFlag.ERROR)
 _EARLY = "It was saved while it was still running."
 _HEAD = 16
