@@ -109,9 +109,9 @@ class Steps:
         call = _calling(execution.inflight.call)
         if call is not None:
             # Entered by a breakpoint: only the parent's call is known, not its frame.
-            places = [
-                place for code in _hooks_of(call.instance) for place in _lines_of(code)
-            ]
+            hooks = _hooks_of(call.instance)
+            debugger.watch_lines(hooks)
+            places = [place for code in hooks for place in _lines_of(code)]
             one_shot.arm(debugger, places, lambda at: _executes(at, call))
         return call is not None
 
