@@ -107,7 +107,7 @@ class TraceFunction:
 
 
 class Monitoring:
-    """Events of `sys.monitoring`, of all threads; other tools go on beside it.
+    """Events of `sys.monitoring`, of all threads; other tools work beside it.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from blsnb.trace.profiles.lines import FileLines, LineHits, stored_lines
 T = TypeVar("T")
 _BLS = "blsnb.engine.bls"
 _PATIENCE_S = 5.0
-"""Maximum seconds in which code that goes on after the response is timed."""
+"""Maximum seconds in which code that continues after the response is timed."""
 _now_ns = time.perf_counter_ns
 _one = threading.Lock()
 """Held while lines are timed: the interpreter's events belong to the process."""
@@ -80,7 +80,7 @@ class LineTimer:
         _one.release()
 
     def _await_rest(self) -> None:
-        """Wait for code that goes on after the response, at most `_PATIENCE_S`."""
+        """Wait for code that continues after the response, at most `_PATIENCE_S`."""
         until = time.monotonic() + _PATIENCE_S
         while not all([lines.is_idle for lines in self._all_lines]):
             if not self._left.wait(max(0.0, until - time.monotonic())):
@@ -142,7 +142,7 @@ class LineTimer:
         execution: Execution | None = current_execution.get()
         if execution is None or execution.instance is not instance:
             execution = instance.execution
-        # Threads of the model go on when it has returned.
+        # Threads of the model continue when it has returned.
         return execution is None or any(
             [each.message is self._request for each in execution.inflights]
         )
