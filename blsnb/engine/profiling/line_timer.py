@@ -20,7 +20,7 @@ from blsnb.trace.facts import Profile
 from blsnb.trace.profiles.lines import FileLines, LineHits, stored_lines
 
 T = TypeVar("T")
-_BLS = "blsnb.engine.bls"
+_ENGINE, _BLS = "blsnb.engine.", "bls"
 _PATIENCE_S = 5.0
 """Maximum seconds in which code that continues after the response is timed."""
 _now_ns = time.perf_counter_ns
@@ -117,7 +117,7 @@ class LineTimer:
 
     def _kind(self, frame: FrameType) -> ModelInstance | bool:
         module = str(frame.f_globals.get("__name__", ""))
-        if module.startswith(_BLS):
+        if module.startswith(_ENGINE) and module.removeprefix(_ENGINE).startswith(_BLS):
             return True
         package = module.partition(".")[0].partition(":")[0]
         return self._instances.get(package, False)
