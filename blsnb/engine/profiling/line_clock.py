@@ -45,7 +45,8 @@ class ThreadLines:
     def __init__(self, counts: dict[Place, LineCount]) -> None:
         self._counts = counts
         self._open: list[_Open] = []
-        self._active: Counter[Place] = Counter()
+        self._active: Counter[tuple[str, int]] = Counter()
+        """Open lines by file: a comprehension has code of its own on its line."""
         self._waited_ns = 0
         self._wait_ns = 0
         self.waiting: FrameType | None = None
@@ -91,17 +92,18 @@ class ThreadLines:
     def _begin(self, line: int, now_ns: int) -> None:
         top = self._open[-1]
         top.line, top.start_ns = line, now_ns - self._waited_ns
-        self._active[top.frame.f_code, line] += 1
+        self._active[top.frame.f_code.co_filename, line] += 1
 
     def _end(self, now_ns: int) -> None:
         top = self._open[-1]
         if not top.line:
             return
-        place = top.frame.f_code, top.line
+        code = top.frame.f_code
+        place = code.co_filename, top.line
         self._active[place] -= 1
         if not self._active[place]:
             del self._active[place]
-            self._count(*place).ns += now_ns - self._waited_ns - top.start_ns
+            self._count(code, top.line).ns += now_ns - self._waited_ns - top.start_ns
         top.line = 0
 
     def _count(self, code: CodeType, line: int) -> LineCount:

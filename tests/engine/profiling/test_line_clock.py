@@ -63,6 +63,19 @@ def test_a_line_that_calls_itself_counts_its_time_once(lines, counts):
     assert {3: (3, 60)} == told(counts)
 
 
+def test_a_comprehension_is_part_of_its_line(lines, counts):
+    """On 3.11 it has code of its own, whose time must not be added."""
+    caller, inner = frame(), next(sys._getframe() for _ in [0])
+    lines.enter(caller, 0, False)
+    lines.line(caller, 3, 0)
+    lines.enter(inner, 10, False)
+    lines.line(inner, 3, 10)
+    lines.leave(inner, 40)
+    lines.leave(caller, 50)
+
+    assert 50 == sum([each.ns for each in counts.values()])
+
+
 def test_a_suspended_frame_takes_no_time(lines, counts):
     """It resumes in its line, which is not executed once more."""
     one = frame()
