@@ -35,6 +35,8 @@ class Steps:
         """Frame in which a thread is stopped."""
         self._stepped: types.FrameType | None = None
         """Frame of the parent whose step ends in a child."""
+        self._statement = range(0)
+        """Lines of the statement at which this step began."""
         self._parents: dict[int, types.FrameType] = {}
         """Frames of parents from which a step began, by the number of the child's
         execution."""
@@ -50,20 +52,36 @@ class Steps:
         """
         self._command = command
         frame = self._frame
+        if frame is not None:
+            one_shot.disarm()
         if command in _INTO and frame is not None and calls_models(frame):
             return "next"
         return command
 
     def stopped(self, stop: Stop) -> None:
-        """Note the thread that has stopped, and end the step that led there."""
-        if stop.is_own or self._frame is None:
+        """Note the thread that has stopped, and end the step that led there.
+
+        A thread that stops with another one may do so late, when the step of the other
+        has begun; it leaves this step alone.
+        """
+        if stop.is_own:
             one_shot.disarm()
             self._command, self._frame, self._stepped = "", stop.frame, None
+        elif self._frame is None:
+            self._frame = stop.frame
 
     def passes(self, frame: types.FrameType) -> bool:
-        """Whether a stop is in a comprehension of the statement that is stepped."""
+        """Whether a stop is in the statement that is stepped, or its comprehension.
+
+        From Python 3.12 a comprehension is part of its function: each of its rounds
+        begins the line again.
+        """
         stepped = self._stepped
-        return stepped is not None and frame.f_back is stepped and _is_nested(frame)
+        if stepped is None:
+            return False
+        if frame is stepped:
+            return frame.f_lineno in self._statement
+        return frame.f_back is stepped and _is_nested(frame)
 
     def resumed(self, frame: types.FrameType) -> None:
         """Continue the requested step of a thread that was stopped in a frame."""
@@ -73,17 +91,34 @@ class Steps:
         command, self._command, self._frame = self._command, "", None
         if debugger is None or execution is None:
             return
-        parent = self._parents.get(execution.number)
         is_return = command == "stepOut" or frame.f_lineno == last_line(frame.f_code)
-        if parent is not None and command in _BACK and is_return:
-            one_shot.arm(debugger, _lines_of(parent), lambda at: at is parent)
-        elif command in _INTO:
+        goes_in = command in _INTO and calls_models(frame)
+        goes_back = command in _BACK and is_return and not goes_in
+        if goes_back and self._step_out(debugger, execution):
+            return
+        if command in _INTO:
             self._step_in(debugger, frame, execution)
+
+    def _step_out(self, debugger: ProcessDebugger, execution: Execution) -> bool:
+        """Stop where the parent continues; return whether it has one."""
+        parent = self._parents.get(execution.number)
+        if parent is not None:
+            places = _lines_of(parent.f_code)
+            one_shot.arm(debugger, places, lambda at: at is parent)
+            return True
+        call = _calling(execution.inflight.call)
+        if call is not None:
+            # Entered by a breakpoint: only the parent's call is known, not its frame.
+            hooks = _hooks_of(call.instance)
+            debugger.watch_lines(hooks)
+            places = [place for code in hooks for place in _lines_of(code)]
+            one_shot.arm(debugger, places, lambda at: _executes(at, call))
+        return call is not None
 
     def _step_in(
         self, debugger: ProcessDebugger, parent: types.FrameType, execution: Execution
     ) -> None:
-        self._stepped = parent
+        self._stepped, self._statement = parent, statement_at(parent)
         calls = {inflight.call for inflight in execution.inflights}
 
         def is_child(frame: types.FrameType) -> bool:
@@ -98,6 +133,21 @@ class Steps:
             return True
 
         one_shot.arm(debugger, first_lines(), is_child)
+
+
+def _calling(call: Call) -> Call | None:
+    """Return the nearest call above one that runs in a Python model."""
+    parent = call.parent
+    while parent is not None and not any(_hooks_of(parent.instance)):
+        parent = parent.parent
+    return parent
+
+
+def _executes(frame: types.FrameType, call: Call) -> bool:
+    execution = execution_of(frame)
+    return execution is not None and any(
+        each.call is call for each in execution.inflights
+    )
 
 
 def _descends(call: Call, ancestors: set[Call]) -> bool:
@@ -119,15 +169,21 @@ def calls_models(frame: types.FrameType) -> bool:
     """Whether the statement at which a model stops calls `exec` or `async_exec`."""
     if instance_modules.backend_of(frame) is None:
         return False
+    lines = statement_at(frame)
+    return any(
+        each.positions is not None
+        and each.positions.lineno in lines
+        and _names_call(each.argval)
+        for each in dis.get_instructions(frame.f_code)
+    )
+
+
+def statement_at(frame: types.FrameType) -> range:
+    """Return the lines of the statement at which a frame is."""
     code, line = frame.f_code, frame.f_lineno
     positions = [each for each in code.co_positions() if each[0] == line]
     end = max((last or line for _, last, _, _ in positions), default=line)
-    return any(
-        each.positions is not None
-        and line <= (each.positions.lineno or 0) <= end
-        and _names_call(each.argval)
-        for each in dis.get_instructions(code)
-    )
+    return range(line, end + 1)
 
 
 def _is_nested(frame: types.FrameType) -> bool:
@@ -141,14 +197,15 @@ def _names_call(value: object) -> bool:
     return isinstance(value, str) and value in _CALLS
 
 
-def first_lines(model_file: str = "") -> list[Place]:
-    """Return the first line of each loaded ``execute``, or of that of one file."""
-    found = []
-    for module in instance_modules.model_modules():
-        code = _execute_of(module)
-        if code is not None and model_file in ("", code.co_filename):
-            found.append((code.co_filename, first_line(code)))
-    return found
+def first_lines() -> list[Place]:
+    """Return the first line of each loaded ``execute``."""
+    return [(code.co_filename, first_line(code)) for code in _hooks_of()]
+
+
+def _hooks_of(instance_name: str = "") -> list[types.CodeType]:
+    """Return the code of ``execute`` of the instances with a name, or of all."""
+    found = map(_execute_of, instance_modules.model_modules(instance_name))
+    return [code for code in found if code is not None]
 
 
 def _execute_of(module: types.ModuleType) -> types.CodeType | None:
@@ -172,6 +229,5 @@ def _executed(code: types.CodeType) -> Iterator[int]:
     return (line for _, _, line in code.co_lines() if line)
 
 
-def _lines_of(frame: types.FrameType) -> list[Place]:
-    code = frame.f_code
+def _lines_of(code: types.CodeType) -> list[Place]:
     return [(code.co_filename, line) for line in set(_executed(code))]
