@@ -133,7 +133,7 @@ class Executor:
             self._run_hook(instance, execution, requests)
         except Abandoned as left:
             execution.hook_thread_id = execution.thread_id
-            left.outcome.then(lambda: self._leave(instance, execution))
+            left.then(lambda: self._leave(instance, execution))
             raise Unwind from None
         except BaseException:
             self._leave(instance, execution)
@@ -336,8 +336,8 @@ def _on_thread(
         notes.deliver(execution)
     if root.ended is not None:
         raise Unwind
-    if instance.on_device is not None:
-        hook = functools.partial(instance.on_device.execute, execution, hook)
+    if instance.hook_caller is not None:
+        hook = functools.partial(instance.hook_caller.execute, execution, hook)
     try:
         try:
             return _call_hook(instance, execution, hook, requests)
@@ -350,6 +350,8 @@ def _on_thread(
         root.ended_by(error)
         raise
     except Abandoned:
+        # Its coroutine continues on the event loop's thread.
+        execution.hook_thread_id = execution.thread_id
         raise
     except OutOfResourcesError as error:
         raise ExecuteFailed(error.message, error, error.code) from error
