@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from blsnb.errors import BlsnbError
-from blsnb.model_graph import picture
 from blsnb.panel.host import Host
 from blsnb.parts.server_parts import parts_of
 from blsnb.views.documents.buffer import Buffer
@@ -90,10 +89,6 @@ def _write_back(host: Host, name: str, buffer: Buffer) -> Message:
     return {"done": f"The folder of {name} has what its cells changed."}
 
 
-def _graph(host: Host, name: str, buffer: Buffer) -> Message:
-    return page("Graph of the models", picture.page(host.server().graph()), buffer)
-
-
 def _line(subcommand: str, *, run: bool) -> Action:
     """Return an action that inserts a ``%triton`` line as a cell."""
 
@@ -113,5 +108,4 @@ MODEL_ACTIONS: Mapping[str, Action] = {
     "diff": _line("diff", run=True),
     "export": _line("export", run=False),
     "write_back": _write_back,
-    "graph": _graph,
 }

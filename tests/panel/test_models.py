@@ -119,16 +119,6 @@ def test_cells_and_lines_are_answered_for_the_page_to_insert(server, page):
     assert expected == (page.answer["cells"], page.answer["run"])
 
 
-def test_the_graph_is_answered_as_a_page(server, page):
-    """Its HTML is in the buffer."""
-    server.define("double", SOURCE)
-    page.act("graph", model="double")
-    assert until(lambda: page.of("answer"))
-    offset, size = page.answer["page"]["html"]
-
-    assert b"double" in page.answer["buffers"][0][offset : offset + size]
-
-
 def test_closing_the_panel_closes_its_comms(panel, page):
     """So the page learns that the extension was unloaded."""
     panel.close()
