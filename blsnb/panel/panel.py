@@ -12,14 +12,12 @@ from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
 from blsnb.panel.changes import Rows
 from blsnb.panel.connection import PanelConnection
-from blsnb.panel.graph_action import show_graph
 from blsnb.panel.host import Host
-from blsnb.panel.log_rows import LogRows
-from blsnb.panel.model_actions import MODEL_ACTIONS, act_on_model
+from blsnb.panel.model_actions import MODEL_ACTIONS, act_on_model, show_graph
 from blsnb.panel.model_rows import ModelRows
 from blsnb.panel.note_rows import NoteRows
 from blsnb.panel.run_actions import RUN_ACTIONS, act_on_run
-from blsnb.panel.run_rows import RunRows
+from blsnb.panel.run_rows import LogRows, RunRows
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.live.queries import Message, check
 
