@@ -274,6 +274,10 @@ class TraceFileError(BlsnbError):
     """A file is neither a Triton trace nor a saved run, or needs too much memory."""
 
 
+class CollectorError(BlsnbError):
+    """OpenTelemetry spans cannot be sent: no Collector answers, or it refuses them."""
+
+
 class RequestInterrupted(KeyboardInterrupt):
     """Ctrl-C ended a request or a load; the traceback ends in the model's line."""
 

@@ -297,6 +297,8 @@ class Server:
         self,
         model_name: str,
         inputs: Mapping[str, Any],
+        *,
+        profile: bool = False,
         **options: Unpack[RequestOptions],
     ) -> Run:
         """Run a request without blocking the event loop.
@@ -305,7 +307,7 @@ class Server:
 
         Parameters
         ----------
-        model_name, inputs
+        model_name, inputs, profile
             As `infer` takes them.
         **options
             Options of the request.
@@ -316,13 +318,15 @@ class Server:
             As of `infer`.
         """
         request = client_request(model_name, inputs, options, "async_infer")
-        return await self._parts.async_requests.run(request)
+        return await self._parts.async_requests.run(request, profile)
 
     @takes_request_options
     def stream(
         self,
         model_name: str,
         inputs: Mapping[str, Any],
+        *,
+        profile: bool = False,
         **options: Unpack[RequestOptions],
     ) -> Stream:
         """Run a request and iterate over its responses.
@@ -331,7 +335,7 @@ class Server:
 
         Parameters
         ----------
-        model_name, inputs
+        model_name, inputs, profile
             As `infer` takes them.
         **options
             Options of the request.
@@ -349,13 +353,15 @@ class Server:
         """
         __tracebackhide__ = True
         request = client_request(model_name, inputs, options, "stream")
-        return self._parts.requests.stream(request)
+        return self._parts.requests.stream(request, profile=profile)
 
     @takes_request_options
     def async_stream(
         self,
         model_name: str,
         inputs: Mapping[str, Any],
+        *,
+        profile: bool = False,
         **options: Unpack[RequestOptions],
     ) -> AsyncIterator[Response]:
         """Run a request whose responses ``async for`` iterates over.
@@ -364,7 +370,7 @@ class Server:
 
         Parameters
         ----------
-        model_name, inputs
+        model_name, inputs, profile
             As `infer` takes them.
         **options
             Options of the request.
@@ -375,7 +381,7 @@ class Server:
             As of `infer`.
         """
         request = client_request(model_name, inputs, options, "async_stream")
-        return self._parts.async_requests.stream(request)
+        return self._parts.async_requests.stream(request, profile)
 
     def define(
         self,
@@ -723,7 +729,7 @@ class Server:
         RepositoryError
             There is no such model.
         """
-        return self._parts.folders.implied_config(name, runs)
+        return self._parts.implied_configs.of(name, runs)
 
     def standin(
         self,

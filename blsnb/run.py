@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blsnb.arguments import check_path, check_text, check_type, refuse
+from blsnb.arguments import check_flags, check_path, check_text, check_type, refuse
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.errors import MissingOutputError, TraceError
 from blsnb.options import options
@@ -225,11 +225,14 @@ class Run:
     def started_at(self) -> datetime | None:
         """Time of day of the start, in the local time zone; None if it is unknown."""
         trace = self.trace
-        clock = trace.clock or (None if trace.file else _clock_of(trace))
+        clock = self._trace_clock(trace)
         if clock is None or not trace.spans:
             return None
         since_ns = trace.start_ns - clock.monotonic_ns
         return datetime.fromtimestamp((clock.unix_ns + since_ns) / 1e9).astimezone()
+
+    def _trace_clock(self, trace: Trace) -> ClockReading | None:
+        return trace.clock or (None if trace.file else _clock_of(trace))
 
     @property
     def cell(self) -> str:
@@ -380,6 +383,51 @@ class Run:
         check_path(path=path)
         check_text(format=format)
         return export.write_traces([self.trace], path, format)
+
+    def export_otlp(
+        self, url: str, *, tensors: bool = False, format: str = "json"
+    ) -> int:
+        """Send the run to an OpenTelemetry Collector, as spans with Triton's names.
+
+        Each call is a span with a child ``compute``; the request has a span
+        ``InferRequest`` above them. Exporting again sends the same ids.
+
+        Parameters
+        ----------
+        url
+            Where the Collector receives spans over HTTP, such as
+            ``"http://127.0.0.1:4318"``; without a path, ``/v1/traces`` is added.
+        tensors
+            Whether the tensors are sent, too, with their values.
+        format
+            ``"json"``, as a Triton server sends; ``"protobuf"`` needs the package
+            opentelemetry-proto: ``pip install 'blsnb[otlp]'``.
+
+        Returns
+        -------
+        int
+            Number of sent spans. Calls that still run are left out.
+
+        Raises
+        ------
+        CollectorError
+            Nothing answers at the URL within ten seconds, or the spans are refused.
+        ImportError
+            The package is not installed.
+        TraceError
+            The run was read from a file without the time of day.
+        TypeError
+            An argument has the wrong type.
+        ValueError
+            The URL or the format is invalid.
+        """
+        from blsnb.otlp.sending import export
+
+        check_text(url=url, format=format)
+        check_flags(tensors=tensors)
+        trace = self.trace
+        clock = self._trace_clock(trace)
+        return export(trace, clock, url, tensors=tensors, format=format)
 
     def plot(self) -> Any:
         """Return a matplotlib figure of the timeline."""

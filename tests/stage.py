@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
 from typing import Any
+
+
+class Events(dict[str, threading.Event]):
+    """Events by name, each created when a thread first looks it up.
+
+    Not a `defaultdict`: two threads at once could get two events of one name.
+    """
+
+    def __missing__(self, name: str) -> threading.Event:
+        """Create an event, unless another thread has just created it."""
+        return self.setdefault(name, threading.Event())
+
 
 seen: list[Any] = []
 """Values that models have appended, in order."""
-events: defaultdict[str, threading.Event] = defaultdict(threading.Event)
+events = Events()
 """Events by name; a model that would otherwise sleep waits for one."""
 barriers: dict[str, threading.Barrier] = {}
 values: dict[str, Any] = {}

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from blsnb.repository.change import FileContent
     from blsnb.repository.status import ModelStatus
 
-_CONFIG = "config.pbtxt"
 _MODEL = flags.model_flags()
 
 
@@ -102,7 +101,7 @@ class DefineMagics(Magics):
             f"{given.version}/{path}": content
             for path, content in extra_files(given.file).items()
         }
-        files[_CONFIG] = written.text or None
+        files[checked.CONFIG] = written.text or None
         main = f"{given.version}/model.py"
         self._change(given.name, {main: cell, **files}, main, cell, given.quiet)
         self._written[given.name] = written
@@ -125,7 +124,7 @@ class DefineMagics(Magics):
         name = self._one_word("%%triton_config NAME", text, local_ns)
         last = self._last(name)
         place = self._cells.here(cell)
-        path = self._path(name, _CONFIG)
+        path = self._path(name, checked.CONFIG)
         try:
             parse_pbtxt(cell, path=str(path))
             written = compose(cell, last.options if last else no_options())
@@ -133,7 +132,7 @@ class DefineMagics(Magics):
             self._failed(error, path, place)
             self._show_what_serves(name)
             raise
-        self._change(name, {_CONFIG: written.text}, _CONFIG, cell)
+        self._change(name, {checked.CONFIG: written.text}, checked.CONFIG, cell)
         self._written[name] = written
 
     @no_var_expand
@@ -153,7 +152,7 @@ class DefineMagics(Magics):
         word = self._one_word(usage, text, local_ns)
         name, _, path = word.partition("/")
         version, _, inner = path.partition("/")
-        if path == _CONFIG:
+        if path == checked.CONFIG:
             raise UsageError(f"for a configuration use %%triton_config {name}")
         is_in_version = version.isdecimal() and inner
         if not (name and (is_in_version or self._has_file(name, path))):
@@ -198,8 +197,12 @@ class DefineMagics(Magics):
             self._show(status, main, place)
 
     def _show(self, status: ModelStatus, main: str, place: CellText) -> None:
-        found = checked.findings(default.server(), status.name, main, place)
-        status = replace(status, findings=(*status.findings, *found))
+        server = default.server()
+        found = list(status.findings)
+        if main == checked.CONFIG:
+            found = checked.config_findings(server, found, place)
+        found += checked.findings(server, status.name, self._cells)
+        status = replace(status, findings=tuple(found))
         display(card.bundle(status), raw=True)
 
     def _show_what_serves(self, name: str) -> None:
@@ -216,9 +219,9 @@ class DefineMagics(Magics):
     def _config_text(self, name: str) -> str | None:
         # Of an imported model it is the one in the user's folder.
         directory = parts_of(default.server()).repository.directory(name)
-        file = self._path(name, _CONFIG)
+        file = self._path(name, checked.CONFIG)
         if directory is not None:
-            file = directory.path / _CONFIG
+            file = directory.path / checked.CONFIG
         return file.read_text("utf-8") if file.is_file() else None
 
     def _configuration(

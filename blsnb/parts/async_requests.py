@@ -26,11 +26,12 @@ class AsyncRequests:
         self._requests = requests
         self._callers: Workers | None = None
 
-    async def run(self, request: ClientRequest) -> Run:
+    async def run(self, request: ClientRequest, profile: bool = False) -> Run:
         """Run a request, and cancel it with the task; see `ClientRequests.run`."""
         context = contextvars.copy_context()
         begun: list[RootRequest] = []
-        call = functools.partial(self._requests.run, request, begun.append)
+        run = self._requests.run_profiled if profile else self._requests.run
+        call = functools.partial(run, request, begun.append)
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._workers(), context.run, call)
@@ -40,9 +41,12 @@ class AsyncRequests:
                 root.cancel()
             raise
 
-    def stream(self, request: ClientRequest) -> AsyncIterator[Response]:
+    def stream(
+        self, request: ClientRequest, profile: bool = False
+    ) -> AsyncIterator[Response]:
         """Start a request with any number of responses; see `ClientRequests.stream`."""
-        return async_responses(self._requests.stream(request), self._workers())
+        stream = self._requests.stream(request, profile=profile)
+        return async_responses(stream, self._workers())
 
     def _workers(self) -> Workers:
         if self._callers is None:

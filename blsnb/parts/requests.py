@@ -172,8 +172,8 @@ class ClientRequests:
         root.record.is_hidden = not request.show
         return self._run(message, root)
 
-    def run_profiled(self, request: ClientRequest) -> Run:
-        """Run a request, and sample its models' Python code.
+    def run_profiled(self, request: ClientRequest, begun: Begun | None = None) -> Run:
+        """Run a request, and sample its models' Python code; see `run`.
 
         Raises
         ------
@@ -182,15 +182,11 @@ class ClientRequests:
         """
         __tracebackhide__ = True
         message = self.message(request)
-        root = self._open_requests.open(deadline_ns(request.client_timeout_s))
+        deadline = deadline_ns(request.client_timeout_s)
+        root = self._open_requests.open(deadline, None, begun)
         root.record.is_hidden = not request.show
-        sampler = Sampler(root.record)
-        try:
-            with sampler:
-                return self._run(message, root)
-        finally:
-            root.record.profiles = (sampler.profile().stored(),)
-            root.record.taken = None
+        with Sampler(root.record):
+            return self._run(message, root)
 
     def _run(self, message: RequestMessage, root: RootRequest) -> Run:
         __tracebackhide__ = True
@@ -308,13 +304,21 @@ class ClientRequests:
                 raise
             return error.run
 
-    def stream(self, request: ClientRequest, record: RunRecord | None = None) -> Stream:
+    def stream(
+        self,
+        request: ClientRequest,
+        record: RunRecord | None = None,
+        *,
+        profile: bool = False,
+    ) -> Stream:
         """Start a request that may have any number of responses.
 
         Parameters
         ----------
         record
             Record of the run; None creates one that the server keeps.
+        profile
+            Whether the models' Python code is sampled until the run ends.
 
         Raises
         ------
@@ -326,6 +330,8 @@ class ClientRequests:
         deadline = deadline_ns(request.client_timeout_s)
         root = self._open_requests.open(deadline, record)
         root.record.is_hidden = not request.show
+        if profile:
+            Sampler(root.record).start()
         return self._stream(message, root)
 
     def _stream(self, message: RequestMessage, root: RootRequest) -> Stream:

@@ -46,8 +46,10 @@ def trace_so_far(record: RunRecord, notes: bool) -> Trace:
         pauses = CLOCK.pauses(trace.start_ns, trace.end_ns)
         trace = replace(trace, pauses=pauses) if pauses else trace
     trace = reviewed(trace) if notes else trace
-    if record.profiles:
-        trace = replace(trace, profiles=record.profiles)
+    profiler = record.profiler
+    profiles = record.profiles if profiler is None else (profiler(),)
+    if profiles:
+        trace = replace(trace, profiles=profiles)
     # Calls dropped while the trace is built must not stay in memory.
     is_final = record.ended and kept == (len(record.calls), record.held_bytes)
     if is_final and not trace.running:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from blsnb.trace.folding import FoldedCounts, Pair
 from blsnb.trace.gaps import Gap, between, first_of_name
+from blsnb.trace.profiles.samples import part_of_profile
 from blsnb.trace.spans import Span, Trace
 
 MAX_CALLS = 50_000
@@ -116,15 +117,42 @@ def part_of(trace: Trace, row: int) -> Trace:
             numbers[span.index] = len(spans)
             spans.append(_moved(span, len(spans), numbers[span.parent]))
     top = spans[0]
+    calls = {span.id for span in spans}
     return dataclasses.replace(
         trace,
         title=trace.models[top.model].name,
         request_id=top.request_id,
         spans=tuple(spans),
         folded=(),
+        profiles=tuple(part_of_profile(each, calls) for each in trace.profiles),
         gaps=tuple(
             gap._replace(caller=numbers[gap.caller])
             for gap in trace.gaps
             if gap.caller in numbers
         ),
     )
+
+
+def parts_of(trace: Trace) -> Iterator[Trace]:
+    """Yield each client request with all calls below it, as traces of their own."""
+    families: dict[int, list[Span]] = {}
+    roots: list[int] = []
+    places: list[int] = []
+    # Callers precede their calls.
+    for span in trace.spans:
+        root = span.index if span.parent < 0 else roots[span.parent]
+        family = families.setdefault(root, [])
+        caller = -1 if span.parent < 0 else places[span.parent]
+        roots.append(root)
+        places.append(len(family))
+        family.append(_moved(span, len(family), caller))
+    for family in families.values():
+        top = family[0]
+        yield dataclasses.replace(
+            trace,
+            title=trace.models[top.model].name,
+            request_id=top.request_id,
+            spans=tuple(family),
+            folded=(),
+            gaps=(),
+        )

@@ -110,6 +110,17 @@ class ClockReading(NamedTuple):
     unix_ns: int
 
 
+class TraceContext(NamedTuple):
+    """The OpenTelemetry context of a client request."""
+
+    trace_id: str
+    """32 hexadecimal digits."""
+    parent_id: str = ""
+    """The client's span: 16 hexadecimal digits; empty without one."""
+    state: str = ""
+    """The client's ``tracestate``."""
+
+
 class Profile(NamedTuple):
     """A profile as stored in a run file."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,8 @@ class RunRecord:
     going_on: int = 0
     """Number of its executions that continue after its request has ended."""
     profiles: tuple[Profile, ...] = ()
+    profiler: Callable[[], Profile] | None = None
+    """Returns the samples so far, while the run is sampled; else None."""
     taken: tuple[bool, Trace] | None = None
     """The trace of the ended run, once taken, and whether it has notes; discarded
     when calls or values are dropped."""

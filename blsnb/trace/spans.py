@@ -21,6 +21,7 @@ from blsnb.trace.facts import (
     ParameterPairs,
     Profile,
     Recording,
+    TraceContext,
     UnreadChunk,
     time,
 )
@@ -165,6 +166,8 @@ class Trace:
     """The recording to which a file belongs; else None."""
     unread: tuple[UnreadChunk, ...] = ()
     """Optional chunks of unknown types in a file."""
+    context: TraceContext | None = None
+    """The OpenTelemetry context that its client sent; not part of a run file."""
 
     def __repr__(self) -> str:
         counts = f"{len(self.spans)} calls, {len(self.models)} models"

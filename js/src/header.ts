@@ -2,6 +2,7 @@
 
 import type { Compared } from "./comparison.ts";
 import type { FoldedEntry } from "./folded.ts";
+import type { ProfileEntry } from "./profile.ts";
 import type { Column } from "./wire.ts";
 
 export const FORMAT = 2;
@@ -183,6 +184,8 @@ export interface Header {
   response_parameters: PerCall<[response: number, parameters: Parameter[]][]>;
   tensors: PerCall<TensorEntry[]>;
   columns: Record<string, Column>;
+  /** The samples of the run. */
+  profile?: ProfileEntry;
   /** The baseline; its columns are in the same buffer. */
   baseline?: Partial<Header>;
   changed?: number[];

@@ -8,6 +8,7 @@ import { deviceWork } from "./device.ts";
 import { h } from "./dom.ts";
 import type { Counted } from "./folded.ts";
 import { count, counted, time } from "./format.ts";
+import type { ProfilePart } from "./inspectprofile.ts";
 import { phaseTable } from "./phasetable.ts";
 import { requestFacts, sequenceLinks } from "./requests.ts";
 import { responseTimes } from "./responses.ts";
@@ -19,16 +20,22 @@ import type { Trace } from "./trace.ts";
 import { Flag } from "./wire.ts";
 
 /** Maximum number of models in the chain that led to an error. */
-const MOST_CHAIN = 8;
+const MAX_CHAIN = 8;
 
-export function oneCall(session: Session, call: number, tensors: TensorList): HTMLElement[] {
+export function oneCall(
+  session: Session,
+  call: number,
+  tensors: TensorList,
+  profile: ProfilePart,
+): HTMLElement[] {
   const { trace } = session;
   const { notes, logs } = trace.header;
   const id = trace.id(call);
   const failed = trace.has(call, Flag.ERROR);
   const source = sourceLines(session, call);
   const values = tensors.show(call);
-  const few = !failed && hasFewValues(trace.header.tensors[id]);
+  // Who has asked for a profile sees it without scrolling.
+  const few = !failed && !trace.profile && hasFewValues(trace.header.tensors[id]);
   return [
     breadcrumb(session, call),
     h("h3", {}, trace.name(call)),
@@ -39,6 +46,7 @@ export function oneCall(session: Session, call: number, tensors: TensorList): HT
     ...sequenceLinks(session, call),
     ...phaseTable(trace, [call]),
     ...uncounted(trace.folded.by(trace.calls.model[call])),
+    ...profile.show(`call ${id}`, trace.calls.model[call], [call]),
     // Of a failed call the source comes first, of others the tensors.
     ...(failed ? [errorOf(trace, call), ...source] : []),
     ...besideBaseline(trace, [call]),
@@ -79,7 +87,7 @@ export function factsOfCall(trace: Trace, call: number): string {
 function errorOf(trace: Trace, call: number): HTMLElement {
   const { codes, errors } = trace.header;
   const chain = [...trace.ancestors(call), call].map((each) => trace.name(each));
-  const where = chain.length > MOST_CHAIN ? [...chain.slice(0, 3), "…", ...chain.slice(-4)] : chain;
+  const where = chain.length > MAX_CHAIN ? [...chain.slice(0, 3), "…", ...chain.slice(-4)] : chain;
   const id = trace.id(call);
   const head = [...(codes[id] ? [codes[id]] : []), where.join(" › ")].join(" · ");
   const text = h("div", { class: "code" }, errors[id] ?? "failed");

@@ -7,6 +7,7 @@ import { deviceWork } from "./device.ts";
 import { h } from "./dom.ts";
 import type { Counted } from "./folded.ts";
 import { count, counted, time } from "./format.ts";
+import type { ProfilePart } from "./inspectprofile.ts";
 import { latency } from "./latency.ts";
 import { phaseTable } from "./phasetable.ts";
 import { responseTimes } from "./responses.ts";
@@ -16,7 +17,7 @@ import { Flag } from "./wire.ts";
 
 export type Many = Extract<Selection, { kind: "model" | "fold" }>;
 
-export function manyCalls(session: Session, selection: Many): HTMLElement[] {
+export function manyCalls(session: Session, selection: Many, profile: ProfilePart): HTMLElement[] {
   const { trace } = session;
   const calls = callsOf(trace, selection);
   const gone = countedOf(trace, selection, calls);
@@ -30,6 +31,7 @@ export function manyCalls(session: Session, selection: Many): HTMLElement[] {
     chipList(chips(trace, selection.model, calls, gone)),
     ...(gone ? [onlyCounted(calls.length, gone)] : []),
     ...phaseTable(trace, calls),
+    ...profile.show(`${selection.kind} ${selection.kind === "fold" ? selection.key : selection.model}`, selection.model, calls),
     ...besideBaseline(trace, calls),
     ...latency(durations, gone),
     ...responseTimes(trace, calls),

@@ -7,6 +7,7 @@ import { factsOfCalls, manyCalls } from "./inspectcalls.ts";
 import { manyModels } from "./inspectmodels.ts";
 import { factsOfCall, oneCall } from "./inspectcall.ts";
 import type { Selection, Session } from "./session.ts";
+import { ProfilePart } from "./inspectprofile.ts";
 import { TensorList } from "./tensors.ts";
 
 /** Pause between two updates of the selection while a run grows. */
@@ -21,12 +22,14 @@ export class Inspector {
   });
   #session: Session;
   #tensors: TensorList;
+  #profile: ProfilePart;
   #facts = "";
   #drawn = -Infinity;
 
   constructor(session: Session) {
     this.#session = session;
     this.#tensors = new TensorList(session);
+    this.#profile = new ProfilePart(session);
   }
 
   /** Show the selection; elements stay if no fact has changed. */
@@ -81,7 +84,7 @@ export class Inspector {
   #factsOf(selection: Selection | null): string {
     if (!selection) return "nothing";
     const { trace } = this.#session;
-    const { state } = trace.header.run;
+    const state = `${trace.header.run.state} ${trace.profile?.total ?? ""}`;
     if (selection.kind === "missing") return `missing ${selection.key}`;
     if (selection.kind === "dropped") return `dropped ${selection.id}`;
     if (selection.kind === "models") return `models\n${selection.models} ${trace.n} ${state}`;
@@ -95,11 +98,11 @@ export class Inspector {
     if (!selection) return [h("p", { class: "hint" }, "Select a model or a call.")];
     const { comparison } = this.#session.trace;
     if (selection.kind === "call")
-      return oneCall(this.#session, selection.call, this.#tensors);
+      return oneCall(this.#session, selection.call, this.#tensors, this.#profile);
     if (selection.kind === "missing")
       return comparison ? missingCalls(comparison.baseline, selection.missing) : [];
     if (selection.kind === "dropped") return droppedCall(this.#session.trace, selection.id);
     if (selection.kind === "models") return manyModels(this.#session, selection.models);
-    return manyCalls(this.#session, selection);
+    return manyCalls(this.#session, selection, this.#profile);
   }
 }

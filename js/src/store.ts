@@ -2,6 +2,7 @@
 
 import type { Compared } from "./comparison.ts";
 import { complete, FORMAT, TABLES, type Header } from "./header.ts";
+import { Profile } from "./profile.ts";
 import { column, emptyCalls, LAYOUT, rowOf, type Calls, type Column } from "./wire.ts";
 
 /** Calls of a message, in the order of the message. */
@@ -22,6 +23,8 @@ export class Store {
   /** The baseline, and how its calls are paired with those of this run. */
   baseline: Store | null = null;
   compared: Compared | null = null;
+  /** The samples of the run; null without. */
+  profile: Profile | null = null;
   #calls = emptyCalls(0);
   #responses = new Map<number, number[]>();
 
@@ -41,6 +44,7 @@ export class Store {
     this.#calls = emptyCalls(0);
     this.#responses = new Map();
     const part = this.#add(this.header.columns, buffer);
+    this.profile = profileOf(header, buffer);
     this.#addBaseline(this.header, buffer, part);
     this.seq = seq;
   }
@@ -81,6 +85,7 @@ export class Store {
     for (const key of TABLES) Object.assign(after, { [key]: { ...before[key], ...header[key] } });
     this.header = after;
     this.#add(header.columns ?? {}, buffer);
+    this.profile = profileOf(header, buffer) ?? this.profile;
     this.seq = seq;
     return true;
   }
@@ -173,4 +178,8 @@ export class Store {
     for (const [name] of LAYOUT) larger[name].set(this.#calls[name]);
     this.#calls = larger;
   }
+}
+
+function profileOf({ profile }: Partial<Header>, buffer: ArrayBuffer): Profile | null {
+  return profile ? new Profile(profile, buffer) : null;
 }

@@ -7,6 +7,7 @@ import { Folded, type Counted } from "./folded.ts";
 import type { Header } from "./header.ts";
 import { distinctKeys, distinctNames } from "./modelnames.ts";
 import { noPhases, type PhaseSums } from "./phases.ts";
+import type { Profile } from "./profile.ts";
 import type { Store } from "./store.ts";
 import { Flag, PHASES, rowOf, type Calls, type Phase } from "./wire.ts";
 
@@ -29,6 +30,8 @@ export class Trace {
   readonly comparison: Comparison | null;
   /** The calls that are only counted. */
   readonly folded: Folded;
+  /** The samples of the run; null without. */
+  readonly profile: Profile | null;
   #store: Store;
   #offsets: Int32Array;
   #below: Int32Array;
@@ -57,6 +60,7 @@ export class Trace {
       if (this.has(call, Flag.ERROR)) this.errors++;
     }
     this.comparison = Comparison.of(store);
+    this.profile = store.profile;
     this.folded = new Folded(this.header.run.folded ?? [], this.calls);
   }
 

@@ -14,6 +14,8 @@ declare module "node:assert/strict" {
     equal(actual: unknown, expected: unknown, message?: string): void;
     deepEqual(actual: unknown, expected: unknown, message?: string): void;
     ok(value: unknown, message?: string): asserts value;
+    match(value: string, expected: RegExp): void;
+    doesNotMatch(value: string, expected: RegExp): void;
     throws(body: () => unknown, expected?: RegExp): void;
     rejects(promise: Promise<unknown>, expected?: RegExp): Promise<void>;
   }

@@ -20,6 +20,10 @@ class Kernel:
     """A kernel and the outputs of its cells as a notebook stores them."""
 
     def __init__(self, temporary: Path) -> None:
+        self.updates: list[Any] = []
+        """Outputs of earlier cells that were updated while another cell ran."""
+        self._cells: dict[str, str] = {}
+        """The request of the cell that shows a display, by the display's identifier."""
         self._manager = KernelManager()
         self._manager.start_kernel(extra_arguments=[], env=_environment(temporary))
         self._connect()
@@ -45,10 +49,25 @@ class Kernel:
                     continue
                 if kind == "status" and message["content"]["execution_state"] == "idle":
                     break
-                _keep(shown, message)
+                self._keep(shown, request, message)
                 if until(list(shown.values())):
                     break
         return list(shown.values())
+
+    def _keep(self, shown: dict[str, Any], request: str, message: Any) -> None:
+        """Store an output; an updated output replaces the old one where that stands."""
+        kind, content = message["msg_type"].removeprefix("update_"), message["content"]
+        if kind not in ("display_data", "execute_result", "stream", "error"):
+            return
+        header = {**message["header"], "msg_type": kind}
+        output = nbformat.v4.output_from_msg({**message, "header": header})
+        display = content.get("transient", {}).get("display_id")
+        if message["msg_type"] == kind:
+            self._cells[display] = request
+        elif self._cells.get(display) != request:
+            self.updates.append(output)
+            return
+        shown[display or str(len(shown))] = output
 
     def run(self, source: str) -> list[Any]:
         """Run a cell to its end, and return its outputs."""
@@ -102,15 +121,3 @@ def seconds_without_cpu(*pids: int) -> float:
 
 def _environment(temporary: Path) -> dict[str, str]:
     return {**os.environ, "TMPDIR": str(temporary)}
-
-
-def _keep(shown: dict[str, Any], message: dict[str, Any]) -> None:
-    """Store an output; an updated output replaces the old one."""
-    kind, content = message["msg_type"], message["content"]
-    kinds = ("display_data", "execute_result", "stream", "error")
-    if kind.removeprefix("update_") not in kinds:
-        return
-    transient = content.get("transient", {}).get("display_id")
-    header = {**message["header"], "msg_type": kind.removeprefix("update_")}
-    message = {**message, "header": header, "msg_type": header["msg_type"]}
-    shown[transient or str(len(shown))] = nbformat.v4.output_from_msg(message)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import gc
 import sys
 import threading
 import types
 from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Future
+from contextvars import Context, ContextVar
 from typing import Any, NamedTuple, TypeVar, cast
 
 from blsnb.engine.request.lifetime import RootRequest, Unwind
@@ -225,6 +227,13 @@ class EventLoop:
         thread = self._thread
         return 0 if thread is None or thread.ident is None else thread.ident
 
+    def value_of(self, variable: ContextVar[T]) -> T | None:
+        """Return a context variable of the running task; None if no task runs."""
+        loop = self._loop
+        task = None if loop is None else asyncio.current_task(loop)
+        contexts = [] if task is None else _contexts_of(task)
+        return next((each[variable] for each in contexts if variable in each), None)
+
     def start(self) -> asyncio.AbstractEventLoop:
         """Return the instance's event loop, running in a thread of its own.
 
@@ -337,6 +346,14 @@ async def _guarded(
         with contextlib.suppress(Unwind):
             work.close()
         work.close()
+
+
+def _contexts_of(task: asyncio.Task[Any]) -> list[Context]:
+    """Return the context of a task, and others that it refers to."""
+    if sys.version_info >= (3, 12):
+        return [task.get_context()]
+    # A task of 3.11 does not tell its context.
+    return [each for each in gc.get_referents(task) if isinstance(each, Context)]
 
 
 def _end_stubborn(

@@ -22,7 +22,7 @@ from blsnb.engine.instance.model_notes import (
 from blsnb.engine.instance.placement import OnDevice
 from blsnb.engine.instance.shared_state import SharedState, note_of_changes, snapshot
 from blsnb.engine.request.failure import describe
-from blsnb.engine.request.inflight import Execution
+from blsnb.engine.request.inflight import Execution, current_execution
 from blsnb.engine.request.interrupts import boundary, interrupted_once
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.errors import OutOfResourcesError
@@ -105,7 +105,7 @@ class ModelInstance:
         self.backend = bind(self)
         compiled = compiled_module(self.backend, release)
         self.own_modules = InstanceModules(name, model_file, self._printed, compiled)
-        self.own_modules.execution = lambda: self.execution
+        self.own_modules.execution_on = self._execution_on
         self.module: types.ModuleType | None = None
         self._class: Any = None
         """The model file's ``TritonPythonModel``; not necessarily a class."""
@@ -215,6 +215,14 @@ class ModelInstance:
                     f"raises {describe(error, _FOUND_BOUNDARY)}",
                 )
             return None
+
+    def _execution_on(self, thread_id: int) -> Execution | None:
+        """Return the execution that one of the instance's threads works for."""
+        loop = self.threads.loop
+        if thread_id != loop.thread_id:
+            return self.execution
+        # Coroutines of several requests share the thread.
+        return loop.value_of(current_execution) or self.execution
 
     def _check_ended(self) -> None:
         """Unwind if the load or request has ended: Ctrl-C is not a model's error."""

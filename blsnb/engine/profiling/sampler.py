@@ -6,18 +6,18 @@ import os
 import sys
 import threading
 import time
-from collections import Counter
 from types import CodeType, FrameType
-from typing import NamedTuple, Self
+from typing import Self
 
-from blsnb.engine.instance.instance_modules import execution_in, is_model_module
-from blsnb.engine.request.inflight import Execution
+from blsnb.engine.instance.instance_modules import is_model_module
+from blsnb.engine.profiling.sampled_calls import SampledCalls
+from blsnb.trace.facts import Profile
 from blsnb.trace.profiles.samples import Sampled, SampleProfile, StackFrame
 from blsnb.trace.run_record import RunRecord
 
 INTERVAL_S = 0.001
 """Time between two samples, in seconds."""
-_SWITCH_S = 0.0005
+_SWITCH_S = 0.0002
 """Switch interval while sampling: with Python's own, a busy model would release the
 interpreter to the sampler every 5 ms only."""
 _MAX_DEPTH = 200
@@ -32,20 +32,15 @@ _switch_s = 0.0
 _Place = tuple[CodeType, int]
 
 
-class _Found(NamedTuple):
-    """Model code on a thread."""
-
-    execution: Execution
-    stack: tuple[_Place, ...]
-
-
 class Sampler:
-    """Samples the model code of one run, as a context manager.
+    """Samples the model code of one run on a thread of its own, until the run ends.
+
+    As a context manager it also ends with the block.
 
     Parameters
     ----------
     record
-        The run.
+        The run; it has the profile from the start.
     interval_s
         Time between two samples, in seconds.
     """
@@ -53,61 +48,90 @@ class Sampler:
     def __init__(self, record: RunRecord, interval_s: float = INTERVAL_S) -> None:
         self._record = record
         self._interval_s = interval_s
-        self._counts: Counter[tuple[int, tuple[_Place, ...]]] = Counter()
+        self._counts: dict[tuple[int, tuple[_Place, ...]], int] = {}
+        self._calls = SampledCalls(record)
         self._names: dict[CodeType, str] = {}
         """Results of `_name_of`."""
         self._ticks = 0
-        self._sampled_s = 0.0
+        self._began_s = self._ended_s = 0.0
         self._ended = threading.Event()
         self._thread = threading.Thread(
             target=self._run, name="blsnb profiler", daemon=True
         )
 
     def __enter__(self) -> Self:
-        _begin()
-        try:
-            self._thread.start()
-        except BaseException:
-            _end()
-            raise
+        self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()
         self._thread.join()
-        _end()
 
-    def profile(self) -> SampleProfile:
-        """Return the samples; call it after the end."""
+    def start(self) -> None:
+        """Start to sample."""
+        self._began_s = time.monotonic()
+        self._record.profiler = self.stored
+        _begin()
+        try:
+            self._thread.start()
+        except BaseException:
+            self._record.profiler = None
+            _end()
+            raise
+
+    def stored(self) -> Profile:
+        """Return the samples so far."""
         frames: dict[_Place, StackFrame] = {}
+        # Copied at once: the sampling thread adds stacks.
         samples = [
-            Sampled(call, tuple([_frame(place, frames) for place in stack]), count)
-            for (call, stack), count in self._counts.items()
+            Sampled(
+                call,
+                self._calls.models[call],
+                tuple([self._frame(place, frames) for place in stack]),
+                count,
+            )
+            for (call, stack), count in self._counts.copy().items()
         ]
-        interval_s = self._sampled_s / self._ticks if self._ticks else self._interval_s
+        ended_s = self._ended_s or time.monotonic()
+        ticks = self._ticks
+        interval_s = (ended_s - self._began_s) / ticks if ticks else self._interval_s
         return SampleProfile(
             samples, round(interval_s * 1e9), round(self._interval_s * 1e9)
-        )
+        ).stored()
 
     def _run(self) -> None:
-        began = due = time.monotonic()
-        while not self._ended.wait(max(0.0, due - time.monotonic())):
-            self._sample()
-            self._ticks += 1
-            # Late samples are not made up for: they would all be of one moment.
-            due = max(due + self._interval_s, time.monotonic())
-        self._sampled_s = time.monotonic() - began
+        due = self._began_s
+        try:
+            while not self._ended.wait(max(0.0, due - time.monotonic())):
+                if self._record.ended:
+                    break
+                self._sample()
+                self._ticks += 1
+                # Late samples are not made up for: they would all be of one moment.
+                due = max(due + self._interval_s, time.monotonic())
+        finally:
+            self._ended_s = time.monotonic()
+            self._record.profiles = (self.stored(),)
+            self._record.profiler = None
+            self._record.taken = None
+            _end()
 
     def _sample(self) -> None:
         own = threading.get_ident()
-        for thread_id, frame in sys._current_frames().items():
-            if thread_id != own and (found := self._model_code(frame)) is not None:
-                call = _call_of(found.execution, self._record)
-                if call is not None:
-                    self._counts[call, found.stack] += 1
+        for thread_id, innermost in sys._current_frames().items():
+            if thread_id == own:
+                continue
+            module, stack = self._model_code(innermost)
+            call = self._calls.call_of(module, thread_id) if module else None
+            if call is not None:
+                key = call, stack
+                self._counts[key] = self._counts.get(key, 0) + 1
 
-    def _model_code(self, innermost: FrameType) -> _Found | None:
-        """Return the innermost model code of a thread; None while it waits."""
+    def _model_code(self, innermost: FrameType) -> tuple[str, tuple[_Place, ...]]:
+        """Return module and stack of the innermost model code of a thread.
+
+        The module is empty if no model's code runs, also while it waits.
+        """
         stack: list[_Place] = []
         module = ""
         frame: FrameType | None = innermost
@@ -122,10 +146,10 @@ class Sampler:
             stack.append((code, frame.f_lineno))
             module = module or name
             frame = frame.f_back
-        execution = execution_in(module) if module else None
-        if execution is None:
-            return None
-        return _Found(execution, tuple(stack[: -_MAX_DEPTH - 1 : -1]))
+        while module and not self._names[stack[-1][0]]:
+            # Frames below the model's, such as those of threads and event loops.
+            stack.pop()
+        return module, tuple(stack[: -_MAX_DEPTH - 1 : -1])
 
     def _name_of(self, frame: FrameType) -> str:
         """Return a model's module, `_ENGINE`, or an empty text for other code."""
@@ -134,21 +158,13 @@ class Sampler:
             return _ENGINE
         return name if is_model_module(name) else ""
 
-
-def _call_of(execution: Execution, record: RunRecord) -> int | None:
-    """Return the id of a run's call that an execution serves."""
-    for inflight in execution.inflights:
-        if inflight.root.record is record:
-            return inflight.call.id
-    return None
-
-
-def _frame(place: _Place, known: dict[_Place, StackFrame]) -> StackFrame:
-    if place not in known:
-        code, line = place
-        file = os.path.basename(code.co_filename)
-        known[place] = StackFrame(code.co_qualname, file, line)
-    return known[place]
+    def _frame(self, place: _Place, known: dict[_Place, StackFrame]) -> StackFrame:
+        if place not in known:
+            code, line = place
+            file = os.path.basename(code.co_filename)
+            is_own = bool(self._names.get(code))
+            known[place] = StackFrame(code.co_qualname, file, line, is_own)
+        return known[place]
 
 
 def _begin() -> None:

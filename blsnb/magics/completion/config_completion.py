@@ -7,7 +7,11 @@ from typing import Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
+from blsnb.errors import ModelConfigError
+from blsnb.magics import default_server as default
+from blsnb.magics.checked import lint_lines
 from blsnb.magics.completion.cell_text import text_until_cursor
+from blsnb.parts.server_parts import parts_of
 
 _CONFIG_CELL = re.compile(r"\s*%%triton_config\b[^\n]*\n")
 _WORD = re.compile(r"\w*$")
@@ -27,8 +31,9 @@ def complete_configuration(context: Any) -> dict[str, Any]:
     place = place_at_end(text[cell.end() : len(text) - len(fragment)])
     names = {} if place is None else candidates(place)
     found = [name for name in names if name.startswith(fragment)]
+    kind = "field" if place is None or place.field is None else "value"
     return {
-        "completions": [SimpleCompletion(name, type="field") for name in found],
+        "completions": [SimpleCompletion(name, type=kind) for name in found],
         "matched_fragment": fragment,
         "suppress": True,
     }
@@ -45,7 +50,8 @@ def field_documentation(cell: str, position: int) -> str:
     Returns
     -------
     str
-        Empty for another cell, or an unknown word.
+        Its meaning, and the findings of the linter in its line. Empty for another
+        cell, or an unknown word.
     """
     magic = _CONFIG_CELL.match(cell)
     if magic is None or position < magic.end():
@@ -57,4 +63,18 @@ def field_documentation(cell: str, position: int) -> str:
     word = cell[start:position] + (rest[0] if rest else "")
     place = place_at_end(cell[magic.end() : start])
     meaning = "" if place is None else candidates(place).get(word, "")
-    return f"{word}: {meaning}" if meaning else ""
+    line = cell.count("\n", magic.end(), position) + 1
+    found = _findings(cell[magic.end() :], line) if meaning else []
+    return "\n\n".join([f"{word}: {meaning}", *found]) if meaning else ""
+
+
+def _findings(text: str, line: int) -> list[str]:
+    """Return the linter's findings in a line of a configuration."""
+    server = default.started()
+    gpu_count = 0 if server is None else parts_of(server).engine.placements.gpu_count
+    try:
+        lines = lint_lines(text, gpu_count)
+    except ModelConfigError:
+        # An incomplete text; running the cell reports the error.
+        return []
+    return [f"⚠ {found}" for found, where in lines.items() if where == line]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from blsnb.model.config import ModelConfig
 from blsnb.model.text.schema import data_type_name, schema
@@ -11,8 +11,23 @@ from blsnb.model.text.schema import data_type_name, schema
 _TEXT = "TYPE_STRING"
 
 
-def findings(config: ModelConfig, *, gpu_count: int = 0) -> list[str]:
-    """Return the findings in a configuration, one sentence each."""
+class LintFinding(NamedTuple):
+    """A setting that its author probably did not mean.
+
+    Parameters
+    ----------
+    text
+        One sentence.
+    field
+        Its field, as in `field_lines`: ``"input[0].dims"``.
+    """
+
+    text: str
+    field: str
+
+
+def lint(config: ModelConfig, *, gpu_count: int = 0) -> list[LintFinding]:
+    """Return the findings in a configuration, with their fields."""
     return [
         *_batch_in_dims(config),
         *_batching_alone(config),
@@ -23,7 +38,12 @@ def findings(config: ModelConfig, *, gpu_count: int = 0) -> list[str]:
     ]
 
 
-def _batch_in_dims(config: ModelConfig) -> Iterator[str]:
+def findings(config: ModelConfig, *, gpu_count: int = 0) -> list[str]:
+    """Return the findings in a configuration, one sentence each."""
+    return [each.text for each in lint(config, gpu_count=gpu_count)]
+
+
+def _batch_in_dims(config: ModelConfig) -> Iterator[LintFinding]:
     """Yield a finding if the dims of every tensor seem to contain the batch.
 
     A single -1 may be a number of tokens, and two may be the sides of an image. A
@@ -37,60 +57,76 @@ def _batch_in_dims(config: ModelConfig) -> Iterator[str]:
     first = {each.dims[0] for each in tensors}
     if first == {size} or (first == {-1} and fixed):
         example = tensors[0]
-        yield (
+        text = (
             f"max_batch_size is {size} and dims of every tensor begin with "
             f"{first.pop()}: if that is the batch, omit it from dims (for "
             f"{example.name!r} write {_dims(example.dims[1:])}), because Triton adds "
             "it itself"
         )
+        direction = "input" if config.inputs else "output"
+        yield LintFinding(text, f"{direction}[0].dims")
 
 
-def _batching_alone(config: ModelConfig) -> Iterator[str]:
+def _batching_alone(config: ModelConfig) -> Iterator[LintFinding]:
     if config.scheduling == "dynamic_batching" and config.max_batch_size == 0:
-        yield (
+        text = (
             "dynamic_batching has no effect while max_batch_size is 0: every request "
             "is executed alone"
         )
+        yield LintFinding(text, "dynamic_batching")
 
 
-def _without_gpu(config: ModelConfig, gpu_count: int) -> Iterator[str]:
+def _without_gpu(config: ModelConfig, gpu_count: int) -> Iterator[LintFinding]:
     kinds = schema().ModelInstanceGroup
-    wanted = [group for group in config.instance_groups if group.kind == kinds.KIND_GPU]
+    wanted = [
+        number
+        for number, group in enumerate(config.instance_groups)
+        if group.kind == kinds.KIND_GPU
+    ]
     if wanted and gpu_count == 0:
-        yield (
+        text = (
             "KIND_GPU needs a GPU, and this machine has none: with KIND_AUTO, or "
             "without kind, a GPU is used if there is one, else the CPU"
         )
+        yield LintFinding(text, f"instance_group[{wanted[0]}].kind")
 
 
-def _named_twice(config: ModelConfig) -> Iterator[str]:
+def _named_twice(config: ModelConfig) -> Iterator[LintFinding]:
     for direction, tensors in (("input", config.inputs), ("output", config.outputs)):
         names = [each.name for each in tensors]
         for name in dict.fromkeys(names):
             if names.count(name) > 1:
-                yield f"the {direction} {name!r} is declared {names.count(name)} times"
+                text = f"the {direction} {name!r} is declared {names.count(name)} times"
+                second = names.index(name, names.index(name) + 1)
+                yield LintFinding(text, f"{direction}[{second}].name")
 
 
-def _empty_values(config: ModelConfig) -> Iterator[str]:
+def _empty_values(config: ModelConfig) -> Iterator[LintFinding]:
     """Yield parameters without a ``string_value``."""
     message: Any = config.message
     for name in sorted(message.parameters):
         if not message.parameters[name].string_value:
-            yield f"the parameter {name!r} has no string_value, so its text is empty"
+            text = f"the parameter {name!r} has no string_value, so its text is empty"
+            yield LintFinding(text, f"parameters[{name!r}]")
 
 
-def _text_correlation_ids(config: ModelConfig) -> Iterator[str]:
+def _text_correlation_ids(config: ModelConfig) -> Iterator[LintFinding]:
     """Yield a finding for a control tensor of texts, which Triton fills wrongly."""
     corrid = schema().ModelSequenceBatching.Control.CONTROL_SEQUENCE_CORRID
-    for tensor in config.message.sequence_batching.control_input:
-        for control in tensor.control:
-            if control.kind == corrid and data_type_name(control.data_type) == _TEXT:
-                yield (
-                    f"the control {tensor.name!r} has TYPE_STRING: Triton 24.10 "
-                    "refuses every request of such a model, unless its correlation id "
-                    "has exactly 128 characters; request.correlation_id() has the "
-                    "text there, too"
-                )
+    controls = (
+        (row, place, tensor.name, control)
+        for row, tensor in enumerate(config.message.sequence_batching.control_input)
+        for place, control in enumerate(tensor.control)
+    )
+    for row, place, name, control in controls:
+        if control.kind == corrid and data_type_name(control.data_type) == _TEXT:
+            text = (
+                f"the control {name!r} has TYPE_STRING: Triton 24.10 refuses every "
+                "request of such a model, unless its correlation id has exactly 128 "
+                "characters; request.correlation_id() has the text there, too"
+            )
+            field = f"sequence_batching[0].control_input[{row}].control[{place}]"
+            yield LintFinding(text, field)
 
 
 def advised(config: ModelConfig, *, gpu_count: int = 0) -> str:

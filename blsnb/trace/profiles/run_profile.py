@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
 from blsnb.files.whole import whole_file
 from blsnb.printable import printable
-from blsnb.trace.profiles.samples import KIND, SampleProfile, read_samples
+from blsnb.trace.events import ModelInfo
+from blsnb.trace.profiles.samples import (
+    KIND,
+    SampleProfile,
+    Stack,
+    StackFrame,
+    own_line,
+    read_samples,
+)
 from blsnb.trace.profiles.speedscope import speedscope
 from blsnb.trace.spans import Trace
 
@@ -62,29 +70,22 @@ class RunProfile:
             lines.append(f"{share}  {row.model}  {place}  {row.text.strip()}".rstrip())
         return "\n".join([printable(line) for line in lines])
 
-    def models(self) -> dict[str, list[int]]:
-        """Return the ids of the calls by model."""
-        found: defaultdict[str, list[int]] = defaultdict(list)
-        for span in self._trace.spans:
-            found[self._trace.models[span.model].name].append(span.id)
-        return dict(found)
+    def models(self) -> dict[str, Counter[Stack]]:
+        """Return the sampled stacks of each model, with their counts."""
+        return self.samples.models()
 
     def lines(self) -> list[ProfiledLine]:
         """Return the lines of all models, those with most samples first."""
-        found = []
         infos = {info.name: info for info in self._trace.models}
-        for name, calls in self.models().items():
-            source = infos[name].source.splitlines()
-            origin = infos[name].origin
-            for frame, count in self.samples.lines(calls).items():
-                place = text = ""
-                if frame.file == "model.py" and frame.line <= len(source):
-                    text = source[frame.line - 1]
-                    if origin is not None:
-                        place = f"{origin.cell} line {frame.line + origin.offset}"
-                found.append(
-                    ProfiledLine(name, frame.file, frame.line, place, count, text)
-                )
+        found = []
+        for name, stacks in self.models().items():
+            counts: Counter[StackFrame] = Counter()
+            for stack, samples in stacks.items():
+                counts[own_line(stack)] += samples
+            found += [
+                _line(name, infos.get(name), frame, samples)
+                for frame, samples in counts.items()
+            ]
         return sorted(found, key=lambda row: -row.samples)
 
     def save(self, path: str | Path) -> Path:
@@ -101,10 +102,21 @@ class RunProfile:
             The written file.
         """
         path = Path(path).expanduser()
-        text = json.dumps(speedscope(self.samples, self.models()))
+        text = json.dumps(speedscope(self.samples))
         with whole_file(path) as partial:
             partial.write_text(text, encoding="utf-8")
         return path
+
+
+def _line(
+    model: str, info: ModelInfo | None, frame: StackFrame, samples: int
+) -> ProfiledLine:
+    place = text = ""
+    if info is not None and frame.is_own and frame.file == "model.py":
+        source = info.source.splitlines()
+        text = source[frame.line - 1] if frame.line <= len(source) else ""
+        place = info.place(frame.line) if info.origin is not None else ""
+    return ProfiledLine(model, frame.file, frame.line, place, samples, text)
 
 
 def profile_of(trace: Trace) -> RunProfile | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from blsnb.errors import TraceError
@@ -22,6 +22,8 @@ class StackFrame(NamedTuple):
     file: str
     """Name of the file without its folder."""
     line: int
+    is_own: bool = False
+    """Whether it is a file of the model's folder."""
 
 
 Stack = tuple[StackFrame, ...]
@@ -33,6 +35,8 @@ class Sampled(NamedTuple):
 
     call: int
     """Id of the call."""
+    model: str
+    """Name of the call's model."""
     stack: Stack
     samples: int
 
@@ -77,38 +81,37 @@ class SampleProfile:
             found[sampled.call] += sampled.samples
         return dict(found)
 
-    def stacks(self, calls: Iterable[int]) -> Counter[Stack]:
-        """Return the stacks of some calls, merged, with their counts."""
-        wanted = set(calls)
-        found: Counter[Stack] = Counter()
+    def models(self) -> dict[str, Counter[Stack]]:
+        """Return the stacks of each model, those of all its calls merged."""
+        found: defaultdict[str, Counter[Stack]] = defaultdict(Counter)
         for sampled in self.samples:
-            if sampled.call in wanted:
-                found[sampled.stack] += sampled.samples
-        return found
+            found[sampled.model][sampled.stack] += sampled.samples
+        return dict(found)
 
-    def lines(self, calls: Iterable[int]) -> Counter[StackFrame]:
-        """Return the samples of each line of the model's own files.
-
-        The time in libraries belongs to the line of the model that called them.
-        """
-        found: Counter[StackFrame] = Counter()
-        for stack, count in self.stacks(calls).items():
-            own = [frame for frame in stack if frame.file == stack[0].file]
-            found[own[-1]] += count
-        return found
+    def of_calls(self, calls: Collection[int]) -> SampleProfile:
+        """Return the part of some calls."""
+        part = [sampled for sampled in self.samples if sampled.call in calls]
+        return SampleProfile(part, self.interval_ns, self.wanted_ns)
 
     def stored(self) -> Profile:
         """Return the profile as a run file has it."""
         frames: dict[StackFrame, int] = {}
         nodes: dict[tuple[int, int], int] = {}
+        models: dict[str, int] = {}
         rows = [
-            [sampled.call, _node(sampled.stack, frames, nodes), sampled.samples]
+            [
+                sampled.call,
+                models.setdefault(sampled.model, len(models)),
+                _node(sampled.stack, frames, nodes),
+                sampled.samples,
+            ]
             for sampled in self.samples
         ]
         data = {
             "interval_ns": self.interval_ns,
             "wanted_ns": self.wanted_ns,
-            "frames": [list(frame) for frame in frames],
+            "models": list(models),
+            "frames": [[*frame[:3], int(frame.is_own)] for frame in frames],
             "stacks": [list(node) for node in nodes],
             "samples": rows,
         }
@@ -129,6 +132,19 @@ def read_samples(profile: Profile) -> SampleProfile:
         raise TraceError(f"the profile of the run is damaged: {error!r}") from error
 
 
+def part_of_profile(profile: Profile, calls: Collection[int]) -> Profile:
+    """Return the part of some calls of a stored profile.
+
+    Raises
+    ------
+    TraceError
+        The profile is damaged.
+    """
+    if profile.kind != KIND:
+        return profile
+    return read_samples(profile).of_calls(calls).stored()
+
+
 def _node(
     stack: Stack,
     frames: dict[StackFrame, int],
@@ -144,8 +160,8 @@ def _node(
 
 def _read(data: Mapping[str, Any]) -> SampleProfile:
     frames = [
-        StackFrame(str(function), str(file), int(line))
-        for function, file, line in data["frames"]
+        StackFrame(str(function), str(file), int(line), bool(is_own))
+        for function, file, line, is_own in data["frames"]
     ]
     stacks: list[Stack] = []
     for parent, frame in data["stacks"]:
@@ -154,14 +170,27 @@ def _read(data: Mapping[str, Any]) -> SampleProfile:
         before = () if parent == -1 else stacks[parent]
         stacks.append((*before, frames[frame]))
     return SampleProfile(
-        _rows(data["samples"], stacks),
+        _rows(data["samples"], list(map(str, data["models"])), stacks),
         int(data["interval_ns"]),
         int(data["wanted_ns"]),
     )
 
 
-def _rows(rows: Iterable[Any], stacks: list[Stack]) -> Iterator[Sampled]:
-    for call, node, count in rows:
-        if not 0 <= node < len(stacks):
-            raise ValueError("a sample has no such stack")
-        yield Sampled(int(call), stacks[node], int(count))
+def _rows(
+    rows: Iterable[Any], models: list[str], stacks: list[Stack]
+) -> Iterator[Sampled]:
+    for call, model, node, count in rows:
+        if not (0 <= node < len(stacks) and 0 <= model < len(models)):
+            raise ValueError("a sample has no such stack or model")
+        if count < 1:
+            raise ValueError("a stack was sampled less than once")
+        yield Sampled(int(call), models[model], stacks[node], int(count))
+
+
+def own_line(stack: Stack) -> StackFrame:
+    """Return the innermost line of the model's own files.
+
+    The time in libraries belongs to the line of the model that called them.
+    """
+    own = [frame for frame in stack if frame.is_own]
+    return own[-1] if own else stack[0]

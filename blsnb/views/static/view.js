@@ -156,7 +156,7 @@ function toneOf(sign) {
 
 // src/boxes.ts
 var BOX_HEIGHT = 42;
-var LEAST_WIDTH = 96;
+var MIN_WIDTH = 96;
 var PADDING = 8;
 var NAME_LENGTH = 22;
 var NAME_SIZE = 12;
@@ -167,7 +167,7 @@ function boxWidth(nodes, font) {
     const second = measure(left, `10.5px ${font}`) + measure(right, `600 10.5px ${font}`) + 10;
     return Math.max(nameWidth(node, font), second);
   });
-  return Math.ceil(Math.max(LEAST_WIDTH, ...widths) + 2 * PADDING);
+  return Math.ceil(Math.max(MIN_WIDTH, ...widths) + 2 * PADDING);
 }
 function grownSize(node, width, font) {
   return NAME_SIZE * (width - 2 * PADDING) / Math.max(1, nameWidth(node, font));
@@ -322,9 +322,9 @@ function hasLoops(edges) {
   return edges.some(({ from, to }) => from === to);
 }
 function loop({ x, y, width, height }) {
-  const [top, middle2] = [y - height / 2, x + width / 2 - FROM_RIGHT];
+  const [top2, middle2] = [y - height / 2, x + width / 2 - FROM_RIGHT];
   const [left, right] = [middle2 - REACH, middle2 + REACH];
-  return `M${left} ${top} C${left} ${top - RISE} ${right} ${top - RISE} ${right} ${top - 2}`;
+  return `M${left} ${top2} C${left} ${top2 - RISE} ${right} ${top2 - RISE} ${right} ${top2 - 2}`;
 }
 function loopLabel({ x, y, width, height }) {
   return { x: x + width / 2 - FROM_RIGHT, y: y - height / 2 - LABEL_ABOVE };
@@ -582,9 +582,9 @@ function longestPaths(count2, arcs) {
 }
 function vertices(nodes, edges, arcs, ranks, half) {
   const layers = Array.from({ length: Math.max(0, ...ranks) + 1 }, () => []);
-  const add = (node, rank, order2) => {
+  const add = (node, rank, order3) => {
     const links = { up: [], down: [], slot: 0, across: 0, row: 0, tight: false };
-    const vertex = { node, rank, order: order2, half: node < 0 ? BEND_HALF : half, ...links };
+    const vertex = { node, rank, order: order3, half: node < 0 ? BEND_HALF : half, ...links };
     layers[rank].push(vertex);
     return vertex;
   };
@@ -631,8 +631,8 @@ function draw(nodes, edges, arcs, layers, paths, zigzag, crossings2, options) {
   const boxes = /* @__PURE__ */ new Map();
   for (const vertex of all) {
     if (vertex.node < 0) continue;
-    const top = bands[vertex.rank].start + vertex.row * (depth + ZIGZAG_GAP);
-    boxes.set(nodes[vertex.node].id, point(top + depth / 2, vertex.across));
+    const top2 = bands[vertex.rank].start + vertex.row * (depth + ZIGZAG_GAP);
+    boxes.set(nodes[vertex.node].id, point(top2 + depth / 2, vertex.across));
   }
   const routes = edges.map(() => ({ points: [], back: false }));
   for (const { edge, reversed } of arcs) {
@@ -656,8 +656,8 @@ function bandsOf(zigzag, depth, gap) {
 function stepsOf(path, bands, zigzag, depth, shift) {
   const steps = [];
   const [first, last] = [path[0], path[path.length - 1]];
-  const top = bands[first.rank].start + first.row * (depth + ZIGZAG_GAP);
-  steps.push([top + depth, first.across + shift]);
+  const top2 = bands[first.rank].start + first.row * (depth + ZIGZAG_GAP);
+  steps.push([top2 + depth, first.across + shift]);
   if (zigzag[first.rank] && first.row === 0)
     steps.push([bands[first.rank].end, first.across + shift]);
   for (const bend of path.slice(1, -1)) {
@@ -862,7 +862,7 @@ var PARTS = [
 var MARGINAL = /* @__PURE__ */ new Set(["pre", "post"]);
 var MARGINAL_SHARE = 5e-3;
 var COMPUTE = /* @__PURE__ */ new Set(["input", "infer", "output"]);
-var LEAST_SHARE = 4e-3;
+var MIN_SHARE = 4e-3;
 function phaseTable(trace, calls) {
   if (calls.length === 1 && !reachedModel(trace, calls[0]))
     return [h("p", { class: "hint" }, "It reached no model: no phase was recorded.")];
@@ -879,7 +879,7 @@ function reachedModel(trace, call) {
   return trace.has(call, Flag.RUNNING) || phases.some((phase) => !isNaN(trace.phase(call, phase)));
 }
 function stack(sums, whole) {
-  const parts = PARTS.filter(([part]) => sums[part] > LEAST_SHARE * whole).map(
+  const parts = PARTS.filter(([part]) => sums[part] > MIN_SHARE * whole).map(
     ([part, colour]) => h("i", { class: `back-${colour}`, style: { flex: `${sums[part] / whole} 1 0` } })
   );
   const label2 = PARTS.map(([part, , text]) => `${text} ${time(sums[part])}`).join(", ");
@@ -904,7 +904,7 @@ function phaseLegend() {
 // src/viewport.ts
 var FAR = 0.62;
 var [SMALLEST, LARGEST] = [0.2, 3];
-var [BESIDE, LEAST_TOP, ABOVE_LEGEND] = [32, 8, 9];
+var [BESIDE, MIN_TOP, ABOVE_LEGEND] = [32, 8, 9];
 var Viewport = class {
   svg;
   buttons;
@@ -924,16 +924,16 @@ var Viewport = class {
   fit(graph, pane, legend2) {
     const height = pane.height - ABOVE_LEGEND - legend2;
     const across = (pane.width - BESIDE) / graph.width;
-    const scale = Math.max(SMALLEST, Math.min(1, across, (height - LEAST_TOP - 6) / graph.height));
-    const top = Math.max(LEAST_TOP, (height - graph.height * scale) / 2);
-    this.#show(scale, (pane.width - graph.width * scale) / 2, top);
+    const scale = Math.max(SMALLEST, Math.min(1, across, (height - MIN_TOP - 6) / graph.height));
+    const top2 = Math.max(MIN_TOP, (height - graph.height * scale) / 2);
+    this.#show(scale, (pane.width - graph.width * scale) / 2, top2);
   }
   /** Zoom by the wheel with Ctrl or ⌘; the plain wheel scrolls the page. */
   #wheel(event) {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
-    const { left, top } = this.svg.getBoundingClientRect();
-    this.#zoom(Math.exp(-event.deltaY * 2e-3), event.clientX - left, event.clientY - top);
+    const { left, top: top2 } = this.svg.getBoundingClientRect();
+    this.#zoom(Math.exp(-event.deltaY * 2e-3), event.clientX - left, event.clientY - top2);
   }
   #drag(start) {
     if (start.target.closest("[role=button]")) return;
@@ -975,7 +975,7 @@ var Viewport = class {
 };
 
 // src/callgraph.ts
-var [LEAST_HEIGHT, MOST_HEIGHT] = [150, 300];
+var [MIN_HEIGHT, MAX_HEIGHT] = [150, 300];
 var MARGIN2 = 29;
 var ORIGIN = { x: 0, y: 0 };
 var CallGraph = class {
@@ -1012,9 +1012,9 @@ var CallGraph = class {
     const legendHeight = this.#legend.offsetHeight;
     const wanted = Math.round(this.#layout.height * fit(this.#layout) + MARGIN2 + legendHeight);
     const shape2 = `${[...this.#boxes.keys()]} ${paneWidth} ${legendHeight}`;
-    if (shape2 !== this.#shape) this.fit(Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, wanted)));
+    if (shape2 !== this.#shape) this.fit(Math.min(MAX_HEIGHT, Math.max(MIN_HEIGHT, wanted)));
     this.#shape = shape2;
-    return Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, wanted));
+    return Math.min(MAX_HEIGHT, Math.max(MIN_HEIGHT, wanted));
   }
   /** Emphasise a model and a path of edges, and dim the others. */
   mark({ model: selected, path, lit }) {
@@ -1049,7 +1049,7 @@ var CallGraph = class {
     return this.element.clientWidth || 800;
   }
   #scaleFor({ width, height }) {
-    return Math.min(1, (this.#paneWidth() - 32) / width, (MOST_HEIGHT - 30) / (height + 34));
+    return Math.min(1, (this.#paneWidth() - 32) / width, (MAX_HEIGHT - 30) / (height + 34));
   }
   #drawEdges(layout, width) {
     const size = { width, height: BOX_HEIGHT };
@@ -1695,6 +1695,8 @@ var Trace = class {
   comparison;
   /** The calls that are only counted. */
   folded;
+  /** The samples of the run; null without. */
+  profile;
   #store;
   #offsets;
   #below;
@@ -1722,6 +1724,7 @@ var Trace = class {
       if (this.has(call, Flag.ERROR)) this.errors++;
     }
     this.comparison = Comparison.of(store);
+    this.profile = store.profile;
     this.folded = new Folded(this.header.run.folded ?? [], this.calls);
   }
   /** Return the id of a call: users, files and kernels name it by its id, views by its row. */
@@ -2045,8 +2048,8 @@ function besideBaseline(trace, calls) {
   const { comparison } = trace;
   if (!comparison) return [];
   const before2 = comparison.beforeAll(calls);
-  const heading = h("h4", {}, "Compared with baseline");
-  if (before2.length === 0) return [heading, hint(nothingBeside(comparison, calls))];
+  const heading2 = h("h4", {}, "Compared with baseline");
+  if (before2.length === 0) return [heading2, hint(nothingBeside(comparison, calls))];
   const { baseline } = comparison;
   const known = calls.filter((call) => !comparison.isCounted(call));
   const rows2 = [row2("total", total2(trace, known), total2(baseline, before2))];
@@ -2061,7 +2064,7 @@ function besideBaseline(trace, calls) {
     h("thead", {}, h("tr", {}, head)),
     h("tbody", {}, rows2)
   );
-  return [heading, table, ...notes(comparison, calls, known).map(hint)];
+  return [heading2, table, ...notes(comparison, calls, known).map(hint)];
 }
 function nothingBeside(comparison, calls) {
   return calls.some((call) => comparison.isCounted(call)) ? "The baseline only counts such calls: it was too long to keep all of them." : "New: the baseline has no such call.";
@@ -2093,9 +2096,9 @@ function differences(trace, call) {
     return changed ? [hint("It differs; how is not in this document.")] : [];
   }
   const items = [...errors(change), ...responses(change), ...said(change), ...tensors(change)];
-  const heading = h("h4", {}, "Differences", h("span", {}, count(items.length + change.more)));
+  const heading2 = h("h4", {}, "Differences", h("span", {}, count(items.length + change.more)));
   const more = change.more ? [hint(`… ${count(change.more)} more`)] : [];
-  return [heading, ...items, ...more];
+  return [heading2, ...items, ...more];
 }
 function missingCalls(baseline, calls) {
   const [call] = calls;
@@ -2151,14 +2154,14 @@ function tensors(change) {
     return item(`${role === "output" ? "←" : "→"} ${name}${number}`, words2);
   });
 }
-function item(name, ...lines) {
-  const texts2 = lines.map((line) => h("div", {}, line));
+function item(name, ...lines2) {
+  const texts2 = lines2.map((line) => h("div", {}, line));
   return h("div", { class: "difference" }, h("b", { class: "code" }, name), texts2);
 }
 
 // src/calllinks.ts
 var LISTED_CALLS = 6;
-var MOST_CRUMBS = 6;
+var MAX_CRUMBS = 6;
 function callLink(session, call, place4, focus = `call-${session.trace.id(call)}`) {
   const onclick = () => session.select({ kind: "call", call }, { reveal: true });
   return h(
@@ -2168,18 +2171,18 @@ function callLink(session, call, place4, focus = `call-${session.trace.id(call)}
     h("span", {}, time(session.trace.duration[call]))
   );
 }
-function callLinks(session, heading, some) {
+function callLinks(session, heading2, some) {
   if (some.length === 0) return [];
   const { trace } = session;
   const place4 = (call) => `call ${trace.id(call)} at ${time(trace.start(call))}`;
   const links = some.slice(0, LISTED_CALLS).map((call) => callLink(session, call, place4(call)));
-  return [h("h4", {}, heading), ...links];
+  return [h("h4", {}, heading2), ...links];
 }
 function breadcrumb(session, call) {
   const path = session.trace.ancestors(call);
   if (path.length === 0) return h("div", { class: "breadcrumb" }, "client request");
   const steps = (callers) => callers.map((each) => crumb(session, each));
-  const shown = path.length > MOST_CRUMBS ? [...steps(path.slice(0, 2)), h("span", {}, "…"), ...steps(path.slice(-3))] : steps(path);
+  const shown = path.length > MAX_CRUMBS ? [...steps(path.slice(0, 2)), h("span", {}, "…"), ...steps(path.slice(-3))] : steps(path);
   return h(
     "div",
     { class: "breadcrumb" },
@@ -2322,19 +2325,19 @@ function isEmptyText(preview) {
   return preview.kind === "text" && preview.strings.length === 0;
 }
 function texts({ strings, count: all }) {
-  const lines = strings.map(
+  const lines2 = strings.map(
     (text, k) => h("div", {}, h("span", { class: "number" }, String(k)), h("span", {}, text))
   );
   const list = h(
     "div",
     { class: "strings code", tabindex: 0, role: "group", "aria-label": "Strings" },
-    lines
+    lines2
   );
   return strings.length < all ? [list, h("div", { class: "caption" }, `first ${count(strings.length)} of ${count(all)}`)] : [list];
 }
 
 // src/device.ts
-var LISTED = 12;
+var MAX_LISTED = 12;
 function copied(trace, calls) {
   const sums = { bytes: 0, us: 0 };
   for (const call of calls) {
@@ -2359,8 +2362,8 @@ function deviceWork(trace, calls) {
   return [
     h("h4", {}, "Device", h("span", {}, use?.[0] ?? "copies")),
     factGrid(facts),
-    ...copies.slice(0, LISTED).map(row3),
-    ...copies.length > LISTED ? [h("p", { class: "reason" }, `… ${counted(copies.length - LISTED, "more copy")}`)] : []
+    ...copies.slice(0, MAX_LISTED).map(row3),
+    ...copies.length > MAX_LISTED ? [h("p", { class: "reason" }, `… ${counted(copies.length - MAX_LISTED, "more copy")}`)] : []
   ];
 }
 function row3([, us, tensor, size, source, target, hostile]) {
@@ -2372,16 +2375,16 @@ function row3([, us, tensor, size, source, target, hostile]) {
 // src/latency.ts
 var BINS = 36;
 var FAR_OUT = 3;
-var LEAST_FOR_HISTOGRAM = 4;
+var MIN_FOR_HISTOGRAM = 4;
 function latency(durations, gone) {
   const kept = durations.map((us) => [us, 1]);
   const all = [...kept, ...gone?.latencies ?? []].sort(([a], [b]) => a - b);
   const calls = all.reduce((sum, [, each]) => sum + each, 0);
   const within = calls > kept.length ? h("span", {}, `all ${count(calls)}, within 5 %`) : "";
-  const heading = h("h4", {}, "Latency per call", within);
+  const heading2 = h("h4", {}, "Latency per call", within);
   const alike = time(all[0]?.[0] ?? NaN) === time(all[all.length - 1]?.[0] ?? NaN);
-  const shape2 = calls < LEAST_FOR_HISTOGRAM || alike ? [] : histogram(all, calls);
-  return [heading, factGrid(quantiles(all, calls)), ...shape2];
+  const shape2 = calls < MIN_FOR_HISTOGRAM || alike ? [] : histogram(all, calls);
+  return [heading2, factGrid(quantiles(all, calls)), ...shape2];
 }
 function quantiles(all, calls) {
   const quantile = (share) => time(quantileOf(all, calls, share));
@@ -2432,13 +2435,13 @@ function timesOf(trace, calls) {
 function responseTimes(trace, calls) {
   const { streams, responses: responses2, first, gaps } = timesOf(trace, calls);
   if (streams === 0) return [];
-  const heading = h("h4", {}, "Responses", h("span", {}, counted(responses2, "response")));
+  const heading2 = h("h4", {}, "Responses", h("span", {}, counted(responses2, "response")));
   if (streams === 1) {
     const facts = [["first", at(first, 0)]];
     if (gaps.length) facts.push(["gap", at(gaps, 0.5)], ["max gap", at(gaps, 1)]);
-    return [heading, factGrid(facts)];
+    return [heading2, factGrid(facts)];
   }
-  return [heading, ...spread3("first", first), ...spread3("between them", gaps)];
+  return [heading2, ...spread3("first", first), ...spread3("between them", gaps)];
 }
 function spread3(what, us) {
   if (us.length === 0) return [];
@@ -2454,7 +2457,7 @@ function at(us, share) {
 }
 
 // src/inspectcalls.ts
-function manyCalls(session, selection) {
+function manyCalls(session, selection, profile) {
   const { trace } = session;
   const calls = callsOf(trace, selection);
   const gone = countedOf(trace, selection, calls);
@@ -2468,6 +2471,7 @@ function manyCalls(session, selection) {
     chipList(chips(trace, selection.model, calls, gone)),
     ...gone ? [onlyCounted(calls.length, gone)] : [],
     ...phaseTable(trace, calls),
+    ...profile.show(`${selection.kind} ${selection.kind === "fold" ? selection.key : selection.model}`, selection.model, calls),
     ...besideBaseline(trace, calls),
     ...latency(durations, gone),
     ...responseTimes(trace, calls),
@@ -2507,15 +2511,15 @@ function onlyCounted(kept, { calls, us }) {
 }
 
 // src/inspectmodels.ts
-var LISTED2 = 100;
+var MAX_LISTED2 = 100;
 function manyModels(session, models) {
   const rows2 = rowsOf(session.trace, models);
-  const hidden = rows2.length - LISTED2;
+  const hidden = rows2.length - MAX_LISTED2;
   return [
     h("div", { class: "breadcrumb" }, "the smallest by own time"),
     h("h3", {}, counted(models.length, "model")),
     h("h4", {}, "Model", h("span", {}, "own time")),
-    ...rows2.slice(0, LISTED2).map((row4) => link(session, row4)),
+    ...rows2.slice(0, MAX_LISTED2).map((row4) => link(session, row4)),
     ...hidden > 0 ? [h("p", { class: "reason" }, `… ${counted(hidden, "more model")}`)] : []
   ];
 }
@@ -2583,7 +2587,7 @@ var FIELDS = [
   "priority",
   "timeout_us"
 ];
-var LISTED3 = 24;
+var MAX_LISTED3 = 24;
 function requestFacts(trace, call) {
   const { requests, response_parameters } = trace.header;
   const id = trace.id(call);
@@ -2627,7 +2631,7 @@ function fieldsOf(entry, baseline) {
 }
 function section(title, facts) {
   if (facts.length === 0) return [];
-  const rows2 = facts.slice(0, LISTED3).map(
+  const rows2 = facts.slice(0, MAX_LISTED3).map(
     ([name, text, was]) => h(
       "tr",
       {},
@@ -2635,24 +2639,24 @@ function section(title, facts) {
       h("td", { class: "code" }, text, ...was === void 0 ? [] : [h("div", {}, `before: ${was}`)])
     )
   );
-  const hidden = facts.length - LISTED3;
+  const hidden = facts.length - MAX_LISTED3;
   const more = hidden > 0 ? [h("p", { class: "hint" }, `… ${counted(hidden, "more parameter")}`)] : [];
   return [h("h4", {}, title), h("table", { class: "said" }, h("tbody", {}, rows2)), ...more];
 }
 
 // src/source.ts
-var AROUND = 2;
-var MOST_BEFORE = 12;
+var CONTEXT_LINES = 2;
+var MAX_BEFORE = 12;
 function sourceLines(session, call) {
   const { trace } = session;
   const [caller, line] = [trace.calls.parent[call], trace.calls.line[call]];
   if (caller < 0 || line === 0) return [];
   const text = trace.header.sources[trace.calls.model[caller]];
-  const lines = text?.trimEnd().split("\n") ?? [];
-  if (line > lines.length) return [];
-  const begun = beginningOf(lines, line);
-  const first = Math.max(1, Math.min(begun, line - AROUND));
-  const around = lines.slice(first - 1, line + AROUND);
+  const lines2 = text?.trimEnd().split("\n") ?? [];
+  if (line > lines2.length) return [];
+  const begun = beginningOf(lines2, line);
+  const first = Math.max(1, Math.min(begun, line - CONTEXT_LINES));
+  const around = lines2.slice(first - 1, line + CONTEXT_LINES);
   const indent = Math.min(...around.filter((each) => each.trim()).map((each) => each.search(/\S/)));
   const origin = trace.header.models[trace.calls.model[caller]].origin;
   const above = origin?.[1] ?? 0;
@@ -2678,12 +2682,12 @@ function sourceLines(session, call) {
     )
   ];
 }
-function beginningOf(lines, line) {
+function beginningOf(lines2, line) {
   const closing = /^\s*[)\]}]/;
-  if (!closing.test(lines[line - 1])) return line;
-  const indent = lines[line - 1].search(/\S/);
-  for (let before2 = line - 1; before2 >= Math.max(1, line - MOST_BEFORE); before2--) {
-    const text = lines[before2 - 1];
+  if (!closing.test(lines2[line - 1])) return line;
+  const indent = lines2[line - 1].search(/\S/);
+  for (let before2 = line - 1; before2 >= Math.max(1, line - MAX_BEFORE); before2--) {
+    const text = lines2[before2 - 1];
     if (text.search(/\S/) === indent && !closing.test(text)) return before2;
   }
   return line;
@@ -2900,7 +2904,7 @@ var DIVERGING = [
 ];
 var NOT_A_NUMBER = 255;
 var LEVELS = 254;
-var LEAST_SIDE = 8;
+var MIN_SIDE = 8;
 function pixelsOf(preview, data) {
   return preview.kind === "image" ? imagePixels(data) : gridPixels(preview, data);
 }
@@ -2953,8 +2957,8 @@ function proportion([rows2, columns]) {
 function imageLayout(shape2, datatype) {
   if (datatype === "BYTES" || shape2.length < 3) return null;
   const [first, middle2, last] = shape2.slice(-3);
-  if ([1, 3, 4].includes(last) && Math.min(first, middle2) >= LEAST_SIDE) return "HWC";
-  return first === 3 && Math.min(middle2, last) >= LEAST_SIDE ? "CHW" : null;
+  if ([1, 3, 4].includes(last) && Math.min(first, middle2) >= MIN_SIDE) return "HWC";
+  return first === 3 && Math.min(middle2, last) >= MIN_SIDE ? "CHW" : null;
 }
 function leadingAxes(shape2, mode) {
   if (mode === "grid" && imageLayout(shape2, "") === "HWC")
@@ -2963,19 +2967,19 @@ function leadingAxes(shape2, mode) {
 }
 
 // src/cells.ts
-var MOST_COLUMNS = 6;
-var MOST_CHARACTERS = 7;
+var MAX_COLUMNS = 6;
+var MAX_CHARACTERS = 7;
 var LIGHT = 118;
 function columnsOf(picture) {
   if (picture.kind !== "grid" || !picture.values?.length) return 0;
-  if (picture.rows === 1) return Math.min(MOST_COLUMNS, picture.columns);
-  return picture.columns <= MOST_COLUMNS ? picture.columns : 0;
+  if (picture.rows === 1) return Math.min(MAX_COLUMNS, picture.columns);
+  return picture.columns <= MAX_COLUMNS ? picture.columns : 0;
 }
 function shortened(text) {
   const number = Number(text);
-  if (text.length <= MOST_CHARACTERS || !Number.isFinite(number)) return text;
+  if (text.length <= MAX_CHARACTERS || !Number.isFinite(number)) return text;
   const roundings = [5, 4, 3, 2].map((digits) => number.toPrecision(digits));
-  return roundings.find((each) => each.length <= MOST_CHARACTERS) ?? number.toExponential(1);
+  return roundings.find((each) => each.length <= MAX_CHARACTERS) ?? number.toExponential(1);
 }
 function cells(picture, data) {
   const pixels = pixelsOf(picture, data);
@@ -2995,8 +2999,8 @@ function cells(picture, data) {
 
 // src/slice.ts
 var BUSY_AFTER_MS = 300;
-var MOST_HEIGHT2 = 230;
-var [LEAST_HEIGHT2, ROW_HEIGHT] = [36, 28];
+var MAX_HEIGHT2 = 230;
+var [MIN_HEIGHT2, ROW_HEIGHT] = [36, 28];
 var SliceView = class {
   element = h("div", { class: "slice" });
   #source;
@@ -3166,7 +3170,7 @@ var SliceView = class {
     this.#canvas.width = columns;
     this.#canvas.height = rows2;
     const ratio = proportion(this.#picture.of);
-    const height = Math.min(MOST_HEIGHT2, Math.max(LEAST_HEIGHT2, ROW_HEIGHT * rows2));
+    const height = Math.min(MAX_HEIGHT2, Math.max(MIN_HEIGHT2, ROW_HEIGHT * rows2));
     this.#canvas.style.aspectRatio = String(ratio);
     this.#canvas.style.width = `min(100%, ${Math.round(ratio * height)}px)`;
     pen2.putImageData(new ImageData(pixelsOf(this.#picture, this.#bytes()), columns, rows2), 0, 0);
@@ -3207,7 +3211,7 @@ var SliceView = class {
 };
 
 // src/tensors.ts
-var LISTED4 = 24;
+var INITIAL_TENSORS = 24;
 var FRESH_MS = 2e3;
 var SHARE = 10;
 var FEW_VALUES = 32;
@@ -3299,8 +3303,8 @@ var TensorList = class {
     if (isGone(error) && note.isConnected) return element.replaceChildren(...this.#nothing());
     if (code !== "dropped") return setText(note, error.message);
     note.remove();
-    const heading = element.childElementCount ? [] : [h("h4", {}, "Tensors")];
-    element.append(...heading, ...lacking(error.message));
+    const heading2 = element.childElementCount ? [] : [h("h4", {}, "Tensors")];
+    element.append(...heading2, ...lacking(error.message));
     const { dropped } = error;
     if (dropped) this.#session.noteDropped(dropped);
   }
@@ -3336,15 +3340,15 @@ var TensorList = class {
         h("h4", {}, "Tensors"),
         h("p", { class: "hint" }, "None were recorded.")
       );
-    const sections = HEADINGS.flatMap(([role, heading]) => {
+    const sections = HEADINGS.flatMap(([role, heading2]) => {
       const own = tensors2.map((entry, position) => ({ entry, position })).filter(({ entry }) => entry.role === role);
       if (own.length === 0) return [];
       const list = h("div");
       const items = own.map(
         ({ entry, position }) => this.#item(call, entry, position, answer, tensors2)
       );
-      this.#list(list, items, LISTED4);
-      return [h("h4", {}, heading, h("span", {}, count(own.length))), list];
+      this.#list(list, items, INITIAL_TENSORS);
+      return [h("h4", {}, heading2, h("span", {}, count(own.length))), list];
     });
     element.replaceChildren(...lacking(answer.lacks), ...sections);
   }
@@ -3352,7 +3356,7 @@ var TensorList = class {
     list.replaceChildren(...items.slice(0, shown));
     const rest = items.length - shown;
     if (rest <= 0) return;
-    const onclick = () => this.#list(list, items, shown + 4 * LISTED4);
+    const onclick = () => this.#list(list, items, shown + 4 * INITIAL_TENSORS);
     list.append(h("button", { type: "button", class: "more", onclick }, `${count(rest)} more`));
   }
   #item(call, entry, position, answer, all) {
@@ -3435,15 +3439,15 @@ var TensorList = class {
 };
 
 // src/inspectcall.ts
-var MOST_CHAIN = 8;
-function oneCall(session, call, tensors2) {
+var MAX_CHAIN = 8;
+function oneCall(session, call, tensors2, profile) {
   const { trace } = session;
   const { notes: notes2, logs } = trace.header;
   const id = trace.id(call);
   const failed = trace.has(call, Flag.ERROR);
   const source = sourceLines(session, call);
   const values = tensors2.show(call);
-  const few = !failed && hasFewValues(trace.header.tensors[id]);
+  const few = !failed && !trace.profile && hasFewValues(trace.header.tensors[id]);
   return [
     breadcrumb(session, call),
     h("h3", {}, trace.name(call)),
@@ -3454,6 +3458,7 @@ function oneCall(session, call, tensors2) {
     ...sequenceLinks(session, call),
     ...phaseTable(trace, [call]),
     ...uncounted(trace.folded.by(trace.calls.model[call])),
+    ...profile.show(`call ${id}`, trace.calls.model[call], [call]),
     // Of a failed call the source comes first, of others the tensors.
     ...failed ? [errorOf(trace, call), ...source] : [],
     ...besideBaseline(trace, [call]),
@@ -3490,7 +3495,7 @@ function factsOfCall(trace, call) {
 function errorOf(trace, call) {
   const { codes, errors: errors2 } = trace.header;
   const chain = [...trace.ancestors(call), call].map((each) => trace.name(each));
-  const where = chain.length > MOST_CHAIN ? [...chain.slice(0, 3), "…", ...chain.slice(-4)] : chain;
+  const where = chain.length > MAX_CHAIN ? [...chain.slice(0, 3), "…", ...chain.slice(-4)] : chain;
   const id = trace.id(call);
   const head = [...codes[id] ? [codes[id]] : [], where.join(" › ")].join(" · ");
   const text = h("div", { class: "code" }, errors2[id] ?? "failed");
@@ -3521,7 +3526,7 @@ function reason(words2) {
 function place2(trace, call) {
   return `${trace.name(call)}, call ${trace.id(call)} at ${time(trace.start(call))}`;
 }
-function logLines(lines) {
+function logLines(lines2) {
   const line = ([us, level, text]) => h(
     "div",
     { class: `log-${level.toLowerCase()}` },
@@ -3530,13 +3535,358 @@ function logLines(lines) {
     h("span", {}, text.trimEnd())
   );
   const role = { tabindex: 0, role: "group", "aria-label": "Log lines" };
-  const list = h("div", { class: "logs code", ...role }, lines.map(line));
-  return [h("h4", {}, "Log", h("span", {}, count(lines.length))), list];
+  const list = h("div", { class: "logs code", ...role }, lines2.map(line));
+  return [h("h4", {}, "Log", h("span", {}, count(lines2.length))), list];
 }
 function uncounted(counts) {
   if (!counts) return [];
   const took = `${counted(counts.calls, "call")} that calls of this model made, ${time(counts.us)}`;
   return [h("p", { class: "hint" }, `${took}, are only counted, not in child calls above.`)];
+}
+
+// src/flamegraph.ts
+var ROW = 18;
+var MIN_SHARE2 = 4e-3;
+var MAX_BOXES = 1e3;
+var FlameGraph = class {
+  element = h("div", { class: "flame code", role: "tree", "aria-label": "Flame graph" });
+  #session;
+  #root = null;
+  #subject = "";
+  /** Key of the box that fills the width. */
+  #zoomed = "all";
+  /** Key of the box that receives the focus. */
+  #cursor = "all";
+  #drawn = /* @__PURE__ */ new Map();
+  constructor(session) {
+    this.#session = session;
+    this.element.addEventListener("keydown", (event) => this.#key(event));
+    this.element.addEventListener("pointerleave", () => session.tip(null));
+  }
+  /** Show the boxes of a call or a model; the zoom stays while its samples arrive. */
+  show(subject, root) {
+    if (subject !== this.#subject) [this.#zoomed, this.#cursor] = ["all", "all"];
+    [this.#subject, this.#root] = [subject, root];
+    this.#draw();
+    return this.element;
+  }
+  #draw() {
+    const root = this.#root;
+    const zoomed = find(root, this.#zoomed) ?? root;
+    const focused = this.element.contains(this.element.getRootNode().activeElement);
+    this.#drawn = /* @__PURE__ */ new Map();
+    for (let at2 = zoomed.parent; at2; at2 = at2.parent) this.#add(at2, 0, 1);
+    this.#place(zoomed, 0, 1);
+    const all = [...this.#drawn.values()].sort((a, b) => a.box.depth - b.box.depth);
+    const depth = all.reduce((most, { box }) => Math.max(most, box.depth), 0);
+    this.element.replaceChildren(
+      h("div", { class: "flames", role: "presentation", style: { height: `${ROW * (depth + 1)}px` } }, all.map(({ element }) => element))
+    );
+    this.#aim(this.#drawn.has(this.#cursor) ? this.#cursor : zoomed.key, focused);
+  }
+  /** Draw a box and what is below it, while it is wide enough. */
+  #place(box, left, width) {
+    if (this.#drawn.size >= MAX_BOXES) return;
+    this.#add(box, left, width);
+    let from = left;
+    for (const each of box.below) {
+      const share = box.us > 0 ? width * each.us / box.us : 0;
+      if (share >= MIN_SHARE2) this.#place(each, from, share);
+      from += share;
+    }
+  }
+  #add(box, left, width) {
+    const whole = this.#root.us;
+    const { key, kind, name, place: place4, us, samples } = box;
+    const sampled = kind === "child" ? "" : `, ${counted(samples, "sample")}`;
+    const element = h(
+      "div",
+      {
+        class: `flamebox ${kind}`,
+        role: "treeitem",
+        tabindex: -1,
+        "aria-level": box.depth + 1,
+        "aria-description": `${time(us)}, ${percent(us, whole)}${sampled}`,
+        "data-focus": `flame-${key}`,
+        style: { left: `${100 * left}%`, width: `${100 * width}%`, top: `${ROW * box.depth}px` },
+        onclick: () => this.#open(box),
+        onpointermove: (event) => this.#tip(box, event),
+        onfocus: () => this.#aim(key, false)
+      },
+      kind === "child" ? "→ " : "",
+      h("b", {}, name),
+      place4 ? ` ${place4}` : ""
+    );
+    this.#drawn.set(key, { box, element });
+  }
+  /** Zoom to a box, or select the model of child calls. */
+  #open(box) {
+    this.#session.tip(null);
+    if (box.model !== void 0) return this.#session.select(this.#calls(box.model), { reveal: true });
+    this.#zoomed = this.#zoomed === box.key && box.parent ? "all" : box.key;
+    this.#cursor = box.key;
+    this.#draw();
+    this.#drawn.get(box.key)?.element.focus({ preventScroll: true });
+  }
+  #calls(model) {
+    const { model: models } = this.#session.trace.calls;
+    const first = models.indexOf(model);
+    return first === models.lastIndexOf(model) ? { kind: "call", call: first } : { kind: "model", model };
+  }
+  #tip(box, event) {
+    const { name, place: place4, text, us, samples, kind } = box;
+    const whole = this.#root.us;
+    const own = us - box.below.reduce((sum, each) => sum + each.us, 0);
+    const parts = [
+      `${time(us)}, ${percent(us, whole)}`,
+      kind === "child" ? "in child calls, not own code" : `${counted(samples, "sample")}`,
+      ...box.below.length && own > 0.5 ? [`${time(own)} in this line itself`] : []
+    ];
+    const facts = [parts.join(" · "), text.trim()].filter(Boolean).join("\n");
+    this.#session.tip({ title: [name, place4].join(" ").trim(), phases: noPhases(), facts }, event);
+  }
+  /** Let a box receive the focus; it is the only one in the tab order. */
+  #aim(key, focus) {
+    for (const [each, { element }] of this.#drawn) element.tabIndex = each === key ? 0 : -1;
+    this.#cursor = key;
+    if (focus) this.#drawn.get(key)?.element.focus({ preventScroll: true });
+  }
+  #key(event) {
+    const at2 = this.#drawn.get(this.#cursor)?.box;
+    if (!at2 || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape" && this.#zoomed === "all") return;
+    const move = MOVES[event.key];
+    const opens = event.key === "Enter" || event.key === " ";
+    if (!move && !opens && event.key !== "Escape") return;
+    event.preventDefault();
+    if (opens) this.#open(at2);
+    else if (event.key === "Escape") this.#zoomOut();
+    else this.#move(move(at2));
+  }
+  #zoomOut() {
+    this.#zoomed = "all";
+    this.#draw();
+    this.#aim(this.#cursor, true);
+  }
+  #move(to) {
+    const drawn = to && this.#drawn.get(to.key);
+    if (!drawn) return;
+    this.#aim(to.key, true);
+    drawn.element.scrollIntoView?.({ block: "nearest" });
+  }
+};
+var MOVES = {
+  ArrowDown: (box) => box.below[0],
+  ArrowUp: (box) => box.parent,
+  ArrowRight: (box) => beside(box, 1),
+  ArrowLeft: (box) => beside(box, -1),
+  Home: (box) => top(box)
+};
+function beside(box, step) {
+  const all = box.parent?.below ?? [];
+  return all[all.indexOf(box) + step];
+}
+function top(box) {
+  return box.parent ? top(box.parent) : box;
+}
+function find(box, key) {
+  if (box.key === key) return box;
+  for (const each of box.below) {
+    const found3 = find(each, key);
+    if (found3) return found3;
+  }
+  return null;
+}
+function heading(samples, interval, wanted, calls) {
+  const missed = interval > 1.25 * wanted ? ` (${time(wanted)} was not reached)` : "";
+  const text = `${counted(samples, "sample")}, one every ${time(interval)}${missed}`;
+  return h("h4", {}, calls === 1 ? "Inside the call" : "Inside the calls", h("span", {}, text));
+}
+
+// src/profile.ts
+var Profile = class {
+  entry;
+  /** Node of the caller; -1 for the root of a model. */
+  parent;
+  total;
+  #columns;
+  #byCall;
+  constructor(entry, buffer) {
+    this.entry = entry;
+    const columns = Object.entries(entry.columns);
+    this.#columns = Object.fromEntries(
+      columns.map(([name, each]) => [name, column(buffer, each).slice()])
+    );
+    this.parent = this.#columns.parent;
+    this.total = Array.from(this.#columns.samples).reduce((sum, each) => sum + each, 0);
+  }
+  frame(node) {
+    return this.entry.frames[this.#columns.frame[node]];
+  }
+  /** Return the samples of all calls of a model. */
+  ofModel(model) {
+    const { model: models, samples } = this.#columns;
+    const counts = /* @__PURE__ */ new Map();
+    for (let node = 0; node < models.length; node++)
+      if (models[node] === model && samples[node]) counts.set(node, samples[node]);
+    return counts;
+  }
+  /** Return the samples of some calls, by their ids. */
+  ofCalls(ids) {
+    const byCall = this.#byCall ??= this.#index();
+    const counts = /* @__PURE__ */ new Map();
+    for (const id of ids)
+      for (const [node, each] of byCall.get(id) ?? [])
+        counts.set(node, (counts.get(node) ?? 0) + each);
+    return counts;
+  }
+  #index() {
+    const { call, node, count: count2 } = this.#columns;
+    const byCall = /* @__PURE__ */ new Map();
+    for (let row4 = 0; row4 < call.length; row4++) {
+      let counts = byCall.get(call[row4]);
+      if (!counts) byCall.set(call[row4], counts = /* @__PURE__ */ new Map());
+      counts.set(node[row4], count2[row4]);
+    }
+    return byCall;
+  }
+};
+function flame(profile, counts, places, children) {
+  const root = newBox2("all", "all", "whole time", null);
+  const boxes = /* @__PURE__ */ new Map();
+  const boxOf = (node) => {
+    const known = boxes.get(node);
+    if (known) return known;
+    const [function_, , , own] = profile.frame(node);
+    const caller = profile.parent[node];
+    if (caller < 0) boxes.set(node, root);
+    else {
+      const { place: place4, text } = places(profile.frame(node));
+      const name = function_.slice(function_.lastIndexOf(".") + 1);
+      const box = newBox2(`${node}`, own ? "own" : "library", name, boxOf(caller));
+      boxes.set(node, Object.assign(box, { place: place4, text }));
+    }
+    return boxes.get(node);
+  };
+  const each = profile.entry.interval_us;
+  for (const [node, samples] of counts) grow(boxOf(node), samples * each, samples);
+  for (const { model, name, calls, us } of children) {
+    const box = newBox2(`model-${model}`, "child", name, root);
+    grow(Object.assign(box, { model, place: calls > 1 ? `×${calls}` : "" }), us, 0);
+  }
+  order2(root);
+  return root;
+}
+function hotLines(profile, counts, places) {
+  const lines2 = /* @__PURE__ */ new Map();
+  for (const [node, samples] of counts) {
+    const frame = profile.frame(ownNode(profile, node));
+    const { place: place4, text } = places(frame);
+    const line = lines2.get(place4) ?? { place: place4, text, samples: 0 };
+    line.samples += samples;
+    lines2.set(place4, line);
+  }
+  return [...lines2.values()].sort((a, b) => b.samples - a.samples);
+}
+function totalOf(counts) {
+  let sum = 0;
+  for (const each of counts.values()) sum += each;
+  return sum;
+}
+function ownNode(profile, node) {
+  let at2 = node;
+  while (!profile.frame(at2)[3] && profile.parent[at2] >= 0) at2 = profile.parent[at2];
+  return profile.frame(at2)[3] ? at2 : node;
+}
+function newBox2(key, kind, name, parent) {
+  const depth = parent ? parent.depth + 1 : 0;
+  const box = { key, kind, name, place: "", text: "", us: 0, samples: 0, depth, parent, below: [] };
+  parent?.below.push(box);
+  return box;
+}
+function grow(box, us, samples) {
+  for (let at2 = box; at2; at2 = at2.parent) {
+    at2.us += us;
+    at2.samples += samples;
+  }
+}
+function order2(box) {
+  const last = (each) => each.kind === "child" ? 1 : 0;
+  box.below.sort((a, b) => last(a) - last(b) || b.us - a.us);
+  for (const each of box.below) order2(each);
+}
+
+// src/inspectprofile.ts
+var LISTED = 8;
+var NOT_HERE = "The samples of this call are not in this page, which has those of the calls with most samples. Those of all calls of its model are: select the model. run.profile has all.";
+var ProfilePart = class {
+  #session;
+  #graph;
+  constructor(session) {
+    this.#session = session;
+    this.#graph = new FlameGraph(session);
+  }
+  /** Return what is known of the inside of some calls of a model; empty for a run without samples. */
+  show(subject, model, calls) {
+    const { trace } = this.#session;
+    const { profile } = trace;
+    if (!profile || trace.header.models[model]?.backend !== "python") return [];
+    const isWhole = subject.startsWith("model");
+    const counts = isWhole ? profile.ofModel(model) : profile.ofCalls(calls.map((call) => trace.id(call)));
+    const { interval_us, wanted_us, left_out } = profile.entry;
+    const head = heading(totalOf(counts), interval_us, wanted_us, calls.length);
+    if (!counts.size) {
+      const text = left_out && !isWhole ? NOT_HERE : "No code of the model was sampled: it took less than the interval.";
+      return [head, h("p", { class: "hint" }, text)];
+    }
+    const places = placesOf(trace, model);
+    const root = flame(profile, counts, places, childTimes(trace, calls));
+    return [head, split(root.us, totalOf(counts) * interval_us), this.#graph.show(subject, root), ...lines(profile, counts, places)];
+  }
+};
+function childTimes(trace, calls) {
+  const found3 = /* @__PURE__ */ new Map();
+  let sum = 0;
+  for (const call of calls)
+    for (const child of trace.children(call)) {
+      const model = trace.calls.model[child];
+      const known = found3.get(model) ?? { model, name: trace.names[model], calls: 0, us: 0 };
+      known.calls++;
+      known.us += trace.duration[child];
+      sum += trace.duration[child];
+      found3.set(model, known);
+    }
+  const { child: covered } = trace.phases(calls);
+  return [...found3.values()].map((each) => ({ ...each, us: sum > 0 ? each.us * covered / sum : 0 }));
+}
+function placesOf(trace, model) {
+  const source = trace.header.sources[model]?.split("\n") ?? [];
+  const origin = trace.header.models[model]?.origin;
+  return ([, file, line, own]) => {
+    const isModel = own === 1 && file === "model.py";
+    const text = isModel ? source[line - 1] ?? "" : "";
+    const place4 = isModel && origin ? `${origin[0]} line ${line + origin[1]}` : `${file}:${line}`;
+    return { place: place4, text };
+  };
+}
+function split(whole, own) {
+  const swatch = (kind) => h("i", { class: `swatch back-${kind}` });
+  return h(
+    "p",
+    { class: "hint split" },
+    h("span", {}, swatch("infer"), ` own code ${time(own)}`),
+    h("span", {}, swatch("child"), ` in child calls ${time(whole - own)}`)
+  );
+}
+function lines(profile, counts, places) {
+  const all = hotLines(profile, counts, places);
+  const whole = totalOf(counts);
+  const rows2 = all.slice(0, LISTED).map(
+    ({ place: place4, text, samples }) => h("tr", {}, h("td", {}, percent(samples, whole)), h("th", { scope: "row" }, place4, h("div", { class: "code" }, text.trim())))
+  );
+  const hidden = all.length - LISTED;
+  const more = hidden > 0 ? [h("p", { class: "reason" }, `… ${counted(hidden, "more line")}`)] : [];
+  return [h("h4", {}, "Lines", h("span", {}, "share of own code")), h("table", { class: "hotlines" }, h("tbody", {}, rows2)), ...more];
 }
 
 // src/inspector.ts
@@ -3550,11 +3900,13 @@ var Inspector = class {
   });
   #session;
   #tensors;
+  #profile;
   #facts = "";
   #drawn = -Infinity;
   constructor(session) {
     this.#session = session;
     this.#tensors = new TensorList(session);
+    this.#profile = new ProfilePart(session);
   }
   /** Show the selection; elements stay if no fact has changed. */
   draw() {
@@ -3587,9 +3939,9 @@ var Inspector = class {
   #replace(content2, sameSubject) {
     const { activeElement } = this.element.getRootNode();
     const focused = this.element.contains(activeElement) && activeElement;
-    const top = this.element.scrollTop;
+    const top2 = this.element.scrollTop;
     this.element.replaceChildren(...content2);
-    this.element.scrollTop = sameSubject ? top : 0;
+    this.element.scrollTop = sameSubject ? top2 : 0;
     if (focused) this.#focusAgain(focused.getAttribute("data-focus"));
   }
   #focusAgain(name) {
@@ -3601,7 +3953,7 @@ var Inspector = class {
   #factsOf(selection) {
     if (!selection) return "nothing";
     const { trace } = this.#session;
-    const { state } = trace.header.run;
+    const state = `${trace.header.run.state} ${trace.profile?.total ?? ""}`;
     if (selection.kind === "missing") return `missing ${selection.key}`;
     if (selection.kind === "dropped") return `dropped ${selection.id}`;
     if (selection.kind === "models") return `models
@@ -3617,12 +3969,12 @@ ${factsOfCalls(trace, selection)} ${state}`;
     if (!selection) return [h("p", { class: "hint" }, "Select a model or a call.")];
     const { comparison } = this.#session.trace;
     if (selection.kind === "call")
-      return oneCall(this.#session, selection.call, this.#tensors);
+      return oneCall(this.#session, selection.call, this.#tensors, this.#profile);
     if (selection.kind === "missing")
       return comparison ? missingCalls(comparison.baseline, selection.missing) : [];
     if (selection.kind === "dropped") return droppedCall(this.#session.trace, selection.id);
     if (selection.kind === "models") return manyModels(this.#session, selection.models);
-    return manyCalls(this.#session, selection);
+    return manyCalls(this.#session, selection, this.#profile);
   }
 };
 
@@ -3666,9 +4018,9 @@ function splitter(options) {
 }
 
 // src/panes.ts
-var [LEAST_TIMELINE, MOST_TIMELINE] = [150, 300];
-var [LEAST_SIDE2, BESIDE_SIDE] = [220, 360];
-var [LEAST_GRAPH, BELOW_GRAPH] = [80, 120];
+var [MIN_TIMELINE, MAX_TIMELINE] = [150, 300];
+var [MIN_SIDE2, BESIDE_SIDE] = [220, 360];
+var [MIN_GRAPH, BELOW_GRAPH] = [80, 120];
 var Panes = class {
   element;
   #graph;
@@ -3693,7 +4045,7 @@ var Panes = class {
   }
   arrange({ graph: wanted, timeline, least }) {
     const graph = this.#sizes.graph ?? wanted;
-    const below = Math.max(LEAST_TIMELINE, Math.min(MOST_TIMELINE, timeline));
+    const below = Math.max(MIN_TIMELINE, Math.min(MAX_TIMELINE, timeline));
     this.#set("graph", graph);
     this.#set("timeline", below);
     this.#set("height", Math.max(least, graph + below));
@@ -3707,7 +4059,7 @@ var Panes = class {
       axis: "x",
       behind: true,
       size: () => this.#inspector.element.offsetWidth,
-      bounds: () => [LEAST_SIDE2, Math.max(LEAST_SIDE2, this.element.clientWidth - BESIDE_SIDE)],
+      bounds: () => [MIN_SIDE2, Math.max(MIN_SIDE2, this.element.clientWidth - BESIDE_SIDE)],
       resize: (size) => {
         this.#resizeSide(size);
         this.#dragged();
@@ -3724,7 +4076,7 @@ var Panes = class {
       axis: "y",
       behind: false,
       size: () => this.#graph.element.offsetHeight,
-      bounds: () => [LEAST_GRAPH, Math.max(LEAST_GRAPH, this.element.clientHeight - BELOW_GRAPH)],
+      bounds: () => [MIN_GRAPH, Math.max(MIN_GRAPH, this.element.clientHeight - BELOW_GRAPH)],
       resize: (size) => {
         this.#sizes.graph = size;
         this.#set("graph", size);
@@ -3735,7 +4087,7 @@ var Panes = class {
 };
 
 // src/style.css
-var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; padding-top: 4px; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\nh4 > span { text-align: right; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3, .back-between { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-between { fill: var(--fg3); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n.notices:not(:empty) { padding: 4px 10px; border-bottom: 1px solid var(--line); background: var(--bg2); color: var(--fg2); font-size: 11px; }\n.notices b { color: var(--fg); font-weight: 600; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) max(220px, min(var(--side, 322px), 100cqw - 360px)); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: max(12px, min(var(--grown, 14px), 26px, 11px / var(--scale, 1))); dominant-baseline: central; translate: 0 3px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; flex-wrap: wrap; gap: 0 12px; max-width: calc(100% - 112px); padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.mate { box-shadow: inset 2px 0 var(--fg3); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.names .badge { flex: 0 1 auto; min-width: 32px; overflow: hidden; text-align: center; text-overflow: ellipsis; }\n.names .badge.error { flex-shrink: 1; }\n.badge.compared { border-color: var(--infer); color: var(--infer); }\n.name.missing { color: var(--fg2); font-style: italic; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.said { width: 100%; border-collapse: collapse; font-size: 11px; }\n.said th, .said td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; vertical-align: top; }\n.said th { padding-right: 10px; color: var(--fg2); overflow-wrap: anywhere; }\n.said td { width: 60%; overflow-wrap: anywhere; white-space: pre-wrap; }\n.said td div { color: var(--fg2); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; white-space: pre-wrap; }\n.chips + .hint, .phases + .hint { margin-top: 6px; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; white-space: pre-wrap; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, auto); gap: 2px 14px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts div { white-space: nowrap; }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; margin: 0 auto; object-fit: fill; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.cells { display: grid; gap: 1px; overflow: hidden; border-radius: 4px; }\n.cells span { padding: 3px 1px; overflow: hidden; background: var(--bg2); font-size: 10.5px; text-align: center; text-overflow: ellipsis; white-space: nowrap; }\n.scale { display: inline-block; width: 36px; height: 7px; margin-right: 5px; border-radius: 2px; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px 52px minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .log-warning { box-shadow: inset 2px 0 var(--queue); }\n.logs > .log-error { box-shadow: inset 2px 0 var(--error); }\n.log-warning .level { color: var(--fg); font-weight: 600; }\n.log-error .level { color: var(--error); font-weight: 600; }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here, .source .part { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n.box .tone-error { fill: var(--error); font-weight: 600; }\n.box .tone-output { fill: var(--output); font-weight: 600; }\n.box .tone-infer { fill: var(--infer); font-weight: 600; }\n.toolbar.compared .legend { display: none; }\n/* more is told of two runs than fits beside a name */\n.toolbar.compared > .figures { flex: 0 8 auto; flex-wrap: wrap; gap: 2px 12px; min-width: 240px; }\n.toolbar.compared ~ .panes .edges .legend { display: flex; }\n.beside thead th { color: var(--fg2); text-align: right; }\n.beside td { white-space: nowrap; }\n.beside td.tone-error { color: var(--error); font-weight: 600; }\n.beside td.tone-output { color: var(--output); font-weight: 600; }\n.difference { padding: 3px 8px; margin-top: 4px; border-left: 3px solid var(--infer); background: var(--bg2); font-size: 11px; overflow-wrap: anywhere; white-space: pre-wrap; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); white-space: pre-wrap; }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges { column-gap: 9px; }\n  .edges i { width: 14px; }\n  .edges .legend { display: flex; gap: 8px; }\n  .panes { grid-template-columns: minmax(0, 1fr) max(220px, min(var(--side, 288px), 100cqw - 360px)); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .toolbar > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n  .toolbar > .space { display: none; }\n  .toolbar > .filter { flex: 1 1 90px; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 560px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .names .badge { min-width: 18px; }\n  .panes .edges .legend, .toolbar.compared ~ .panes .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media print {\n  .view { break-inside: avoid; print-color-adjust: exact; }\n  .panes .inspector { max-height: none; }\n  .toolbar button, .toolbar > .filter, .zoom { display: none; }\n  /* A canvas that was cleared for paper hides what is below it. */\n  .rows { z-index: 1; }\n  .row.selected { background: none; }\n}\n@media (forced-colors: active) {\n  .state, .swatch, .stack, .stack i { forced-color-adjust: none; }\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n  .source .here { outline: 1px solid Highlight; outline-offset: -1px; }\n}\n';
+var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; padding-top: 4px; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\nh4 > span { text-align: right; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3, .back-between { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-between { fill: var(--fg3); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n.notices:not(:empty) { padding: 4px 10px; border-bottom: 1px solid var(--line); background: var(--bg2); color: var(--fg2); font-size: 11px; }\n.notices b { color: var(--fg); font-weight: 600; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) max(220px, min(var(--side, 322px), 100cqw - 360px)); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: max(12px, min(var(--grown, 14px), 26px, 11px / var(--scale, 1))); dominant-baseline: central; translate: 0 3px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; flex-wrap: wrap; gap: 0 12px; max-width: calc(100% - 112px); padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.mate { box-shadow: inset 2px 0 var(--fg3); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.names .badge { flex: 0 1 auto; min-width: 32px; overflow: hidden; text-align: center; text-overflow: ellipsis; }\n.names .badge.error { flex-shrink: 1; }\n.badge.compared { border-color: var(--infer); color: var(--infer); }\n.name.missing { color: var(--fg2); font-style: italic; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.said { width: 100%; border-collapse: collapse; font-size: 11px; }\n.said th, .said td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; vertical-align: top; }\n.said th { padding-right: 10px; color: var(--fg2); overflow-wrap: anywhere; }\n.said td { width: 60%; overflow-wrap: anywhere; white-space: pre-wrap; }\n.said td div { color: var(--fg2); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.split { display: flex; flex-wrap: wrap; gap: 0 14px; }\n.split .swatch { margin-right: 3px; }\n.flame { max-height: 240px; overflow: hidden auto; border-radius: 4px; background: var(--bg2); }\n.flames { position: relative; min-width: 0; }\n.flamebox { position: absolute; height: 17px; padding: 0 3px; overflow: hidden; border-right: 1px solid var(--bg); font-size: 10.5px; line-height: 17px; text-overflow: ellipsis; white-space: nowrap; cursor: pointer; }\n.flamebox b { font-weight: 600; }\n.flamebox.all { background: var(--line2); color: var(--fg); }\n.flamebox.own { background: var(--infer); color: var(--bg); }\n.flamebox.library { background: color-mix(in srgb, var(--infer) 40%, var(--bg)); color: var(--fg); }\n.flamebox.child { background: color-mix(in srgb, var(--infer) 18%, var(--bg)); color: var(--fg); font-style: italic; }\n.flamebox:hover { filter: brightness(1.12); }\n.flamebox:focus-visible { z-index: 1; outline: 2px solid var(--accent); outline-offset: -2px; box-shadow: inset 0 0 0 3px var(--bg); }\n.hotlines { width: 100%; border-collapse: collapse; font-size: 11px; table-layout: fixed; }\n.hotlines th, .hotlines td { padding: 2px 0; border: 0; border-top: 1px solid var(--line2); font-weight: 400; text-align: left; vertical-align: top; }\n.hotlines td { width: 52px; padding-right: 8px; color: var(--fg2); text-align: right; }\n.hotlines .code { overflow: hidden; color: var(--fg2); text-overflow: ellipsis; white-space: nowrap; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; white-space: pre-wrap; }\n.chips + .hint, .phases + .hint { margin-top: 6px; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; white-space: pre-wrap; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, auto); gap: 2px 14px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts div { white-space: nowrap; }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; margin: 0 auto; object-fit: fill; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.cells { display: grid; gap: 1px; overflow: hidden; border-radius: 4px; }\n.cells span { padding: 3px 1px; overflow: hidden; background: var(--bg2); font-size: 10.5px; text-align: center; text-overflow: ellipsis; white-space: nowrap; }\n.scale { display: inline-block; width: 36px; height: 7px; margin-right: 5px; border-radius: 2px; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px 52px minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .log-warning { box-shadow: inset 2px 0 var(--queue); }\n.logs > .log-error { box-shadow: inset 2px 0 var(--error); }\n.log-warning .level { color: var(--fg); font-weight: 600; }\n.log-error .level { color: var(--error); font-weight: 600; }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here, .source .part { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n.box .tone-error { fill: var(--error); font-weight: 600; }\n.box .tone-output { fill: var(--output); font-weight: 600; }\n.box .tone-infer { fill: var(--infer); font-weight: 600; }\n.toolbar.compared .legend { display: none; }\n/* more is told of two runs than fits beside a name */\n.toolbar.compared > .figures { flex: 0 8 auto; flex-wrap: wrap; gap: 2px 12px; min-width: 240px; }\n.toolbar.compared ~ .panes .edges .legend { display: flex; }\n.beside thead th { color: var(--fg2); text-align: right; }\n.beside td { white-space: nowrap; }\n.beside td.tone-error { color: var(--error); font-weight: 600; }\n.beside td.tone-output { color: var(--output); font-weight: 600; }\n.difference { padding: 3px 8px; margin-top: 4px; border-left: 3px solid var(--infer); background: var(--bg2); font-size: 11px; overflow-wrap: anywhere; white-space: pre-wrap; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); white-space: pre-wrap; }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges { column-gap: 9px; }\n  .edges i { width: 14px; }\n  .edges .legend { display: flex; gap: 8px; }\n  .panes { grid-template-columns: minmax(0, 1fr) max(220px, min(var(--side, 288px), 100cqw - 360px)); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .toolbar > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n  .toolbar > .space { display: none; }\n  .toolbar > .filter { flex: 1 1 90px; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 560px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .names .badge { min-width: 18px; }\n  .panes .edges .legend, .toolbar.compared ~ .panes .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media print {\n  .view { break-inside: avoid; print-color-adjust: exact; }\n  .panes .inspector { max-height: none; }\n  .toolbar button, .toolbar > .filter, .zoom { display: none; }\n  /* A canvas that was cleared for paper hides what is below it. */\n  .rows { z-index: 1; }\n  .row.selected { background: none; }\n}\n@media (forced-colors: active) {\n  .state, .swatch, .stack, .stack i { forced-color-adjust: none; }\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n  .source .here { outline: 1px solid Highlight; outline-offset: -1px; }\n}\n';
 
 // src/theme.ts
 var TOKENS = [
@@ -3800,7 +4152,7 @@ function parentOf(element) {
 }
 
 // src/skin.ts
-var PAPER = "700px";
+var MAX_PRINT_WIDTH = "700px";
 var Skin = class {
   /** The shadow host. */
   element = h("div", { class: "blsnb-view", "data-lm-suppress-shortcuts": "true" });
@@ -3848,7 +4200,7 @@ var Skin = class {
   /** Apply the width of paper: a page that is printed sends no resize event. */
   #print(printing) {
     this.#onPaper = printing;
-    this.element.style.maxWidth = printing ? PAPER : "";
+    this.element.style.maxWidth = printing ? MAX_PRINT_WIDTH : "";
     this.#changed();
     this.#resized();
   }
@@ -3958,7 +4310,7 @@ var Brush = class {
 };
 
 // src/rowtimes.ts
-var totalOf = oncePerRow((trace, row4) => {
+var totalOf2 = oncePerRow((trace, row4) => {
   const counted2 = row4.kind === "fold" ? trace.folded.beside(row4.calls) : null;
   return total2(trace, row4.calls) + (counted2?.us ?? 0);
 });
@@ -3984,12 +4336,12 @@ function oncePerRow(of) {
 
 // src/baselinebar.ts
 var [BELOW, HEIGHT] = [8.25, 2.5];
-var LEAST_WIDTH2 = 3;
+var MIN_WIDTH2 = 3;
 var HOLLOW_HEIGHT = 9;
 function paintBefore(trace, row4, middle2, brush) {
   if (!trace.comparison) return;
   for (const [from, to] of brush.plane.visible(beforeOf(trace, row4).times))
-    brush.span(from, to, middle2 + BELOW, HEIGHT, brush.colours.fg3, LEAST_WIDTH2);
+    brush.span(from, to, middle2 + BELOW, HEIGHT, brush.colours.fg3, MIN_WIDTH2);
 }
 function paintMissing(trace, row4, middle2, brush) {
   if (!trace.comparison) return;
@@ -4000,20 +4352,20 @@ function paintMissing(trace, row4, middle2, brush) {
   pen2.setLineDash([2, 2]);
   for (const [from, to] of plane.visible(times)) {
     const [start, end] = [plane.x(from), plane.x(to)];
-    const top = middle2 - HOLLOW_HEIGHT / 2;
-    pen2.strokeRect(start + 0.5, top, Math.max(2, end - start - 1), HOLLOW_HEIGHT);
+    const top2 = middle2 - HOLLOW_HEIGHT / 2;
+    pen2.strokeRect(start + 0.5, top2, Math.max(2, end - start - 1), HOLLOW_HEIGHT);
   }
   pen2.restore();
   const label2 = [[time(total3), colours.fg2]];
   brush.label(label2, times[0][0], times[times.length - 1][1], middle2, LABEL_GAP);
 }
-function beside(trace, row4, { colours }) {
+function beside2(trace, row4, { colours }) {
   const { comparison } = trace;
   if (!comparison) return [];
   if (row4.calls.every((call) => comparison.isNew(call))) return [["new", colours.infer]];
   const { times, total: then } = beforeOf(trace, row4);
   if (times.length === 0 || isPartial(trace, row4, comparison)) return [];
-  const now = totalOf(trace, row4);
+  const now = totalOf2(trace, row4);
   const sign = signOf(now, then);
   return sign === "≈" ? [] : [[deltaText(now, then), colours[toneOf(sign)]]];
 }
@@ -4026,7 +4378,7 @@ function isPartial(trace, row4, comparison) {
 var TINT = 0.28;
 var MARK_WIDTH = 19;
 var NOTCH_SPACE = 3;
-var LEAST_WIDTH3 = 2;
+var MIN_WIDTH3 = 2;
 var CallBar = class {
   #trace;
   #brush;
@@ -4039,7 +4391,7 @@ var CallBar = class {
     const { plane, colours } = brush;
     const [start, end] = [plane.x(trace.start(call)), plane.x(trace.end(call))];
     if (end < plane.left - MARK_WIDTH || start > plane.right) return;
-    if (end - start < LEAST_WIDTH3) brush.rect(start, middle2, LEAST_WIDTH3, BAR_HEIGHT, colours.infer);
+    if (end - start < MIN_WIDTH3) brush.rect(start, middle2, MIN_WIDTH3, BAR_HEIGHT, colours.infer);
     else this.#phases(call, middle2);
     this.#responses(call, middle2);
     if (trace.has(call, Flag.RUNNING))
@@ -4056,8 +4408,8 @@ var CallBar = class {
     const end = plane.x(trace.end(call) - (trace.phase(call, "post_us") || 0));
     pen2.strokeStyle = colours.fg;
     pen2.lineWidth = 1;
-    const [top, height] = [middle2 - BAR_HEIGHT / 2 - 1.5, BAR_HEIGHT + 3];
-    pen2.strokeRect(Math.round(start) - 0.5, top, Math.max(2, Math.round(end - start)) + 1, height);
+    const [top2, height] = [middle2 - BAR_HEIGHT / 2 - 1.5, BAR_HEIGHT + 3];
+    pen2.strokeRect(Math.round(start) - 0.5, top2, Math.max(2, Math.round(end - start)) + 1, height);
   }
   #phases(call, middle2) {
     const [trace, brush] = [this.#trace, this.#brush];
@@ -4120,7 +4472,7 @@ var CallBar = class {
     const [trace, brush, [call]] = [this.#trace, this.#brush, row4.calls];
     const running = trace.has(call, Flag.RUNNING);
     const took = running ? "running…" : time(trace.duration[call]);
-    const label2 = [[took, brush.colours.fg2], ...beside(trace, row4, brush)];
+    const label2 = [[took, brush.colours.fg2], ...beside2(trace, row4, brush)];
     const gap = trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
     brush.label(label2, trace.start(call), trace.end(call), middle2, gap);
   }
@@ -4138,7 +4490,7 @@ function between(intervals, from, to) {
 
 // src/foldbar.ts
 var [HATCH, HATCHED] = [5, 0.6];
-var PARTED_FROM = 4;
+var MIN_PARTED_WIDTH = 4;
 var FoldBar = class {
   #trace;
   #brush;
@@ -4155,9 +4507,9 @@ var FoldBar = class {
         brush.underline(from, to, middle2);
     for (const call of trace.failedOf(row4.calls)) this.#tick(trace.end(call), middle2);
     if (last < 0) return;
-    const took = [`${time(totalOf(trace, row4))} total`, brush.colours.fg2];
+    const took = [`${time(totalOf2(trace, row4))} total`, brush.colours.fg2];
     const x = brush.plane.left + last + LABEL_GAP + 1;
-    brush.labelAt([took, ...beside(trace, row4, brush)], x, middle2);
+    brush.labelAt([took, ...beside2(trace, row4, brush)], x, middle2);
   }
   /** When further calls ran, of which it is only known how many: hatched, since nothing is exact. */
   #counted(row4, middle2) {
@@ -4202,7 +4554,7 @@ var FoldBar = class {
   }
   #level(x, width, share, middle2) {
     const height = QUEUE_HEIGHT + (BAR_HEIGHT - QUEUE_HEIGHT) * Math.sqrt(share);
-    const wide = width > PARTED_FROM ? width - 0.5 : width;
+    const wide = width > MIN_PARTED_WIDTH ? width - 0.5 : width;
     const { infer } = this.#brush.colours;
     this.#brush.weakly(0.3 + 0.7 * share, () => this.#brush.rect(x, middle2, wide, height, infer));
   }
@@ -4229,8 +4581,8 @@ var Bars = class {
     this.#call = new CallBar(trace, this.#brush);
     this.#fold = new FoldBar(trace, this.#brush);
   }
-  paint(row4, top, { dim, critical, mate }) {
-    const middle2 = top + ROW_HEIGHT2 / 2;
+  paint(row4, top2, { dim, critical, mate }) {
+    const middle2 = top2 + ROW_HEIGHT2 / 2;
     this.#brush.strength = dim ? DIM : 1;
     if (row4.kind === "missing") return paintMissing(this.#trace, row4, middle2, this.#brush);
     paintBefore(this.#trace, row4, middle2, this.#brush);
@@ -4240,7 +4592,7 @@ var Bars = class {
 };
 
 // src/plane.ts
-var NAMES2 = { least: 232, most: 340, share: 0.24, mostShare: 0.38 };
+var NAMES2 = { min: 232, max: 340, share: 0.24, maxShare: 0.38 };
 var LABEL_ROOM = 82;
 var COMPARED_ROOM = 140;
 var Plane = class {
@@ -4280,16 +4632,16 @@ var Plane = class {
   }
 };
 function planeOf(range, width, compared2) {
-  const names = Math.min(NAMES2.most, Math.max(NAMES2.least, NAMES2.share * width));
-  const left = Math.round(Math.min(names, NAMES2.mostShare * width));
+  const names = Math.min(NAMES2.max, Math.max(NAMES2.min, NAMES2.share * width));
+  const left = Math.round(Math.min(names, NAMES2.maxShare * width));
   const room = compared2 && width > 480 ? COMPARED_ROOM : LABEL_ROOM;
   return new Plane(range, left, Math.max(50, width - left - room), width);
 }
 
 // src/range.ts
 var ROOM = 1.005;
-var NARROWEST = 1e-6;
-var LEAST_US = 1;
+var MIN_SHARE3 = 1e-6;
+var MIN_US = 1;
 var TimeRange = class {
   from = 0;
   to = 1;
@@ -4313,7 +4665,7 @@ var TimeRange = class {
   /** Set the end of the trace. */
   grow(wall) {
     const showAll = this.following || this.isWhole;
-    this.#whole = Math.max(wall * ROOM, LEAST_US);
+    this.#whole = Math.max(wall * ROOM, MIN_US);
     if (showAll) this.#set(0, this.#whole);
   }
   all() {
@@ -4331,7 +4683,7 @@ var TimeRange = class {
     this.show(this.from + by, this.to + by);
   }
   #set(from, to) {
-    const width = Math.min(this.#whole, Math.max(to - from, this.#whole * NARROWEST));
+    const width = Math.min(this.#whole, Math.max(to - from, this.#whole * MIN_SHARE3));
     this.from = Math.max(0, Math.min(from, this.#whole - width));
     this.to = this.from + width;
   }
@@ -4346,7 +4698,7 @@ function ticks(range, width, space = 90) {
 }
 
 // src/rowelements.ts
-var MOST_GUIDES = 10;
+var MAX_GUIDES = 10;
 var RowElements = class {
   element = h("div", { class: "rows", role: "none" });
   #session;
@@ -4441,7 +4793,7 @@ var RowElements = class {
       svg("path", { d: "M2 0 L7 4 L2 8z", fill: "currentColor" })
     );
     const guides = Array.from(
-      { length: Math.min(row4.depth, MOST_GUIDES) },
+      { length: Math.min(row4.depth, MAX_GUIDES) },
       () => h("span", { class: "guide" })
     );
     const name = this.#name(row4);
@@ -4760,7 +5112,7 @@ function numbered(rows2) {
 // src/rowcanvas.ts
 function paintRows(canvas, session, view) {
   const { trace, colours, showsCritical, selection } = session;
-  const { plane, rows: rows2, visible: visible2, top, height, times } = view;
+  const { plane, rows: rows2, visible: visible2, top: top2, height, times } = view;
   const pen2 = context(canvas, plane.right, height);
   pen2.fillStyle = colours.line2;
   for (const us of times)
@@ -4773,7 +5125,7 @@ function paintRows(canvas, session, view) {
   const batch2 = selectedBatch(selection, trace);
   for (const row4 of visible2) {
     const critical = showsCritical && row4.calls.some((call) => trace.critical.has(call));
-    bars.paint(row4, row4.index * ROW_HEIGHT2 - top, {
+    bars.paint(row4, row4.index * ROW_HEIGHT2 - top2, {
       dim: session.dims(row4, rows2.isOpen(row4)),
       critical,
       mate: row4.kind === "call" && batch2.has(row4.calls[0])
@@ -4908,7 +5260,7 @@ function label(pen2, { font, fg2 }, text, middle2) {
 }
 
 // src/timeline.ts
-var ROWS_AT_FIRST = 24;
+var INITIAL_ROWS = 24;
 var PAGE2 = 10;
 var ZOOM_STEP = 0.7;
 var PAN_STEP = 0.2;
@@ -4949,7 +5301,7 @@ var Timeline = class {
   /** Show the rows of a trace; unfolded rows stay unfolded. */
   draw(trace) {
     this.#rows = new Rows(trace, this.#rows?.open);
-    if (!this.#touched) this.#rows.openDefault(ROWS_AT_FIRST);
+    if (!this.#touched) this.#rows.openDefault(INITIAL_ROWS);
     this.range.grow(Math.max(trace.wall, trace.comparison?.baseline.wall ?? 0));
     this.#resized();
     if (this.range.following && trace.header.run.state === "running") this.#scrollToLatest();
@@ -4958,8 +5310,8 @@ var Timeline = class {
   get top() {
     return this.#top;
   }
-  set top(top) {
-    this.#tree.scrollTop = top;
+  set top(top2) {
+    this.#tree.scrollTop = top2;
   }
   /** Show the selection; with `reveal` unfold its path and scroll to its row. */
   mark(reveal) {
@@ -5023,15 +5375,15 @@ var Timeline = class {
     const [rows2, height] = [this.#rows, this.#tree.clientHeight];
     if (!rows2 || this.#tree.clientWidth === 0) return;
     const plane = this.#plane();
-    const top = this.#tree.scrollTop;
-    const first = Math.max(0, Math.floor(top / ROW_HEIGHT2));
-    const visible2 = rows2.list.slice(first, Math.ceil((top + height) / ROW_HEIGHT2));
+    const top2 = this.#tree.scrollTop;
+    const first = Math.max(0, Math.floor(top2 / ROW_HEIGHT2));
+    const visible2 = rows2.list.slice(first, Math.ceil((top2 + height) / ROW_HEIGHT2));
     const cursor = this.#elements.show(visible2, rows2, this.#cursor);
     if (cursor) this.#tree.setAttribute("aria-activedescendant", cursor.id);
     else this.#tree.removeAttribute("aria-activedescendant");
     this.#tree.setAttribute("aria-description", `shows ${this.range.words}`);
     const times = this.#axis.paint(plane, colours, rows2.list.length);
-    paintRows(this.#canvas, this.#session, { plane, rows: rows2, visible: visible2, top, height, times });
+    paintRows(this.#canvas, this.#session, { plane, rows: rows2, visible: visible2, top: top2, height, times });
     this.#strip.paint(trace, plane, colours);
   }
   #listen() {
@@ -5071,12 +5423,12 @@ var Timeline = class {
   }
   /** Scroll a row into view, after a jump to the middle. */
   #scrollTo(row4, jump = false) {
-    const top = row4.index * ROW_HEIGHT2;
+    const top2 = row4.index * ROW_HEIGHT2;
     const { clientHeight, scrollTop } = this.#tree;
-    const bottom = top + ROW_HEIGHT2 - clientHeight;
-    if (top >= scrollTop && bottom <= scrollTop) return;
-    if (jump) this.#tree.scrollTop = top - clientHeight / 2;
-    else this.#tree.scrollTop = top < scrollTop ? top : bottom;
+    const bottom = top2 + ROW_HEIGHT2 - clientHeight;
+    if (top2 >= scrollTop && bottom <= scrollTop) return;
+    if (jump) this.#tree.scrollTop = top2 - clientHeight / 2;
+    else this.#tree.scrollTop = top2 < scrollTop ? top2 : bottom;
     this.repaint();
   }
   /** Scroll to the last call, or to its caller if that is folded. */
@@ -5366,7 +5718,7 @@ function content({ title, phases, facts, error }) {
 
 // src/frame.ts
 var BORDERS_HEIGHT = 6;
-var MOST_ROOM = 460;
+var MAX_ROOM = 460;
 var frames = 0;
 var Frame = class {
   kernel;
@@ -5457,7 +5809,7 @@ var Frame = class {
     else if (this.trace.roots.length)
       this.#take({ kind: "call", call: this.trace.roots[0] }, false);
     if (state || this.trace.header.run.state === "running") return;
-    this.#room = Math.min(MOST_ROOM, this.#inspector.wantedHeight);
+    this.#room = Math.min(MAX_ROOM, this.#inspector.wantedHeight);
     this.#drawGraph();
   }
   /** Show another store of the same run; selection and zoom stay. */
@@ -5481,7 +5833,7 @@ var Frame = class {
     this.#inspector.draw();
   }
   get state() {
-    const { range, open, top } = this.#timeline;
+    const { range, open, top: top2 } = this.#timeline;
     return {
       selection: this.#selected.held,
       open,
@@ -5489,7 +5841,7 @@ var Frame = class {
       filter: this.#toolbar.filter.value,
       critical: this.showsCritical,
       sizes: this.#panes.sizes,
-      top
+      top: top2
     };
   }
   select(selection, { reveal = false } = {}) {
@@ -5571,7 +5923,7 @@ var Frame = class {
     const calls = this.#timeline.callsOf(this.selection.key);
     if (calls) this.#selected.set(this.trace, { ...this.selection, calls });
   }
-  #restore({ selection, open, range, filter, critical, sizes, top }) {
+  #restore({ selection, open, range, filter, critical, sizes, top: top2 }) {
     this.#timeline.restore(open);
     this.#toolbar.filter.value = filter;
     if (critical) this.#toggleCritical();
@@ -5579,7 +5931,7 @@ var Frame = class {
     this.#drawGraph();
     if (range) this.#timeline.range.show(...range);
     this.#take(found(this.trace, selection), false);
-    this.#timeline.top = top;
+    this.#timeline.top = top2;
   }
   #take(selection, reveal) {
     this.#selected.set(this.trace, selection);
@@ -5675,6 +6027,8 @@ var Store = class _Store {
   /** The baseline, and how its calls are paired with those of this run. */
   baseline = null;
   compared = null;
+  /** The samples of the run; null without. */
+  profile = null;
   #calls = emptyCalls(0);
   #responses = /* @__PURE__ */ new Map();
   /** Return a store with the run of a document. */
@@ -5691,6 +6045,7 @@ var Store = class _Store {
     this.#calls = emptyCalls(0);
     this.#responses = /* @__PURE__ */ new Map();
     const part = this.#add(this.header.columns, buffer);
+    this.profile = profileOf(header, buffer);
     this.#addBaseline(this.header, buffer, part);
     this.seq = seq;
   }
@@ -5729,6 +6084,7 @@ var Store = class _Store {
     for (const key of TABLES) Object.assign(after, { [key]: { ...before2[key], ...header[key] } });
     this.header = after;
     this.#add(header.columns ?? {}, buffer);
+    this.profile = profileOf(header, buffer) ?? this.profile;
     this.seq = seq;
     return true;
   }
@@ -5810,6 +6166,9 @@ var Store = class _Store {
     this.#calls = larger;
   }
 };
+function profileOf({ profile }, buffer) {
+  return profile ? new Profile(profile, buffer) : null;
+}
 
 // src/live.ts
 var SILENT_MS = 5e3;
@@ -5940,10 +6299,10 @@ var Moving = class {
     const [focused, scrolled] = [this.#focused, [...this.#scrolled]];
     this.#scrolled.clear();
     host.replaceChildren(this.#element);
-    for (const [element, [top, left]] of scrolled)
+    for (const [element, [top2, left]] of scrolled)
       if (element.isConnected) {
-        element.scrollTo(left, top);
-        this.#scrolled.set(element, [top, left]);
+        element.scrollTo(left, top2);
+        this.#scrolled.set(element, [top2, left]);
       }
     focused?.focus({ preventScroll: true });
     this.#dragOn();

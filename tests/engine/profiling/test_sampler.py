@@ -1,11 +1,15 @@
 """Specification of infer(profile=True): samples of the models' own code."""
 
+import asyncio
 import json
 import math
 import sys
+import threading
 
 import numpy as np
 import pytest
+import stage
+import waiting
 from cells import CONFIG, DOUBLE, calling, cell
 
 import blsnb
@@ -31,6 +35,14 @@ SPINS = cell(
     "class TritonPythonModel",
 )
 ONE = {"X": np.float32([1])}
+DECOUPLED = CONFIG + "model_transaction_policy { decoupled: true }"
+SPIN = """
+def spin(tenths):
+    for _ in range(int(tenths * 1_000_000)):
+        pass
+
+
+"""
 
 
 def samples_of(run, function):
@@ -63,11 +75,10 @@ def test_samples_belong_to_the_innermost_call(server):
 
     run = server.infer("parent", ONE, profile=True)
 
-    by_model = run.profile.models()
-    counts = run.profile.samples.calls()
-    child = sum(counts.get(call, 0) for call in by_model["spins"])
+    counts = {name: each.total() for name, each in run.profile.models().items()}
+    child = counts.pop("spins")
     assert child > 10
-    assert sum(counts.values()) - child < 3 + child * 0.1
+    assert sum(counts.values()) < 3 + child * 0.1
     assert {"spins"} == {row.model for row in run.profile.lines()[:1]}
 
 
@@ -87,7 +98,7 @@ def test_an_asynchronous_child_is_sampled_on_its_thread(server):
     run = server.infer("gathers", ONE, profile=True)
 
     counts = run.profile.samples.calls()
-    calls = run.profile.models()["spins"]
+    calls = [each.id for each in run.trace.spans if each.parent >= 0]
     assert [True, True] == [counts.get(call, 0) > 3 for call in calls]
 
 
@@ -124,3 +135,132 @@ def test_a_profile_is_saved_with_its_run(server, tmp_path):
     hottest = run.profile.lines()[0]
     assert hottest.text.strip() in ("pass", "for _ in range(tenths * 1_000_000):")
     assert hottest.text.strip() in str(run.profile)
+
+
+def test_coroutines_of_one_event_loop_are_told_apart(server):
+    """A sample belongs to the request whose task runs, not to the latest one."""
+    shares = cell(
+        """
+        for _ in range(4):
+            spin(int(x_of(request)[0]) / 4)
+            await asyncio.sleep(0)
+        sender = request.get_response_sender()
+        sender.send(reply(x_of(request)))
+        sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+        """,
+        asynchronous=True,
+    ).replace("class Triton", f"{SPIN}class Triton")
+    parent = cell(
+        """
+        inputs = [[pb_utils.Tensor("X", np.float32([each]))] for each in (2, 8)]
+        answers = await asyncio.gather(*[
+            pb_utils.InferenceRequest(
+                model_name="shares", inputs=each, requested_output_names=["Y"]
+            ).async_exec(decoupled=True)
+            for each in inputs
+        ])
+        for answer in answers:
+            for _ in answer:
+                pass
+        return [reply(x_of(request))]
+        """,
+        asynchronous=True,
+    )
+    server.define("shares", shares, config=DECOUPLED)
+    server.define("parent", parent, config=CONFIG)
+
+    run = server.infer("parent", ONE, profile=True)
+
+    counts = run.profile.samples.calls()
+    few, many = [counts.get(span.id, 0) for span in run.trace.spans if span.parent >= 0]
+    assert many > 10
+    assert 0.08 < few / (few + many) < 0.4
+
+
+def test_tasks_of_a_coroutine_belong_to_its_call(server):
+    """What `gather` starts in a model is the work of its request."""
+    tasks = cell(
+        """
+        async def part():
+            spin(3)
+        await asyncio.gather(part(), part())
+        return [reply(x_of(request))]
+        """,
+        asynchronous=True,
+    ).replace("class Triton", f"{SPIN}class Triton")
+    server.define("tasks", tasks, config=CONFIG)
+
+    run = server.infer("tasks", ONE, profile=True)
+
+    assert samples_of(run, "part") > 5
+    assert [0] == list(run.profile.samples.calls())
+
+
+def test_threads_of_a_model_belong_to_the_call_that_started_them(server):
+    """Also after `execute` has returned, as long as the response is open."""
+    threads = cell(
+        """
+        sender = request.get_response_sender()
+        value = x_of(request)
+        def answer():
+            spin(5)
+            sender.send(reply(value))
+            sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+        threading.Thread(target=answer).start()
+        """,
+    ).replace("class Triton", f"{SPIN}class Triton")
+    server.define("threads", threads, config=DECOUPLED)
+
+    stream = server.stream("threads", ONE, profile=True)
+    list(stream)
+
+    assert samples_of(stream.run, "answer") > 5
+    assert [0] == list(stream.run.profile.samples.calls())
+
+
+def test_a_stream_has_its_samples_while_it_runs(server):
+    """They are those of the run so far, and the last ones after its end."""
+    steps = cell(
+        """
+        sender = request.get_response_sender()
+        for _ in range(2):
+            spin(3)
+            sender.send(reply(x_of(request)))
+            stage.went.wait(60)
+        sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+        """,
+    ).replace("class Triton", f"{SPIN}class Triton")
+    server.define("steps", steps, config=DECOUPLED)
+    stage.went = threading.Event()
+
+    stream = server.stream("steps", ONE, profile=True)
+    next(stream)
+    so_far = stream.run.profile.samples.count
+    stage.went.set()
+    list(stream)
+
+    assert so_far > 3
+    waiting.until(
+        lambda: "blsnb profiler" not in [t.name for t in threading.enumerate()]
+    )
+    assert stream.run.profile.samples.count > so_far
+    assert [] == [t for t in stream.run.trace.spans if t.running]
+
+
+def test_a_coroutine_of_a_notebook_gets_a_profile(server):
+    """async_infer and async_stream take the argument, too."""
+    server.define("spins", SPINS, config=CONFIG)
+
+    async def both():
+        run = await server.async_infer("spins", ONE, profile=True)
+        responses = [
+            each async for each in server.async_stream("spins", ONE, profile=True)
+        ]
+        return run, responses
+
+    run, responses = asyncio.run(both())
+
+    assert samples_of(run, "more") > 5
+    assert 1 == len(responses)
+    waiting.until(lambda: server.runs[-1].profile is not None)
+    assert samples_of(server.runs[-1], "more") > 5

@@ -47,3 +47,13 @@ def test_a_field_is_explained(text, expected):
 
     assert found.startswith(expected)
     assert bool(expected) == bool(found)
+
+
+def test_a_finding_is_shown_with_the_field_that_it_is_about():
+    """A setting without effect, but not in a text that is incomplete."""
+    cell = CELL + "max_batch_size: 0\ndynamic_batching { }\n"
+    at = cell.index("dynamic") + 3
+    found = field_documentation(cell, at).split("\n\n")
+
+    assert ["⚠ dynamic_batching has no effect"] == [each[:32] for each in found[1:]]
+    assert 1 == len(field_documentation(cell + "input {", at).split("\n\n"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from blsnb.model.config import parse_pbtxt
-from blsnb.model.rules.lint import advised, findings
+from blsnb.model.rules.lint import advised, findings, lint
+from blsnb.model.text.field_lines import field_lines
 
 
 def tensors(*dims, size=8):
@@ -101,3 +102,22 @@ def test_findings_become_lines_of_advice():
     assert first.startswith("Dynamic_batching has no effect")
     assert second.startswith("KIND_GPU needs a GPU")
     assert second.endswith(".")
+
+
+CONTROL = "name: 'S' control { kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_STRING }"
+ODD = (
+    tensors((-1, 3)),
+    "dynamic_batching {}",
+    "instance_group { kind: KIND_CPU } instance_group { kind: KIND_GPU }",
+    "input [ { name: 'X' }, { name: 'X' } ]",
+    "parameters { key: 'a' }",
+    f"sequence_batching {{ control_input {{ {CONTROL} }} }}",
+)
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_a_finding_names_a_field_of_the_text(text):
+    """Its line can be shown."""
+    (found,) = lint(parse_pbtxt(text))
+
+    assert 1 == field_lines(text)[found.field]

@@ -10,26 +10,41 @@ from blsnb.trace.profiles.samples import (
     Sampled,
     SampleProfile,
     StackFrame,
+    own_line,
     read_samples,
 )
 from blsnb.trace.profiles.speedscope import speedscope
 
-EXECUTE = StackFrame("TritonPythonModel.execute", "model.py", 7)
-HELPER = StackFrame("helper", "model.py", 2)
+EXECUTE = StackFrame("TritonPythonModel.execute", "model.py", 7, True)
+HELPER = StackFrame("helper", "model.py", 2, True)
 LIBRARY = StackFrame("dumps", "json.py", 9)
 SAMPLES = [
-    Sampled(1, (EXECUTE,), 2),
-    Sampled(1, (EXECUTE, HELPER), 3),
-    Sampled(2, (EXECUTE, HELPER, LIBRARY), 5),
+    Sampled(1, "top", (EXECUTE,), 2),
+    Sampled(1, "top", (EXECUTE, HELPER), 3),
+    Sampled(2, "leaf", (EXECUTE, HELPER, LIBRARY), 5),
 ]
 PROFILE = SampleProfile(SAMPLES, 1_100_000, 1_000_000)
 
 
-def test_samples_of_calls_are_merged():
-    """A library's time belongs to the model's line that called it."""
+def test_samples_are_merged_by_call_and_by_model():
+    """A model has the stacks of all its calls."""
+    leaf = {(EXECUTE, HELPER, LIBRARY): 5}
+
     assert {1: 5, 2: 5} == PROFILE.calls()
-    assert {HELPER: 8, EXECUTE: 2} == PROFILE.lines([1, 2])
-    assert {(EXECUTE, HELPER, LIBRARY): 5} == PROFILE.stacks([2])
+    assert {"top": {(EXECUTE,): 2, (EXECUTE, HELPER): 3}, "leaf": leaf} == (
+        PROFILE.models()
+    )
+    assert leaf == PROFILE.of_calls([2]).models()["leaf"]
+    assert 5 == PROFILE.of_calls([2]).count
+
+
+def test_the_time_in_libraries_belongs_to_the_line_that_called_them():
+    """The innermost line of the model's folder is the one to look at."""
+    inner = StackFrame("inner", "helper.py", 1, True)
+
+    assert HELPER == own_line((EXECUTE, HELPER, LIBRARY))
+    assert inner == own_line((EXECUTE, LIBRARY, inner, LIBRARY))
+    assert LIBRARY == own_line((LIBRARY,))
 
 
 def test_a_stored_profile_is_read_back():
@@ -48,11 +63,16 @@ def test_a_stored_profile_is_read_back():
     "change",
     [
         {"frames": [["f", "model.py"]]},
+        {"models": []},
+        {"models": 3},
         {"stacks": [[5, 0]]},
         {"stacks": [[-1, 9]]},
         {"stacks": [[-2, 0]]},
-        {"samples": [[1, 7, 1]]},
-        {"samples": [[1, -1, 1]]},
+        {"samples": [[1, 0, 7, 1]]},
+        {"samples": [[1, 0, -1, 1]]},
+        {"samples": [[1, 2, 0, 1]]},
+        {"samples": [[1, -1, 0, 1]]},
+        {"samples": [[1, 0, 0, 0]]},
         {"interval_ns": None},
         {"samples": 3},
     ],
@@ -66,8 +86,8 @@ def test_a_damaged_profile_is_refused(change):
 
 
 def test_speedscope_has_a_profile_for_each_model():
-    """Weights are milliseconds; models without samples are left out."""
-    written = speedscope(PROFILE, {"top": [1], "leaf": [2], "idle": [3]})
+    """Weights are milliseconds."""
+    written = speedscope(PROFILE)
 
     assert ["top", "leaf"] == [each["name"] for each in written["profiles"]]
     top = written["profiles"][0]

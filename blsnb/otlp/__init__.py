@@ -1,0 +1,1 @@
+"""Runs as OpenTelemetry spans, as a Triton server sends them, and back."""

@@ -1,0 +1,245 @@
+"""Assemble received spans into traces, one for each request of a client."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from blsnb.otlp.decoding import ReceivedSpan
+from blsnb.otlp.encoding import (
+    COMPUTE,
+    INFER_REQUEST,
+    MODEL_NAME,
+    MODEL_VERSION,
+    REQUEST_ID,
+    TENSOR_DATA,
+    TENSOR_DATATYPE,
+    TENSOR_NAME,
+    TENSOR_SHAPE,
+    TENSOR_SIZE,
+)
+from blsnb.request_fields import PLAIN
+from blsnb.tensors.ref import TensorRef
+from blsnb.trace.capture import trace_of
+from blsnb.trace.events import Call, CallFlag, LogLine, ModelInfo
+from blsnb.trace.facts import ClockReading, TraceContext
+from blsnb.trace.files.v2.tensor_columns import new_tensor
+from blsnb.trace.spans import Trace
+from blsnb.trace.triton.json_form import BACKEND_OUTPUT, QUEUE_INPUT, STAMP_LEVEL
+
+NO_VALUES = (
+    "A Triton server's OpenTelemetry spans contain no tensors and no errors, and only "
+    "those BLS requests that a model makes with trace=request.trace()."
+)
+UNKNOWN_PARENT = "The span of this call's caller was not received."
+CIRCLE = "In the received spans this call is its own ancestor; the cycle is cut here."
+_CLOCK = ClockReading(0, 0)
+"""Times of received spans are the time of day."""
+_MAX_CALLS = 10_000
+_MAX_MODELS = 10_000
+_FURTHER = ModelInfo("further models", -1, "", "", "model", "")
+
+
+def assemble(spans: Iterable[ReceivedSpan]) -> list[Trace]:
+    """Return a trace for each client request, in the order of their starts.
+
+    Parameters
+    ----------
+    spans
+        Spans of one OpenTelemetry trace, in any order. A client may use one trace for
+        several requests.
+    """
+    family = _Family({span.span_id: span for span in spans})
+    traces = [family.trace(root) for root in family.roots()]
+    return sorted(traces, key=lambda trace: trace.start_ns)
+
+
+def is_call(span: ReceivedSpan) -> bool:
+    """Whether a span is that of a model's request."""
+    return MODEL_NAME in span.attributes
+
+
+def is_request(span: ReceivedSpan) -> bool:
+    """Whether a span is that of a client request."""
+    return span.name == INFER_REQUEST and not is_call(span)
+
+
+class _Family:
+    """The spans of one OpenTelemetry trace by id."""
+
+    def __init__(self, spans: dict[str, ReceivedSpan]) -> None:
+        self._spans = spans
+        self._below: dict[str, list[ReceivedSpan]] = defaultdict(list)
+        for span in sorted(spans.values(), key=lambda span: span.start_ns):
+            self._below[span.parent_id].append(span)
+
+    def roots(self) -> list[ReceivedSpan]:
+        """Return the spans without a received parent, and one of each cycle."""
+        roots = [s for s in self._spans.values() if s.parent_id not in self._spans]
+        seen: set[str] = set()
+        for root in roots:
+            self._reach(root, seen)
+        for span in self._spans.values():
+            if span.span_id not in seen:
+                roots.append(span)
+                self._reach(span, seen)
+        return roots
+
+    def _reach(self, root: ReceivedSpan, seen: set[str]) -> None:
+        waiting = [root]
+        while waiting:
+            span = waiting.pop()
+            if span.span_id not in seen:
+                seen.add(span.span_id)
+                waiting += self._below[span.span_id]
+
+    def trace(self, root: ReceivedSpan) -> Trace:
+        """Return the trace of one client request."""
+        calls = _in_order(self._calls(root))
+        _limit_models(calls)
+        ensembles = _ensembles(calls)
+        for call in calls:
+            call.model = ensembles.get(call.model, call.model)
+        end_ns = max(call.request_end_ns for call in calls)
+        trace = trace_of(f"{root.trace_id}-{root.span_id}", calls, end_ns)
+        has_values = any(span.has_tensors for span in trace.spans)
+        return replace(
+            trace,
+            clock=_CLOCK,
+            remarks=() if has_values else (NO_VALUES,),
+            context=TraceContext(root.trace_id, root.parent_id, root.state),
+        )
+
+    def _calls(self, root: ReceivedSpan) -> Iterator[Call]:
+        """Yield the calls of a client request, callers first."""
+        waiting: list[tuple[ReceivedSpan, Call | None, list[ReceivedSpan]]] = []
+        waiting.append((root, None, []))
+        seen: set[str] = set()
+        count = 0
+        for span, caller, above in waiting:
+            if span.span_id in seen or count == _MAX_CALLS:
+                continue
+            seen.add(span.span_id)
+            below = self._below[span.span_id]
+            if is_request(span) and any(not _is_compute(s) for s in below):
+                waiting += [(each, caller, [*above, span]) for each in below]
+                continue
+            if caller is not None and _is_compute(span):
+                _add_times(caller, span)
+                continue
+            call = _call(span, caller)
+            for request in above:
+                _add_request(call, request)
+            if caller is None and span.parent_id in self._spans and not above:
+                call.notes = [CIRCLE]
+            elif is_call(span) and caller is None and not above:
+                call.notes = [UNKNOWN_PARENT]
+            count += 1
+            yield call
+            waiting += [(each, call, []) for each in below]
+
+
+def _in_order(calls: Iterable[Call]) -> list[Call]:
+    """Return calls, numbered by their starts; callers precede their calls."""
+    start_ns: dict[Call, int] = {}
+    for call in calls:
+        above = 0 if call.parent is None else start_ns[call.parent]
+        start_ns[call] = max(above, call.request_start_ns)
+    ordered = sorted(start_ns, key=start_ns.__getitem__)
+    for number, call in enumerate(ordered):
+        call.id = number
+    return ordered
+
+
+def _is_compute(span: ReceivedSpan) -> bool:
+    return span.name == COMPUTE and not span.attributes
+
+
+def _call(span: ReceivedSpan, caller: Call | None) -> Call:
+    call = Call(_model(span), caller, 0)
+    times = {event.name: event.ns for event in span.events}
+    call.request_start_ns = times.get("REQUEST_START", span.start_ns)
+    call.queue_start_ns = times.get("QUEUE_START", 0)
+    call.request_end_ns = times.get("REQUEST_END", span.end_ns)
+    call.ended = True
+    request_id = span.attributes.get(REQUEST_ID)
+    if isinstance(request_id, str):
+        call.request_fields = PLAIN._replace(request_id=request_id)
+    if span.is_error:
+        call.flags |= CallFlag.ERROR
+        call.error = span.status_text
+    call.inputs = tuple(_tensors(span, QUEUE_INPUT))
+    call.outputs = tuple(_tensors(span, BACKEND_OUTPUT))
+    return call
+
+
+def _model(span: ReceivedSpan) -> ModelInfo:
+    if not is_call(span):
+        return ModelInfo(span.name or "span", -1, "", "", "span", "")
+    version = span.attributes.get(MODEL_VERSION)
+    number = version if isinstance(version, int) else -1
+    return ModelInfo(str(span.attributes[MODEL_NAME]), number, "", "", "model", "")
+
+
+def _add_times(call: Call, compute: ReceivedSpan) -> None:
+    """Add the times of the span ``compute`` to its call."""
+    times = {event.name: event.ns for event in compute.events}
+    call.compute_start_ns = times.get("COMPUTE_START", compute.start_ns)
+    call.compute_input_end_ns = times.get("COMPUTE_INPUT_END", 0)
+    call.compute_output_start_ns = times.get("COMPUTE_OUTPUT_START", 0)
+    call.compute_end_ns = times.get("COMPUTE_END", compute.end_ns)
+
+
+def _add_request(call: Call, request: ReceivedSpan) -> None:
+    """Add the times of the end points to a call, as lines of its log."""
+    stamps = sorted(request.events, key=lambda event: event.ns)
+    lines = [LogLine(event.ns, STAMP_LEVEL, event.name) for event in stamps]
+    call.logs = [*(call.logs or ()), *lines]
+
+
+def _tensors(span: ReceivedSpan, name: str) -> Iterator[TensorRef]:
+    """Yield the tensors that blsnb sent with a call."""
+    for event in span.events:
+        if event.name == name and (ref := _tensor(event.attributes)) is not None:
+            yield ref
+
+
+def _tensor(facts: Mapping[str, Any]) -> TensorRef | None:
+    """Return a tensor; None if its description is missing or contradicts its value."""
+    name, datatype = facts.get(TENSOR_NAME), facts.get(TENSOR_DATATYPE)
+    shape, size = facts.get(TENSOR_SHAPE), facts.get(TENSOR_SIZE)
+    if not isinstance(name, str) or not isinstance(datatype, str):
+        return None
+    if not isinstance(shape, list) or not all(map(_is_size, [*shape, size])):
+        return None
+    data = facts.get(TENSOR_DATA)
+    data = data if isinstance(data, bytes) else None
+    try:
+        return new_tensor(name, datatype, tuple(shape), data, "cpu", size)
+    except ValueError:
+        return None
+
+
+def _is_size(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _limit_models(calls: Collection[Call]) -> None:
+    known = dict.fromkeys(call.model for call in calls)
+    kept = set(list(known)[:_MAX_MODELS])
+    for call in calls:
+        if call.model not in kept:
+            call.model = _FURTHER
+
+
+def _ensembles(calls: Collection[Call]) -> dict[ModelInfo, ModelInfo]:
+    """Return the models that make requests and compute nothing, as ensembles."""
+    computing = {call.model for call in calls if call.compute_start_ns}
+    composing = {call.parent.model for call in calls if call.parent is not None}
+    return {
+        model: model._replace(backend="ensemble")
+        for model in composing - computing
+        if model.kind == "model"
+    }

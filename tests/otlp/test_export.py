@@ -1,0 +1,290 @@
+"""Runs as OpenTelemetry spans, parsed by OpenTelemetry's own package."""
+
+from __future__ import annotations
+
+import json
+import sys
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from asserting import some
+from cells import CONFIG, DOUBLE, cell
+from collector import Collector, collecting
+
+from blsnb import CollectorError, InferenceError, Run, Server, TraceError, load_trace
+from blsnb.otlp.assembly import assemble
+from blsnb.otlp.decoding import decode
+from blsnb.trace.facts import TraceContext
+
+GOLDEN = Path(__file__).parent / "golden" / "triton_2.51.0.jsonl"
+TRACE_FILE = GOLDEN.parents[2] / "trace" / "golden" / "bls_trace_example.json"
+X = {"X": np.array([1, 2], np.float32)}
+PIPE = cell("""
+traced = ask("child", request, request_id="kid", trace=request.trace()).exec()
+failed = ask("fail", request, trace=request.trace()).exec()
+return [reply(answer_of(traced))]
+""")
+FAIL = cell("raise pb_utils.TritonModelException('no luck')")
+TYPES = {"json": "application/json", "protobuf": "application/x-protobuf"}
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    """A Collector on a free port."""
+    with collecting() as found:
+        yield found
+
+
+@pytest.fixture
+def run(server: Server) -> Run:
+    """The run of the pipeline that the real server's golden file has, too."""
+    server.define("child", DOUBLE, config=CONFIG)
+    server.define("fail", FAIL, config=CONFIG)
+    server.define("pipe", PIPE, config=CONFIG)
+    return server.infer("pipe", X, request_id="r1")
+
+
+def parsed(body: bytes, content_type: str) -> list[Any]:
+    """Return the spans of a request as opentelemetry-proto reads them."""
+    from google.protobuf import json_format
+    from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
+
+    request = trace_service_pb2.ExportTraceServiceRequest()
+    if content_type == TYPES["json"]:
+        # OTLP/JSON has hexadecimal ids, of which protobuf's JSON knows nothing: as
+        # base64 they are other bytes, but the same ones everywhere.
+        json_format.Parse(body, request)
+    else:
+        request.ParseFromString(body)
+    [resource] = request.resource_spans
+    [scope] = resource.scope_spans
+    return list(scope.spans)
+
+
+def tree_of(spans: list[Any]) -> list[tuple[Any, ...]]:
+    """Return names, parents, attributes and events, without ids and times."""
+    names = {span.span_id: span.name for span in spans}
+    return [
+        (
+            span.name,
+            names.get(span.parent_span_id, ""),
+            span.kind,
+            [(a.key, a.value.WhichOneof("value")) for a in span.attributes],
+            [event.name for event in span.events],
+        )
+        for span in spans
+    ]
+
+
+@pytest.mark.parametrize("format", ["json", "protobuf"])
+def test_spans_have_the_names_and_the_tree_of_the_real_server(run, collector, format):
+    """All but the times of its HTTP end point, which a call in Python does not have."""
+    run.export_otlp(collector.url, format=format)
+    [received] = collector.received
+    ours = tree_of(parsed(received.body, received.content_type))
+
+    with GOLDEN.open("rb") as file:
+        real = tree_of(parsed(file.readline(), TYPES["json"]))
+    real[-1] = (*real[-1][:-1], ["INFER_RESPONSE_COMPLETE"])
+    assert ("/v1/traces", TYPES[format]) == received[:2]
+    assert real == ours
+
+
+@pytest.mark.parametrize("format", ["json", "protobuf"])
+def test_times_are_those_of_the_run(run, collector, format):
+    """They are the time of day, and differ from the run's by no nanosecond."""
+    run.export_otlp(collector.url, format=format)
+    [received] = collector.received
+    spans = parsed(received.body, received.content_type)
+
+    root, child, fail = run.trace.spans
+    began_ns = int(run.started_at.timestamp() * 1e9)
+    sent = {span.name: span for span in spans if span.name != "compute"}
+    offset_ns = sent["pipe"].start_time_unix_nano - root.request_start_ns
+    assert abs(sent["pipe"].start_time_unix_nano - began_ns) < 1000
+    for span in (root, child, fail):
+        name = run.trace.models[span.model].name
+        times = [(e.name, e.time_unix_nano - offset_ns) for e in sent[name].events]
+        known = dict(span.events)
+        assert [(str(n), known[n]) for n in known if str(n) in dict(times)] == times
+        assert span.request_end_ns == sent[name].end_time_unix_nano - offset_ns
+
+
+@pytest.mark.parametrize("format", ["json", "protobuf"])
+def test_exported_spans_are_the_same_trace_when_received(run, collector, format):
+    """Calls, callers, times, request ids and errors are those of the run."""
+    run.export_otlp(collector.url, format=format)
+    [received] = collector.received
+
+    [trace] = assemble(decode(received.body, received.content_type).spans)
+    shift_ns = trace.start_ns - run.trace.start_ns
+    for ours, theirs in some(zip(run.trace.spans, trace.spans, strict=True)):
+        assert (ours.id, ours.parent) == (theirs.id, theirs.parent)
+        assert run.trace.models[ours.model][:2] == trace.models[theirs.model][:2]
+        assert [(a, ns + shift_ns) for a, ns in ours.events] == list(theirs.events)
+        assert (ours.request_id, ours.error) == (theirs.request_id, theirs.error)
+
+
+def test_json_ids_are_hexadecimal_and_stay_the_same(run, collector):
+    """Exporting twice sends the same ids: a Collector does not show the run twice."""
+    run.export_otlp(collector.url)
+    run.export_otlp(collector.url)
+    first, second = (json.loads(each.body) for each in collector.received)
+
+    assert first == second
+    spans = first["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    assert {32} == {len(bytes.fromhex(s["traceId"]).hex()) for s in spans}
+    assert len(spans) == len({s["spanId"] for s in spans})
+
+
+def test_tensors_are_sent_on_request_only(run, collector):
+    """With tensors=True they arrive with their values; else nothing of them leaves."""
+    run.export_otlp(collector.url)
+    run.export_otlp(collector.url, tensors=True)
+    without, with_tensors = collector.received
+
+    [trace] = assemble(decode(without.body, without.content_type).spans)
+    assert not any(span.has_tensors for span in trace.spans)
+    [trace] = assemble(decode(with_tensors.body, with_tensors.content_type).spans)
+    [sent], [received] = run.trace.spans[0].outputs, trace.spans[0].outputs
+    assert ("Y", sent.shape, bytes(sent.data)) == (
+        received.name,
+        received.shape,
+        bytes(received.data),
+    )
+
+
+def test_values_that_contradict_their_shape_are_left_out():
+    """A tensor of a foreign sender is checked before it is shown."""
+    value = {"stringValue": "FP32"}
+    facts = {
+        "triton.tensor.name": {"stringValue": "X"},
+        "triton.tensor.datatype": value,
+        "triton.tensor.shape": {"arrayValue": {"values": [{"intValue": "3"}]}},
+        "triton.tensor.byte_size": {"intValue": "4"},
+        "triton.tensor.data": {"bytesValue": "AAAAAA=="},
+    }
+    event = {
+        "name": "TENSOR_QUEUE_INPUT",
+        "timeUnixNano": "5",
+        "attributes": [{"key": k, "value": v} for k, v in facts.items()],
+    }
+    span = {
+        "traceId": "a" * 32,
+        "spanId": "b" * 16,
+        "name": "m",
+        "startTimeUnixNano": "5",
+        "endTimeUnixNano": "6",
+        "events": [event],
+    }
+    body = {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
+    assert 4 == len(b64decode("AAAAAA=="))
+
+    [trace] = assemble(decode(json.dumps(body).encode(), TYPES["json"]).spans)
+    assert () == trace.spans[0].inputs
+
+
+def test_a_failed_call_has_the_status_error(server, collector):
+    """Triton sets no status; the text is that of the client's error."""
+    server.define("fail", FAIL, config=CONFIG)
+    with pytest.raises(InferenceError) as caught:
+        server.infer("fail", X)
+    caught.value.run.export_otlp(collector.url)
+
+    [received] = collector.received
+    spans = {span.name: span for span in parsed(received.body, received.content_type)}
+    assert (2, caught.value.message) == (
+        spans["fail"].status.code,
+        spans["fail"].status.message,
+    )
+    assert 0 == spans["InferRequest"].status.code
+
+
+def test_a_long_run_is_sent_in_messages_of_512_spans(server, collector):
+    """As a Triton server sends them."""
+    server.define("child", DOUBLE, config=CONFIG)
+    server.define(
+        "pipe",
+        cell("""
+        for _ in range(300):
+            response = ask("child", request, trace=request.trace()).exec()
+        return [reply(answer_of(response))]
+        """),
+        config=CONFIG,
+    )
+    assert 603 == server.infer("pipe", X).export_otlp(collector.url)
+
+    counts = [
+        len(decode(each.body, each.content_type).spans) for each in collector.received
+    ]
+    assert [512, 91] == counts
+
+
+def test_a_context_of_a_client_is_kept(run):
+    """The spans belong to its trace, and the request's is below its span."""
+    from dataclasses import replace
+
+    from blsnb.otlp.encoding import document, spans_of
+    from blsnb.trace.facts import ClockReading
+
+    context = TraceContext("a" * 32, "b" * 16, "vendor=1")
+    trace = replace(run.trace, context=context)
+    spans = spans_of(trace, ClockReading(0, 1 << 60))
+
+    assert {"a" * 32} == {span["traceId"] for span in spans}
+    assert {"vendor=1"} == {span["traceState"] for span in spans}
+    assert "b" * 16 == spans[-1]["parentSpanId"]
+    decoded = decode(json.dumps(document(spans)).encode(), TYPES["json"])
+    assert context == assemble(decoded.spans)[0].context
+
+
+def test_a_collector_that_refuses_is_an_error_with_its_answer(run, collector):
+    """HTTP errors and rejected spans name the address and the reason."""
+    collector.status, collector.answer = 503, b"too busy"
+    with pytest.raises(CollectorError, match="refuses the spans: HTTP 503 too busy"):
+        run.export_otlp(collector.url)
+    collector.status = 200
+    collector.answer = b'{"partialSuccess":{"rejectedSpans":"2","errorMessage":"no"}}'
+    with pytest.raises(CollectorError, match="refuses 2 spans: no"):
+        run.export_otlp(collector.url)
+
+
+def test_nothing_that_listens_is_an_error_with_the_address(run, collector):
+    """The text says what to check."""
+    with collecting() as gone:
+        url = gone.url
+    with pytest.raises(CollectorError, match=f"{url}/v1/traces does not respond"):
+        run.export_otlp(url)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "127.0.0.1:4318", "ftp://x", "http://", "http://x:0"]
+)
+def test_an_invalid_url_is_an_error(run, url):
+    """The text has the value, and an example."""
+    with pytest.raises(ValueError, match="is not valid; expected a URL such as"):
+        run.export_otlp(url)
+
+
+def test_an_unknown_format_is_an_error(run):
+    """The text has the value and the two formats."""
+    with pytest.raises(ValueError, match="'grpc' is not valid; expected 'json' or"):
+        run.export_otlp("http://127.0.0.1:1", format="grpc")
+
+
+def test_protobuf_needs_a_package(run, collector, monkeypatch):
+    """Its absence is one sentence with the command that installs it."""
+    monkeypatch.setitem(sys.modules, "opentelemetry.proto.collector.trace.v1", None)
+    with pytest.raises(ImportError, match=r"pip install 'blsnb\[otlp\]'"):
+        run.export_otlp(collector.url, format="protobuf")
+
+
+def test_a_trace_file_without_the_time_of_day_is_refused(collector):
+    """Triton's trace files have no time of day, which spans need."""
+    [run] = load_trace(TRACE_FILE)
+    with pytest.raises(TraceError, match="without the time of day"):
+        run.export_otlp(collector.url)
