@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from blsnb.otlp.decoding import ReceivedSpan
 from blsnb.otlp.encoding import (
@@ -66,6 +66,29 @@ def is_request(span: ReceivedSpan) -> bool:
     return span.name == INFER_REQUEST and not is_call(span)
 
 
+class Outline(NamedTuple):
+    """A client request in a list."""
+
+    run_id: str
+    model: str
+    version: int
+    request_id: str
+    start_ns: int
+    """Nanoseconds since 1970."""
+    duration_ns: int
+    calls: int
+    errors: int
+    """Number of spans with an error; a Triton server sends none."""
+    is_complete: bool
+    """Whether its topmost span has arrived, which a server sends last."""
+
+
+def outlines(spans: Iterable[ReceivedSpan]) -> list[Outline]:
+    """Return the client requests of one OpenTelemetry trace, without its calls."""
+    family = _Family({span.span_id: span for span in spans})
+    return sorted(map(family.outline, family.roots()), key=lambda each: each.start_ns)
+
+
 class _Family:
     """The spans of one OpenTelemetry trace by id."""
 
@@ -95,6 +118,29 @@ class _Family:
                 seen.add(span.span_id)
                 waiting += self._below[span.span_id]
 
+    def outline(self, root: ReceivedSpan) -> Outline:
+        """Return one client request."""
+        reached: set[str] = set()
+        self._reach(root, reached)
+        spans = [self._spans[each] for each in reached]
+        calls = sorted(filter(is_call, spans), key=lambda span: span.start_ns)
+        first = calls[0] if calls else root
+        model = _model(first)
+        request_id = first.attributes.get(REQUEST_ID)
+        start_ns = min((span.start_ns for span in calls), default=root.start_ns)
+        end_ns = max((span.end_ns for span in calls), default=root.end_ns)
+        return Outline(
+            _run_id(root),
+            model.name,
+            model.version,
+            request_id if isinstance(request_id, str) else "",
+            start_ns,
+            end_ns - start_ns,
+            len(calls),
+            sum(span.is_error for span in spans),
+            not is_call(root),
+        )
+
     def trace(self, root: ReceivedSpan) -> Trace:
         """Return the trace of one client request."""
         calls = _in_order(self._calls(root))
@@ -103,7 +149,7 @@ class _Family:
         for call in calls:
             call.model = ensembles.get(call.model, call.model)
         end_ns = max(call.request_end_ns for call in calls)
-        trace = trace_of(f"{root.trace_id}-{root.span_id}", calls, end_ns)
+        trace = trace_of(_run_id(root), calls, end_ns)
         has_values = any(span.has_tensors for span in trace.spans)
         return replace(
             trace,
@@ -151,6 +197,10 @@ def _in_order(calls: Iterable[Call]) -> list[Call]:
     for number, call in enumerate(ordered):
         call.id = number
     return ordered
+
+
+def _run_id(root: ReceivedSpan) -> str:
+    return f"{root.trace_id}-{root.span_id}"
 
 
 def _is_compute(span: ReceivedSpan) -> bool:
