@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         load_ipython_extension,
         unload_ipython_extension,
     )
+    from blsnb.recorder.loaded_recording import load_recording
     from blsnb.response import Response
     from blsnb.run import Run
 
@@ -67,6 +68,7 @@ __all__ = [
     "bench",
     "infer",
     "load_ipython_extension",
+    "load_recording",
     "load_run",
     "load_trace",
     "options",
@@ -83,6 +85,7 @@ _HOMES = {
     "bench": "blsnb.magics.default_requests",
     "infer": "blsnb.magics.default_requests",
     "load_ipython_extension": "blsnb.magics.extension",
+    "load_recording": "blsnb.recorder.loaded_recording",
     "load_run": "blsnb.loaded_run",
     "load_trace": "blsnb.loaded_run",
     "server": "blsnb.magics.default_server",

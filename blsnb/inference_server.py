@@ -729,7 +729,7 @@ class Server:
         RepositoryError
             There is no such model.
         """
-        return self._parts.folders.implied_config(name, runs)
+        return self._parts.implied_configs.of(name, runs)
 
     def standin(
         self,

@@ -59,6 +59,7 @@ def test_the_public_names_are_exactly_these():
         "bench",
         "infer",
         "load_ipython_extension",
+        "load_recording",
         "load_run",
         "load_trace",
         "options",

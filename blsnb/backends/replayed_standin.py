@@ -13,6 +13,8 @@ from blsnb.trace.dropped import because, drop_of, lost
 from blsnb.trace.facts import Drop
 from blsnb.trace.spans import Span, Trace
 
+_MAX_NAMED = 8
+"""Maximum number of runs named in texts."""
 _Key = frozenset[tuple[str, str, tuple[int, ...], bytes]]
 
 
@@ -27,7 +29,9 @@ def replay(model_name: str, traces: Sequence[Trace]) -> FunctionStandIn:
     traces
         Traces of the runs, in the order in which they ran.
     """
-    runs = ", ".join(trace.run_id or trace.file for trace in traces)
+    named = [trace.run_id or trace.file for trace in traces]
+    more = f" and {len(named) - _MAX_NAMED:,} more" if len(named) > _MAX_NAMED else ""
+    runs = ", ".join(named[:_MAX_NAMED]) + more
     replayed = _Replayed(model_name, runs, traces)
     return FunctionStandIn(f"replay of run {runs}", lambda config: replayed.respond)
 

@@ -37,6 +37,10 @@ SUBCOMMANDS = {
     "panel": Subcommand(
         "[--remove]", "link the panel of JupyterLab into this environment"
     ),
+    "recorder": Subcommand(
+        "install | status | uninstall --python ENV",
+        "record the models of a production server, to replay their requests here",
+    ),
     "serve": Subcommand(
         "REPOSITORY ... [--http PORT] [--grpc PORT] [--metrics PORT] [--host ADDRESS]",
         "serve model repositories over HTTP and gRPC, as a Triton server does",

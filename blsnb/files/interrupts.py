@@ -8,7 +8,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 _noted: list[int] = []
@@ -40,19 +40,52 @@ def uninterrupted(work: Callable[[], T]) -> T:
             previous(signal.SIGINT, sys._getframe())
 
 
-def without_interrupts(work: Callable[[], T]) -> T:
-    """Run short work at the end of a cell, during which Ctrl-C has no effect."""
+class _IgnoringIn:
+    """A handler of SIGINT without effect in a function and in what it calls.
+
+    The first signal elsewhere restores the previous handler.
+    """
+
+    def __init__(self, function: types.CodeType, previous: Any) -> None:
+        self.previous = previous
+        self._function = function
+
+    def __call__(self, number: int, frame: types.FrameType | None) -> None:
+        outer = frame
+        while outer is not None:
+            if outer.f_code is self._function:
+                return
+            outer = outer.f_back
+        signal.signal(number, self.previous)
+        if callable(self.previous):
+            self.previous(number, frame)
+
+
+def without_interrupts(
+    work: Callable[[], T], rest_of: types.CodeType | None = None
+) -> T:
+    """Run short work at the end of a cell, during which Ctrl-C has no effect.
+
+    Parameters
+    ----------
+    rest_of
+        A running function, the rest of which Ctrl-C does not end either. The next
+        call of `without_interrupts` ends this.
+    """
     if threading.current_thread() is not threading.main_thread():
         return work()
     previous = signal.getsignal(signal.SIGINT)
     if previous is None:
         # Not Python's handler: it could not be restored.
         return work()
+    if isinstance(previous, _IgnoringIn):
+        previous = previous.previous
+    after = previous if rest_of is None else _IgnoringIn(rest_of, previous)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         return work()
     finally:
-        signal.signal(signal.SIGINT, previous)
+        signal.signal(signal.SIGINT, after)
 
 
 def ended_once(work: Callable[[], T]) -> T:

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from blsnb.debugger import adapter_guard
 from blsnb.magics import cell_transforms, display, frontend, panel
 from blsnb.magics.cell_book import CellBook
 from blsnb.magics.commands.subcommands import TritonMagics
@@ -58,6 +59,7 @@ def load_ipython_extension(shell: Any) -> None:
         )
         undo.callback(cell_debugger.register(shell, debugger))
         undo.callback(kernel_requests.register(shell, debugger))
+        undo.callback(adapter_guard.register(shell))
         undo.callback(_log_to_stderr())
         shell.events.register("pre_run_cell", load_saved)
         undo.callback(shell.events.unregister, "pre_run_cell", load_saved)

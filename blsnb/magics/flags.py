@@ -7,7 +7,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from IPython.core.error import UsageError
 
@@ -21,6 +21,24 @@ _VALUE = r""""[^"]*"|'[^']*'|\S+"""
 
 class HelpShown(Exception):
     """The help was requested and has been printed."""
+
+
+class OptionValues(NamedTuple):
+    """The values that an option takes.
+
+    Parameters
+    ----------
+    choices
+        All valid values; empty for a free one.
+    metavar
+        Name of the value in the usage; empty if each value has its own.
+    may_be_left_out
+        Whether another option may follow at once.
+    """
+
+    choices: tuple[str, ...]
+    metavar: str
+    may_be_left_out: bool
 
 
 class Flags(argparse.ArgumentParser):
@@ -56,6 +74,15 @@ class Flags(argparse.ArgumentParser):
     def option_strings(self) -> list[str]:
         """Return all options, such as ``--version``, sorted."""
         return sorted(self._option_string_actions)
+
+    def values_of(self, option: str) -> OptionValues | None:
+        """Return what may follow an option; None if it takes no value."""
+        action = self._option_string_actions.get(option)
+        if action is None or action.nargs == 0:
+            return None
+        metavar = action.metavar if isinstance(action.metavar, str) else ""
+        choices = tuple(map(str, action.choices or ()))
+        return OptionValues(choices, metavar, action.nargs in ("?", "*"))
 
     def split_options(self, text: str) -> tuple[list[str], str]:
         """Return the options with their values as written, and the rest of the text.

@@ -79,7 +79,7 @@ class Devices:
         self._chosen = choose_runtime(runtime, self._placements.hostile)
         self._placements.use(self._chosen.runtime)
         control = self._control
-        names = [n for n in control.serving() if not control.is_overridden(n)]
+        names = [n for n in control.serving() if not control.sources.is_overridden(n)]
         return {name: self._reloaded(name) for name in names}
 
     def _reloaded(self, name: str) -> ModelLoadError | None:

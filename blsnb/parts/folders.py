@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blsnb.arguments import check_flags, check_names, check_path, check_text, check_type
+from blsnb.arguments import check_flags, check_names, check_path, check_text
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.changed_files import ChangedFiles
 from blsnb.engine.loading.control import ModelControl
@@ -21,15 +21,8 @@ from blsnb.parts.models import Models
 from blsnb.repository.directory import CONFIG_FILE, ModelDirectory
 from blsnb.repository.repository import ModelRepository, models_in
 from blsnb.repository.status import ModelStatus
-from blsnb.run import Run, take_trace
-from blsnb.tensors.ref import TensorRef
-from blsnb.trace.recorder import Recorder
-from blsnb.trace.run_record import RunRecord
-from blsnb.trace.spans import Span, Trace
 
 if TYPE_CHECKING:
-    from blsnb.model.config import ModelConfig
-    from blsnb.model.implied import Implied, SeenCall, SeenTensor
     from blsnb.repository.export import Exported
     from blsnb.repository.imported.write_back import ChangedModel
 
@@ -46,7 +39,6 @@ class Folders:
         control: ModelControl,
         repository: ModelRepository,
         changed_files: ChangedFiles,
-        recorder: Recorder,
         lifetime: ServerLifetime,
         following: Following,
     ) -> None:
@@ -55,7 +47,6 @@ class Folders:
         self._control = control
         self._repository = repository
         self._changed_files = changed_files
-        self._recorder = recorder
         self._lifetime = lifetime
         self._following = following
 
@@ -150,7 +141,7 @@ class Folders:
         check_path(path=path)
         assert path is not None
         exported = self._exported(Path(path).expanduser(), names, force)
-        others = filter(self._control.is_overridden, exported.models)
+        others = filter(self._control.sources.is_overridden, exported.models)
         notes = (*exported.notes, *map(_override_note, others))
         return replace(exported, notes=notes)
 
@@ -252,49 +243,14 @@ class Folders:
         """
         exported = self._exported(folder)
         names = set(exported.models)
-        for name in filter(self._control.is_overridden, self._control.serving()):
-            served = self._control.served_from(name)
+        for name in filter(
+            self._control.sources.is_overridden, self._control.serving()
+        ):
+            served = self._control.sources.folder(name)
             if served is not None:
                 _replace_by_served(served, folder / name)
                 names.add(name)
         return replace(exported, models=tuple(sorted(names)))
-
-    def implied_config(self, name: str, runs: Sequence[Run]) -> Implied:
-        """Return a configuration that fits a model's tensors in recorded runs.
-
-        Parameters
-        ----------
-        runs
-            The runs; by default the newest recorded one with a call of the model.
-        """
-        from blsnb.model.implied import implied_config
-
-        check_text(name=name)
-        for run in runs:
-            check_type("run", run, Run, "a blsnb.Run")
-        traces = [run.trace for run in runs]
-        if not traces:
-            runs_recorded = reversed(self._recorder.runs)
-            records = (each for each in runs_recorded if _calls(each, name))
-            traces = [take_trace(each) for each in records][:1]
-        calls = [call for trace in traces for call in _seen_calls(trace, name)]
-        return implied_config(self._written_config(name), calls)
-
-    def _written_config(self, name: str) -> ModelConfig:
-        """Return a model's configuration as its author wrote it.
-
-        Only ``max_batch_size`` is completed, because shapes depend on it.
-        """
-        from blsnb.model.config import ModelConfig
-
-        directory = self._repository.directory(name)
-        if directory is None:
-            raise RepositoryError(self._repository.why_none(name)[0])
-        message = directory.config().message
-        served = self._engine.catalog.config(name)
-        if served is not None:
-            message.max_batch_size = served.max_batch_size
-        return ModelConfig.of(message)
 
 
 def _override_note(name: str) -> str:
@@ -302,33 +258,6 @@ def _override_note(name: str) -> str:
         f"{name}: it serves with a configuration or files of its load() call, but its "
         "folder was exported"
     )
-
-
-def _calls(record: RunRecord, name: str) -> bool:
-    return any(call.model.name == name for call in record.calls)
-
-
-def _seen_calls(trace: Trace, name: str) -> Iterator[SeenCall]:
-    """Yield the tensors of each call of a model."""
-    from blsnb.model.implied import SeenCall
-
-    for span in trace.spans:
-        if trace.models[span.model].name == name:
-            inputs = tuple(map(_seen, span.inputs))
-            yield SeenCall(inputs, tuple(map(_seen, _outputs(span))))
-
-
-def _outputs(span: Span) -> Iterator[TensorRef]:
-    """Yield the outputs of all responses of a call."""
-    yield from span.outputs
-    for response in span.responses:
-        yield from response.outputs
-
-
-def _seen(ref: TensorRef) -> SeenTensor:
-    from blsnb.model.implied import SeenTensor
-
-    return SeenTensor(ref.name, ref.dtype.data_type, tuple(ref.shape))
 
 
 def _replace_by_served(served: ModelDirectory, folder: Path) -> None:

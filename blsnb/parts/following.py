@@ -115,7 +115,9 @@ class Following:
     def follow(self, scan: FolderScan) -> None:
         """Follow a folder whose models have been loaded after a scan."""
         before, after = scan.files, scan.read() or {}
-        serving = frozenset(name for name in before if self._control.files(name))
+        serving = frozenset(
+            name for name in before if self._control.sources.files(name)
+        )
         follower = Follower(before, serving)
         for name in before.keys() & after.keys():
             follower.note_load(name, before[name], after[name], name in serving)
@@ -206,7 +208,7 @@ class Following:
             )
         elif other is not None:
             self._loaded(name)
-        elif self._control.files(name):
+        elif self._control.sources.files(name):
             self._models.forget(name)
             text = f"{name} was unloaded: its folder was removed from {root}"
             self._report(name, text)
@@ -219,7 +221,7 @@ class Following:
             return False
         if directory.path.parent == self._repository.private_root:
             return self._load_changed_by_cells(name, root)
-        if followed(self._control.files(name)) == followed(files):
+        if followed(self._control.sources.files(name)) == followed(files):
             # It has been loaded by name.
             return True
         if self._engine.catalog.is_unloaded(name):

@@ -267,10 +267,10 @@ class Models:
 
     def _origin(self, name: str) -> str:
         """Return the origin of a serving model."""
-        directory = self._control.served_from(name)
+        directory = self._control.sources.folder(name)
         if directory is None:
             return ""
-        if self._control.is_overridden(name):
+        if self._control.sources.is_overridden(name):
             return "files or a configuration given with load()"
         if directory.path.parent != self._repository.private_root:
             return str(directory.path)
@@ -283,14 +283,14 @@ class Models:
         """Yield reasons why the serving text is not the newest one."""
         if name in self._unloadable:
             yield self._unloadable[name]
-        elif self._control.is_changed(name):
+        elif self._control.sources.is_changed(name):
             yield f"changed on disk since the load: %triton load {name}"
 
     def exists(self, name: str) -> bool:
         """Whether a model has a folder, or serves without one."""
         if self._repository.directory(name) is not None:
             return True
-        return self._control.served_from(name) is not None
+        return self._control.sources.folder(name) is not None
 
     def index(self) -> list[dict[str, str]]:
         """Return Triton's repository index: a row for each version of each model."""

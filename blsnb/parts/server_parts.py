@@ -20,6 +20,7 @@ from blsnb.parts.async_requests import AsyncRequests
 from blsnb.parts.devices import Devices, choose_runtime
 from blsnb.parts.folders import Folders
 from blsnb.parts.following import Following
+from blsnb.parts.implied_configs import ImpliedConfigs
 from blsnb.parts.lifetime import ServerLifetime
 from blsnb.parts.measurements import Measurements
 from blsnb.parts.models import Models
@@ -43,6 +44,7 @@ class ServerParts:
     log: ModelLog
     models: Models
     folders: Folders
+    implied_configs: ImpliedConfigs
     readers: Readers
     following: Following
     requests: ClientRequests
@@ -137,10 +139,10 @@ def _make(given: ServerSettings) -> ServerParts:
             control,
             repository,
             changed_files,
-            recorder,
             lifetime,
             following,
         ),
+        implied_configs=ImpliedConfigs(engine.catalog, repository, recorder),
         readers=readers,
         following=following,
         requests=requests,

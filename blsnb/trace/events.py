@@ -41,6 +41,10 @@ class TraceLevel(enum.IntEnum):
     TENSORS = 2
 
 
+LEVELS = tuple(level.name.lower() for level in reversed(TraceLevel))
+"""The names of the trace levels, the highest first."""
+
+
 def parse_level(name: str) -> TraceLevel:
     """Return the level of a name.
 

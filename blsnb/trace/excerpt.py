@@ -131,3 +131,28 @@ def part_of(trace: Trace, row: int) -> Trace:
             if gap.caller in numbers
         ),
     )
+
+
+def parts_of(trace: Trace) -> Iterator[Trace]:
+    """Yield each client request with all calls below it, as traces of their own."""
+    families: dict[int, list[Span]] = {}
+    roots: list[int] = []
+    places: list[int] = []
+    # Callers precede their calls.
+    for span in trace.spans:
+        root = span.index if span.parent < 0 else roots[span.parent]
+        family = families.setdefault(root, [])
+        caller = -1 if span.parent < 0 else places[span.parent]
+        roots.append(root)
+        places.append(len(family))
+        family.append(_moved(span, len(family), caller))
+    for family in families.values():
+        top = family[0]
+        yield dataclasses.replace(
+            trace,
+            title=trace.models[top.model].name,
+            request_id=top.request_id,
+            spans=tuple(family),
+            folded=(),
+            gaps=(),
+        )

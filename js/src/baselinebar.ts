@@ -11,14 +11,14 @@ import type { Trace } from "./trace.ts";
 /** Position below the middle of a row, and height. */
 const [BELOW, HEIGHT] = [8.25, 2.5];
 /** Minimum width in pixels: short calls stay visible. */
-const LEAST_WIDTH = 3;
+const MIN_WIDTH = 3;
 const HOLLOW_HEIGHT = 9;
 
 /** Paint the counterparts of a row in the baseline. */
 export function paintBefore(trace: Trace, row: Row, middle: number, brush: Brush): void {
   if (!trace.comparison) return;
   for (const [from, to] of brush.plane.visible(beforeOf(trace, row).times))
-    brush.span(from, to, middle + BELOW, HEIGHT, brush.colours.fg3, LEAST_WIDTH);
+    brush.span(from, to, middle + BELOW, HEIGHT, brush.colours.fg3, MIN_WIDTH);
 }
 
 /** Paint calls that only the baseline has. */

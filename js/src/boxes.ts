@@ -8,7 +8,7 @@ import type { ModelNode } from "./modelgraph.ts";
 import type { PhaseSums } from "./phases.ts";
 
 export const BOX_HEIGHT = 42;
-const LEAST_WIDTH = 96;
+const MIN_WIDTH = 96;
 const PADDING = 8;
 const NAME_LENGTH = 22;
 const NAME_SIZE = 12;
@@ -33,7 +33,7 @@ export function boxWidth(nodes: readonly ModelNode[], font: string): number {
     const second = measure(left, `10.5px ${font}`) + measure(right, `600 10.5px ${font}`) + 10;
     return Math.max(nameWidth(node, font), second);
   });
-  return Math.ceil(Math.max(LEAST_WIDTH, ...widths) + 2 * PADDING);
+  return Math.ceil(Math.max(MIN_WIDTH, ...widths) + 2 * PADDING);
 }
 
 /** Return the font size in which a name fills its box, for a graph that is zoomed out. */

@@ -13,7 +13,7 @@ const MARK_WIDTH = 19;
 /** Minimum distance of two responses in pixels. */
 const NOTCH_SPACE = 3;
 /** Minimum width of a call in pixels; a narrower one has no visible phases. */
-const LEAST_WIDTH = 2;
+const MIN_WIDTH = 2;
 
 export class CallBar {
   #trace: Trace;
@@ -29,7 +29,7 @@ export class CallBar {
     const { plane, colours } = brush;
     const [start, end] = [plane.x(trace.start(call)), plane.x(trace.end(call))];
     if (end < plane.left - MARK_WIDTH || start > plane.right) return;
-    if (end - start < LEAST_WIDTH) brush.rect(start, middle, LEAST_WIDTH, BAR_HEIGHT, colours.infer);
+    if (end - start < MIN_WIDTH) brush.rect(start, middle, MIN_WIDTH, BAR_HEIGHT, colours.infer);
     else this.#phases(call, middle);
     this.#responses(call, middle);
     if (trace.has(call, Flag.RUNNING))

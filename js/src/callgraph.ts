@@ -21,7 +21,7 @@ import type { Selection, Session } from "./session.ts";
 import type { Trace } from "./trace.ts";
 import { Viewport } from "./viewport.ts";
 
-const [LEAST_HEIGHT, MOST_HEIGHT] = [150, 300];
+const [MIN_HEIGHT, MAX_HEIGHT] = [150, 300];
 /** Height above and below the graph, without the legend. */
 const MARGIN = 29;
 const ORIGIN = { x: 0, y: 0 };
@@ -71,9 +71,9 @@ export class CallGraph {
     const legendHeight = this.#legend.offsetHeight;
     const wanted = Math.round(this.#layout.height * fit(this.#layout) + MARGIN + legendHeight);
     const shape = `${[...this.#boxes.keys()]} ${paneWidth} ${legendHeight}`;
-    if (shape !== this.#shape) this.fit(Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, wanted)));
+    if (shape !== this.#shape) this.fit(Math.min(MAX_HEIGHT, Math.max(MIN_HEIGHT, wanted)));
     this.#shape = shape;
-    return Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, wanted));
+    return Math.min(MAX_HEIGHT, Math.max(MIN_HEIGHT, wanted));
   }
 
   /** Emphasise a model and a path of edges, and dim the others. */
@@ -116,7 +116,7 @@ export class CallGraph {
   }
 
   #scaleFor({ width, height }: Layout): number {
-    return Math.min(1, (this.#paneWidth() - 32) / width, (MOST_HEIGHT - 30) / (height + 34));
+    return Math.min(1, (this.#paneWidth() - 32) / width, (MAX_HEIGHT - 30) / (height + 34));
   }
 
   #drawEdges(layout: Layout, width: number): void {

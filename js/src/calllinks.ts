@@ -7,7 +7,7 @@ import type { Session } from "./session.ts";
 /** Maximum number of listed calls. */
 export const LISTED_CALLS = 6;
 /** A longer chain of callers is cut in its middle. */
-const MOST_CRUMBS = 6;
+const MAX_CRUMBS = 6;
 
 /** What selects a call, with the time that it took. */
 export function callLink(
@@ -45,7 +45,7 @@ export function breadcrumb(session: Session, call: number): HTMLElement {
   const steps = (callers: number[]): HTMLElement[] => callers.map((each) => crumb(session, each));
   // Of deep recursion the ends of the chain are shown.
   const shown =
-    path.length > MOST_CRUMBS
+    path.length > MAX_CRUMBS
       ? [...steps(path.slice(0, 2)), h("span", {}, "…"), ...steps(path.slice(-3))]
       : steps(path);
   return h(

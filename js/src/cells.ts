@@ -5,25 +5,25 @@ import { pixelsOf } from "./picture.ts";
 import type { GridPreview, ImagePreview } from "./header.ts";
 
 /** Maximum number of columns; a longer vector is wrapped. */
-const MOST_COLUMNS = 6;
+const MAX_COLUMNS = 6;
 /** Maximum length of a number; longer ones are rounded, the tooltip has them in full. */
-const MOST_CHARACTERS = 7;
+const MAX_CHARACTERS = 7;
 /** Luminance from which text is dark. */
 const LIGHT = 118;
 
 /** Return the number of columns; 0 if the slice is not shown as a table. */
 export function columnsOf(picture: GridPreview | ImagePreview): number {
   if (picture.kind !== "grid" || !picture.values?.length) return 0;
-  if (picture.rows === 1) return Math.min(MOST_COLUMNS, picture.columns);
-  return picture.columns <= MOST_COLUMNS ? picture.columns : 0;
+  if (picture.rows === 1) return Math.min(MAX_COLUMNS, picture.columns);
+  return picture.columns <= MAX_COLUMNS ? picture.columns : 0;
 }
 
 /** Return a number that fits in a cell. */
 export function shortened(text: string): string {
   const number = Number(text);
-  if (text.length <= MOST_CHARACTERS || !Number.isFinite(number)) return text;
+  if (text.length <= MAX_CHARACTERS || !Number.isFinite(number)) return text;
   const roundings = [5, 4, 3, 2].map((digits) => number.toPrecision(digits));
-  return roundings.find((each) => each.length <= MOST_CHARACTERS) ?? number.toExponential(1);
+  return roundings.find((each) => each.length <= MAX_CHARACTERS) ?? number.toExponential(1);
 }
 
 /** Return an element for each number. */

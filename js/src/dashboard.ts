@@ -19,7 +19,7 @@ import { themeOf, watchTheme } from "./theme.ts";
 
 const [WIDTH, HEIGHT] = [240, 40];
 /** Number of readings in the chart: those of a minute. */
-const PLACES = 120;
+const READINGS = 120;
 const COLUMNS: readonly [Key, string, string][] = [
   ["name", "model", "name and version"],
   ["state", "state", "as in the repository index"],
@@ -148,9 +148,9 @@ export class Dashboard {
   }
 
   #drawLine(history: readonly number[]): void {
-    const drawn = line(history, PLACES, WIDTH, HEIGHT);
+    const drawn = line(history, READINGS, WIDTH, HEIGHT);
     this.#path.setAttribute("d", drawn);
-    const from = ((PLACES - history.length) / (PLACES - 1)) * WIDTH;
+    const from = ((READINGS - history.length) / (READINGS - 1)) * WIDTH;
     const below = `L${WIDTH} ${HEIGHT}L${from.toFixed(1)} ${HEIGHT}Z`;
     this.#area.setAttribute("d", drawn && drawn + below);
     const peak = history.length > 1 ? `, peak ${rate(Math.max(...history))}/s` : "";

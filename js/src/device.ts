@@ -6,7 +6,8 @@ import { factGrid } from "./tensorfacts.ts";
 import type { Trace } from "./trace.ts";
 import type { Copy } from "./header.ts";
 
-const LISTED = 12;
+/** Maximum number of listed copies. */
+const MAX_LISTED = 12;
 
 /** Return the sums of the copies of calls. Pure. */
 export function copied(trace: Trace, calls: readonly number[]): { bytes: number; us: number } {
@@ -35,9 +36,9 @@ export function deviceWork(trace: Trace, calls: readonly number[]): HTMLElement[
   return [
     h("h4", {}, "Device", h("span", {}, use?.[0] ?? "copies")),
     factGrid(facts),
-    ...copies.slice(0, LISTED).map(row),
-    ...(copies.length > LISTED
-      ? [h("p", { class: "reason" }, `… ${counted(copies.length - LISTED, "more copy")}`)]
+    ...copies.slice(0, MAX_LISTED).map(row),
+    ...(copies.length > MAX_LISTED
+      ? [h("p", { class: "reason" }, `… ${counted(copies.length - MAX_LISTED, "more copy")}`)]
       : []),
   ];
 }

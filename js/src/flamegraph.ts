@@ -8,9 +8,9 @@ import type { Session } from "./session.ts";
 
 const ROW = 18;
 /** Minimum share of the width of a box that is drawn. */
-const LEAST_SHARE = 0.004;
+const MIN_SHARE = 0.004;
 /** Maximum number of boxes that are drawn. */
-const MOST_BOXES = 1000;
+const MAX_BOXES = 1000;
 
 export class FlameGraph {
   readonly element = h("div", { class: "flame code", role: "tree", "aria-label": "Flame graph" });
@@ -54,12 +54,12 @@ export class FlameGraph {
 
   /** Draw a box and what is below it, while it is wide enough. */
   #place(box: FlameBox, left: number, width: number): void {
-    if (this.#drawn.size >= MOST_BOXES) return;
+    if (this.#drawn.size >= MAX_BOXES) return;
     this.#add(box, left, width);
     let from = left;
     for (const each of box.below) {
       const share = box.us > 0 ? (width * each.us) / box.us : 0;
-      if (share >= LEAST_SHARE) this.#place(each, from, share);
+      if (share >= MIN_SHARE) this.#place(each, from, share);
       from += share;
     }
   }

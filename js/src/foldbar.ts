@@ -11,7 +11,7 @@ import type { Trace } from "./trace.ts";
 /** Space and opacity of the hatching where calls are only counted. */
 const [HATCH, HATCHED] = [5, 0.6];
 /** A wider part of the strip is parted from the next one. */
-const PARTED_FROM = 4;
+const MIN_PARTED_WIDTH = 4;
 
 export class FoldBar {
   #trace: Trace;
@@ -83,7 +83,7 @@ export class FoldBar {
 
   #level(x: number, width: number, share: number, middle: number): void {
     const height = QUEUE_HEIGHT + (BAR_HEIGHT - QUEUE_HEIGHT) * Math.sqrt(share);
-    const wide = width > PARTED_FROM ? width - 0.5 : width;
+    const wide = width > MIN_PARTED_WIDTH ? width - 0.5 : width;
     const { infer } = this.#brush.colours;
     this.#brush.weakly(0.3 + 0.7 * share, () => this.#brush.rect(x, middle, wide, height, infer));
   }

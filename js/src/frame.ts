@@ -25,7 +25,7 @@ import type { Store } from "./store.ts";
 
 const BORDERS_HEIGHT = 6;
 /** Maximum height that the inspector requests where there are few rows. */
-const MOST_ROOM = 460;
+const MAX_ROOM = 460;
 
 let frames = 0;
 
@@ -126,7 +126,7 @@ export class Frame implements Session {
       this.#take({ kind: "call", call: this.trace.roots[0] }, false);
     // Nothing may move while rows arrive, and where a view was before.
     if (state || this.trace.header.run.state === "running") return;
-    this.#room = Math.min(MOST_ROOM, this.#inspector.wantedHeight);
+    this.#room = Math.min(MAX_ROOM, this.#inspector.wantedHeight);
     this.#drawGraph();
   }
 

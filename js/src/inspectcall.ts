@@ -20,7 +20,7 @@ import type { Trace } from "./trace.ts";
 import { Flag } from "./wire.ts";
 
 /** Maximum number of models in the chain that led to an error. */
-const MOST_CHAIN = 8;
+const MAX_CHAIN = 8;
 
 export function oneCall(
   session: Session,
@@ -87,7 +87,7 @@ export function factsOfCall(trace: Trace, call: number): string {
 function errorOf(trace: Trace, call: number): HTMLElement {
   const { codes, errors } = trace.header;
   const chain = [...trace.ancestors(call), call].map((each) => trace.name(each));
-  const where = chain.length > MOST_CHAIN ? [...chain.slice(0, 3), "…", ...chain.slice(-4)] : chain;
+  const where = chain.length > MAX_CHAIN ? [...chain.slice(0, 3), "…", ...chain.slice(-4)] : chain;
   const id = trace.id(call);
   const head = [...(codes[id] ? [codes[id]] : []), where.join(" › ")].join(" · ");
   const text = h("div", { class: "code" }, errors[id] ?? "failed");

@@ -6,7 +6,7 @@ import type { Session } from "./session.ts";
 import type { Trace } from "./trace.ts";
 
 /** Maximum number of listed models; the filter finds the others. */
-const LISTED = 100;
+const MAX_LISTED = 100;
 
 interface Row {
   model: number;
@@ -17,12 +17,12 @@ interface Row {
 /** Return the list of the models, largest own time first. */
 export function manyModels(session: Session, models: readonly number[]): HTMLElement[] {
   const rows = rowsOf(session.trace, models);
-  const hidden = rows.length - LISTED;
+  const hidden = rows.length - MAX_LISTED;
   return [
     h("div", { class: "breadcrumb" }, "the smallest by own time"),
     h("h3", {}, counted(models.length, "model")),
     h("h4", {}, "Model", h("span", {}, "own time")),
-    ...rows.slice(0, LISTED).map((row) => link(session, row)),
+    ...rows.slice(0, MAX_LISTED).map((row) => link(session, row)),
     ...(hidden > 0 ? [h("p", { class: "reason" }, `… ${counted(hidden, "more model")}`)] : []),
   ];
 }

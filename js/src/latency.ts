@@ -9,7 +9,7 @@ const BINS = 36;
 /** Ratio to p90 from which latencies are left out of the histogram. */
 const FAR_OUT = 3;
 /** Minimum number of latencies of a histogram. */
-const LEAST_FOR_HISTOGRAM = 4;
+const MIN_FOR_HISTOGRAM = 4;
 
 /** Latencies in ascending order, with the number of calls of each. */
 type Latencies = readonly (readonly [us: number, calls: number])[];
@@ -22,7 +22,7 @@ export function latency(durations: readonly number[], gone: Counted | null): HTM
   const within = calls > kept.length ? h("span", {}, `all ${count(calls)}, within 5 %`) : "";
   const heading = h("h4", {}, "Latency per call", within);
   const alike = time(all[0]?.[0] ?? NaN) === time(all[all.length - 1]?.[0] ?? NaN);
-  const shape = calls < LEAST_FOR_HISTOGRAM || alike ? [] : histogram(all, calls);
+  const shape = calls < MIN_FOR_HISTOGRAM || alike ? [] : histogram(all, calls);
   return [heading, factGrid(quantiles(all, calls)), ...shape];
 }
 

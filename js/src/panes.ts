@@ -4,10 +4,10 @@ import { h } from "./dom.ts";
 import { splitter } from "./splitter.ts";
 import type { Sizes } from "./viewstate.ts";
 
-const [LEAST_TIMELINE, MOST_TIMELINE] = [150, 300];
+const [MIN_TIMELINE, MAX_TIMELINE] = [150, 300];
 /** Minimum sizes of the panes when a border is dragged. */
-const [LEAST_SIDE, BESIDE_SIDE] = [220, 360];
-const [LEAST_GRAPH, BELOW_GRAPH] = [80, 120];
+const [MIN_SIDE, BESIDE_SIDE] = [220, 360];
+const [MIN_GRAPH, BELOW_GRAPH] = [80, 120];
 
 interface Pane {
   readonly element: HTMLElement;
@@ -49,7 +49,7 @@ export class Panes {
 
   arrange({ graph: wanted, timeline, least }: Heights): void {
     const graph = this.#sizes.graph ?? wanted;
-    const below = Math.max(LEAST_TIMELINE, Math.min(MOST_TIMELINE, timeline));
+    const below = Math.max(MIN_TIMELINE, Math.min(MAX_TIMELINE, timeline));
     this.#set("graph", graph);
     this.#set("timeline", below);
     this.#set("height", Math.max(least, graph + below));
@@ -65,7 +65,7 @@ export class Panes {
       axis: "x",
       behind: true,
       size: () => this.#inspector.element.offsetWidth,
-      bounds: () => [LEAST_SIDE, Math.max(LEAST_SIDE, this.element.clientWidth - BESIDE_SIDE)],
+      bounds: () => [MIN_SIDE, Math.max(MIN_SIDE, this.element.clientWidth - BESIDE_SIDE)],
       resize: (size) => {
         this.#resizeSide(size);
         this.#dragged();
@@ -84,7 +84,7 @@ export class Panes {
       axis: "y",
       behind: false,
       size: () => this.#graph.element.offsetHeight,
-      bounds: () => [LEAST_GRAPH, Math.max(LEAST_GRAPH, this.element.clientHeight - BELOW_GRAPH)],
+      bounds: () => [MIN_GRAPH, Math.max(MIN_GRAPH, this.element.clientHeight - BELOW_GRAPH)],
       resize: (size) => {
         this.#sizes.graph = size;
         this.#set("graph", size);

@@ -24,7 +24,7 @@ const MARGINAL = new Set<keyof PhaseSums>(["pre", "post"]);
 const MARGINAL_SHARE = 0.005;
 const COMPUTE = new Set<keyof PhaseSums>(["input", "infer", "output"]);
 /** Minimum share of a part of the stacked bar, as wide as the gap beside it. */
-const LEAST_SHARE = 0.004;
+const MIN_SHARE = 0.004;
 
 /** Return stacked bar and table; for one call the table names phases without a record. */
 export function phaseTable(trace: Trace, calls: readonly number[]): HTMLElement[] {
@@ -46,7 +46,7 @@ function reachedModel(trace: Trace, call: number): boolean {
 }
 
 function stack(sums: PhaseSums, whole: number): HTMLElement {
-  const parts = PARTS.filter(([part]) => sums[part] > LEAST_SHARE * whole).map(([part, colour]) =>
+  const parts = PARTS.filter(([part]) => sums[part] > MIN_SHARE * whole).map(([part, colour]) =>
     h("i", { class: `back-${colour}`, style: { flex: `${sums[part] / whole} 1 0` } }),
   );
   const label = PARTS.map(([part, , text]) => `${text} ${time(sums[part])}`).join(", ");

@@ -29,7 +29,7 @@ const DIVERGING = [
 const NOT_A_NUMBER = 255;
 const LEVELS = 254;
 /** Minimum side of an image. */
-const LEAST_SIDE = 8;
+const MIN_SIDE = 8;
 
 export type Pixels = Uint8ClampedArray<ArrayBuffer>;
 
@@ -101,8 +101,8 @@ export function proportion([rows, columns]: readonly [number, number]): number {
 export function imageLayout(shape: readonly number[], datatype: string): "HWC" | "CHW" | null {
   if (datatype === "BYTES" || shape.length < 3) return null;
   const [first, middle, last] = shape.slice(-3);
-  if ([1, 3, 4].includes(last) && Math.min(first, middle) >= LEAST_SIDE) return "HWC";
-  return first === 3 && Math.min(middle, last) >= LEAST_SIDE ? "CHW" : null;
+  if ([1, 3, 4].includes(last) && Math.min(first, middle) >= MIN_SIDE) return "HWC";
+  return first === 3 && Math.min(middle, last) >= MIN_SIDE ? "CHW" : null;
 }
 
 /** The axes before the plane that is drawn, which sliders move along. */

@@ -18,7 +18,7 @@ interface Attaches {
 }
 
 const REFERENCE = "IPY_MODEL_";
-/** Event with which a page is asked to insert a cell; who inserts it prevents the default. */
+/** Event that requests a page to insert a cell; the page that inserts it prevents the default. */
 const INSERT = "blsnb-insert-cell";
 
 type PlacingModel = WidgetModel & { widget_manager: WidgetManager };

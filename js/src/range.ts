@@ -4,9 +4,9 @@ import { time } from "./format.ts";
 
 /** Room after the last call, so that its end is visible. */
 const ROOM = 1.005;
-const NARROWEST = 1e-6;
+const MIN_SHARE = 1e-6;
 /** Range of a run without calls. */
-const LEAST_US = 1;
+const MIN_US = 1;
 
 export class TimeRange {
   from = 0;
@@ -36,7 +36,7 @@ export class TimeRange {
   /** Set the end of the trace. */
   grow(wall: number): void {
     const showAll = this.following || this.isWhole;
-    this.#whole = Math.max(wall * ROOM, LEAST_US);
+    this.#whole = Math.max(wall * ROOM, MIN_US);
     if (showAll) this.#set(0, this.#whole);
   }
 
@@ -59,7 +59,7 @@ export class TimeRange {
   }
 
   #set(from: number, to: number): void {
-    const width = Math.min(this.#whole, Math.max(to - from, this.#whole * NARROWEST));
+    const width = Math.min(this.#whole, Math.max(to - from, this.#whole * MIN_SHARE));
     this.from = Math.max(0, Math.min(from, this.#whole - width));
     this.to = this.from + width;
   }

@@ -21,7 +21,7 @@ const FIELDS: readonly Field[] = [
   "timeout_us",
 ];
 /** Maximum number of responses whose parameters are listed at once. */
-const LISTED = 24;
+const MAX_LISTED = 24;
 
 /** Return the fields and custom parameters of a request, and of its responses. */
 export function requestFacts(trace: Trace, call: number): HTMLElement[] {
@@ -76,7 +76,7 @@ function fieldsOf(entry: RequestEntry, baseline?: RequestEntry): Fact[] {
 
 function section(title: string, facts: readonly Fact[]): HTMLElement[] {
   if (facts.length === 0) return [];
-  const rows = facts.slice(0, LISTED).map(([name, text, was]) =>
+  const rows = facts.slice(0, MAX_LISTED).map(([name, text, was]) =>
     h(
       "tr",
       {},
@@ -84,7 +84,7 @@ function section(title: string, facts: readonly Fact[]): HTMLElement[] {
       h("td", { class: "code" }, text, ...(was === undefined ? [] : [h("div", {}, `before: ${was}`)])),
     ),
   );
-  const hidden = facts.length - LISTED;
+  const hidden = facts.length - MAX_LISTED;
   const more = hidden > 0 ? [h("p", { class: "hint" }, `… ${counted(hidden, "more parameter")}`)] : [];
   return [h("h4", {}, title), h("table", { class: "said" }, h("tbody", {}, rows)), ...more];
 }

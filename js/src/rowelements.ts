@@ -9,7 +9,7 @@ import { selectedBatch, type Selection, type Session } from "./session.ts";
 import { Flag } from "./wire.ts";
 
 /** Maximum indentation: deep recursion leaves room for names. */
-const MOST_GUIDES = 10;
+const MAX_GUIDES = 10;
 
 interface Shown {
   element: HTMLElement;
@@ -119,7 +119,7 @@ export class RowElements {
         { viewBox: "0 0 8 8", "aria-hidden": "true" },
         svg("path", { d: "M2 0 L7 4 L2 8z", fill: "currentColor" }),
       );
-    const guides = Array.from({ length: Math.min(row.depth, MOST_GUIDES) }, () =>
+    const guides = Array.from({ length: Math.min(row.depth, MAX_GUIDES) }, () =>
       h("span", { class: "guide" }),
     );
     const name = this.#name(row);

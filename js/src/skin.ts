@@ -5,7 +5,7 @@ import style from "./style.css";
 import { coloursOf, themeOf, watchTheme, type Colours } from "./theme.ts";
 
 /** Maximum width on paper. */
-const PAPER = "700px";
+const MAX_PRINT_WIDTH = "700px";
 
 export class Skin {
   /** The shadow host. */
@@ -59,7 +59,7 @@ export class Skin {
   /** Apply the width of paper: a page that is printed sends no resize event. */
   #print(printing: boolean): void {
     this.#onPaper = printing;
-    this.element.style.maxWidth = printing ? PAPER : "";
+    this.element.style.maxWidth = printing ? MAX_PRINT_WIDTH : "";
     this.#changed();
     this.#resized();
   }

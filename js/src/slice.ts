@@ -20,9 +20,9 @@ type Mode = "grid" | "image";
 
 /** Pause after which the kernel is busy: it answers at once, or when its cell has ended. */
 export const BUSY_AFTER_MS = 300;
-const MOST_HEIGHT = 230;
+const MAX_HEIGHT = 230;
 /** Heights of a picture with few rows. */
-const [LEAST_HEIGHT, ROW_HEIGHT] = [36, 28];
+const [MIN_HEIGHT, ROW_HEIGHT] = [36, 28];
 
 export interface SliceSource {
   entry: TensorEntry;
@@ -229,7 +229,7 @@ export class SliceView {
     this.#canvas.width = columns;
     this.#canvas.height = rows;
     const ratio = proportion(this.#picture.of);
-    const height = Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, ROW_HEIGHT * rows));
+    const height = Math.min(MAX_HEIGHT, Math.max(MIN_HEIGHT, ROW_HEIGHT * rows));
     this.#canvas.style.aspectRatio = String(ratio);
     this.#canvas.style.width = `min(100%, ${Math.round(ratio * height)}px)`;
     pen.putImageData(new ImageData(pixelsOf(this.#picture, this.#bytes()), columns, rows), 0, 0);

@@ -4,9 +4,9 @@ import { crumb } from "./calllinks.ts";
 import { h } from "./dom.ts";
 import type { Session } from "./session.ts";
 
-const AROUND = 2;
+const CONTEXT_LINES = 2;
 /** Maximum number of lines of a statement before the line of the call. */
-const MOST_BEFORE = 12;
+const MAX_BEFORE = 12;
 
 /** Return the lines; empty if the line or the source is unknown. */
 export function sourceLines(session: Session, call: number): HTMLElement[] {
@@ -17,8 +17,8 @@ export function sourceLines(session: Session, call: number): HTMLElement[] {
   const lines = text?.trimEnd().split("\n") ?? [];
   if (line > lines.length) return [];
   const begun = beginningOf(lines, line);
-  const first = Math.max(1, Math.min(begun, line - AROUND));
-  const around = lines.slice(first - 1, line + AROUND);
+  const first = Math.max(1, Math.min(begun, line - CONTEXT_LINES));
+  const around = lines.slice(first - 1, line + CONTEXT_LINES);
   const indent = Math.min(...around.filter((each) => each.trim()).map((each) => each.search(/\S/)));
   // Numbers as of the cell, which is what the reader has; of a file as of the file.
   const origin = trace.header.models[trace.calls.model[caller]].origin;
@@ -51,7 +51,7 @@ export function beginningOf(lines: readonly string[], line: number): number {
   const closing = /^\s*[)\]}]/;
   if (!closing.test(lines[line - 1])) return line;
   const indent = lines[line - 1].search(/\S/);
-  for (let before = line - 1; before >= Math.max(1, line - MOST_BEFORE); before--) {
+  for (let before = line - 1; before >= Math.max(1, line - MAX_BEFORE); before--) {
     const text = lines[before - 1];
     if (text.search(/\S/) === indent && !closing.test(text)) return before;
   }

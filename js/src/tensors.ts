@@ -10,8 +10,8 @@ import type { TensorEntry } from "./header.ts";
 import { distribution, isEmptyText, statistics, texts } from "./tensorfacts.ts";
 import { Flag } from "./wire.ts";
 
-/** Number of tensors that are listed at once: a stream may have thousands. */
-const LISTED = 24;
+/** Number of tensors that are listed at first: a stream may have thousands. */
+const INITIAL_TENSORS = 24;
 /** Minimum time in milliseconds until a running call is queried again. */
 const FRESH_MS = 2000;
 /** The same as a multiple of the time that the kernel took for the answer. */
@@ -178,7 +178,7 @@ export class TensorList {
       const items = own.map(({ entry, position }) =>
         this.#item(call, entry, position, answer, tensors),
       );
-      this.#list(list, items, LISTED);
+      this.#list(list, items, INITIAL_TENSORS);
       return [h("h4", {}, heading, h("span", {}, count(own.length))), list];
     });
     element.replaceChildren(...lacking(answer.lacks), ...sections);
@@ -188,7 +188,7 @@ export class TensorList {
     list.replaceChildren(...items.slice(0, shown));
     const rest = items.length - shown;
     if (rest <= 0) return;
-    const onclick = (): void => this.#list(list, items, shown + 4 * LISTED);
+    const onclick = (): void => this.#list(list, items, shown + 4 * INITIAL_TENSORS);
     list.append(h("button", { type: "button", class: "more", onclick }, `${count(rest)} more`));
   }
 

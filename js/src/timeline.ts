@@ -13,7 +13,7 @@ import type { Session } from "./session.ts";
 import { Axis, Strip } from "./strip.ts";
 import type { Trace } from "./trace.ts";
 
-const ROWS_AT_FIRST = 24;
+const INITIAL_ROWS = 24;
 const PAGE = 10;
 const ZOOM_STEP = 0.7;
 const PAN_STEP = 0.2;
@@ -57,7 +57,7 @@ export class Timeline {
   /** Show the rows of a trace; unfolded rows stay unfolded. */
   draw(trace: Trace): void {
     this.#rows = new Rows(trace, this.#rows?.open);
-    if (!this.#touched) this.#rows.openDefault(ROWS_AT_FIRST);
+    if (!this.#touched) this.#rows.openDefault(INITIAL_ROWS);
     this.range.grow(Math.max(trace.wall, trace.comparison?.baseline.wall ?? 0));
     this.#resized();
     if (this.range.following && trace.header.run.state === "running") this.#scrollToLatest();

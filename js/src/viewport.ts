@@ -6,7 +6,7 @@ import { h, svg } from "./dom.ts";
 const FAR = 0.62;
 const [SMALLEST, LARGEST] = [0.2, 3];
 /** Room around the whole graph, and above the legend. */
-const [BESIDE, LEAST_TOP, ABOVE_LEGEND] = [32, 8, 9];
+const [BESIDE, MIN_TOP, ABOVE_LEGEND] = [32, 8, 9];
 
 interface Size {
   width: number;
@@ -34,8 +34,8 @@ export class Viewport {
   fit(graph: Size, pane: Size, legend: number): void {
     const height = pane.height - ABOVE_LEGEND - legend;
     const across = (pane.width - BESIDE) / graph.width;
-    const scale = Math.max(SMALLEST, Math.min(1, across, (height - LEAST_TOP - 6) / graph.height));
-    const top = Math.max(LEAST_TOP, (height - graph.height * scale) / 2);
+    const scale = Math.max(SMALLEST, Math.min(1, across, (height - MIN_TOP - 6) / graph.height));
+    const top = Math.max(MIN_TOP, (height - graph.height * scale) / 2);
     this.#show(scale, (pane.width - graph.width * scale) / 2, top);
   }
 

@@ -6,12 +6,23 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 import stage
 from cells import CONFIG, DOUBLE, FINAL, cell, instances
+from waiting import until
 
 from blsnb.inference_server import Server
 
+from .clients import waiting
+
 X = {"X": np.array([1, 2], np.float32)}
+BUSY = cell(
+    """
+    stage.events["busy"].set()
+    stage.events["go on"].wait(60)
+    return [reply(x_of(request) * 2)]
+    """
+)
 
 
 def doubles(server: Server, name: str = "double") -> bool:
@@ -198,14 +209,7 @@ def test_a_task_that_holds_the_sender_answers_later(server):
 
 def test_a_busy_model_is_waited_for(server):
     """The second of two clients waits for the only instance."""
-    source = cell(
-        """
-        stage.events["busy"].set()
-        stage.events["go on"].wait(60)
-        return [reply(x_of(request) * 2)]
-        """
-    )
-    server.define("slow", source, config=CONFIG)
+    server.define("slow", BUSY, config=CONFIG)
 
     async def both():
         first = asyncio.create_task(server.async_infer("slow", X))
@@ -217,3 +221,21 @@ def test_a_busy_model_is_waited_for(server):
     runs = asyncio.run(both())
 
     assert [[2.0, 4.0]] * 2 == [run["Y"].tolist() for run in runs]
+
+
+@pytest.mark.parametrize(("hang_notice_s", "is_noted"), [(0, True), (60, False)])
+def test_a_long_wait_is_noted(hang_notice_s, is_noted, caplog):
+    """The note names the model and the instance; a shorter wait has no note."""
+    with Server(hang_notice_s=hang_notice_s) as server:
+        server.define("slow", BUSY, config=CONFIG)
+        with ThreadPoolExecutor(2) as pool:
+            pool.submit(server.infer, "slow", X)
+            assert stage.events["busy"].wait(60)
+            second = pool.submit(server.infer, "slow", X)
+            assert until(lambda: waiting(server) == 1)
+            assert until(lambda: not is_noted or "has waited" in caplog.text)
+            stage.events["go on"].set()
+        run = second.result()
+
+    assert is_noted == any("slow has waited 0 s (" in note for note in run.notes)
+    assert is_noted == bool(run.notes)

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from blsnb.files.interrupts import ended_once
+from blsnb.files.interrupts import ended_once, without_interrupts
 
 
 def test_a_second_ctrl_c_leaves_the_cleanup_alone():
@@ -34,4 +34,31 @@ def test_work_without_ctrl_c_returns_its_result():
     before = signal.getsignal(signal.SIGINT)
 
     assert 3 == ended_once(lambda: 3)
+    assert before is signal.getsignal(signal.SIGINT)
+
+
+def _sent() -> str:
+    """Do short work without interrupts, and more after it."""
+    text = without_interrupts(lambda: "rendered", _sent.__code__)
+    signal.raise_signal(signal.SIGINT)
+    return f"{text} and sent"
+
+
+def test_ctrl_c_does_not_end_the_rest_of_a_function():
+    """It ends what runs after the function, and the handler is then restored."""
+    before = signal.getsignal(signal.SIGINT)
+
+    assert "rendered and sent" == _sent()
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    assert before is signal.getsignal(signal.SIGINT)
+
+
+def test_work_at_the_end_of_a_cell_restores_the_handler():
+    """It does so although no Ctrl-C came after the function."""
+    before = signal.getsignal(signal.SIGINT)
+    _sent()
+
+    without_interrupts(lambda: None)
+
     assert before is signal.getsignal(signal.SIGINT)

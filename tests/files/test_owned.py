@@ -176,7 +176,7 @@ server.define("m", source, config=CONFIG)
 files = {{"file:1/model.py": source}}
 server.load("given", config={{"backend": "python"}}, files=files)
 parts = parts_of(server)
-folders = [parts.repository.private_root, parts.control.served_from("given").path]
+folders = [parts.repository.private_root, parts.control.sources.folder("given").path]
 """
 ENDS = {
     "blsnb.server()": "sys.exit(0)",

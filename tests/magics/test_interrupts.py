@@ -89,6 +89,14 @@ sys.modules["held_lock"] = held_lock = types.ModuleType("held_lock")
 held_lock.lock = threading.Lock()
 held_lock.lock.acquire()
 """
+CONFIG = """own_thread = '''
+name: "busy"
+input { name: "X" data_type: TYPE_FP32 dims: [ -1 ] }
+output { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] }
+parameters { key: "BLSNB_THREAD" value { string_value: "instance" } }
+'''
+"""
+OWN_THREAD = SYNC.replace(FLOW, "--config own_thread")
 CLEAN = """        try:
             time.sleep(60)
         except BaseException:
@@ -270,10 +278,12 @@ def test_the_view_shows_the_interrupted_call_with_its_inputs(kernel):
     assert "interrupted ['X']\n" == found[0].text
 
 
-def test_code_that_cannot_be_interrupted_is_listed_while_it_runs(kernel):
+@pytest.mark.parametrize(
+    "source", [ASYNC + NATIVE, OWN_THREAD + NATIVE], ids=["async", "own thread"]
+)
+def test_code_that_cannot_be_interrupted_is_listed_while_it_runs(kernel, source):
     """Native code continues after the prompt is back."""
-    source = ASYNC + NATIVE
-    assert not errors(kernel.run(LOCK))
+    assert not errors(kernel.run(LOCK + CONFIG))
     assert not errors(kernel.run(source))
     interrupted(kernel, infer("busy"))
 

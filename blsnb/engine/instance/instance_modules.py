@@ -14,6 +14,7 @@ import re
 import site
 import sys
 import sysconfig
+import threading
 import types
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -30,6 +31,8 @@ _SIBLING = ":"
 """Separates the package of an instance from the name of a file beside its model."""
 _numbers = itertools.count(1)
 _by_package: dict[str, InstanceModules] = {}
+_registration = threading.Lock()
+"""Held while `_by_package` and the finders change, since models load side by side."""
 
 
 class InstanceModules:
@@ -79,8 +82,9 @@ class InstanceModules:
     def open(self) -> types.ModuleType:
         """Import the model's file and return its module."""
         importlib.invalidate_caches()
-        _install_finders()
-        _by_package[self.package] = self
+        with _registration:
+            _install_finders()
+            _by_package[self.package] = self
         # As on Triton, the version's folder is a package: relative imports work, and
         # error texts show the parent of the module.
         package = types.ModuleType(self.package)
@@ -100,9 +104,10 @@ class InstanceModules:
 
     def close(self) -> None:
         """Remove the instance's modules."""
-        _by_package.pop(self.package, None)
-        if not _by_package:
-            _remove_finders()
+        with _registration:
+            _by_package.pop(self.package, None)
+            if not _by_package:
+                _remove_finders()
         # The cheap check comes first: thousands of models may be closed in a row.
         for name in [n for n in list(sys.modules) if n.startswith(self.package)]:
             if _package_of(name) == self.package:
@@ -279,7 +284,7 @@ class _SiblingFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def model_modules() -> list[types.ModuleType]:
     """Return the modules of all loaded ``model.py`` files, one for each instance."""
-    loaded = _by_package.values()
+    loaded = list(_by_package.values())
     names = [f"{each.package}.{each.model_file.stem}" for each in loaded]
     return [sys.modules[name] for name in names if name in sys.modules]
 

@@ -48,7 +48,7 @@ class ChangedFiles:
 
     def watch(self, name: str) -> None:
         """Reload a model whenever a file of its folder is saved."""
-        loaded = self._control.files(name)
+        loaded = self._control.sources.files(name)
         detector = SaveDetector(loaded)
         directory = self._repository.directory(name)
         if directory is not None:
@@ -118,7 +118,7 @@ class ChangedFiles:
         results: dict[str, ModelLoadError | None] = {}
         for name in names:
             directory = self._repository.directory(name)
-            loaded = self._control.files(name)
+            loaded = self._control.sources.files(name)
             if directory is None or not loaded:
                 continue
             now = sources(directory.files())

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.ensembles import EnsembleMaker, Ensembles
 from blsnb.engine.loading.instance_factory import InstanceFactory
-from blsnb.engine.loading.load_failures import check_name, refuse_circle
+from blsnb.engine.loading.load_failures import (
+    check_name,
+    refuse_circle,
+    refuse_crossed,
+)
+from blsnb.engine.loading.load_lock import ALL_MODELS, CrossedLoads, Names
 from blsnb.engine.loading.load_runner import LoadRunner
 from blsnb.engine.loading.loader import Loader
 from blsnb.engine.loading.model_sources import (
@@ -25,7 +31,7 @@ from blsnb.errors import ModelConfigError, ModelLoadError
 from blsnb.model.config import ModelConfig
 from blsnb.model.rules.lint import advised
 from blsnb.pb_utils.compiled.releases import has
-from blsnb.repository.directory import Files, ModelDirectory, sources
+from blsnb.repository.directory import ModelDirectory
 from blsnb.repository.repository import ModelRepository
 
 
@@ -60,7 +66,8 @@ class ModelControl:
     ) -> None:
         self._engine = engine
         self._catalog = engine.catalog
-        self._sources = ModelSources(engine.catalog, repository, folders)
+        self.sources = ModelSources(engine.catalog, repository, folders)
+        """The folders and files from which models serve."""
         self.ensembles = Ensembles(engine.catalog, self, log.note)
         factory = InstanceFactory(engine, self, log.write)
         self._loader = Loader(engine, factory, EnsembleMaker(engine, self.ensembles))
@@ -168,15 +175,33 @@ class ModelControl:
         """
         if self.is_loading(name):
             refuse_circle(name, root)
-        with self._runner.lock.hold(name):
-            source = self._sources.find(name, config, files)
-            if always or config is not None or self._sources.is_newer(source):
+        with self._hold(name, config, root):
+            source = self.sources.find(name, config, files)
+            if always or config is not None or self.sources.is_newer(source):
                 if by_name:
                     self.ensembles.note_loaded_by_name(name)
                 self._load_with_ensembles(source, root, always)
                 return True
         self.ensembles.refresh_models(name, root)
         return False
+
+    @contextlib.contextmanager
+    def _hold(
+        self,
+        name: str,
+        config: ConfigOverride | None = None,
+        root: RootRequest | None = None,
+    ) -> Iterator[None]:
+        """Keep other loads from a model, its ensembles, and their models."""
+
+        def related() -> Names:
+            return self.ensembles.related(name, self.sources.steps(name, config))
+
+        try:
+            with self._runner.lock.hold(name, related=related):
+                yield
+        except CrossedLoads as error:
+            refuse_crossed(error.name, root)
 
     def _load_with_ensembles(
         self, source: ModelSource, root: RootRequest | None, always: bool
@@ -189,7 +214,7 @@ class ModelControl:
                 self._keep_wanted(source)
             raise
         finally:
-            self._sources.discard_unused(source)
+            self.sources.discard_unused(source)
         self.ensembles.reload_with(source.directory.name, root)
 
     def _keep_wanted(self, source: ModelSource) -> None:
@@ -202,7 +227,7 @@ class ModelControl:
             before = self._catalog.versions(config.name).values()
             self.ensembles.note_source(source, config)
             self.take_down(config.name, wanted=True)
-            self._sources.keep_folder(source, before)
+            self.sources.keep_folder(source, before)
 
     def reload_ensemble(self, source: ModelSource, root: RootRequest | None) -> None:
         """Load an ensemble from its last source, not from its present folder.
@@ -213,7 +238,7 @@ class ModelControl:
             As `load` does.
         """
         name = source.directory.name
-        with self._runner.lock.hold(name):
+        with self._hold(name, root=root):
             self._load(source, root)
             self.ensembles.reload_with(name, root)
 
@@ -230,7 +255,7 @@ class ModelControl:
             self._note_serving(source, before)
 
         try:
-            unchanged = set() if always else self._sources.unchanged_versions(source)
+            unchanged = set() if always else self.sources.unchanged_versions(source)
             self._runner.load(directory, root, unchanged, note)
         except ModelLoadError as error:
             if error.reasons is not None:
@@ -243,7 +268,7 @@ class ModelControl:
         config = self._catalog.config(source.directory.name)
         if config is not None:
             self.ensembles.note_source(source, config)
-        self._sources.note_serving(source, before)
+        self.sources.note_serving(source, before)
 
     def take_down(self, name: str, *, wanted: bool = False) -> None:
         """Stop serving a model; requests in flight are finished first.
@@ -253,21 +278,21 @@ class ModelControl:
         wanted
             Whether to load it again as soon as its models fit.
         """
-        with self._runner.lock.hold(name):
+        with self._hold(name):
             if not wanted:
                 self.ensembles.forget(name)
                 self.standins.end(name)
             self.ensembles.take_down_with(name)
             before = self._catalog.versions(name).values()
             self._runner.unload(name)
-            self._sources.note_unloaded(name)
+            self.sources.note_unloaded(name)
             if not wanted:
-                self._sources.leave_folder(name, before)
+                self.sources.leave_folder(name, before)
 
     def polled(self, name: str) -> ModelConfig | None:
         """Return the configuration of a model in the repository; None if invalid."""
         try:
-            return self._loader.poll(self._sources.find(name).directory)
+            return self._loader.poll(self.sources.find(name).directory)
         except ModelLoadError:
             return None
 
@@ -276,12 +301,16 @@ class ModelControl:
 
         Held while folders change, so that no load reads a half-changed folder.
         """
-        return self._runner.lock.hold("")
+        return self._runner.lock.hold(ALL_MODELS)
 
     @property
     def is_busy(self) -> bool:
         """Whether a model is being loaded or unloaded."""
         return self._runner.lock.is_busy
+
+    def steps(self, name: str) -> Iterable[str]:
+        """Return the models that an ensemble's folder names; none if it is invalid."""
+        return self.sources.steps(name)
 
     def is_loading(self, name: str) -> bool:
         """Whether the caller is part of a load of this model."""
@@ -290,31 +319,6 @@ class ModelControl:
     def serving(self) -> list[str]:
         """Return the names of the models that serve."""
         return self._catalog.names()
-
-    def files(self, name: str) -> Files:
-        """Return the files from which a serving model was loaded, else no files."""
-        source = self._sources.serving(name)
-        return {} if source is None else source.files
-
-    def is_changed(self, name: str) -> bool:
-        """Whether a source of a serving model changed on disk since the load."""
-        source = self._sources.serving(name)
-        if source is None:
-            return False
-        try:
-            return sources(source.directory.files()) != sources(source.files)
-        except OSError:
-            return True
-
-    def is_overridden(self, name: str) -> bool:
-        """Whether a model serves from an override instead of its own folder."""
-        source = self._sources.serving(name)
-        return source is not None and source.is_overridden
-
-    def served_from(self, name: str) -> ModelDirectory | None:
-        """Return the folder from which a model serves; None if it does not serve."""
-        source = self._sources.serving(name)
-        return None if source is None else source.directory
 
     def close(self, timeout_s: float) -> None:
         """Finish requests, unload all models, and remove the overrides' folders.
@@ -325,7 +329,7 @@ class ModelControl:
             Time for all requests in flight together.
         """
         self._runner.close(timeout_s)
-        self._sources.close()
+        self.sources.close()
 
 
 def _with_findings(advice: str, directory: ModelDirectory, gpu_count: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Protocol
 
@@ -29,6 +30,9 @@ from blsnb.pb_utils.logger import server_event
 from blsnb.repository.directory import ModelDirectory
 from blsnb.trace.events import ModelInfo
 
+_is_reloading: ContextVar[bool] = ContextVar("is_reloading", default=False)
+"""Whether an ensemble is being loaded because one of its models was loaded."""
+
 
 class SingleModels(Protocol):
     """Loads and unloads one model each; the methods of `ModelControl`."""
@@ -44,6 +48,9 @@ class SingleModels(Protocol):
 
     def take_down(self, name: str, *, wanted: bool = False) -> None:
         """Stop serving a model."""
+
+    def steps(self, name: str) -> Iterable[str]:
+        """Return the models that an ensemble's folder names; none if it is invalid."""
 
     def is_loading(self, name: str) -> bool:
         """Whether the caller is part of a load of this model."""
@@ -73,8 +80,6 @@ class Ensembles:
         """Ensembles that were unloaded together with a model, which is named with the
         reason."""
         self._loaded_by_name: set[str] = set()
-        self._is_reloading = False
-        """Whether an ensemble is being loaded because one of its models was loaded."""
 
     def note_loaded_by_name(self, name: str) -> None:
         """Note that a model was loaded by name, not as part of an ensemble."""
@@ -151,7 +156,7 @@ class Ensembles:
     ) -> Composing:
         serves = bool(self._catalog.versions(name))
         try:
-            if not (serves and self._is_reloading):
+            if not (serves and _is_reloading.get()):
                 self._control.bring_up(name, root=root, by_name=False)
         except ModelLoadError as error:
             if serves and error.stage == "poll":
@@ -167,7 +172,7 @@ class Ensembles:
         for ensemble in self._ensembles_of(name):
             if self._control.is_loading(ensemble):
                 continue
-            before, self._is_reloading = self._is_reloading, True
+            before = _is_reloading.set(True)
             try:
                 self._control.reload_ensemble(self._wanted[ensemble], root)
             except ModelLoadError as error:
@@ -175,7 +180,7 @@ class Ensembles:
                 self._control.take_down(ensemble, wanted=True)
                 self._down[ensemble] = (name, error.reason)
             finally:
-                self._is_reloading = before
+                _is_reloading.reset(before)
 
     def take_down_with(self, name: str) -> None:
         """Unload the ensembles of a model that is unloaded."""
@@ -200,7 +205,29 @@ class Ensembles:
         return sorted(composing_models(source.directory.config())) if source else []
 
     def _ensembles_of(self, model: str) -> list[str]:
-        return sorted(name for name in self._wanted if model in self.models_of(name))
+        wanted = list(self._wanted)
+        return sorted(name for name in wanted if model in self.models_of(name))
+
+    def related(self, name: str, steps: Iterable[str]) -> frozenset[str]:
+        """Return the models that ensembles connect with a model, and the model.
+
+        Parameters
+        ----------
+        steps
+            The models that it will use as an ensemble.
+
+        References
+        ----------
+        core: src/model_repository_manager/model_repository_manager.cc,
+        DependencyGraph::LockNodes
+        """
+        found, left = {name}, {name, *steps}
+        while left:
+            each = left.pop()
+            found.add(each)
+            connected = {*self.models_of(each), *self._ensembles_of(each)}
+            left |= connected.union(self._control.steps(each)) - found
+        return frozenset(found)
 
 
 def _failed(name: str, error: ModelLoadError) -> Composing:

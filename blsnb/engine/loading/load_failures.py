@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import NoReturn
 
 from blsnb.engine.instance.instance import HookFailed
 from blsnb.engine.request.failure import notes_of
@@ -139,13 +140,28 @@ def check_name(name: str) -> None:
         )
 
 
-def refuse_circle(name: str, root: RootRequest | None) -> None:
+def refuse_circle(name: str, root: RootRequest | None) -> NoReturn:
     """Raise an error for a load that waits for itself."""
-    hang = WouldHang(
+    _refuse(
         f"Triton would hang: loading {name!r} calls initialize(), which calls "
-        f"pb_utils.load_model({name!r}), which waits until {name!r} is loaded. "
-        "Call load_model() in execute(), or load the models one after the other from "
-        "a client."
+        f"pb_utils.load_model({name!r}), which waits until {name!r} is loaded.",
+        root,
+    )
+
+
+def refuse_crossed(name: str, root: RootRequest | None) -> NoReturn:
+    """Raise an error for a load that waits for one that waits for it."""
+    _refuse(
+        f"Triton would hang: initialize() calls pb_utils.load_model({name!r}), which "
+        f"waits for another load of {name!r}, which itself waits for this load.",
+        root,
+    )
+
+
+def _refuse(text: str, root: RootRequest | None) -> NoReturn:
+    hang = WouldHang(
+        f"{text} Call load_model() in execute(), or load the models one after the "
+        "other from a client."
     )
     if root is None:
         raise ModelLoadError(hang.message, code="INTERNAL")

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeAlias
 
 from blsnb.engine.engine import Engine
-from blsnb.engine.loading.load_lock import LoadLock
+from blsnb.engine.loading.load_lock import ALL_MODELS, LoadLock
 from blsnb.engine.loading.loader import Loader
 from blsnb.engine.request.lifetime import RootRequest, Unwind, interruptible
 from blsnb.engine.request.open_requests import OpenRequests
@@ -91,7 +91,7 @@ class LoadRunner:
             Time for all requests in flight together.
         """
         self._engine.stop(timeout_s)
-        with self.lock.hold("", wait_s=_LOADING_S):
+        with self.lock.hold(ALL_MODELS, wait_s=_LOADING_S):
             for name in self._engine.catalog.names():
                 self.unload(name)
             self._engine.close()

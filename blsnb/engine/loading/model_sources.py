@@ -11,13 +11,15 @@ from blsnb.engine.catalog import Catalog
 from blsnb.engine.loading.load_failures import poll_failed
 from blsnb.engine.loading.override_folders import OverrideFolders
 from blsnb.engine.served import Served
-from blsnb.errors import ModelConfigError
+from blsnb.errors import ModelConfigError, ModelLoadError
 from blsnb.model.config import ModelConfig, parse_json
+from blsnb.model.rules.dependencies import composing_models
 from blsnb.repository.directory import (
     Files,
     ModelDirectory,
     is_version_changed,
     newest_ns,
+    sources,
 )
 from blsnb.repository.repository import ModelRepository
 
@@ -104,9 +106,47 @@ class ModelSources:
         except (OSError, ValueError) as error:
             raise poll_failed(name, str(error)) from error
 
-    def serving(self, name: str) -> ModelSource | None:
-        """Return the source of a serving model; None if it does not serve."""
-        return self._serving.get(name)
+    def steps(self, name: str, config: ConfigOverride | None = None) -> list[str]:
+        """Return the models that a model uses as an ensemble; none if it is invalid.
+
+        Parameters
+        ----------
+        config
+            Replaces the folder's ``config.pbtxt``.
+        """
+        folder = self._repository.directory(name)
+        try:
+            override = _parsed(name, config)
+            if override is None and folder is not None:
+                override = folder.config()
+        except (ModelConfigError, ModelLoadError):
+            return []
+        return [] if override is None else [*composing_models(override)]
+
+    def files(self, name: str) -> Files:
+        """Return the files from which a serving model was loaded, else no files."""
+        source = self._serving.get(name)
+        return {} if source is None else source.files
+
+    def folder(self, name: str) -> ModelDirectory | None:
+        """Return the folder from which a model serves; None if it does not serve."""
+        source = self._serving.get(name)
+        return None if source is None else source.directory
+
+    def is_overridden(self, name: str) -> bool:
+        """Whether a model serves from an override instead of its own folder."""
+        source = self._serving.get(name)
+        return source is not None and source.is_overridden
+
+    def is_changed(self, name: str) -> bool:
+        """Whether a source of a serving model changed on disk since the load."""
+        source = self._serving.get(name)
+        if source is None:
+            return False
+        try:
+            return sources(source.directory.files()) != sources(source.files)
+        except OSError:
+            return True
 
     def is_newer(self, source: ModelSource) -> bool:
         """Whether a model does not serve, or a file is newer than its source."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
@@ -21,6 +22,8 @@ class OverrideFolders:
 
     def __init__(self) -> None:
         sweep(_place(), _FOLDER)
+        self._lock = threading.RLock()
+        """Held while the collections below change."""
         self._written: dict[Path, OwnedFolder] = {}
         self._used: dict[str, Path] = {}
         """Folders by the model that serves from them."""
@@ -61,10 +64,11 @@ class OverrideFolders:
         versions
             Versions that served until now and may still run.
         """
-        if self._used.get(name) != folder:
-            self.leave(name, versions)
-        if folder in self._written:
-            self._used[name] = folder
+        with self._lock:
+            if self._used.get(name) != folder:
+                self.leave(name, versions)
+            if folder in self._written:
+                self._used[name] = folder
 
     def leave(self, name: str, versions: Iterable[Served]) -> None:
         """Note that a model no longer serves from its folder.
@@ -74,18 +78,20 @@ class OverrideFolders:
         versions
             Versions that served from it and may still run.
         """
-        folder = self._used.pop(name, None)
-        if folder is not None:
-            self._left.append((folder, list(versions)))
-        for gone, left in list(self._left):
-            if not any(version.is_running for version in left):
-                self._left.remove((gone, left))
-                self.discard(gone)
+        with self._lock:
+            folder = self._used.pop(name, None)
+            if folder is not None:
+                self._left.append((folder, list(versions)))
+            for gone, left in list(self._left):
+                if not any(version.is_running for version in left):
+                    self._left.remove((gone, left))
+                    self.discard(gone)
 
     def discard_unused(self, folder: Path) -> None:
         """Remove a temporary folder from which no model serves."""
-        if folder not in self._used.values():
-            self.discard(folder)
+        with self._lock:
+            if folder not in self._used.values():
+                self.discard(folder)
 
     def discard(self, folder: Path) -> None:
         """Remove a temporary folder; ignore any other."""

@@ -20,7 +20,7 @@ from blsnb.model.config import ModelConfig
 
 Counts: TypeAlias = Mapping[str, int | Mapping[int, int]]
 """Count of each resource, or its counts by device."""
-_OFF, _ON = "off", "execution_count"
+RATE_LIMITS = _OFF, _ON = "off", "execution_count"
 
 
 class Ticket:

@@ -15,6 +15,7 @@ from blsnb.magics import default_server as default
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import ProgressBar
 from blsnb.magics.line import Line, request_line
+from blsnb.trace.events import LEVELS
 
 if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
@@ -24,7 +25,6 @@ USAGE = (
     "[--trace-level LEVEL]"
 )
 SUMMARY = "measure a model under load, with several clients at once"
-LEVELS = ("tensors", "timestamps", "off")
 _SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0}
 _DURATION = re.compile(r"(\d+\.?\d*|\.\d+)(ms|s|m|)")
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 _OPEN, _CLOSE = "([{", ")]}"
 _CALLEE = re.compile(r"([A-Za-z_][\w.]*)\s*$")
 _KEYWORD = re.compile(r"([A-Za-z_]\w*)\s*=\s*$")
+_STEP = re.compile(r"[#'\"()\[\]{},:=]")
+_VALUE = re.compile(r"([A-Za-z_]\w*)\s*=\s*(\w*)$")
 _QUOTES = ("'''", '"""', "'", '"')
 
 
@@ -46,22 +48,30 @@ class Bracket:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A cursor in an unterminated string.
+    """A cursor in an unterminated string, or at the value of a keyword.
 
     Parameters
     ----------
     fragment
-        The string's text up to the cursor.
+        The text of the string or the value up to the cursor.
     brackets
         The open brackets, outermost first.
+    in_string
+        Whether it is in a string.
+    before
+        The source up to the fragment, without the quotation mark.
     """
 
     fragment: str
     brackets: tuple[Bracket, ...]
+    in_string: bool
+    before: str
 
 
-def cursor_in_string(text: str) -> Cursor | None:
-    """Return the cursor if source ends in an unterminated string of one line.
+def cursor_at_end(text: str) -> Cursor | None:
+    """Return the cursor if source ends in a string of one line, or in a value.
+
+    A value is one word, of a keyword argument.
 
     Parameters
     ----------
@@ -70,10 +80,12 @@ def cursor_in_string(text: str) -> Cursor | None:
     """
     brackets: list[Bracket] = []
     at = 0
-    while at < len(text):
-        letter = text[at]
-        if letter == "#":
-            at = _end_of(text, at, "\n")
+    while (step := _STEP.search(text, at)) is not None:
+        at = step.start()
+        if text[at] == "#":
+            at = text.find("\n", at)
+            if at < 0:
+                return None
             continue
         quote = next((each for each in _QUOTES if text.startswith(each, at)), "")
         if quote:
@@ -81,18 +93,18 @@ def cursor_in_string(text: str) -> Cursor | None:
             if end is None:
                 fragment = text[at + len(quote) :]
                 is_simple = len(quote) == 1 and "\n" not in fragment
-                return Cursor(fragment, tuple(brackets)) if is_simple else None
+                found = Cursor(fragment, tuple(brackets), True, text[:at])
+                return found if is_simple else None
             _note(brackets, text[at + len(quote) : end])
             at = end + len(quote)
             continue
         _step(brackets, text, at)
         at += 1
-    return None
-
-
-def _end_of(text: str, start: int, mark: str) -> int:
-    found = text.find(mark, start)
-    return len(text) if found < 0 else found
+    value = _VALUE.search(text)
+    is_value = value is not None and brackets and brackets[-1].keyword == value[1]
+    if value is None or not is_value:
+        return None
+    return Cursor(value[2], tuple(brackets), False, text[: value.start(2)])
 
 
 def _end_of_string(text: str, start: int, quote: str) -> int | None:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
 from blsnb.magics import default_server as default
 from blsnb.magics import flags
-from blsnb.magics.commands import bench, serve, stats, trace_files, traces, verify
-from blsnb.magics.commands import standin as standins
+from blsnb.magics.commands import stats
 from blsnb.magics.commands.subcommands import SUBCOMMANDS
+from blsnb.magics.completion import known_models
 from blsnb.magics.completion.config_completion import complete_configuration
+from blsnb.magics.completion.option_values import option_values, paths
 from blsnb.magics.completion.string_completion import string_matcher
-from blsnb.parts.server_parts import parts_of
 from blsnb.repository.repository import models_in
 from blsnb.runtimes import choosing
-
-if TYPE_CHECKING:
-    from blsnb.inference_server import Server
 
 _OURS = re.compile(r"\s*(%?%triton(?:_model|_config|_file)?)\s+(.*)", re.DOTALL)
 _TAKE_MODEL = frozenset(
@@ -34,6 +30,7 @@ _TAKE_MODEL = frozenset(
         "infer",
         "load",
         "log",
+        "remove",
         "standin",
         "stats",
         "try",
@@ -42,9 +39,13 @@ _TAKE_MODEL = frozenset(
     )
 )
 _TENSOR_OPTIONS = ("--input", "--output")
-_PATH_OPTIONS = ("--file", "--config")
-_MAX_PATHS = 500
-"""Maximum number of paths offered."""
+_OPTIONS = {
+    "config": ["--from-run"],
+    "load": ["--watch"],
+    "stats": stats.FORMS,
+}
+"""The options of subcommands that have no parser."""
+_MODEL = flags.model_flags()
 
 
 @context_matcher()
@@ -74,97 +75,77 @@ def _candidates(
             return fragment, _subcommand(before, fragment)
         case "triton_model":
             return _option(before, fragment)
+        case _ if before:
+            return fragment, ()
+        case "triton_file":
+            return fragment, _file(fragment)
         case _:
-            return fragment, _names() if not before else ()
+            return fragment, known_models.model_names()
 
 
 def _subcommand(before: list[str], fragment: str) -> Iterable[str]:
-    match before:
-        case [] | ["help"]:
-            return SUBCOMMANDS
-        case ["infer", name, *_]:
-            return _inputs(name)
-        case ["bench", name, *rest]:
-            return _bench(name, rest)
-        case ["verify", name, *rest]:
-            return _verify(name, rest, fragment)
-        case ["export"] if fragment.startswith("-"):
-            return ["--in-place", "--force"]
-        case ["import" | "export"]:
+    if before[:1] in ([], ["help"]):
+        return SUBCOMMANDS if len(before) < 2 else ()
+    name, *rest = before
+    subcommand = SUBCOMMANDS.get(name)
+    parser = subcommand.flags() if subcommand and subcommand.flags else None
+    if parser is not None:
+        expected = option_values(parser, rest, fragment)
+        if expected is not None:
+            return expected
+    options = _OPTIONS.get(name, ()) if parser is None else parser.option_strings()
+    if fragment.startswith("-"):
+        return options
+    offered = [each for each in options if rest and each != "--help"]
+    return [*_arguments(name, rest, fragment), *offered]
+
+
+def _arguments(name: str, before: list[str], fragment: str) -> Iterable[str]:
+    """Return the candidates for a positional argument of a subcommand."""
+    match name, before:
+        case (("infer" | "bench" | "verify"), [model, *_]):
+            return _inputs(model)
+        case "import", [folder, *_]:
+            return models_in(Path(folder).expanduser())
+        case (("import" | "export" | "tutorial"), []):
             return paths(fragment, folders_only=True)
-        case ["import", folder, *_]:
-            return [*models_in(Path(folder).expanduser()), "--no-watch"]
-        case ["stats", *rest]:
-            return [*(_names() if not rest else ()), *stats.FORMS]
-        case ["export", _, *_]:
-            return [*_names(), "--force", "--in-place"]
-        case ["load", _]:
-            return ["--watch"]
-        case ["config", _]:
-            return ["--from-run"]
-        case ["trace", *rest]:
-            return _trace(rest, fragment)
-        case ["standin", _]:
-            return standins.standin_flags().option_strings()
-        case ["runtime"]:
+        case "export", _:
+            return known_models.model_names()
+        case "trace", []:
+            return [*_runs(), *paths(fragment)]
+        case "runtime", []:
             return choosing.NAMES
-        case ["serve", *rest]:
-            return _serve(rest)
-        case ["tutorial", *_]:
-            return ["--force"]
-        case [subcommand] if subcommand in _TAKE_MODEL:
-            return _names()
+        case _, [] if name in _TAKE_MODEL:
+            return known_models.model_names()
     return ()
 
 
-def _bench(name: str, before: list[str]) -> Iterable[str]:
-    if before[-1:] == ["--trace-level"]:
-        return bench.LEVELS
-    options = bench.bench_flags().option_strings()
-    return () if before[-1:] and before[-1] in options else [*_inputs(name), *options]
-
-
-def _verify(name: str, before: list[str], fragment: str) -> Iterable[str]:
-    last = before[-1] if before else ""
-    if last == "--cases":
-        return paths(fragment)
-    if last == "--target":
-        return ("local", "grpc://")
-    options = verify.verify_flags().option_strings()
-    valueless = ("", "--install")
-    wants_value = last in options and last not in valueless
-    return () if wants_value else [*_inputs(name), *options]
-
-
-def _serve(before: list[str]) -> Iterable[str]:
-    options = serve.serve_flags().option_strings()
-    wants_value = before[-1:] and before[-1] in options and before[-1] != "--stop"
-    return () if wants_value else options
-
-
-def _trace(before: list[str], fragment: str) -> Iterable[str]:
-    if before[-1:] == ["--format"]:
-        return trace_files.FORMATS
-    options = traces.trace_flags().option_strings()
-    if before[-1:] and before[-1] in options:
-        return () if before[-1] == "--run" else paths(fragment)
+def _runs() -> list[str]:
     server = default.started()
-    runs = [] if before or server is None else [record.id for record in server.runs]
-    files = [] if before else paths(fragment)
-    return [*runs, *options, *files]
+    return [] if server is None else [record.id for record in server.runs]
 
 
 def _option(before: list[str], fragment: str) -> tuple[str, Iterable[str]]:
+    """Return the fragment and its candidates in a line of ``%%triton_model``."""
     last = before[-1] if before else ""
     if last in _TENSOR_OPTIONS:
         return _type(fragment)
-    if last in _PATH_OPTIONS:
-        return fragment, paths(fragment)
-    if last == "--kind":
-        return fragment, ("cpu", "gpu")
+    if last == "--version" and not fragment.startswith("-"):
+        return fragment, known_models.versions(before[0])
+    expected = option_values(_MODEL, before, fragment)
+    if expected is not None:
+        return fragment, expected
     if fragment.startswith("-"):
-        return fragment, flags.model_flags().option_strings()
-    return fragment, () if before else _names()
+        return fragment, _MODEL.option_strings()
+    return fragment, () if before else known_models.model_names()
+
+
+def _file(fragment: str) -> Iterable[str]:
+    """Return the models, each with the folders of its versions after a slash."""
+    model, slash, _ = fragment.partition("/")
+    if not slash:
+        return known_models.model_names()
+    return [f"{model}/{version}/" for version in known_models.versions(model)]
 
 
 def _type(fragment: str) -> tuple[str, Iterable[str]]:
@@ -174,51 +155,8 @@ def _type(fragment: str) -> tuple[str, Iterable[str]]:
     return (written, [f"{name}[" for name in BY_DATATYPE]) if colon else (fragment, ())
 
 
-def _names() -> list[str]:
-    server = default.started()
-    return [] if server is None else parts_of(server).repository.names()
-
-
-def _inputs(name: str) -> list[str]:
-    server = default.started()
-    if server is None or name not in parts_of(server).repository.names():
-        return []
-    return [f"{spec.partition(':')[0]}=" for spec in _specs(server, name)]
-
-
-def _specs(server: Server, name: str) -> Iterable[str]:
-    return (spec.replace("?:", ":") for spec in server.model(name).inputs)
-
-
-def paths(fragment: str, *, folders_only: bool = False) -> list[str]:
-    """Return the paths that start with a fragment; folders end with a slash.
-
-    Hidden files are offered only after a dot. Names that contain whitespace, which
-    would end the word, are never offered.
-    """
-    head, slash, begun = fragment.rpartition("/")
-    if fragment == "~":
-        return ["~/"]
-    folder = os.path.expanduser(head + slash) or "."
-    names = sorted(_entries(folder, begun, folders_only))
-    return [f"{head}{slash}{name}" for name in names[:_MAX_PATHS]]
-
-
-def _entries(folder: str, begun: str, folders_only: bool) -> Iterator[str]:
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                name = entry.name
-                hidden = name.startswith(".") and not begun.startswith(".")
-                if hidden or not name.startswith(begun) or any(map(str.isspace, name)):
-                    continue
-                if entry.is_dir():
-                    yield f"{name}/"
-                elif not folders_only:
-                    yield name
-    except OSError:
-        # A missing or unreadable folder has no candidates.
-        return
+def _inputs(model: str) -> list[str]:
+    return [f"{name}=" for name in known_models.tensor_names(model, "input")]
 
 
 def register(shell: Any) -> Callable[[], None]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
-from blsnb.magics import default_server as default
 from blsnb.magics.completion.cell_text import text_until_cursor
-from blsnb.magics.completion.cursor import Bracket, Cursor, cursor_in_string
-from blsnb.parts.server_parts import parts_of
-
-if TYPE_CHECKING:
-    from blsnb.inference_server import Server
+from blsnb.magics.completion.choices import argument_choices, option_choices
+from blsnb.magics.completion.cursor import Bracket, Cursor, cursor_at_end
+from blsnb.magics.completion.known_models import (
+    Direction,
+    all_tensor_names,
+    model_names,
+    tensor_names,
+    versions,
+)
 
 _REQUESTS = frozenset({"infer", "async_infer", "stream", "async_stream"})
 _TAKE_MODEL = _REQUESTS | {
@@ -23,9 +26,8 @@ _TAKE_MODEL = _REQUESTS | {
     *("unload_model", "form"),
 }
 """Methods whose first argument is a model's name."""
+_VERSIONS = ("version", "model_version")
 _MODEL_CELL = re.compile(r"\s*%%?triton_model\s+(?P<name>[\w.-]+)(?P<options>[^\n]*)")
-_MAX_MODELS = 50
-"""Maximum number of models whose tensors are offered together."""
 
 
 def string_matcher(shell: Any) -> Any:
@@ -34,8 +36,8 @@ def string_matcher(shell: Any) -> Any:
     @context_matcher(identifier="blsnb.names_in_strings")
     def complete_strings(context: Any) -> dict[str, Any]:
         text = text_until_cursor(context)
-        cursor = cursor_in_string(text)
-        if cursor is None or not cursor.brackets:
+        cursor = cursor_at_end(text)
+        if cursor is None:
             return {"completions": []}
         names = dict.fromkeys(_candidates(cursor, text, shell.user_ns))
         found = [name for name in names if name.startswith(cursor.fragment)]
@@ -51,27 +53,33 @@ def string_matcher(shell: Any) -> Any:
 def _candidates(
     cursor: Cursor, text: str, namespace: Mapping[str, Any]
 ) -> Iterable[str]:
-    """Return the names that may be in the string at the cursor."""
+    """Return the names that may be in the string, or the value, at the cursor."""
+    if not cursor.brackets:
+        return option_choices(cursor.before)
     inner = cursor.brackets[-1]
+    if not cursor.in_string or inner.keyword in _VERSIONS:
+        return versions(_model_in(inner)) if inner.keyword in _VERSIONS else ()
+    if inner.kind == "(" and (found := argument_choices(inner)):
+        return found
     outer = cursor.brackets[-2] if len(cursor.brackets) > 1 else None
     if inner.kind == "(" and _is_model(inner, namespace):
-        return _names()
+        return model_names()
     if inner.kind == "(" and inner.index == 1 and not inner.keyword:
         if inner.function == "get_input_tensor_by_name":
             return _own_tensors(text, "input")
         if inner.function == "get_output_tensor_by_name":
-            return _all_tensors("output")
+            return all_tensor_names("output")
     if inner.kind == "(" and inner.function == "Tensor" and not inner.index:
-        return [*_own_tensors(text, "output"), *_all_tensors("input")]
+        return [*_own_tensors(text, "output"), *all_tensor_names("input")]
     if inner.kind == "[" and inner.owner:
         return _outputs_of_run(namespace.get(inner.owner))
     if outer is None:
         return ()
     if inner.kind == "{" and inner.is_key and outer.function in _TAKE_MODEL:
-        return _tensors(_model_in(outer), "input")
+        return tensor_names(_model_in(outer), "input")
     if inner.kind == "[" and outer.keyword in ("outputs", "requested_output_names"):
         name = _model_in(outer)
-        return _tensors(name, "output") if name else _all_tensors("output")
+        return tensor_names(name, "output") if name else all_tensor_names("output")
     return ()
 
 
@@ -94,38 +102,13 @@ def _model_in(call: Bracket) -> str:
     return call.texts.get("model_name") or call.texts.get(0, "")
 
 
-def _names() -> list[str]:
-    server = default.started()
-    return [] if server is None else parts_of(server).repository.names()
-
-
-def _tensors(name: str, kind: str) -> list[str]:
-    server = default.started()
-    if server is None or not name or name not in _names():
-        return []
-    return _tensor_names(server, name, kind)
-
-
-def _tensor_names(server: Server, name: str, kind: str) -> list[str]:
-    status = server.model(name)
-    specs = status.inputs if kind == "input" else status.outputs
-    return [spec.partition(":")[0].rstrip("?") for spec in specs]
-
-
-def _all_tensors(kind: str) -> Iterator[str]:
-    server = default.started()
-    if server is not None:
-        for name in _names()[:_MAX_MODELS]:
-            yield from _tensor_names(server, name, kind)
-
-
-def _own_tensors(text: str, kind: str) -> list[str]:
+def _own_tensors(text: str, kind: Direction) -> list[str]:
     """Return the tensors of the model that this cell defines."""
     cell = _MODEL_CELL.match(text)
     if cell is None:
-        return list(_all_tensors(kind))
+        return list(all_tensor_names(kind))
     given = re.findall(rf"--{kind}[ =]+([\w.-]+)\??:", cell["options"])
-    return [*given, *_tensors(cell["name"], kind)]
+    return [*given, *tensor_names(cell["name"], kind)]
 
 
 def _outputs_of_run(value: Any) -> Iterable[str]:

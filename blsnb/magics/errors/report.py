@@ -43,6 +43,8 @@ class Report:
 
     def __init__(self, shell: Any, cells: CellBook) -> None:
         self._shell = shell
+        self.sender = getattr(shell.showtraceback, "__code__", None)
+        """IPython's function that has errors rendered, and sends them."""
         self._cells = cells
         self._failed: weakref.WeakKeyDictionary[ShownError, tuple[Path, CellText]]
         self._failed = weakref.WeakKeyDictionary()
@@ -259,12 +261,15 @@ def _is_wrapper(error: BaseException) -> bool:
 
 def register(report: Report) -> Callable[[], None]:
     """Let IPython render errors as reports; return a function that undoes it."""
+
+    def render_interrupted(error: RequestInterrupted) -> list[str]:
+        # A second Ctrl-C would replace the report by one of the code that renders it,
+        # or by its own name in IPython's code that sends it.
+        return without_interrupts(lambda: report.render(error), report.sender)
+
     hooks = {
         BlsnbError: lambda error: report.render(error),
-        # A second Ctrl-C would replace the report by one of the code that renders it.
-        RequestInterrupted: lambda error: without_interrupts(
-            lambda: report.render(error)
-        ),
+        RequestInterrupted: render_interrupted,
     }
     for kind, hook in hooks.items():
         setattr(kind, _HOOK, hook)

@@ -209,7 +209,7 @@ function parentOf(element) {
 
 // src/dashboard.ts
 var [WIDTH, HEIGHT] = [240, 40];
-var PLACES = 120;
+var READINGS = 120;
 var COLUMNS = [
   ["name", "model", "name and version"],
   ["state", "state", "as in the repository index"],
@@ -324,9 +324,9 @@ var Dashboard = class {
     element.parentElement?.classList.toggle("failing", bad);
   }
   #drawLine(history) {
-    const drawn = line(history, PLACES, WIDTH, HEIGHT);
+    const drawn = line(history, READINGS, WIDTH, HEIGHT);
     this.#path.setAttribute("d", drawn);
-    const from = (PLACES - history.length) / (PLACES - 1) * WIDTH;
+    const from = (READINGS - history.length) / (READINGS - 1) * WIDTH;
     const below = `L${WIDTH} ${HEIGHT}L${from.toFixed(1)} ${HEIGHT}Z`;
     this.#area.setAttribute("d", drawn && drawn + below);
     const peak = history.length > 1 ? `, peak ${rate(Math.max(...history))}/s` : "";

@@ -156,7 +156,7 @@ function toneOf(sign) {
 
 // src/boxes.ts
 var BOX_HEIGHT = 42;
-var LEAST_WIDTH = 96;
+var MIN_WIDTH = 96;
 var PADDING = 8;
 var NAME_LENGTH = 22;
 var NAME_SIZE = 12;
@@ -167,7 +167,7 @@ function boxWidth(nodes, font) {
     const second = measure(left, `10.5px ${font}`) + measure(right, `600 10.5px ${font}`) + 10;
     return Math.max(nameWidth(node, font), second);
   });
-  return Math.ceil(Math.max(LEAST_WIDTH, ...widths) + 2 * PADDING);
+  return Math.ceil(Math.max(MIN_WIDTH, ...widths) + 2 * PADDING);
 }
 function grownSize(node, width, font) {
   return NAME_SIZE * (width - 2 * PADDING) / Math.max(1, nameWidth(node, font));
@@ -862,7 +862,7 @@ var PARTS = [
 var MARGINAL = /* @__PURE__ */ new Set(["pre", "post"]);
 var MARGINAL_SHARE = 5e-3;
 var COMPUTE = /* @__PURE__ */ new Set(["input", "infer", "output"]);
-var LEAST_SHARE = 4e-3;
+var MIN_SHARE = 4e-3;
 function phaseTable(trace, calls) {
   if (calls.length === 1 && !reachedModel(trace, calls[0]))
     return [h("p", { class: "hint" }, "It reached no model: no phase was recorded.")];
@@ -879,7 +879,7 @@ function reachedModel(trace, call) {
   return trace.has(call, Flag.RUNNING) || phases.some((phase) => !isNaN(trace.phase(call, phase)));
 }
 function stack(sums, whole) {
-  const parts = PARTS.filter(([part]) => sums[part] > LEAST_SHARE * whole).map(
+  const parts = PARTS.filter(([part]) => sums[part] > MIN_SHARE * whole).map(
     ([part, colour]) => h("i", { class: `back-${colour}`, style: { flex: `${sums[part] / whole} 1 0` } })
   );
   const label2 = PARTS.map(([part, , text]) => `${text} ${time(sums[part])}`).join(", ");
@@ -904,7 +904,7 @@ function phaseLegend() {
 // src/viewport.ts
 var FAR = 0.62;
 var [SMALLEST, LARGEST] = [0.2, 3];
-var [BESIDE, LEAST_TOP, ABOVE_LEGEND] = [32, 8, 9];
+var [BESIDE, MIN_TOP, ABOVE_LEGEND] = [32, 8, 9];
 var Viewport = class {
   svg;
   buttons;
@@ -924,8 +924,8 @@ var Viewport = class {
   fit(graph, pane, legend2) {
     const height = pane.height - ABOVE_LEGEND - legend2;
     const across = (pane.width - BESIDE) / graph.width;
-    const scale = Math.max(SMALLEST, Math.min(1, across, (height - LEAST_TOP - 6) / graph.height));
-    const top2 = Math.max(LEAST_TOP, (height - graph.height * scale) / 2);
+    const scale = Math.max(SMALLEST, Math.min(1, across, (height - MIN_TOP - 6) / graph.height));
+    const top2 = Math.max(MIN_TOP, (height - graph.height * scale) / 2);
     this.#show(scale, (pane.width - graph.width * scale) / 2, top2);
   }
   /** Zoom by the wheel with Ctrl or ⌘; the plain wheel scrolls the page. */
@@ -975,7 +975,7 @@ var Viewport = class {
 };
 
 // src/callgraph.ts
-var [LEAST_HEIGHT, MOST_HEIGHT] = [150, 300];
+var [MIN_HEIGHT, MAX_HEIGHT] = [150, 300];
 var MARGIN2 = 29;
 var ORIGIN = { x: 0, y: 0 };
 var CallGraph = class {
@@ -1012,9 +1012,9 @@ var CallGraph = class {
     const legendHeight = this.#legend.offsetHeight;
     const wanted = Math.round(this.#layout.height * fit(this.#layout) + MARGIN2 + legendHeight);
     const shape2 = `${[...this.#boxes.keys()]} ${paneWidth} ${legendHeight}`;
-    if (shape2 !== this.#shape) this.fit(Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, wanted)));
+    if (shape2 !== this.#shape) this.fit(Math.min(MAX_HEIGHT, Math.max(MIN_HEIGHT, wanted)));
     this.#shape = shape2;
-    return Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, wanted));
+    return Math.min(MAX_HEIGHT, Math.max(MIN_HEIGHT, wanted));
   }
   /** Emphasise a model and a path of edges, and dim the others. */
   mark({ model: selected, path, lit }) {
@@ -1049,7 +1049,7 @@ var CallGraph = class {
     return this.element.clientWidth || 800;
   }
   #scaleFor({ width, height }) {
-    return Math.min(1, (this.#paneWidth() - 32) / width, (MOST_HEIGHT - 30) / (height + 34));
+    return Math.min(1, (this.#paneWidth() - 32) / width, (MAX_HEIGHT - 30) / (height + 34));
   }
   #drawEdges(layout, width) {
     const size = { width, height: BOX_HEIGHT };
@@ -2161,7 +2161,7 @@ function item(name, ...lines2) {
 
 // src/calllinks.ts
 var LISTED_CALLS = 6;
-var MOST_CRUMBS = 6;
+var MAX_CRUMBS = 6;
 function callLink(session, call, place4, focus = `call-${session.trace.id(call)}`) {
   const onclick = () => session.select({ kind: "call", call }, { reveal: true });
   return h(
@@ -2182,7 +2182,7 @@ function breadcrumb(session, call) {
   const path = session.trace.ancestors(call);
   if (path.length === 0) return h("div", { class: "breadcrumb" }, "client request");
   const steps = (callers) => callers.map((each) => crumb(session, each));
-  const shown = path.length > MOST_CRUMBS ? [...steps(path.slice(0, 2)), h("span", {}, "…"), ...steps(path.slice(-3))] : steps(path);
+  const shown = path.length > MAX_CRUMBS ? [...steps(path.slice(0, 2)), h("span", {}, "…"), ...steps(path.slice(-3))] : steps(path);
   return h(
     "div",
     { class: "breadcrumb" },
@@ -2337,7 +2337,7 @@ function texts({ strings, count: all }) {
 }
 
 // src/device.ts
-var LISTED = 12;
+var MAX_LISTED = 12;
 function copied(trace, calls) {
   const sums = { bytes: 0, us: 0 };
   for (const call of calls) {
@@ -2362,8 +2362,8 @@ function deviceWork(trace, calls) {
   return [
     h("h4", {}, "Device", h("span", {}, use?.[0] ?? "copies")),
     factGrid(facts),
-    ...copies.slice(0, LISTED).map(row3),
-    ...copies.length > LISTED ? [h("p", { class: "reason" }, `… ${counted(copies.length - LISTED, "more copy")}`)] : []
+    ...copies.slice(0, MAX_LISTED).map(row3),
+    ...copies.length > MAX_LISTED ? [h("p", { class: "reason" }, `… ${counted(copies.length - MAX_LISTED, "more copy")}`)] : []
   ];
 }
 function row3([, us, tensor, size, source, target, hostile]) {
@@ -2375,7 +2375,7 @@ function row3([, us, tensor, size, source, target, hostile]) {
 // src/latency.ts
 var BINS = 36;
 var FAR_OUT = 3;
-var LEAST_FOR_HISTOGRAM = 4;
+var MIN_FOR_HISTOGRAM = 4;
 function latency(durations, gone) {
   const kept = durations.map((us) => [us, 1]);
   const all = [...kept, ...gone?.latencies ?? []].sort(([a], [b]) => a - b);
@@ -2383,7 +2383,7 @@ function latency(durations, gone) {
   const within = calls > kept.length ? h("span", {}, `all ${count(calls)}, within 5 %`) : "";
   const heading2 = h("h4", {}, "Latency per call", within);
   const alike = time(all[0]?.[0] ?? NaN) === time(all[all.length - 1]?.[0] ?? NaN);
-  const shape2 = calls < LEAST_FOR_HISTOGRAM || alike ? [] : histogram(all, calls);
+  const shape2 = calls < MIN_FOR_HISTOGRAM || alike ? [] : histogram(all, calls);
   return [heading2, factGrid(quantiles(all, calls)), ...shape2];
 }
 function quantiles(all, calls) {
@@ -2511,15 +2511,15 @@ function onlyCounted(kept, { calls, us }) {
 }
 
 // src/inspectmodels.ts
-var LISTED2 = 100;
+var MAX_LISTED2 = 100;
 function manyModels(session, models) {
   const rows2 = rowsOf(session.trace, models);
-  const hidden = rows2.length - LISTED2;
+  const hidden = rows2.length - MAX_LISTED2;
   return [
     h("div", { class: "breadcrumb" }, "the smallest by own time"),
     h("h3", {}, counted(models.length, "model")),
     h("h4", {}, "Model", h("span", {}, "own time")),
-    ...rows2.slice(0, LISTED2).map((row4) => link(session, row4)),
+    ...rows2.slice(0, MAX_LISTED2).map((row4) => link(session, row4)),
     ...hidden > 0 ? [h("p", { class: "reason" }, `… ${counted(hidden, "more model")}`)] : []
   ];
 }
@@ -2587,7 +2587,7 @@ var FIELDS = [
   "priority",
   "timeout_us"
 ];
-var LISTED3 = 24;
+var MAX_LISTED3 = 24;
 function requestFacts(trace, call) {
   const { requests, response_parameters } = trace.header;
   const id = trace.id(call);
@@ -2631,7 +2631,7 @@ function fieldsOf(entry, baseline) {
 }
 function section(title, facts) {
   if (facts.length === 0) return [];
-  const rows2 = facts.slice(0, LISTED3).map(
+  const rows2 = facts.slice(0, MAX_LISTED3).map(
     ([name, text, was]) => h(
       "tr",
       {},
@@ -2639,14 +2639,14 @@ function section(title, facts) {
       h("td", { class: "code" }, text, ...was === void 0 ? [] : [h("div", {}, `before: ${was}`)])
     )
   );
-  const hidden = facts.length - LISTED3;
+  const hidden = facts.length - MAX_LISTED3;
   const more = hidden > 0 ? [h("p", { class: "hint" }, `… ${counted(hidden, "more parameter")}`)] : [];
   return [h("h4", {}, title), h("table", { class: "said" }, h("tbody", {}, rows2)), ...more];
 }
 
 // src/source.ts
-var AROUND = 2;
-var MOST_BEFORE = 12;
+var CONTEXT_LINES = 2;
+var MAX_BEFORE = 12;
 function sourceLines(session, call) {
   const { trace } = session;
   const [caller, line] = [trace.calls.parent[call], trace.calls.line[call]];
@@ -2655,8 +2655,8 @@ function sourceLines(session, call) {
   const lines2 = text?.trimEnd().split("\n") ?? [];
   if (line > lines2.length) return [];
   const begun = beginningOf(lines2, line);
-  const first = Math.max(1, Math.min(begun, line - AROUND));
-  const around = lines2.slice(first - 1, line + AROUND);
+  const first = Math.max(1, Math.min(begun, line - CONTEXT_LINES));
+  const around = lines2.slice(first - 1, line + CONTEXT_LINES);
   const indent = Math.min(...around.filter((each) => each.trim()).map((each) => each.search(/\S/)));
   const origin = trace.header.models[trace.calls.model[caller]].origin;
   const above = origin?.[1] ?? 0;
@@ -2686,7 +2686,7 @@ function beginningOf(lines2, line) {
   const closing = /^\s*[)\]}]/;
   if (!closing.test(lines2[line - 1])) return line;
   const indent = lines2[line - 1].search(/\S/);
-  for (let before2 = line - 1; before2 >= Math.max(1, line - MOST_BEFORE); before2--) {
+  for (let before2 = line - 1; before2 >= Math.max(1, line - MAX_BEFORE); before2--) {
     const text = lines2[before2 - 1];
     if (text.search(/\S/) === indent && !closing.test(text)) return before2;
   }
@@ -2904,7 +2904,7 @@ var DIVERGING = [
 ];
 var NOT_A_NUMBER = 255;
 var LEVELS = 254;
-var LEAST_SIDE = 8;
+var MIN_SIDE = 8;
 function pixelsOf(preview, data) {
   return preview.kind === "image" ? imagePixels(data) : gridPixels(preview, data);
 }
@@ -2957,8 +2957,8 @@ function proportion([rows2, columns]) {
 function imageLayout(shape2, datatype) {
   if (datatype === "BYTES" || shape2.length < 3) return null;
   const [first, middle2, last] = shape2.slice(-3);
-  if ([1, 3, 4].includes(last) && Math.min(first, middle2) >= LEAST_SIDE) return "HWC";
-  return first === 3 && Math.min(middle2, last) >= LEAST_SIDE ? "CHW" : null;
+  if ([1, 3, 4].includes(last) && Math.min(first, middle2) >= MIN_SIDE) return "HWC";
+  return first === 3 && Math.min(middle2, last) >= MIN_SIDE ? "CHW" : null;
 }
 function leadingAxes(shape2, mode) {
   if (mode === "grid" && imageLayout(shape2, "") === "HWC")
@@ -2967,19 +2967,19 @@ function leadingAxes(shape2, mode) {
 }
 
 // src/cells.ts
-var MOST_COLUMNS = 6;
-var MOST_CHARACTERS = 7;
+var MAX_COLUMNS = 6;
+var MAX_CHARACTERS = 7;
 var LIGHT = 118;
 function columnsOf(picture) {
   if (picture.kind !== "grid" || !picture.values?.length) return 0;
-  if (picture.rows === 1) return Math.min(MOST_COLUMNS, picture.columns);
-  return picture.columns <= MOST_COLUMNS ? picture.columns : 0;
+  if (picture.rows === 1) return Math.min(MAX_COLUMNS, picture.columns);
+  return picture.columns <= MAX_COLUMNS ? picture.columns : 0;
 }
 function shortened(text) {
   const number = Number(text);
-  if (text.length <= MOST_CHARACTERS || !Number.isFinite(number)) return text;
+  if (text.length <= MAX_CHARACTERS || !Number.isFinite(number)) return text;
   const roundings = [5, 4, 3, 2].map((digits) => number.toPrecision(digits));
-  return roundings.find((each) => each.length <= MOST_CHARACTERS) ?? number.toExponential(1);
+  return roundings.find((each) => each.length <= MAX_CHARACTERS) ?? number.toExponential(1);
 }
 function cells(picture, data) {
   const pixels = pixelsOf(picture, data);
@@ -2999,8 +2999,8 @@ function cells(picture, data) {
 
 // src/slice.ts
 var BUSY_AFTER_MS = 300;
-var MOST_HEIGHT2 = 230;
-var [LEAST_HEIGHT2, ROW_HEIGHT] = [36, 28];
+var MAX_HEIGHT2 = 230;
+var [MIN_HEIGHT2, ROW_HEIGHT] = [36, 28];
 var SliceView = class {
   element = h("div", { class: "slice" });
   #source;
@@ -3170,7 +3170,7 @@ var SliceView = class {
     this.#canvas.width = columns;
     this.#canvas.height = rows2;
     const ratio = proportion(this.#picture.of);
-    const height = Math.min(MOST_HEIGHT2, Math.max(LEAST_HEIGHT2, ROW_HEIGHT * rows2));
+    const height = Math.min(MAX_HEIGHT2, Math.max(MIN_HEIGHT2, ROW_HEIGHT * rows2));
     this.#canvas.style.aspectRatio = String(ratio);
     this.#canvas.style.width = `min(100%, ${Math.round(ratio * height)}px)`;
     pen2.putImageData(new ImageData(pixelsOf(this.#picture, this.#bytes()), columns, rows2), 0, 0);
@@ -3211,7 +3211,7 @@ var SliceView = class {
 };
 
 // src/tensors.ts
-var LISTED4 = 24;
+var INITIAL_TENSORS = 24;
 var FRESH_MS = 2e3;
 var SHARE = 10;
 var FEW_VALUES = 32;
@@ -3347,7 +3347,7 @@ var TensorList = class {
       const items = own.map(
         ({ entry, position }) => this.#item(call, entry, position, answer, tensors2)
       );
-      this.#list(list, items, LISTED4);
+      this.#list(list, items, INITIAL_TENSORS);
       return [h("h4", {}, heading2, h("span", {}, count(own.length))), list];
     });
     element.replaceChildren(...lacking(answer.lacks), ...sections);
@@ -3356,7 +3356,7 @@ var TensorList = class {
     list.replaceChildren(...items.slice(0, shown));
     const rest = items.length - shown;
     if (rest <= 0) return;
-    const onclick = () => this.#list(list, items, shown + 4 * LISTED4);
+    const onclick = () => this.#list(list, items, shown + 4 * INITIAL_TENSORS);
     list.append(h("button", { type: "button", class: "more", onclick }, `${count(rest)} more`));
   }
   #item(call, entry, position, answer, all) {
@@ -3439,7 +3439,7 @@ var TensorList = class {
 };
 
 // src/inspectcall.ts
-var MOST_CHAIN = 8;
+var MAX_CHAIN = 8;
 function oneCall(session, call, tensors2, profile) {
   const { trace } = session;
   const { notes: notes2, logs } = trace.header;
@@ -3495,7 +3495,7 @@ function factsOfCall(trace, call) {
 function errorOf(trace, call) {
   const { codes, errors: errors2 } = trace.header;
   const chain = [...trace.ancestors(call), call].map((each) => trace.name(each));
-  const where = chain.length > MOST_CHAIN ? [...chain.slice(0, 3), "…", ...chain.slice(-4)] : chain;
+  const where = chain.length > MAX_CHAIN ? [...chain.slice(0, 3), "…", ...chain.slice(-4)] : chain;
   const id = trace.id(call);
   const head = [...codes[id] ? [codes[id]] : [], where.join(" › ")].join(" · ");
   const text = h("div", { class: "code" }, errors2[id] ?? "failed");
@@ -3546,8 +3546,8 @@ function uncounted(counts) {
 
 // src/flamegraph.ts
 var ROW = 18;
-var LEAST_SHARE2 = 4e-3;
-var MOST_BOXES = 1e3;
+var MIN_SHARE2 = 4e-3;
+var MAX_BOXES = 1e3;
 var FlameGraph = class {
   element = h("div", { class: "flame code", role: "tree", "aria-label": "Flame graph" });
   #session;
@@ -3586,12 +3586,12 @@ var FlameGraph = class {
   }
   /** Draw a box and what is below it, while it is wide enough. */
   #place(box, left, width) {
-    if (this.#drawn.size >= MOST_BOXES) return;
+    if (this.#drawn.size >= MAX_BOXES) return;
     this.#add(box, left, width);
     let from = left;
     for (const each of box.below) {
       const share = box.us > 0 ? width * each.us / box.us : 0;
-      if (share >= LEAST_SHARE2) this.#place(each, from, share);
+      if (share >= MIN_SHARE2) this.#place(each, from, share);
       from += share;
     }
   }
@@ -3817,7 +3817,7 @@ function order2(box) {
 }
 
 // src/inspectprofile.ts
-var LISTED5 = 8;
+var LISTED = 8;
 var NOT_HERE = "The samples of this call are not in this page, which has those of the calls with most samples. Those of all calls of its model are: select the model. run.profile has all.";
 var ProfilePart = class {
   #session;
@@ -3881,10 +3881,10 @@ function split(whole, own) {
 function lines(profile, counts, places) {
   const all = hotLines(profile, counts, places);
   const whole = totalOf(counts);
-  const rows2 = all.slice(0, LISTED5).map(
+  const rows2 = all.slice(0, LISTED).map(
     ({ place: place4, text, samples }) => h("tr", {}, h("td", {}, percent(samples, whole)), h("th", { scope: "row" }, place4, h("div", { class: "code" }, text.trim())))
   );
-  const hidden = all.length - LISTED5;
+  const hidden = all.length - LISTED;
   const more = hidden > 0 ? [h("p", { class: "reason" }, `… ${counted(hidden, "more line")}`)] : [];
   return [h("h4", {}, "Lines", h("span", {}, "share of own code")), h("table", { class: "hotlines" }, h("tbody", {}, rows2)), ...more];
 }
@@ -4018,9 +4018,9 @@ function splitter(options) {
 }
 
 // src/panes.ts
-var [LEAST_TIMELINE, MOST_TIMELINE] = [150, 300];
-var [LEAST_SIDE2, BESIDE_SIDE] = [220, 360];
-var [LEAST_GRAPH, BELOW_GRAPH] = [80, 120];
+var [MIN_TIMELINE, MAX_TIMELINE] = [150, 300];
+var [MIN_SIDE2, BESIDE_SIDE] = [220, 360];
+var [MIN_GRAPH, BELOW_GRAPH] = [80, 120];
 var Panes = class {
   element;
   #graph;
@@ -4045,7 +4045,7 @@ var Panes = class {
   }
   arrange({ graph: wanted, timeline, least }) {
     const graph = this.#sizes.graph ?? wanted;
-    const below = Math.max(LEAST_TIMELINE, Math.min(MOST_TIMELINE, timeline));
+    const below = Math.max(MIN_TIMELINE, Math.min(MAX_TIMELINE, timeline));
     this.#set("graph", graph);
     this.#set("timeline", below);
     this.#set("height", Math.max(least, graph + below));
@@ -4059,7 +4059,7 @@ var Panes = class {
       axis: "x",
       behind: true,
       size: () => this.#inspector.element.offsetWidth,
-      bounds: () => [LEAST_SIDE2, Math.max(LEAST_SIDE2, this.element.clientWidth - BESIDE_SIDE)],
+      bounds: () => [MIN_SIDE2, Math.max(MIN_SIDE2, this.element.clientWidth - BESIDE_SIDE)],
       resize: (size) => {
         this.#resizeSide(size);
         this.#dragged();
@@ -4076,7 +4076,7 @@ var Panes = class {
       axis: "y",
       behind: false,
       size: () => this.#graph.element.offsetHeight,
-      bounds: () => [LEAST_GRAPH, Math.max(LEAST_GRAPH, this.element.clientHeight - BELOW_GRAPH)],
+      bounds: () => [MIN_GRAPH, Math.max(MIN_GRAPH, this.element.clientHeight - BELOW_GRAPH)],
       resize: (size) => {
         this.#sizes.graph = size;
         this.#set("graph", size);
@@ -4152,7 +4152,7 @@ function parentOf(element) {
 }
 
 // src/skin.ts
-var PAPER = "700px";
+var MAX_PRINT_WIDTH = "700px";
 var Skin = class {
   /** The shadow host. */
   element = h("div", { class: "blsnb-view", "data-lm-suppress-shortcuts": "true" });
@@ -4200,7 +4200,7 @@ var Skin = class {
   /** Apply the width of paper: a page that is printed sends no resize event. */
   #print(printing) {
     this.#onPaper = printing;
-    this.element.style.maxWidth = printing ? PAPER : "";
+    this.element.style.maxWidth = printing ? MAX_PRINT_WIDTH : "";
     this.#changed();
     this.#resized();
   }
@@ -4336,12 +4336,12 @@ function oncePerRow(of) {
 
 // src/baselinebar.ts
 var [BELOW, HEIGHT] = [8.25, 2.5];
-var LEAST_WIDTH2 = 3;
+var MIN_WIDTH2 = 3;
 var HOLLOW_HEIGHT = 9;
 function paintBefore(trace, row4, middle2, brush) {
   if (!trace.comparison) return;
   for (const [from, to] of brush.plane.visible(beforeOf(trace, row4).times))
-    brush.span(from, to, middle2 + BELOW, HEIGHT, brush.colours.fg3, LEAST_WIDTH2);
+    brush.span(from, to, middle2 + BELOW, HEIGHT, brush.colours.fg3, MIN_WIDTH2);
 }
 function paintMissing(trace, row4, middle2, brush) {
   if (!trace.comparison) return;
@@ -4378,7 +4378,7 @@ function isPartial(trace, row4, comparison) {
 var TINT = 0.28;
 var MARK_WIDTH = 19;
 var NOTCH_SPACE = 3;
-var LEAST_WIDTH3 = 2;
+var MIN_WIDTH3 = 2;
 var CallBar = class {
   #trace;
   #brush;
@@ -4391,7 +4391,7 @@ var CallBar = class {
     const { plane, colours } = brush;
     const [start, end] = [plane.x(trace.start(call)), plane.x(trace.end(call))];
     if (end < plane.left - MARK_WIDTH || start > plane.right) return;
-    if (end - start < LEAST_WIDTH3) brush.rect(start, middle2, LEAST_WIDTH3, BAR_HEIGHT, colours.infer);
+    if (end - start < MIN_WIDTH3) brush.rect(start, middle2, MIN_WIDTH3, BAR_HEIGHT, colours.infer);
     else this.#phases(call, middle2);
     this.#responses(call, middle2);
     if (trace.has(call, Flag.RUNNING))
@@ -4490,7 +4490,7 @@ function between(intervals, from, to) {
 
 // src/foldbar.ts
 var [HATCH, HATCHED] = [5, 0.6];
-var PARTED_FROM = 4;
+var MIN_PARTED_WIDTH = 4;
 var FoldBar = class {
   #trace;
   #brush;
@@ -4554,7 +4554,7 @@ var FoldBar = class {
   }
   #level(x, width, share, middle2) {
     const height = QUEUE_HEIGHT + (BAR_HEIGHT - QUEUE_HEIGHT) * Math.sqrt(share);
-    const wide = width > PARTED_FROM ? width - 0.5 : width;
+    const wide = width > MIN_PARTED_WIDTH ? width - 0.5 : width;
     const { infer } = this.#brush.colours;
     this.#brush.weakly(0.3 + 0.7 * share, () => this.#brush.rect(x, middle2, wide, height, infer));
   }
@@ -4592,7 +4592,7 @@ var Bars = class {
 };
 
 // src/plane.ts
-var NAMES2 = { least: 232, most: 340, share: 0.24, mostShare: 0.38 };
+var NAMES2 = { min: 232, max: 340, share: 0.24, maxShare: 0.38 };
 var LABEL_ROOM = 82;
 var COMPARED_ROOM = 140;
 var Plane = class {
@@ -4632,16 +4632,16 @@ var Plane = class {
   }
 };
 function planeOf(range, width, compared2) {
-  const names = Math.min(NAMES2.most, Math.max(NAMES2.least, NAMES2.share * width));
-  const left = Math.round(Math.min(names, NAMES2.mostShare * width));
+  const names = Math.min(NAMES2.max, Math.max(NAMES2.min, NAMES2.share * width));
+  const left = Math.round(Math.min(names, NAMES2.maxShare * width));
   const room = compared2 && width > 480 ? COMPARED_ROOM : LABEL_ROOM;
   return new Plane(range, left, Math.max(50, width - left - room), width);
 }
 
 // src/range.ts
 var ROOM = 1.005;
-var NARROWEST = 1e-6;
-var LEAST_US = 1;
+var MIN_SHARE3 = 1e-6;
+var MIN_US = 1;
 var TimeRange = class {
   from = 0;
   to = 1;
@@ -4665,7 +4665,7 @@ var TimeRange = class {
   /** Set the end of the trace. */
   grow(wall) {
     const showAll = this.following || this.isWhole;
-    this.#whole = Math.max(wall * ROOM, LEAST_US);
+    this.#whole = Math.max(wall * ROOM, MIN_US);
     if (showAll) this.#set(0, this.#whole);
   }
   all() {
@@ -4683,7 +4683,7 @@ var TimeRange = class {
     this.show(this.from + by, this.to + by);
   }
   #set(from, to) {
-    const width = Math.min(this.#whole, Math.max(to - from, this.#whole * NARROWEST));
+    const width = Math.min(this.#whole, Math.max(to - from, this.#whole * MIN_SHARE3));
     this.from = Math.max(0, Math.min(from, this.#whole - width));
     this.to = this.from + width;
   }
@@ -4698,7 +4698,7 @@ function ticks(range, width, space = 90) {
 }
 
 // src/rowelements.ts
-var MOST_GUIDES = 10;
+var MAX_GUIDES = 10;
 var RowElements = class {
   element = h("div", { class: "rows", role: "none" });
   #session;
@@ -4793,7 +4793,7 @@ var RowElements = class {
       svg("path", { d: "M2 0 L7 4 L2 8z", fill: "currentColor" })
     );
     const guides = Array.from(
-      { length: Math.min(row4.depth, MOST_GUIDES) },
+      { length: Math.min(row4.depth, MAX_GUIDES) },
       () => h("span", { class: "guide" })
     );
     const name = this.#name(row4);
@@ -5260,7 +5260,7 @@ function label(pen2, { font, fg2 }, text, middle2) {
 }
 
 // src/timeline.ts
-var ROWS_AT_FIRST = 24;
+var INITIAL_ROWS = 24;
 var PAGE2 = 10;
 var ZOOM_STEP = 0.7;
 var PAN_STEP = 0.2;
@@ -5301,7 +5301,7 @@ var Timeline = class {
   /** Show the rows of a trace; unfolded rows stay unfolded. */
   draw(trace) {
     this.#rows = new Rows(trace, this.#rows?.open);
-    if (!this.#touched) this.#rows.openDefault(ROWS_AT_FIRST);
+    if (!this.#touched) this.#rows.openDefault(INITIAL_ROWS);
     this.range.grow(Math.max(trace.wall, trace.comparison?.baseline.wall ?? 0));
     this.#resized();
     if (this.range.following && trace.header.run.state === "running") this.#scrollToLatest();
@@ -5718,7 +5718,7 @@ function content({ title, phases, facts, error }) {
 
 // src/frame.ts
 var BORDERS_HEIGHT = 6;
-var MOST_ROOM = 460;
+var MAX_ROOM = 460;
 var frames = 0;
 var Frame = class {
   kernel;
@@ -5809,7 +5809,7 @@ var Frame = class {
     else if (this.trace.roots.length)
       this.#take({ kind: "call", call: this.trace.roots[0] }, false);
     if (state || this.trace.header.run.state === "running") return;
-    this.#room = Math.min(MOST_ROOM, this.#inspector.wantedHeight);
+    this.#room = Math.min(MAX_ROOM, this.#inspector.wantedHeight);
     this.#drawGraph();
   }
   /** Show another store of the same run; selection and zoom stay. */

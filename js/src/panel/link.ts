@@ -152,7 +152,7 @@ export class Link {
     this.#changed(name);
   }
 
-  /** A renewal keeps the kernel looking, and asks for no rows. */
+  /** A renewal keeps the kernel polling, and requests no rows. */
   #sayWatched(again = false): void {
     if (this.state !== "linked") return;
     this.#comm?.send({ v: VERSION, type: "watch", what: this.#watched, again });

@@ -12,8 +12,8 @@ interface Line {
 }
 
 const LEVELS = ["ERROR", "WARNING", "INFO", "VERBOSE"];
-/** Number of lines that are drawn. */
-const MOST = 300;
+/** Maximum number of lines that are drawn. */
+const MAX_LINES = 300;
 
 export class Logs {
   readonly node: HTMLElement;
@@ -47,7 +47,7 @@ export class Logs {
         (!level || line.level === level) &&
         line.text.toLowerCase().includes(wanted),
     );
-    const drawn = found.slice(-MOST).reverse();
+    const drawn = found.slice(-MAX_LINES).reverse();
     this.#list.replaceChildren(...drawn.map(lineOf));
     const left = found.length - drawn.length;
     const none = this.#lines.length ? "No line matches." : "Nothing has been logged.";

@@ -89,6 +89,16 @@ def test_the_note_names_the_tensor_and_the_seed(hostile):
     assert "check is_cpu()" in note
 
 
+def test_a_move_without_a_failure_has_no_note(hostile):
+    """A model that checks the device of its tensors needs no advice."""
+    server = hostile(7)
+    server.define("m", CAREFUL, config=LUCKY)
+    runs = [server.infer("m", {"X": X}) for _ in range(8)]
+
+    assert any(copy.hostile for run in runs for copy in run.trace.spans[0].copies)
+    assert [[]] * 8 == [run.notes for run in runs]
+
+
 def test_an_output_of_a_bls_call_is_moved_too(hostile):
     """A caller without a preference may get it anywhere; the note names the callee."""
     server = hostile(3)

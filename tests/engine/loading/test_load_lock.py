@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import sys
 import threading
+from collections import Counter
+from collections.abc import Callable
 
+import pytest
+import waiting
 from asserting import every
 
 from blsnb.engine.loading import load_lock
-from blsnb.engine.loading.load_lock import LoadLock
+from blsnb.engine.loading.load_lock import ALL_MODELS, CrossedLoads, LoadLock
+
+NAMES = [f"m{number}" for number in range(8)]
 
 
 def is_free(lock: LoadLock) -> bool:
@@ -65,22 +72,144 @@ def test_an_interrupt_at_any_moment_leaves_the_lock_free():
     assert 10 < len(results) < 400
 
 
-def test_a_load_waits_for_another():
-    """Only one load runs at a time."""
-    lock, ended = LoadLock(), []
+def related(*names: str) -> Callable[[], frozenset[str]]:
+    """Return models that are loaded together."""
+    return lambda: frozenset(names)
+
+
+def is_waited_for(lock: LoadLock, name: str) -> bool:
+    """Whether a load of a model waits for another load."""
+    holds = list(lock._holds)
+    return any(each.name == name and each.waiter is not None for each in holds)
+
+
+def loading(lock: LoadLock, name: str, ended: list[str], **more) -> threading.Thread:
+    """Start a thread that loads a model; return once it waits or has ended."""
 
     def load() -> None:
-        with lock.hold("second"):
-            ended.append("second")
+        with lock.hold(name, **more):
+            ended.append(name)
 
     thread = threading.Thread(target=load)
+    thread.start()
+    assert waiting.until(lambda: not thread.is_alive() or is_waited_for(lock, name))
+    return thread
+
+
+def test_loads_of_unrelated_models_run_at_the_same_time():
+    """Neither waits for the other."""
+    lock, ended = LoadLock(), []
     with lock.hold("first"):
-        thread.start()
-        thread.join(0.05)
-        ended.append("first")
+        loading(lock, "second", ended).join(60)
+
+        assert ["second"] == ended
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("model", {}),
+        ("ensemble", {"related": related("model", "other")}),
+        (ALL_MODELS, {}),
+    ],
+    ids=["the same model", "a related model", "all models"],
+)
+def test_a_load_waits_for_a_related_one(name, more):
+    """They run in the order of their calls."""
+    lock, ended = LoadLock(), []
+    with lock.hold("model"):
+        thread = loading(lock, name, ended, **more)
+        ended.append("model")
     thread.join(60)
 
-    assert ["first", "second"] == ended
+    assert ["model", name] == ended
+
+
+def test_a_load_that_waits_is_not_overtaken():
+    """A later load of one of its models waits behind it."""
+    lock, ended = LoadLock(), []
+    with lock.hold("a"):
+        first = loading(lock, "ensemble", ended, related=related("a", "b"))
+        second = loading(lock, "b", ended)
+        assert [] == ended
+    for thread in (first, second):
+        thread.join(60)
+
+    assert ["ensemble", "b"] == ended
+
+
+def test_relations_that_change_during_a_wait_are_respected():
+    """After the wait the load keeps the models that are related now."""
+    lock, ended, names = LoadLock(), [], ["a"]
+    with lock.hold("b"):
+        with lock.hold("a"):
+            thread = loading(lock, "e", ended, related=lambda: frozenset(names))
+            names.append("b")
+        assert waiting.until(lambda: is_waited_for(lock, "e"))
+        assert [] == ended
+    thread.join(60)
+
+    assert ["e"] == ended
+
+
+def test_two_loads_that_wait_for_each_other_are_refused():
+    """One of them raises an error, and the other one has both models."""
+    lock, ended, refused = LoadLock(), [], []
+    both = threading.Barrier(2)
+
+    def load(name: str, inner: str) -> None:
+        try:
+            with lock.hold(name):
+                both.wait(60)
+                with lock.hold(inner):
+                    ended.append(inner)
+        except CrossedLoads as error:
+            refused.append(error.name)
+
+    pairs = [("a", "b"), ("b", "a")]
+    threads = [threading.Thread(target=load, args=pair) for pair in pairs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+    assert {"a", "b"} == {*ended, *refused}
+    assert (1, 1) == (len(ended), len(refused))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_loads_end_and_exclude_related_ones(seed):
+    """Of loads at the same time no two have a model in common."""
+    lock, mutex = LoadLock(), threading.Lock()
+    held, overlaps, done = Counter(), [], []
+
+    def load(name: str, models: frozenset[str], choose: random.Random) -> None:
+        with lock.hold(name, related=lambda: models):
+            with mutex:
+                held.update(models)
+                overlaps.extend(model for model in models if held[model] > 1)
+            if choose.random() < 0.3:
+                with contextlib.suppress(CrossedLoads), lock.hold(choose.choice(NAMES)):
+                    pass
+            with mutex:
+                held.subtract(models)
+        done.append(name)
+
+    def client(number: int) -> None:
+        choose = random.Random(f"{seed} {number}")
+        for _ in range(40):
+            name = choose.choice(NAMES)
+            others = choose.sample(NAMES, choose.randrange(3))
+            load(name, frozenset([name, *others]), choose)
+
+    threads = [threading.Thread(target=client, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+    assert ([], 240) == (overlaps, len(done))
+    assert is_free(lock)
 
 
 def test_a_wait_may_end_without_the_lock():
@@ -89,7 +218,7 @@ def test_a_wait_may_end_without_the_lock():
     entered = threading.Event()
 
     def close() -> None:
-        with lock.hold("", wait_s=0.01):
+        with lock.hold(ALL_MODELS, wait_s=0.01), lock.hold("m"):
             entered.set()
 
     with lock.hold("m"):

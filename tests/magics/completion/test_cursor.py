@@ -2,7 +2,7 @@
 
 import pytest
 
-from blsnb.magics.completion.cursor import cursor_in_string
+from blsnb.magics.completion.cursor import cursor_at_end
 
 INSIDE = {
     'infer("do': ("do", [("(", "infer", 0, "")]),
@@ -22,7 +22,7 @@ INSIDE = {
 def test_a_string_has_its_brackets(text):
     """Their owners, the number of the argument and its keyword."""
     fragment, expected = INSIDE[text]
-    found = cursor_in_string(text)
+    found = cursor_at_end(text)
 
     assert found is not None
     brackets = [(b.kind, b.owner, b.index, b.keyword) for b in found.brackets]
@@ -32,13 +32,13 @@ def test_a_string_has_its_brackets(text):
 @pytest.mark.parametrize("text", ["", "f(", 'f("a")', '"""doc "', "x = 1 # 'a"])
 def test_other_places_are_in_no_string(text):
     """Code, comments, closed strings and long ones."""
-    assert cursor_in_string(text) is None
+    assert cursor_at_end(text) is None
 
 
 def test_keys_and_values_of_a_dict_are_told_apart():
     """A value is no name of a tensor."""
-    key = cursor_in_string('f("m", {"X": 1, "')
-    value = cursor_in_string('f("m", {"X": "')
+    key = cursor_at_end('f("m", {"X": 1, "')
+    value = cursor_at_end('f("m", {"X": "')
     assert key is not None
     assert value is not None
 

@@ -1,6 +1,10 @@
 """Specification of Tab."""
 
+import re
+
 import pytest
+
+from blsnb.magics.commands.subcommands import SUBCOMMANDS
 
 from ..models import DOUBLE
 
@@ -35,7 +39,16 @@ def texts(completer, text):
     [
         ("%triton mo", [("mo", "models"), ("mo", "monitor")]),
         ("%triton infer d", [("d", "double")]),
-        ("%triton infer double ", [("", "X=")]),
+        ("%triton infer double ", [("", "X="), ("", "--profile")]),
+        ("%triton infer double X=a --pr", [("--pr", "--profile")]),
+        ("%triton remove d", [("d", "double")]),
+        ("%triton graph --as ", [("", "ensemble")]),
+        ("%triton graph --as ensemble d", [("d", "double")]),
+        ("%triton verify double --target l", [("l", "local")]),
+        ("%triton tutorial --f", [("--f", "--force")]),
+        ("%%triton_model double --version ", [("", "1")]),
+        ("%%triton_model m --dynamic-batching --q", [("--q", "--quiet")]),
+        ("%%triton_file double/", [("double/", "double/1/")]),
         ("%triton stats d", [("d", "double")]),
         ("%triton stats double --j", [("--j", "--json")]),
         ("%triton stats double --b", [("--b", "--batching")]),
@@ -85,6 +98,22 @@ def test_all_subcommands_are_offered(completer):
     from blsnb.magics.commands.subcommands import SUBCOMMANDS
 
     assert sorted(SUBCOMMANDS) == sorted(texts(completer, "%triton "))
+
+
+def parsers():
+    """Yield each subcommand that has options."""
+    for name, subcommand in SUBCOMMANDS.items():
+        options = set(re.findall(r"--[a-z-]+", subcommand.usage))
+        if subcommand.flags:
+            options.update(subcommand.flags().option_strings())
+        if options:
+            yield name, options
+
+
+@pytest.mark.parametrize(("name", "options"), [*parsers()])
+def test_every_option_of_a_subcommand_is_offered(completer, name, options):
+    """Those of its parser and those of its usage."""
+    assert options == set(texts(completer, f"%triton {name} double --"))
 
 
 def test_the_first_line_of_a_larger_cell_is_completed(completer):
@@ -137,6 +166,8 @@ def here(tmp_path, monkeypatch):
         ("%triton import ~/k", ["~/kept/"]),
         ("%triton export .h", [".hidden/"]),
         ("%triton export mo", ["models/", "more/"]),
+        ("%triton tutorial mo", ["models/", "more/"]),
+        ("%triton serve --unix-sockets mo", ["models/", "more/"]),
         ("%triton trace mo", ["models/", "more/", "moved.json"]),
         ("%triton trace --output mov", ["moved.json"]),
         ("%triton verify double --cases mov", ["moved.json"]),

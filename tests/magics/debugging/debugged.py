@@ -9,7 +9,7 @@ from typing import Any
 
 from ..kernels import Kernel
 
-_PATIENCE_S = 20
+_PATIENCE_S = 60
 
 
 class DebuggedKernel(Kernel):
@@ -123,18 +123,21 @@ class DebuggedKernel(Kernel):
 
     def logged(self, source: str) -> str:
         """Run a cell that does not stop, and return the lines of its logpoints."""
-        request, lines = self.start(source), []
+        request, lines = self.start(source), ""
+        has_ended = False
         deadline = time.monotonic() + _PATIENCE_S
-        while time.monotonic() < deadline:
+        while not (lines and has_ended):
+            assert time.monotonic() < deadline, "the cell does not log, or end"
             with contextlib.suppress(queue.Empty):
                 message = self._client.get_iopub_msg(timeout=1)
                 kind, content = message["msg_type"], message["content"]
-                if kind == "debug_event" and content["event"] == "output":
-                    lines.append(content["body"]["output"])
-                    break
                 assert content.get("event") != "stopped"
-        self.finish(self.stop_of(request), request)
-        return "".join(lines)
+                if kind == "debug_event" and content["event"] == "output":
+                    lines += _logged_in(content["body"])
+                # The line and the end of the cell arrive in any order.
+                is_own = message["parent_header"].get("msg_id") == request
+                has_ended |= is_own and content.get("execution_state") == "idle"
+        return lines
 
     def hold(self, seconds: float) -> None:
         """Let the process stay stopped."""
@@ -155,3 +158,9 @@ class DebuggedKernel(Kernel):
             found.append(self.where(thread))
             thread = self.step("continue", thread, request)
         return found
+
+
+def _logged_in(output: dict[str, Any]) -> str:
+    """Return the text of a logpoint; the adapter reports its version likewise."""
+    is_report = output.get("category") == "telemetry"
+    return "" if is_report else str(output["output"])

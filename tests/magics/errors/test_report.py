@@ -2,6 +2,7 @@
 
 import io
 import re
+import signal
 import sys
 
 import pytest
@@ -71,6 +72,25 @@ def test_a_second_ctrl_c_leaves_the_report_of_the_first(notebook):
 
     assert "Interrupted: the first" in ran.report
     assert "report.py" not in ran.report
+
+
+def test_a_second_ctrl_c_leaves_the_sending_of_the_first_report(notebook, monkeypatch):
+    """IPython sends it after it was rendered; the next cell can be interrupted."""
+    send = notebook.shell._showtraceback
+
+    def interrupted(*report: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        send(*report)
+
+    monkeypatch.setattr(notebook.shell, "_showtraceback", interrupted)
+    ran = notebook.run(
+        "from blsnb.errors import RequestInterrupted\nraise RequestInterrupted"
+    )
+    monkeypatch.undo()
+    after = notebook.run("import signal\nsignal.raise_signal(signal.SIGINT)")
+
+    assert "----> 2 raise RequestInterrupted" in ran.report
+    assert "KeyboardInterrupt" == type(after.error).__name__
 
 
 def test_the_calling_line_is_shown(notebook):

@@ -1,0 +1,1 @@
+"""The recorder of a production server: installed beside its models, read here."""

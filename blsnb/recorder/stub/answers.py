@@ -1,0 +1,50 @@
+"""Responses of the Python backend as parts of recorded calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from blsnb.recorder.stub.executions import (
+    DECOUPLED,
+    RecordedResponse,
+    error_text,
+    parameter_rows,
+)
+from blsnb.recorder.stub.tensor_rows import tensor_rows
+
+if TYPE_CHECKING:
+    from blsnb.recorder.stub.executions import RecordedCall
+    from blsnb.recorder.stub.settings import RecorderSettings
+
+
+def take_response(
+    call: RecordedCall, response: Any, settings: RecorderSettings
+) -> None:
+    """Record the only response of a call."""
+    if response.has_error():
+        error = response.error()
+        code = getattr(error, "code", None)
+        name = "" if code is None else code().name
+        call.fail(error_text(error.message(), call.model, settings), name)
+        return
+    # The backend removes outputs that were not requested.
+    outputs = [
+        tensor
+        for tensor in response.output_tensors()
+        if not call.requested or tensor.name() in call.requested
+    ]
+    call.outputs = tensor_rows(outputs, settings)
+
+
+def add_response(call: RecordedCall, response: Any, settings: RecorderSettings) -> None:
+    """Record one of the responses of a decoupled call."""
+    error, outputs = "", []
+    if response.has_error():
+        error = error_text(response.error().message(), call.model, settings)
+    else:
+        outputs = tensor_rows(response.output_tensors(), settings)
+    sent = RecordedResponse(len(call.responses), outputs, error)
+    if hasattr(response, "parameters"):
+        sent.parameters = parameter_rows(response.parameters(), settings)
+    call.flags |= DECOUPLED
+    call.responses.append(sent)

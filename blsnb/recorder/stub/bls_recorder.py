@@ -1,0 +1,214 @@
+"""What is recorded when a model makes BLS calls: the hooks."""
+
+from __future__ import annotations
+
+import time
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from blsnb.recorder.stub.answers import add_response, take_response
+from blsnb.recorder.stub.executions import (
+    ASYNC,
+    CANCELLED,
+    DECOUPLED,
+    Execution,
+    RecordedCall,
+    request_fields,
+)
+from blsnb.recorder.stub.tensor_rows import tensor_rows
+from blsnb.recorder.stub.trampolines import guarded, working
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from blsnb.recorder.stub.open_executions import OpenExecutions
+    from blsnb.recorder.stub.owners import Owner
+    from blsnb.recorder.stub.settings import RecorderSettings
+
+    Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+_POSITIONS = {"requested_output_names": 4, "model_name": 5, "model_version": 6}
+"""Positions of arguments of an `InferenceRequest`, after ``self``."""
+_TRACE = 11
+"""Number of positional arguments, with ``self``, that include ``trace``."""
+
+
+class BlsRecorder:
+    """Records the BLS calls of the model of this process.
+
+    Parameters
+    ----------
+    settings
+        What is recorded.
+    model
+        Name and version of the model of this process.
+    executions
+        Those that the calls may belong to.
+    failed
+        Called with the error of a hook.
+    """
+
+    def __init__(
+        self,
+        settings: RecorderSettings,
+        model: tuple[str, int],
+        executions: OpenExecutions,
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        self._settings = settings
+        self._model = model
+        self._executions = executions
+        self._owners = executions.owners
+        self._failed = failed
+        self._built: weakref.WeakKeyDictionary[Any, tuple[str, int, list[str]]] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._streams: weakref.WeakKeyDictionary[Any, RecordedCall] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._callers: dict[int, Execution] = {}
+        """Executions of calls in flight, by id of the call."""
+
+    def requested(
+        self, values: tuple[Any, ...], named: dict[str, Any]
+    ) -> Arguments | None:
+        """Return the arguments of a new request with the trace of its caller."""
+        if not self._settings.trace or "trace" in named or len(values) >= _TRACE:
+            return None
+        owner = self._owners.owner()
+        request = owner.request() if owner is not None and owner.request else None
+        if request is None:
+            return None
+        return values, dict(named, trace=request.trace())
+
+    def built(self, state: Arguments, result: None) -> None:
+        """Note what a new request does not tell later."""
+        values, named = state
+        given = {
+            name: values[place]
+            for name, place in _POSITIONS.items()
+            if place < len(values)
+        }
+        given.update(named)
+        self._built[values[0]] = (
+            _text(given["model_name"]),
+            given.get("model_version", -1),
+            [_text(name) for name in given["requested_output_names"]],
+        )
+
+    def begins(
+        self, values: tuple[Any, ...], named: dict[str, Any]
+    ) -> RecordedCall | None:
+        """Record a BLS call that starts."""
+        request = values[0]
+        owner = self._owners.owner()
+        if owner is None:
+            if not self._executions.is_sampled():
+                return None
+        elif owner.execution is None:
+            return None
+        # A model may execute a request again that it received.
+        model, version, names = self._built.get(request, (*self._model, []))
+        call = self._new_call(owner, model, version)
+        call.requested = names
+        call.fields = request_fields(request, self._settings)
+        call.inputs = tensor_rows(request.inputs(), self._settings)
+        if values[1] if len(values) > 1 else named.get("decoupled", False):
+            call.flags |= DECOUPLED
+        call.start_ns = time.monotonic_ns()
+        return call
+
+    def _new_call(self, owner: Owner | None, model: str, version: int) -> RecordedCall:
+        execution = None if owner is None else owner.execution
+        caller = None if owner is None else owner.call
+        call = RecordedCall(model, version, -1 if caller is None else caller.id)
+        if caller is None:
+            number = None if execution is None else execution.number
+            call.origin = {"bls": True, "by": self._model[0], "execution": number}
+        if execution is None:
+            execution = Execution([], False)
+        self._executions.add(execution, call)
+        self._callers[call.id] = execution
+        return call
+
+    def returned(self, call: RecordedCall | None, response: Any) -> None:
+        """Record the response of a synchronous call."""
+        if call is None:
+            return
+        if call.flags & DECOUPLED:
+            self._streams[response] = call
+            ended = guarded(self._ended, self._failed)
+            weakref.finalize(response, ended, call).atexit = False
+            return
+        if self._executions.end(call):
+            take_response(call, response, self._settings)
+            self._finish(call)
+
+    def aborted(self, call: RecordedCall | None) -> None:
+        """Drop a call that raised: it did not reach the server."""
+        if call is not None:
+            self._callers[call.id].made.remove(call)
+            self._finish(call)
+
+    def async_returned(self, call: RecordedCall | None, future: Any) -> None:
+        """Record the response of an asynchronous call when it arrives."""
+        if call is not None:
+            call.flags |= ASYNC
+            arrived = guarded(self._arrived, self._failed)
+            future.add_done_callback(lambda done: arrived(call, done))
+
+    def _arrived(self, call: RecordedCall, future: Any) -> None:
+        # The public method would count as the model's look at the exception.
+        error = getattr(future, "_exception", None)
+        if future.cancelled():
+            call.flags |= CANCELLED
+            self._ended(call)
+        elif error is not None:
+            call.fail(str(error), "")
+            self._ended(call)
+        else:
+            self.returned(call, future.result())
+
+    def streamed(self, state: Arguments, response: Any) -> None:
+        """Record a response that a model took from a stream of responses."""
+        call = self._streams.get(state[0][0])
+        if call is not None and not call.end_ns:
+            add_response(call, response, self._settings)
+
+    def stream_ended(self, state: Arguments) -> None:
+        """Record the end of a stream of responses."""
+        call = self._streams.get(state[0][0])
+        if call is not None:
+            self._ended(call)
+
+    def _ended(self, call: RecordedCall) -> None:
+        if self._executions.end(call):
+            failed = [each.error for each in call.responses if each.error]
+            if failed:
+                call.fail(failed[0], "")
+            self._finish(call)
+
+    def _finish(self, call: RecordedCall) -> None:
+        execution = self._callers.pop(call.id)
+        self._executions.complete(execution)
+        if not execution.calls and execution.made:
+            self._executions.complete(execution)
+
+    def adopt(self, values: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """Note who starts a thread."""
+        self._owners.adopt(values[0])
+
+    def submitted(
+        self, values: tuple[Any, ...], named: dict[str, Any]
+    ) -> Arguments | None:
+        """Return the arguments of `ThreadPoolExecutor.submit`, with an owner."""
+        owner = self._owners.owner()
+        if owner is None or len(values) < 2:
+            return None
+        enter = guarded(lambda: self._owners.enter_as(owner), self._failed)
+        leave = guarded(self._owners.leave, self._failed)
+        return (values[0], working(values[1], enter, leave), *values[2:]), named
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,236 @@
+"""Start of the recorder: what the model's process gets, and how it is taken back."""
+
+from __future__ import annotations
+
+import atexit
+import importlib.machinery
+import os
+import re
+import sys
+import threading
+import time
+import types
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from blsnb.recorder.stub.bls_recorder import BlsRecorder
+from blsnb.recorder.stub.model_recorder import ModelRecorder
+from blsnb.recorder.stub.open_executions import OpenExecutions
+from blsnb.recorder.stub.recording_files import RecordingFiles, report
+from blsnb.recorder.stub.settings import InvalidSetting, matches, read_settings
+from blsnb.recorder.stub.trampolines import between, executing, guarded, rewriting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from blsnb.recorder.stub.settings import RecorderSettings
+
+_BACKEND = "c_python_backend_utils"
+_MODEL_MODULE = re.compile(r"-?\d+\.[^.]+")
+_MODEL_CLASS = "TritonPythonModel"
+_INSTANCE = 8
+"""Position of the instance's name among the arguments of the process."""
+_SOURCE_BYTES = 1 << 18
+"""Maximum number of bytes of a model's source in a file."""
+
+
+class Patches:
+    """Replaced attributes, which can be put back."""
+
+    def __init__(self) -> None:
+        self._before: list[tuple[Any, str, bool, Any]] = []
+
+    def replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+        """Replace an attribute of a class by what is made of it."""
+        own = name in vars(owner)
+        original = getattr(owner, name)
+        self._before.append((owner, name, own, vars(owner).get(name)))
+        setattr(owner, name, make(original))
+
+    def restore(self) -> None:
+        """Put all attributes back."""
+        while self._before:
+            owner, name, own, value = self._before.pop()
+            if own:
+                setattr(owner, name, value)
+            else:
+                delattr(owner, name)
+
+
+class Recording:
+    """The recorder of this process, from its start to its first fault."""
+
+    def __init__(self, settings: RecorderSettings) -> None:
+        self._settings = settings
+        self._patches = Patches()
+        self._ended = False
+        self.faults = 0
+        process = process_facts(_arguments())
+        self.model: str = process["model"]
+        sources = {process["model"]: _source(process["path"])}
+        self._files = RecordingFiles(settings, process, sources, self.fail)
+        self._executions = OpenExecutions(settings, self._files.add)
+        facts = self.model, process["version"]
+        common = self._executions, self.fail
+        self._recorder = ModelRecorder(settings, *facts, process["instance"], *common)
+        self._bls = BlsRecorder(settings, facts, *common)
+
+    def fail(self, error: BaseException) -> None:
+        """End the recording after a fault; the model continues without it."""
+        self.faults += 1
+        if self._ended:
+            return
+        self._ended = True
+        self._patches.restore()
+        self._files.abandon()
+        report(f"{type(error).__name__}: {error}; nothing more is recorded")
+
+    def apply(self, backend: Any, model: type) -> None:
+        """Put the hooks between the model and the backend."""
+        # The server's own error tells of a missing or unusual `execute`.
+        if not isinstance(getattr(model, "execute", None), types.FunctionType):
+            return
+        recorder, bls, replace = self._recorder, self._bls, self._replace
+        hooks = recorder.begin, recorder.returned, recorder.raised
+        replace(model, "execute", executing, *hooks)
+        request, sender = backend.InferenceRequest, backend.InferenceResponseSender
+        replace(request, "get_response_sender", between, _both, recorder.sender_made)
+        replace(sender, "send", between, _both, recorder.sent)
+        replace(request, "__init__", rewriting, bls.requested)
+        replace(request, "__init__", between, _both, bls.built)
+        replace(request, "exec", between, bls.begins, bls.returned, bls.aborted)
+        later = bls.begins, bls.async_returned, bls.aborted
+        replace(request, "async_exec", between, *later)
+        taken = bls.streamed, bls.stream_ended
+        replace(backend.ResponseIterator, "__next__", between, _both, *taken)
+        replace(threading.Thread, "start", between, bls.adopt)
+        replace(ThreadPoolExecutor, "submit", rewriting, bls.submitted)
+        atexit.register(self.close)
+        os.register_at_fork(after_in_child=self._forget)
+
+    def _replace(self, owner: Any, name: str, make: Any, *hooks: Any) -> None:
+        safe = [guarded(hook, self.fail) for hook in hooks]
+        self._patches.replace(owner, name, lambda original: make(original, *safe))
+
+    def close(self) -> None:
+        """Write what is left, as the process ends."""
+        if self._ended:
+            return
+        try:
+            self._executions.flush()
+            self._files.close()
+        except Exception as error:
+            self.fail(error)
+
+    def _forget(self) -> None:
+        """Record nothing in a child of this process."""
+        if not self._ended:
+            self._ended = True
+            self._patches.restore()
+            self._files.forget()
+
+
+class BackendFinder:
+    """Finds the compiled module of the Python backend, and starts the recorder with it.
+
+    The stub imports it after the model, while no code of the model runs.
+    """
+
+    def __init__(self, settings: RecorderSettings) -> None:
+        self._settings = settings
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """Return the specification of that module; None for others."""
+        if name != _BACKEND:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.machinery.BuiltinImporter.find_spec(name)
+        if spec is not None:
+            spec.loader = _Loader(self._settings)  # type: ignore[assignment]  # it does what the backend's loader does
+        return spec
+
+
+class _Loader:
+    def __init__(self, settings: RecorderSettings) -> None:
+        self._settings = settings
+
+    def create_module(self, spec: Any) -> Any:
+        return importlib.machinery.BuiltinImporter.create_module(spec)
+
+    def exec_module(self, module: Any) -> None:
+        builtin = importlib.machinery.BuiltinImporter
+        builtin.exec_module(module)
+        module.__loader__ = module.__spec__.loader = builtin
+        try:
+            begin(self._settings, module)
+        except Exception as error:
+            report(f"{type(error).__name__}: {error}; nothing is recorded")
+
+
+def begin(settings: RecorderSettings, backend: Any) -> Recording | None:
+    """Record the model of this process, if the settings name it."""
+    model = _loaded_model()
+    recording = Recording(settings)
+    if model is None or not matches(recording.model, settings.models):
+        return None
+    try:
+        recording.apply(backend, model)
+    except Exception as error:
+        recording.fail(error)
+    return recording
+
+
+def _loaded_model() -> Any:
+    for name, module in list(sys.modules.items()):
+        if _MODEL_MODULE.fullmatch(name) and hasattr(module, _MODEL_CLASS):
+            return getattr(module, _MODEL_CLASS)
+    return None
+
+
+def start() -> None:
+    """Wait for the model, if this is its process and a folder is named."""
+    if _BACKEND not in sys.builtin_module_names:
+        return
+    try:
+        settings = read_settings(os.environ)
+    except InvalidSetting as error:
+        report(f"{error}; nothing is recorded")
+        return
+    if settings is not None:
+        sys.meta_path.insert(0, BackendFinder(settings))
+
+
+def process_facts(arguments: Sequence[str]) -> dict[str, Any]:
+    """Return what a file says of the process, from the arguments of the stub."""
+    path = arguments[1]
+    version, folder = path.split("/")[-2], path.split("/")[-3]
+    instance = arguments[_INSTANCE]
+    named = instance.startswith(folder + "_")
+    model = folder if named else re.sub(r"(_\d+){1,2}$", "", instance)
+    return {
+        "model": model,
+        "version": int(version) if version.isdigit() else -1,
+        "instance": instance,
+        "path": path,
+        "pid": os.getpid(),
+        "python": sys.version.split()[0],
+        "started_unix_ns": time.time_ns(),
+    }
+
+
+def _arguments() -> list[str]:
+    with open("/proc/self/cmdline", "rb") as file:
+        return [os.fsdecode(each) for each in file.read().split(b"\0")]
+
+
+def _source(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read(_SOURCE_BYTES + 1)
+    except (OSError, ValueError):
+        return ""
+    return text if len(text) <= _SOURCE_BYTES else ""
+
+
+def _both(values: Any, named: Any) -> Any:
+    return values, named
