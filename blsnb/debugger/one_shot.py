@@ -19,6 +19,18 @@ class _Armed(NamedTuple):
     added: list[Place]
     files: frozenset[str]
     is_wanted: Callable[[types.FrameType], bool]
+    stops: list[None]
+    """One item until a frame stops: several threads may reach the lines at once."""
+
+    def is_hit_by(self, frame: types.FrameType) -> bool:
+        """Whether a frame is the first one that is wanted."""
+        if not self.stops or not self.is_wanted(frame):
+            return False
+        try:
+            self.stops.pop()
+        except IndexError:
+            return False
+        return True
 
 
 _armed: list[_Armed] = []
@@ -40,7 +52,7 @@ def arm(
         if is_held:
             added = debugger.add_breakpoints(wanted, _CONDITION)
             files = frozenset(file for file, _ in wanted)
-            _armed.append(_Armed(debugger, added, files, is_wanted))
+            _armed.append(_Armed(debugger, added, files, is_wanted, [None]))
 
 
 def disarm() -> None:
@@ -53,15 +65,16 @@ def disarm() -> None:
 
 
 def is_hit() -> bool:
-    """Whether the frame whose line has such a breakpoint is wanted.
+    """Whether the frame whose line has such a breakpoint is the one that stops.
 
     The debugger evaluates it as the condition of the breakpoint.
     """
     frame: types.FrameType | None = sys._getframe(1)
+    armed = next(iter(_armed), None)
     for _ in range(_NESTING):
-        if frame is None or not _armed:
+        if frame is None or armed is None:
             return False
-        if frame.f_code.co_filename in _armed[0].files:
-            return _armed[0].is_wanted(frame)
+        if frame.f_code.co_filename in armed.files:
+            return armed.is_hit_by(frame)
         frame = frame.f_back
     return False

@@ -35,6 +35,8 @@ class Steps:
         """Frame in which a thread is stopped."""
         self._stepped: types.FrameType | None = None
         """Frame of the parent whose step ends in a child."""
+        self._statement = range(0)
+        """Lines of the statement at which this step began."""
         self._parents: dict[int, types.FrameType] = {}
         """Frames of parents from which a step began, by the number of the child's
         execution."""
@@ -50,20 +52,36 @@ class Steps:
         """
         self._command = command
         frame = self._frame
+        if frame is not None:
+            one_shot.disarm()
         if command in _INTO and frame is not None and calls_models(frame):
             return "next"
         return command
 
     def stopped(self, stop: Stop) -> None:
-        """Note the thread that has stopped, and end the step that led there."""
-        if stop.is_own or self._frame is None:
+        """Note the thread that has stopped, and end the step that led there.
+
+        A thread that stops with another one may do so late, when the step of the other
+        has begun; it leaves this step alone.
+        """
+        if stop.is_own:
             one_shot.disarm()
             self._command, self._frame, self._stepped = "", stop.frame, None
+        elif self._frame is None:
+            self._frame = stop.frame
 
     def passes(self, frame: types.FrameType) -> bool:
-        """Whether a stop is in a comprehension of the statement that is stepped."""
+        """Whether a stop is in the statement that is stepped, or its comprehension.
+
+        From Python 3.12 a comprehension is part of its function: each of its rounds
+        begins the line again.
+        """
         stepped = self._stepped
-        return stepped is not None and frame.f_back is stepped and _is_nested(frame)
+        if stepped is None:
+            return False
+        if frame is stepped:
+            return frame.f_lineno in self._statement
+        return frame.f_back is stepped and _is_nested(frame)
 
     def resumed(self, frame: types.FrameType) -> None:
         """Continue the requested step of a thread that was stopped in a frame."""
@@ -83,7 +101,7 @@ class Steps:
     def _step_in(
         self, debugger: ProcessDebugger, parent: types.FrameType, execution: Execution
     ) -> None:
-        self._stepped = parent
+        self._stepped, self._statement = parent, statement_at(parent)
         calls = {inflight.call for inflight in execution.inflights}
 
         def is_child(frame: types.FrameType) -> bool:
@@ -119,15 +137,21 @@ def calls_models(frame: types.FrameType) -> bool:
     """Whether the statement at which a model stops calls `exec` or `async_exec`."""
     if instance_modules.backend_of(frame) is None:
         return False
+    lines = statement_at(frame)
+    return any(
+        each.positions is not None
+        and each.positions.lineno in lines
+        and _names_call(each.argval)
+        for each in dis.get_instructions(frame.f_code)
+    )
+
+
+def statement_at(frame: types.FrameType) -> range:
+    """Return the lines of the statement at which a frame is."""
     code, line = frame.f_code, frame.f_lineno
     positions = [each for each in code.co_positions() if each[0] == line]
     end = max((last or line for _, last, _, _ in positions), default=line)
-    return any(
-        each.positions is not None
-        and line <= (each.positions.lineno or 0) <= end
-        and _names_call(each.argval)
-        for each in dis.get_instructions(code)
-    )
+    return range(line, end + 1)
 
 
 def _is_nested(frame: types.FrameType) -> bool:

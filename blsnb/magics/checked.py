@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from blsnb.magics.cell_book import CellText
+from blsnb.magics.cell_book import CellBook, CellText
 from blsnb.parts.server_parts import HasParts, parts_of
-
-if TYPE_CHECKING:
-    from blsnb.model_graph.graph import Finding
 
 CONFIG = "config.pbtxt"
 _MAX_FINDINGS = 8
 _log = logging.getLogger(__name__)
 
 
-def findings(server: HasParts, name: str, main: str, cell: CellText) -> Iterator[str]:
+def findings(server: HasParts, name: str, cells: CellBook) -> Iterator[str]:
     """Yield findings in the sources of a model that has just been defined.
 
     Parameters
     ----------
-    main
-        Path of the file that the cell wrote, such as ``"1/model.py"``.
-    cell
-        The cell.
+    cells
+        The cells from which its files were written.
     """
     # Deferred: loading the extension must not import the checks.
-    from blsnb.model_graph.source_checks import check_model
+    from blsnb.model_graph.source_checks import check_model, source_folder
 
+    folder = source_folder(parts_of(server), name)
     try:
         found = check_model(parts_of(server), name)
     except Exception:
@@ -38,9 +33,16 @@ def findings(server: HasParts, name: str, main: str, cell: CellText) -> Iterator
         _log.exception("the source of %s could not be checked", name)
         return
     for finding in found[:_MAX_FINDINGS]:
-        yield _words(finding, PurePosixPath(*PurePosixPath(main).parts[1:]), cell)
+        yield f"{_place(finding.place, folder, cells)}: {finding.text}"
     if len(found) > _MAX_FINDINGS:
         yield f"and {len(found) - _MAX_FINDINGS:,} more findings"
+
+
+def _place(place: str, folder: Path | None, cells: CellBook) -> str:
+    """Return a place such as ``model.py:3``, with its cell if it has one."""
+    path, _, line = place.rpartition(":")
+    cell = None if folder is None else cells.find(str(folder / path))
+    return place if cell is None else cell.label(path, int(line))
 
 
 def config_findings(
@@ -72,10 +74,3 @@ def lint_lines(text: str, gpu_count: int) -> dict[str, int]:
     found = lint(parse_pbtxt(text), gpu_count=gpu_count)
     lines = field_lines(text) if found else {}
     return {each.text: lines[each.field] for each in found if each.field in lines}
-
-
-def _words(finding: Finding, written: PurePosixPath, cell: CellText) -> str:
-    path, _, line = finding.place.rpartition(":")
-    if path == str(written):
-        return f"{cell.label(path, int(line))}: {finding.text}"
-    return f"{finding.place}: {finding.text}"

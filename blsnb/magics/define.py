@@ -201,7 +201,7 @@ class DefineMagics(Magics):
         found = list(status.findings)
         if main == checked.CONFIG:
             found = checked.config_findings(server, found, place)
-        found += checked.findings(server, status.name, main, place)
+        found += checked.findings(server, status.name, self._cells)
         status = replace(status, findings=tuple(found))
         display(card.bundle(status), raw=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from blsnb.arguments import did_you_mean
 from blsnb.model.backend_fields import MODEL_FILENAME
@@ -49,12 +50,9 @@ class _Configs(Mapping[str, ModelConfig]):
 
 def check_model(parts: ServerParts, name: str) -> list[Finding]:
     """Return the probable faults in a model's sources, in order of lines."""
-    directory = parts.repository.directory(name)
     config = parts.engine.catalog.config(name)
-    if directory is None or config is None:
-        return []
-    folder = version_folder(directory, config)
-    if folder is None:
+    folder = source_folder(parts, name)
+    if config is None or folder is None:
         return []
     files = SourceFiles(folder)
     sources = [found for found in map(files.valid_source, files.paths()) if found]
@@ -66,6 +64,15 @@ def check_model(parts: ServerParts, name: str) -> list[Finding]:
         *_calls(name, config, sources, _Configs(parts)),
     ]
     return sorted(dict.fromkeys(found), key=lambda finding: _line(finding.place))
+
+
+def source_folder(parts: ServerParts, name: str) -> Path | None:
+    """Return the folder of a loaded model's sources; None if it has none."""
+    directory = parts.repository.directory(name)
+    config = parts.engine.catalog.config(name)
+    if directory is None or config is None:
+        return None
+    return version_folder(directory, config)
 
 
 def _line(place: str) -> int:

@@ -15,6 +15,23 @@ def test_the_card_of_a_cell_has_the_findings_with_its_lines(notebook):
     assert "line 10 (model.py:9): undefined name 'answer'" in shown["text/plain"]
 
 
+def test_a_finding_in_another_cell_names_that_cell(notebook):
+    """The card of a configuration or a helper points to the cell of the model."""
+    notebook.run(
+        "%%triton_model m --input X:FP32[4] --output Y:FP32[4]\n"
+        + MODEL.format("responses.append(helped)")
+    )
+    model = notebook.cell()
+    cards = [
+        notebook.run(cell).texts[0]
+        for cell in (CONFIG, "%%triton_file m/1/helper.py\nimport os")
+    ]
+    expected = f"cell {model} line 10 (model.py:9): undefined name 'helped'"
+
+    assert [True, True] == [expected in card for card in cards]
+    assert f"{notebook.cell()} line 2 (helper.py:1): 'os' imported but" in cards[1]
+
+
 def test_a_load_that_fails_for_a_signature_says_which_one_fits(notebook):
     """A model without a valid initialize() does not load, and has no card."""
     ran = notebook.run(

@@ -173,6 +173,17 @@ def test_a_sample_is_refused(inputs, text):
     )
 
 
+def test_a_refused_sample_says_what_to_write():
+    """The advice names the field and its values."""
+    with pytest.raises(ModelConfigError) as caught:
+        samples(setting(**REFUSED["a dimension that varies"][0]))
+
+    assert (
+        "Write the dims of one request, without the batch and without -1."
+        == caught.value.advice
+    )
+
+
 def test_an_invalid_dimension_of_a_declared_input_is_refused_later():
     """The text is that of a wrong shape in a request."""
     (sample,) = samples(setting(X="data_type: TYPE_FP32 dims: [ -2 ] zero_data: true"))

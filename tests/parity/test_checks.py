@@ -183,3 +183,12 @@ def test_parameters_and_final_flags_are_compared():
     assert [("response 1: parameters", False), ("response 1: final flag", False)] == [
         each[:2] for each in many if not each[1]
     ]
+
+
+def test_a_value_that_is_no_longer_kept_is_described_by_its_shape():
+    """The other value is shown with its elements."""
+    ours, theirs = (to_ref("A", np.array([1, 2]), None, 0) for _ in range(2))
+    forgotten = ClientResponse((ours.without_data(),))
+    [named, *_] = check(outcome(forgotten), outcome(ClientResponse((theirs,))))
+
+    assert ("INT64[2]", "INT64[2]: 1, 2") == (named.actual, named.expected)

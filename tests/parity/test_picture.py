@@ -69,6 +69,17 @@ def test_differences_are_drawn_first_and_marked():
     assert [77] == marked
 
 
+def test_durations_are_bars_below_each_other():
+    """The bar of blsnb is above that of the real server."""
+    bars = [
+        (bar.get_y() + bar.get_height() / 2, bar.get_width())
+        for axes in parity(SAME).plot().axes
+        for bar in axes.patches
+    ]
+
+    assert [(1, 1_500_000), (0, 9_000_000)] == bars
+
+
 def test_parts_and_cases_beyond_the_maximum_are_counted():
     """The picture stays small enough to be read."""
     long = outcome(*[[n, n] for n in range(90)])

@@ -31,8 +31,9 @@ def complete_configuration(context: Any) -> dict[str, Any]:
     place = place_at_end(text[cell.end() : len(text) - len(fragment)])
     names = {} if place is None else candidates(place)
     found = [name for name in names if name.startswith(fragment)]
+    kind = "field" if place is None or place.field is None else "value"
     return {
-        "completions": [SimpleCompletion(name, type="field") for name in found],
+        "completions": [SimpleCompletion(name, type=kind) for name in found],
         "matched_fragment": fragment,
         "suppress": True,
     }

@@ -5,6 +5,7 @@ import { addCompletion, addLanguage, type CodeMirror, type Completers, type Exte
 import { Front, type Document } from "./front.ts";
 import type { Application, Classes, RenderMime, Tracker, Widget } from "./lab.ts";
 import { Link } from "./link.ts";
+import { addExtractor, type Extractors } from "./lsp.ts";
 import { Sidebar } from "./sidebar.ts";
 
 const NAME = "blsnb";
@@ -54,7 +55,7 @@ function plugin(
 }
 
 async function plugins(): Promise<Plugin[]> {
-  return [await panelPlugin(), await languagePlugin(), await completionPlugin()];
+  return [await panelPlugin(), await languagePlugin(), await completionPlugin(), await extractorPlugin()];
 }
 
 async function panelPlugin(): Promise<Plugin> {
@@ -84,6 +85,13 @@ async function completionPlugin(): Promise<Plugin> {
   const { ICompletionProviderManager } = await shared("@jupyterlab/completer");
   return plugin("completion", "Completes config.pbtxt files", [ICompletionProviderManager], (_, [manager]) => {
     if (manager) addCompletion(manager as Completers);
+  });
+}
+
+async function extractorPlugin(): Promise<Plugin> {
+  const { ILSPCodeExtractorsManager } = await shared("@jupyterlab/lsp");
+  return plugin("models", "Opens cells of models for language servers", [ILSPCodeExtractorsManager], (_, [manager]) => {
+    if (manager) addExtractor(manager as Extractors);
   });
 }
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.notebook
         (PARENT, ASYNC, "inner.exec()"),
         (AWAITING, SYNC, "await"),
         (AWAITING, ASYNC, "await"),
-        pytest.param(GATHERING, SYNC, "gather", marks=pytest.mark.slow),
+        (GATHERING, SYNC, "gather"),
     ],
     ids=["exec", "exec of async", "async_exec", "async_exec of async", "gather"],
 )
