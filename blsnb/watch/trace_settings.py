@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from blsnb.arguments import check_text
 from blsnb.errors import TritonServerError
+from blsnb.watch.server_http import ServerHttp
 
 CHANGEABLE = ("trace_rate", "trace_level", "trace_count")
 """The settings that a server changes while it runs."""
 LEVELS = ("OFF", "TIMESTAMPS", "TENSORS")
-_TIMEOUT_S = 10.0
-_MAX_ANSWER = 1 << 20
-_MAX_SHOWN = 300
 _AT_START = (
     "{} can only be set when the server is started: --trace-config {}. A running "
     "server accepts a change and ignores it."
@@ -51,16 +46,9 @@ class TraceSettings:
 
     def __init__(self, url: str, model_name: str = "") -> None:
         check_text(url=url, model_name=model_name)
-        url = url if "://" in url else f"http://{url}"
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(
-                f"url={url!r} is not valid; expected the address of a server's HTTP "
-                "port, such as 'http://127.0.0.1:8000'"
-            )
+        self._http = ServerHttp(url)
         scope = f"/models/{quote(model_name, safe='')}" if model_name else ""
-        self._server = f"{parts.scheme}://{parts.netloc}"
-        self._url = f"{url.rstrip('/')}/v2{scope}/trace/setting"
+        self._path = f"/v2{scope}/trace/setting"
 
     def read(self) -> dict[str, Any]:
         """Return the settings.
@@ -105,25 +93,13 @@ class TraceSettings:
         changes = _checked(rate, level, count, others)
         if self.read().get("trace_mode") != "opentelemetry":
             raise TritonServerError(
-                f"the server at {self._server} does not send OpenTelemetry spans. "
+                f"{self._http.name} does not send OpenTelemetry spans. "
                 + _AT_START.format("The mode", _FLAGS["mode"])
             )
         return self._request(changes) if changes else self.read()
 
     def _request(self, changes: Mapping[str, Any] | None) -> dict[str, Any]:
-        body = None if changes is None else json.dumps(changes).encode()
-        try:
-            with urllib.request.urlopen(self._url, body, _TIMEOUT_S) as answer:
-                found = json.loads(answer.read(_MAX_ANSWER))
-        except urllib.error.HTTPError as error:
-            with error:
-                text = error.read(_MAX_SHOWN).decode("utf-8", "replace")
-            raise TritonServerError(f"{self._url}: HTTP {error.code} {text}") from error
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "reason", error)
-            raise TritonServerError(
-                f"the server at {self._server} does not respond: {reason}"
-            ) from error
+        found = self._http.read(self._path, changes)
         return found if isinstance(found, dict) else {}
 
 

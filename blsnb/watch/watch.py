@@ -138,13 +138,13 @@ class Watch:
 
     def _rows(
         self, model: str, request_id: str, slower_than_ms: float, by_time: bool
-    ) -> tuple[str, list[tuple[str, str]]]:
-        """Return the summary and the rows of the live list."""
+    ) -> tuple[str, str, list[tuple[str, str]]]:
+        """Return the summary, the head and the rows of the live list."""
         found = self.listing(Filter(model, request_id, slower_than_ms))
         shown = (found.slowest_first() if by_time else found).requests[:_MAX_SHOWN]
-        lines = table(shown, head=False)
+        head, *lines = table(shown)
         rows = [(o.run_id, line) for o, line in zip(shown, lines, strict=True)]
-        return f"{found}. {self.counts}.", rows
+        return f"{found}. {self.counts}.", head, rows
 
     def _document(self, run_id: str) -> dict[str, Any]:
         from blsnb.views.documents import document

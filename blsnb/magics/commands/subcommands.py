@@ -97,7 +97,7 @@ SUBCOMMANDS = {
         models.try_model,
     ),
     "stats": Subcommand(stats.USAGE, stats.SUMMARY, stats.stats),
-    "monitor": Subcommand("", monitor.SUMMARY),
+    "monitor": Subcommand(monitor.USAGE, monitor.SUMMARY, flags=monitor.monitor_flags),
     "graph": Subcommand(graph.USAGE, graph.SUMMARY, graph.graph, graph.graph_flags),
     "runtime": Subcommand(runtime.USAGE, runtime.SUMMARY, runtime.runtime),
     "log": Subcommand(

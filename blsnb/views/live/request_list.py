@@ -10,13 +10,18 @@ from typing import Any
 
 import ipywidgets
 
-Rows = Callable[[str, str, float, bool], tuple[str, list[tuple[str, str]]]]
+Listed = tuple[str, str, list[tuple[str, str]]]
+Rows = Callable[[str, str, float, bool], Listed]
 MAX_ROWS = 20
 NEWEST, SLOWEST = "newest first", "slowest first"
 _STYLE = """<style>
 .blsnb-requests button.jupyter-button {
   text-align: left; font-family: var(--jp-code-font-family, monospace);
   white-space: pre; background: transparent; width: 100%; margin: 0;
+}
+.blsnb-requests-head pre {
+  margin: 0; padding: 0 11px; font-family: var(--jp-code-font-family, monospace);
+  font-size: var(--jp-widgets-font-size, 13px);
 }
 </style>"""
 _EMPTY = "No request has been received."
@@ -28,9 +33,9 @@ class RequestList(ipywidgets.VBox):
     Parameters
     ----------
     rows
-        Returns a summary, and id and text of each row, for the filter's values:
-        parts of the model's name and of the request's id, milliseconds, and whether
-        the slowest requests come first.
+        Returns a summary, the head of the columns, and id and text of each row, for the
+        filter's values: parts of the model's name and of the request's id,
+        milliseconds, and whether the slowest requests come first.
     open_view
         Returns the document of a request.
     """
@@ -42,6 +47,7 @@ class RequestList(ipywidgets.VBox):
         self._ids: list[str] = []
         self._ended = False
         self._summary = ipywidgets.HTML()
+        self._head = ipywidgets.HTML()
         self._model = ipywidgets.Text(placeholder="model", continuous_update=True)
         self._request = ipywidgets.Text(placeholder="request id")
         self._slower = ipywidgets.BoundedFloatText(
@@ -52,6 +58,7 @@ class RequestList(ipywidgets.VBox):
         self._buttons = [self._button(number) for number in range(MAX_ROWS)]
         self._listed = ipywidgets.VBox(self._buttons)
         self._listed.add_class("blsnb-requests")
+        self._head.add_class("blsnb-requests-head")
         self._output = ipywidgets.Output()
         filters = (self._model, self._request, self._slower, self._order)
         for each in filters:
@@ -61,7 +68,9 @@ class RequestList(ipywidgets.VBox):
         bar = ipywidgets.HBox([*filters, self._live])
         bar.layout.flex_flow = "row wrap"
         style = ipywidgets.HTML(_STYLE)
-        super().__init__([style, self._summary, bar, self._listed, self._output])
+        super().__init__(
+            [style, self._summary, bar, self._head, self._listed, self._output]
+        )
         self._show()
 
     def _button(self, number: int) -> ipywidgets.Button:
@@ -71,13 +80,13 @@ class RequestList(ipywidgets.VBox):
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         shown: dict[str, Any] = super()._repr_mimebundle_(**options) or {}
-        summary, rows = self._read()
-        lines = [summary, *(text for _, text in rows)]
+        summary, head, rows = self._read()
+        lines = [summary, head, *(text for _, text in rows)]
         shown["text/plain"] = "\n".join(lines)
         shown["text/html"] = f"<pre>{escape(shown['text/plain'])}</pre>"
         return shown
 
-    def _read(self) -> tuple[str, list[tuple[str, str]]]:
+    def _read(self) -> Listed:
         return self._rows(
             self._model.value,
             self._request.value,
@@ -95,7 +104,8 @@ class RequestList(ipywidgets.VBox):
 
     def _show(self) -> None:
         with self._lock:
-            summary, rows = self._read()
+            summary, head, rows = self._read()
+            self._head.value = f"<pre>{escape(head)}</pre>" if rows else ""
             self._ids = [run_id for run_id, _ in rows]
             self._summary.value = escape(summary if rows else f"{summary} {_EMPTY}")
             for number, button in enumerate(self._buttons):
