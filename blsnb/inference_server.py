@@ -126,7 +126,7 @@ class Server:
         URL of an OpenTelemetry Collector that receives the spans of each run after its
         end, such as ``"http://127.0.0.1:4318"``; see `Run.export_otlp`. No request
         waits for it: what it does not take in time is dropped and counted in the log.
-        None to send nothing.
+        None to send nothing; nothing is sent at ``trace_level="off"`` either.
 
     Raises
     ------

@@ -56,6 +56,22 @@ def assemble(spans: Iterable[ReceivedSpan]) -> list[Trace]:
     return sorted(traces, key=lambda trace: trace.start_ns)
 
 
+def assemble_one(spans: Iterable[ReceivedSpan], run_id: str) -> Trace | None:
+    """Return the trace of one client request; None if it is not among the spans.
+
+    Parameters
+    ----------
+    spans
+        As `assemble` takes them.
+    run_id
+        As in its `Outline`.
+    """
+    family = _Family({span.span_id: span for span in spans})
+    found = (root for root in family.roots() if _run_id(root) == run_id)
+    root = next(found, None)
+    return None if root is None else family.trace(root)
+
+
 def is_call(span: ReceivedSpan) -> bool:
     """Whether a span is that of a model's request."""
     return MODEL_NAME in span.attributes
@@ -154,9 +170,19 @@ class _Family:
         return replace(
             trace,
             clock=_CLOCK,
-            remarks=() if has_values else (NO_VALUES,),
+            remarks=tuple(self._remarks(root, len(calls), has_values)),
             context=TraceContext(root.trace_id, root.parent_id, root.state),
         )
+
+    def _remarks(
+        self, root: ReceivedSpan, calls: int, has_values: bool
+    ) -> Iterator[str]:
+        if not has_values:
+            yield NO_VALUES
+        if calls == _MAX_CALLS:
+            reached: set[str] = set()
+            self._reach(root, reached)
+            yield f"The first {calls:,} calls of {len(reached):,} spans are shown."
 
     def _calls(self, root: ReceivedSpan) -> Iterator[Call]:
         """Yield the calls of a client request, callers first."""

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from blsnb.otlp.assembly import Outline, assemble, outlines
+from blsnb.otlp.assembly import Outline, assemble_one, outlines
 from blsnb.otlp.decoding import ReceivedSpan
 from blsnb.trace.spans import Trace
 
@@ -143,8 +143,7 @@ class SpanStore:
         with self._lock:
             group = self._groups.get(run_id.partition("-")[0])
             spans = [] if group is None else list(group.spans.values())
-        found = (trace for trace in assemble(spans) if trace.run_id == run_id)
-        return next(found, None)
+        return assemble_one(spans, run_id)
 
     def clear(self) -> None:
         """Drop all spans; they are not counted as dropped."""

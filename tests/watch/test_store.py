@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spans import GOLDEN, JSON, NAMES, message, model_span, request, span
 
+from blsnb.otlp import assembly
 from blsnb.otlp.decoding import ReceivedSpan, decode
 from blsnb.watch.store import SpanStore
 
@@ -91,6 +92,17 @@ def test_a_trace_of_several_requests_is_several_runs():
     assert ["a", "b"] == models(store)
     titles = [store.trace(each.run_id).title for each in store.outlines()]
     assert ["a", "b"] == titles
+
+
+def test_a_huge_request_is_shown_in_part(monkeypatch):
+    """The view says how many spans there are."""
+    monkeypatch.setattr(assembly, "_MAX_CALLS", 3)
+    store = SpanStore()
+    store.add(received(*[model_span(1, n, n - 1) for n in range(1, 6)]))
+    [outline] = store.outlines()
+    trace = store.trace(outline.run_id)
+    assert 3 == len(trace.spans)
+    assert "The first 3 calls of 5 spans are shown." == trace.remarks[-1]
 
 
 def test_spans_that_are_their_own_ancestors_are_cut():

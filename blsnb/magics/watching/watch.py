@@ -178,6 +178,11 @@ class Watching:
 
     def _receive(self, given: argparse.Namespace) -> Watch:
         if self._watch is not None:
+            if (given.listen, given.port) != (_LOOPBACK, _PORT):
+                raise UsageError(
+                    f"%triton watch: {self._watch.receiver!r} receives already; "
+                    "%triton watch --stop ends that"
+                )
             self._watch.filter = filter_of(given)
             return self._watch
         watch = self._watch = opened(given)

@@ -47,6 +47,13 @@ def test_a_second_line_shows_the_same_watch(shell):
     assert "x" == first.filter.model
 
 
+def test_another_port_needs_a_stop(shell):
+    """The text has the address in use."""
+    shell.run("%triton watch --port 0")
+    error = shell.run("%triton watch --port 0").error
+    assert "receives already; %triton watch --stop ends that" in str(error)
+
+
 def test_stopping_releases_the_port(shell):
     """What was received stays readable."""
     watch = shell.run("%triton watch --port 0").value
