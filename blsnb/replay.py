@@ -23,6 +23,11 @@ class Replayer(Protocol):
     ) -> Any:
         """Execute a recorded request on its present model; return the run."""
 
+    def replay_lines(
+        self, request: RequestMessage, client_timeout_s: float | None = None
+    ) -> Any:
+        """Execute it, and time the lines of its model; return the run."""
+
 
 class _Parts(Protocol):
     @property

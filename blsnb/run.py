@@ -20,6 +20,7 @@ from blsnb.printable import printable
 from blsnb.response import Response, recorded_responses
 from blsnb.trace.capture import trace_so_far
 from blsnb.trace.facts import ClockReading
+from blsnb.trace.profiles.lines import LineProfile, lines_of
 from blsnb.trace.profiles.run_profile import RunProfile, profile_of
 from blsnb.trace.run_record import RunRecord
 from blsnb.trace.spans import Span, Trace
@@ -214,6 +215,14 @@ class Run:
         file for speedscope.
         """
         return profile_of(self.trace)
+
+    @property
+    def lines(self) -> LineProfile | None:
+        """The source of the call with time and hits of each line.
+
+        None unless the run is that of ``replay(call, lines=True)``.
+        """
+        return lines_of(self.trace)
 
     @property
     def duration_ms(self) -> float:
@@ -469,6 +478,7 @@ class Run:
         server: ReplayingServer | None = None,
         client_timeout_s: float | None = None,
         debug: bool = False,
+        lines: bool = False,
     ) -> Comparison:
         """Execute a recorded call again, on its model as it is now.
 
@@ -489,6 +499,9 @@ class Run:
         debug
             Whether the notebook's debugger stops at the first line of the ``execute``
             that serves the request.
+        lines
+            Whether the lines of its model are timed: see ``comparison.this.lines``.
+            The execution is slower; compare lines with each other.
 
         Returns
         -------
@@ -505,7 +518,8 @@ class Run:
         TypeError
             ``call`` does not identify a call, or ``server`` is not a server.
         BlsnbError
-            ``debug`` is true, and no debugger is attached.
+            ``debug`` is true, and no debugger is attached; or ``lines`` is true, and
+            the model has no Python code, or another tool traces it.
         """
         from blsnb.comparison import Comparison
         from blsnb.replay import replayer_of, request_of, span_of
@@ -521,7 +535,8 @@ class Run:
                 "call, such as run.replay(0, server=blsnb.server())"
             )
         with _stopping(request) if debug else contextlib.nullcontext():
-            run = replayer.replay(request, client_timeout_s)
+            replay = replayer.replay_lines if lines else replayer.replay
+            run = replay(request, client_timeout_s)
         recorded = ImportedRun(part_of(trace, span.index), replayer=replayer)
         return Comparison(run, recorded)
 

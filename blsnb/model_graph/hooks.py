@@ -13,12 +13,11 @@ _ARGUMENTS = {
     "auto_complete_config": ("auto_complete_model_config",),
     "initialize": ("args",),
     "execute": ("requests",),
-    "is_ready": (),
     "finalize": (),
 }
 """The arguments with which Triton calls each method, without ``self``."""
 _CALLED_ON_CLASS = "auto_complete_config"
-_MAY_BE_COROUTINE = ("execute", "is_ready")
+_MAY_BE_COROUTINE = "execute"
 
 _Method = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -49,8 +48,7 @@ def _fault(hook: _Method) -> str:
         return ""
     if not _accepts(hook.args, bound + len(passed)):
         return f"'{_signature(hook)}' does not fit: {expected_signature(hook.name)}"
-    is_coroutine = isinstance(hook, ast.AsyncFunctionDef)
-    if is_coroutine and hook.name not in _MAY_BE_COROUTINE:
+    if isinstance(hook, ast.AsyncFunctionDef) and hook.name != _MAY_BE_COROUTINE:
         return (
             f"'async def {hook.name}' never runs: Triton does not await it. Write def"
         )

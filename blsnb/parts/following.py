@@ -130,10 +130,6 @@ class Following:
         if not self._folders:
             self._readers.before_request = None
 
-    def is_followed(self, root: Path) -> bool:
-        """Whether a folder is followed."""
-        return root in self._folders
-
     def poll_if_due(self) -> None:
         """Poll the followed folders if the last poll is long enough ago."""
         if self._clock.is_due(CLOCK.now_ns()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,13 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blsnb.engine.engine import Engine
+from blsnb.engine.instance.instance import ModelInstance
+from blsnb.engine.profiling.line_timer import LineTimer
 from blsnb.engine.profiling.sampler import Sampler
 from blsnb.engine.request.failure import note_lost, notes_of
 from blsnb.engine.request.inflight import Caller
 from blsnb.engine.request.lifetime import RootRequest, deadline_ns, interruptible
 from blsnb.engine.request.open_requests import Begun
 from blsnb.engine.request.validation import RequestError
-from blsnb.errors import InferenceError
+from blsnb.engine.version import ServedVersion
+from blsnb.errors import BlsnbError, InferenceError
 from blsnb.model.config import ModelConfig
 from blsnb.parts.readers import Readers
 from blsnb.pb_utils.compiled.releases import has
@@ -30,7 +34,7 @@ from blsnb.request_fields import (
 )
 from blsnb.response import Response
 from blsnb.response_stream import Stream
-from blsnb.run import Run
+from blsnb.run import Run, source_of
 from blsnb.runtimes.client_inputs import freeze_on_device, reachable
 from blsnb.runtimes.runtime import Runtime
 from blsnb.tensors.convert import to_ref
@@ -303,6 +307,41 @@ class ClientRequests:
             if not isinstance(error.run, Run):
                 raise
             return error.run
+
+    def replay_lines(
+        self, message: RequestMessage, client_timeout_s: float | None = None
+    ) -> Run:
+        """Run a recorded request, and time the lines of its model; see `replay`.
+
+        Raises
+        ------
+        BlsnbError
+            The model has no Python code, or another tool traces it.
+        """
+        timer = LineTimer(message, self._python_instances(message))
+        with timer:
+            run = self.replay(message, client_timeout_s)
+        record = source_of(run)
+        assert isinstance(record, RunRecord)
+        if record.calls:
+            timed = timer.profile(record.calls[0].id)
+            record.profiles, record.taken = (*record.profiles, timed), None
+        return run
+
+    def _python_instances(self, message: RequestMessage) -> list[ModelInstance]:
+        """Return the instances of a request's model, whose lines can be timed."""
+        name, version = message.model_name, message.fields.version
+        served = None
+        with contextlib.suppress(RequestError):
+            served = self._engine.catalog.find(name, version)
+        found = served.pool.instances if isinstance(served, ServedVersion) else []
+        python = [each for each in found if type(each) is ModelInstance]
+        if not python:
+            raise BlsnbError(
+                f"lines=True needs Python code: {name!r} is not a loaded "
+                "model with a model.py"
+            )
+        return python
 
     def stream(
         self,

@@ -47,11 +47,6 @@ class Stream:
         """Queue work."""
         self._pending.append(work)
 
-    @property
-    def pending_count(self) -> int:
-        """Number of pieces of work that are not done."""
-        return len(self._pending)
-
     def synchronise(self) -> None:
         """Do all pending work."""
         with self._lock:

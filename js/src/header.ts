@@ -113,6 +113,8 @@ export interface RequestEntry {
   timeout_us?: string;
   parameters?: Parameter[];
 }
+export type TimedLine = [place: string, hits: number, us: number, callsUs: number, text: string];
+export type TimedFile = [file: string, lines: (TimedLine | null)[]];
 export type LogLine = [us: number, level: string, text: string];
 /** Values by call id. */
 export type PerCall<T> = Record<string, T>;
@@ -185,7 +187,9 @@ export interface Header {
   tensors: PerCall<TensorEntry[]>;
   columns: Record<string, Column>;
   /** The samples of the run. */
-  profile?: ProfileEntry;
+  profile?: ProfileEntry | null;
+  /** Timed lines of calls: null stands for lines that are left out. */
+  lines?: PerCall<TimedFile[]>;
   /** The baseline; its columns are in the same buffer. */
   baseline?: Partial<Header>;
   changed?: number[];

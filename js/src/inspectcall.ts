@@ -9,6 +9,7 @@ import { h } from "./dom.ts";
 import type { Counted } from "./folded.ts";
 import { count, counted, time } from "./format.ts";
 import type { ProfilePart } from "./inspectprofile.ts";
+import { timedLines } from "./inspectlines.ts";
 import { phaseTable } from "./phasetable.ts";
 import { requestFacts, sequenceLinks } from "./requests.ts";
 import { responseTimes } from "./responses.ts";
@@ -35,7 +36,7 @@ export function oneCall(
   const source = sourceLines(session, call);
   const values = tensors.show(call);
   // Who has asked for a profile sees it without scrolling.
-  const few = !failed && !trace.profile && hasFewValues(trace.header.tensors[id]);
+  const few = !failed && !trace.profile && !trace.header.lines?.[id] && hasFewValues(trace.header.tensors[id]);
   return [
     breadcrumb(session, call),
     h("h3", {}, trace.name(call)),
@@ -46,6 +47,7 @@ export function oneCall(
     ...sequenceLinks(session, call),
     ...phaseTable(trace, [call]),
     ...uncounted(trace.folded.by(trace.calls.model[call])),
+    ...timedLines(trace.header.lines?.[id]),
     ...profile.show(`call ${id}`, trace.calls.model[call], [call]),
     // Of a failed call the source comes first, of others the tensors.
     ...(failed ? [errorOf(trace, call), ...source] : []),

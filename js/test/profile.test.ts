@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { call, encode, model, Packer, type Call, type Encoded } from "./fixture.ts";
 import { point, press } from "./page.ts";
 import { View } from "./shown.ts";
-import type { ModelEntry } from "../src/header.ts";
+import type { ModelEntry, TimedFile } from "../src/header.ts";
 import type { ProfileEntry, ProfileFrame } from "../src/profile.ts";
 import { Store } from "../src/store.ts";
 
@@ -205,6 +205,22 @@ test("samples that arrive while the run executes are added, and the zoom stays",
   assert.match(text(view, ".inspector"), /16 samples/);
   store.upsert({ format: 2, columns: {} }, new ArrayBuffer(0), 3);
   assert.equal(store.profile?.total, 28);
+});
+
+test("timed lines stand beside their source", () => {
+  const packer = new Packer();
+  const lines: TimedFile[] = [["model.py", [null, ["In[3] line 6", 2, 1500, 0, "    fib(12)"], ["In[3] line 7", 1, 20, 30_000, "    ask()"], ["In[3] line 8", 0, 0, 0, ""]]]];
+  const { header, buffer } = encode(CALLS, { models: MODELS, lines: { "0": lines } }, { packer });
+  const view = new View(Store.of(header, buffer));
+  const rows = [...view.root.querySelectorAll(".timed tbody tr")];
+
+  assert.deepEqual(rows.map((row) => [...row.children].map((cell) => cell.textContent).join("|")), [
+    "…",
+    "6|2|1.50 ms||    fib(12)",
+    "7|1|20 µs|30 ms|    ask()",
+    "8|||| ",
+  ]);
+  assert.equal(rows[1].getAttribute("title"), "In[3] line 6");
 });
 
 test("very many lines are drawn as the widest of them", () => {

@@ -66,6 +66,21 @@ test("every key does what the help says", () => {
   story.equals("keys");
 });
 
+test("a page down ends at the last row, and a page up at the first one", () => {
+  const view = new View(stored("run27"));
+  const tree = view.find("[role=tree]");
+  const selected = (): string => tree.querySelector("[aria-selected=true]")?.id ?? "";
+
+  for (const [end, back, page] of [["End", "ArrowUp", "PageDown"], ["Home", "ArrowDown", "PageUp"]]) {
+    press(tree, end);
+    const row = selected();
+    press(tree, back);
+    assert.ok(selected() !== row);
+    press(tree, page);
+    assert.equal(selected(), row);
+  }
+});
+
 test("keys with Ctrl belong to the browser, and the others to the view", () => {
   const view = new View(stored("run27"));
   const tree = view.find("[role=tree]");

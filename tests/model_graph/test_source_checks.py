@@ -140,6 +140,9 @@ AGREEMENTS = {
     "the right names": (CALLEE, bls("x", rest=", requested_output_names=['B']")),
     "a typed array": (CALLEE, bls("np.zeros(4, np.float32)")),
     "an array of a type that a variable holds": (CALLEE, bls("np.zeros(4, x.dtype)")),
+    "an array of a variable's type": (CALLEE, bls("np.zeros(4, dtype=d)")),
+    "a cast to a variable's type": (CALLEE, bls("np.zeros(4).astype(d)")),
+    "an imported type": (CALLEE, bls("np.zeros(4, float32)")),
     "zeros of another library": (CALLEE, bls("torch.zeros(4).numpy()")),
     "a stream": (STREAMING, bls("x", execute=".exec(decoupled=True)")),
     "a stream, by position": (STREAMING, bls("x", execute=".exec(True)")),
@@ -150,7 +153,8 @@ AGREEMENTS = {
 
 def checked_call(server, callee, body):
     server.define("callee", "class TritonPythonModel:\n    pass\n", config=callee)
-    known = "import types as torch\nflag = bool(torch)\n" + MODEL + "\nassert np\n"
+    known = "import types as torch\nfrom numpy import float32\n"
+    known += "flag = d = bool(torch and float32)\n" + MODEL + "\nassert np\n"
     return [each.partition(": ")[2] for each in checked(server, body, model=known)]
 
 

@@ -2,80 +2,11 @@
 
 from __future__ import annotations
 
-import queue
 from collections import Counter
 
-import numpy as np
 import pytest
-from tritonclient.grpc import InferInput
-from tritonclient.utils import InferenceServerException
-
-import blsnb
-
-from .production import BATCHED, serving, source_of, write_ensemble, write_model
-from .production import write_models as write
 
 pytestmark = [pytest.mark.triton_server, pytest.mark.timeout(180)]
-WAIT_S = 60
-BATCH_BODY = """\
-    def execute(self, requests):
-        value = np.concatenate([value_of(each) for each in requests])
-        done = value_of(request("double", value.reshape(-1)).exec())
-        done = done.reshape(value.shape)
-        return [answer(done[n : n + 1]) for n in range(len(requests))]
-"""
-
-
-@pytest.fixture(scope="module")
-def recorded(recorded_env, tmp_path_factory):
-    """The recording, and what the clients received."""
-    folder = tmp_path_factory.mktemp("production")
-    repository = write(folder / "models")
-    write_ensemble(repository)
-    write_model(repository, "batches", source_of(BATCH_BODY), BATCHED)
-    received = {}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BLSNB_RECORD", str(folder / "recording"))
-        with serving(recorded_env, repository, folder / "log") as production:
-            for model in ("sync", "gathers", "streams", "threads", "both"):
-                received[model] = production.infer(model, 3, id=f"id of {model}")
-            for model in ("double", "sync"):
-                with pytest.raises(InferenceServerException) as failed:
-                    production.infer(model, -1)
-                received[f"{model} fails"] = failed.value.message()
-            received["late"] = _decoupled(production, "late", [1, 2, 3])
-            received["batches"] = _at_once(production, "batches", [1, 2, 3])
-    log = (folder / "log").read_text()
-    assert "blsnb recorder" not in log
-    return blsnb.load_recording(folder / "recording"), received
-
-
-def _decoupled(production, model, values):
-    """Return the responses to requests that are open at the same time."""
-    answers = queue.Queue()
-    production.client.start_stream(lambda result, error: answers.put((result, error)))
-    for number, value in enumerate(values):
-        given = InferInput("X", [1], "FP32")
-        given.set_data_from_numpy(np.array([value], np.float32))
-        production.client.async_stream_infer(model, [given], request_id=str(number))
-    found = [answers.get(timeout=WAIT_S) for _ in values]
-    production.client.stop_stream()
-    return {
-        result.get_response().id: result.as_numpy("Y").tolist() for result, _ in found
-    }
-
-
-def _at_once(production, model, values):
-    """Return the outputs of requests that are one batch, if they arrive in time."""
-    answers = queue.Queue()
-    for value in values:
-        given = InferInput("X", [1, 1], "FP32")
-        given.set_data_from_numpy(np.array([[value]], np.float32))
-        production.client.async_infer(
-            model, [given], lambda result, error: answers.put((result, error))
-        )
-    found = [answers.get(timeout=WAIT_S) for _ in values]
-    return sorted(float(result.as_numpy("Y")[0, 0]) for result, _ in found)
 
 
 def _run(recording, model, number=0):

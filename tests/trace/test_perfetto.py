@@ -13,6 +13,7 @@ from trace_files import EXAMPLE, traces
 from views import samples
 
 from blsnb.trace.files.perfetto import perfetto_json
+from blsnb.trace.profiles.samples import Sampled, SampleProfile, StackFrame
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton.trace_file import read_traces
 
@@ -159,3 +160,33 @@ def test_several_runs_are_processes_of_one_file():
     check(events)
     assert {1, 2} == {event["pid"] for event in events}
     assert [] == events_of()
+
+
+def test_samples_are_a_track_of_nested_events_for_each_model():
+    """The stacks of all calls of a model are merged, callers above their callees."""
+    execute = StackFrame("TritonPythonModel.execute", "model.py", 7, True)
+    helper = StackFrame("helper", "model.py", 2, True)
+    rows = [
+        Sampled(0, "invoice_pipeline", (execute,), 2),
+        Sampled(0, "invoice_pipeline", (execute, helper), 3),
+        Sampled(1, "decode_image", (execute,), 4),
+    ]
+    stored = SampleProfile(rows, 1_500_000, 1_000_000).stored()
+    trace = replace(samples.invoice_run(), profiles=(stored,))
+
+    events = json.loads("".join(perfetto_json([trace])))["traceEvents"]
+
+    sampled = [each for each in events if each.get("cat") == "samples"]
+    found = [
+        (each["name"], each["ts"], each["dur"], each["args"]["samples"])
+        for each in sampled
+    ]
+    assert [
+        ("TritonPythonModel.execute model.py:7", 0.0, 7500.0, 5),
+        ("helper model.py:2", 0.0, 4500.0, 3),
+        ("TritonPythonModel.execute model.py:7", 0.0, 6000.0, 4),
+    ] == found
+    names = {each["tid"]: each["args"]["name"] for each in events if each["ph"] == "M"}
+    tracks = [names[each["tid"]] for each in sampled]
+    assert ["invoice_pipeline, samples merged"] * 2 == tracks[:2]
+    assert "decode_image, samples merged" == tracks[2]

@@ -336,8 +336,8 @@ def _on_thread(
         notes.deliver(execution)
     if root.ended is not None:
         raise Unwind
-    if instance.on_device is not None:
-        hook = functools.partial(instance.on_device.execute, execution, hook)
+    if instance.hook_caller is not None:
+        hook = functools.partial(instance.hook_caller.execute, execution, hook)
     try:
         try:
             return _call_hook(instance, execution, hook, requests)

@@ -19,7 +19,7 @@ from blsnb.engine.instance.model_notes import (
     note_of_names,
     static_attribute,
 )
-from blsnb.engine.instance.placement import OnDevice
+from blsnb.engine.instance.placement import HookCaller
 from blsnb.engine.instance.shared_state import SharedState, note_of_changes, snapshot
 from blsnb.engine.request.failure import describe
 from blsnb.engine.request.inflight import Execution, current_execution
@@ -98,8 +98,8 @@ class ModelInstance:
         """Whether ``initialize`` has finished, so that BLS is allowed."""
         self.spec = InstanceSpec(name, "CPU", 0)
         """Its instance group, as configured when it was created."""
-        self.on_device: OnDevice | None = None
-        """The device of its model's code; None for the host."""
+        self.hook_caller: HookCaller | None = None
+        """Calls the hooks, on a device or while lines are timed; None for neither."""
         self._load_root = load_root
         self._release = release
         self.backend = bind(self)
@@ -166,7 +166,7 @@ class ModelInstance:
         HookFailed
             The constructor or the hook raises.
         """
-        device = self.on_device
+        device = self.hook_caller
         work = functools.partial(self._initialize, args)
         self._hook(work if device is None else functools.partial(device.call, work))
         self._compare_state()

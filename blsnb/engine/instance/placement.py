@@ -7,7 +7,7 @@ import itertools
 import random
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -246,6 +246,18 @@ def _copy_notes(call: Call, seed: int) -> list[str]:
 
 
 T = TypeVar("T")
+
+
+class HookCaller(Protocol):
+    """Calls the hooks of a model."""
+
+    def call(self, work: Callable[[], T]) -> T:
+        """Call a hook other than ``execute``."""
+
+    def execute(
+        self, execution: Execution | None, hook: Callable[[Any], Any], requests: Any
+    ) -> Any:
+        """Call ``execute``; return its responses, or its coroutine."""
 
 
 class OnDevice:

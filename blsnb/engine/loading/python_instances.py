@@ -217,7 +217,7 @@ class PythonInstanceMaker:
         made.append(instance)
         instance.spec = spec
         instance.notes.subjects = self._noted
-        instance.on_device = on_device(self._engine.placements.runtime, spec)
+        instance.hook_caller = on_device(self._engine.placements.runtime, spec)
         instance.load()
         return instance
 

@@ -42,6 +42,7 @@ _MAKERS = {
     "array": _Maker(1, False),
     "asarray": _Maker(1, False),
 }
+_BUILTIN = ("bool", "int", "float", "object", "bytes")
 _NUMBERS = "biuf"
 """Kinds of NumPy's types whose default for a literal is the one of the array."""
 
@@ -51,7 +52,7 @@ def made_array(call: ast.Call, source: Source) -> MadeArray:
     words = {word.arg: word.value for word in call.keywords}
     maker = _numpy_maker(call, source)
     if maker is None or any(isinstance(each, ast.Starred) for each in call.args):
-        return MadeArray(_datatype_in(words))
+        return MadeArray(_datatype_in(words, source))
     if len(call.args) > maker.dtype_at:
         words["dtype"] = call.args[maker.dtype_at]
     first = call.args[0] if call.args else words.get("shape")
@@ -60,7 +61,9 @@ def made_array(call: ast.Call, source: Source) -> MadeArray:
     else:
         made = MadeArray() if first is None else _literal_array(first)
     is_typed = "dtype" in words or None in words
-    return MadeArray(_datatype_in(words) if is_typed else made.datatype, made.shape)
+    return MadeArray(
+        _datatype_in(words, source) if is_typed else made.datatype, made.shape
+    )
 
 
 def _numpy_maker(call: ast.Call, source: Source) -> _Maker | None:
@@ -71,8 +74,8 @@ def _numpy_maker(call: ast.Call, source: Source) -> _Maker | None:
     return None
 
 
-def _datatype_in(words: dict[str | None, ast.expr]) -> str:
-    return datatype_of(words["dtype"]) if "dtype" in words else ""
+def _datatype_in(words: dict[str | None, ast.expr], source: Source) -> str:
+    return datatype_of(words["dtype"], source) if "dtype" in words else ""
 
 
 def _literal_array(node: ast.expr) -> MadeArray:
@@ -87,17 +90,22 @@ def _literal_array(node: ast.expr) -> MadeArray:
     return MadeArray("" if row is None else row.datatype, array.shape)
 
 
-def datatype_of(node: ast.expr) -> str:
-    """Return the data type of ``np.float32``, ``"float32"`` or ``object``."""
+def datatype_of(node: ast.expr, source: Source) -> str:
+    """Return the data type of ``np.float32``, ``"float32"`` or ``object``.
+
+    A variable has an unknown type, even one that is named like a type.
+    """
     match node:
-        case ast.Attribute(attr=name) | ast.Name(id=name):
-            pass
+        case ast.Attribute(value=ast.Name(id=module), attr=name):
+            is_type = source.imported_module(module) != ""
+        case ast.Name(id=name):
+            is_type = name in _BUILTIN or source.imported_from(name) == "numpy"
         case ast.Constant(value=str(name)):
-            pass
+            is_type = True
         case _:
             return ""
     try:
-        row = of_array(np.dtype(name.rstrip("_")))
+        row = of_array(np.dtype(name.rstrip("_"))) if is_type else None
     except TypeError:
         return ""
     return "" if row is None else row.datatype

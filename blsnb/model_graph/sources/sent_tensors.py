@@ -136,7 +136,8 @@ def _array(name: str, node: ast.expr, scope: Scope, evaluator: Evaluator) -> Sen
         return SentTensor(name, *((same.own_input, same.output_of) if same else ()))
     if function == "astype" and held.args:
         shape = _array(name, base, where, evaluator).shape
-        return SentTensor(name, datatype=datatype_of(held.args[0]), shape=shape)
+        datatype = datatype_of(held.args[0], where.source)
+        return SentTensor(name, datatype=datatype, shape=shape)
     if function == "reshape":
         datatype = _array(name, base, where, evaluator).datatype
         return SentTensor(name, datatype=datatype, shape=_reshaped(held.args))

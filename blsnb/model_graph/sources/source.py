@@ -194,6 +194,11 @@ class Source:
         module, member = self._imports.get(name, ("", ""))
         return "" if member else module
 
+    def imported_from(self, name: str) -> str:
+        """Return the module of an imported member; empty for other names."""
+        module, member = self._imports.get(name, ("", ""))
+        return module if member else ""
+
     def module(self, name: str) -> Source | None:
         """Return the source of an imported module of the same folder."""
         module, member = self._imports.get(name, ("", ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -155,7 +156,7 @@ class BlsRecorder:
         if call is not None:
             call.flags |= ASYNC
             arrived = guarded(self._arrived, self._failed)
-            future.add_done_callback(lambda done: arrived(call, done))
+            future.add_done_callback(functools.partial(arrived, call))
 
     def _arrived(self, call: RecordedCall, future: Any) -> None:
         # The public method would count as the model's look at the exception.

@@ -129,14 +129,14 @@ class Execution:
         return any(call.flags & ERROR for call in self.all_calls)
 
     def is_wanted(self, settings: RecorderSettings) -> bool:
-        """Whether the settings keep this complete execution."""
+        """Whether the settings keep this execution."""
         if settings.errors_only and not self.failed:
             return False
         if not settings.slower_than_ms:
             return True
-        calls = self.all_calls
-        taken_ns = max(call.end_ns - call.start_ns for call in calls)
-        return taken_ns >= settings.slower_than_ms * 1e6
+        now_ns = time.monotonic_ns()
+        taken = [(call.end_ns or now_ns) - call.start_ns for call in self.all_calls]
+        return max(taken) >= settings.slower_than_ms * 1e6
 
 
 def request_fields(request: Any, settings: RecorderSettings) -> dict[str, Any]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _WAIT_S = 1.0
 """Maximum time to make frames, in seconds."""
+_TRIES = 3
 
 
 def places_of(error: BaseException) -> list[Place]:
@@ -43,6 +44,19 @@ def error_of(error: BaseException, places: list[Place]) -> str:
         lines = [f"  {file}({line}): {name}\n" for file, line, name in places]
         text += "\n\nAt:\n" + "".join(lines)
     return text
+
+
+def without(file: str, error: BaseException) -> BaseException:
+    """Return an exception whose listed frames are not in a file."""
+    for _ in range(_TRIES):
+        try:
+            listed = places_of(error)
+            places = [place for place in listed if place[0] != file]
+            return error if places == listed else with_places(error, places)
+        except Exception:
+            # Such as too many threads: the text then has frames of the recorder.
+            continue
+    return error
 
 
 def with_places(error: BaseException, places: list[Place]) -> BaseException:

@@ -14,7 +14,7 @@ from blsnb.recorder.stub.executions import (
     error_text,
     request_fields,
 )
-from blsnb.recorder.stub.frames import error_of, places_of, with_places
+from blsnb.recorder.stub.frames import error_of, places_of
 from blsnb.recorder.stub.tensor_rows import tensor_rows
 from blsnb.recorder.stub.trampolines import OWN_FILE, awaiting, guarded
 
@@ -148,16 +148,14 @@ class ModelRecorder:
 
         weakref.finalize(handle, guarded(gone, self._failed)).atexit = False
 
-    def raised(self, state: State | None, error: BaseException) -> BaseException:
-        """Record the exception of an ``execute``; hide the recorder's own frames."""
-        listed = places_of(error)
-        places = [place for place in listed if place[0] != OWN_FILE]
-        shown = error if places == listed else with_places(error, places)
-        if state is not None:
-            self._leave(state)
-            if state.execution is not None:
-                self._fail(state.execution, error_of(error, places))
-        return shown
+    def raised(self, state: State | None, error: BaseException) -> None:
+        """Record the exception of an ``execute``."""
+        if state is None:
+            return
+        self._leave(state)
+        if state.execution is not None:
+            places = [place for place in places_of(error) if place[0] != OWN_FILE]
+            self._fail(state.execution, error_of(error, places))
 
     def _fail(self, execution: Execution, text: str) -> None:
         execution.running = False

@@ -104,4 +104,5 @@ class OpenExecutions:
         for call in execution.all_calls:
             if not call.end_ns:
                 call.flags |= RUNNING
-        self._done(execution)
+        if execution.is_wanted(self._settings):
+            self._done(execution)

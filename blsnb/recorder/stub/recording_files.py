@@ -28,6 +28,8 @@ _WAITING = 4096
 _LOOK_NS = 1_000_000_000
 """Time between two looks at the size of the folder, in nanoseconds."""
 _SUFFIX = ".blsrun"
+_NAME = 100
+"""Maximum number of letters of the model in the name of a file."""
 
 
 class RecordingFull(Exception):
@@ -65,7 +67,7 @@ class RecordingFiles:
         self._writing = threading.Lock()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
-        self._file = -1
+        self._file = self._folder = -1
         self._size = self._chunks = self._number = self._left_out = 0
         self._looked_ns = self._others = 0
         self._numbers = FileNumbers()
@@ -162,27 +164,26 @@ class RecordingFiles:
     def _other_bytes(self) -> int:
         """Return the number of bytes of the other files in the folder."""
         total = -self._size
-        with os.scandir(self._settings.folder) as entries:
+        with os.scandir(self._folder) as entries:
             for entry in entries:
                 if entry.name.endswith(_SUFFIX):
                     total += entry.stat(follow_symlinks=False).st_size
         return max(0, total)
 
     def _open(self) -> None:
-        folder = self._settings.folder
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        _check_folder(folder)
+        if self._folder < 0:
+            self._folder = _opened_folder(self._settings.folder)
         facts = self._process
         self._number += 1
         name = "{}-{}-{}-{}{}".format(
-            facts["model"].replace("/", "_"),
+            facts["model"][:_NAME].replace("/", "_"),
             facts["pid"],
             facts["started_unix_ns"],
             self._number,
             _SUFFIX,
         )
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._file = os.open(os.path.join(folder, name), flags, 0o600)
+        self._file = os.open(name, flags, 0o600, dir_fd=self._folder)
         self._size = self._chunks = 0
         self._numbers = FileNumbers()
         self._put(MAGIC)
@@ -215,12 +216,17 @@ class RecordingFiles:
         self._file = -1
 
 
-def _check_folder(folder: str) -> None:
-    facts = os.stat(folder)
+def _opened_folder(path: str) -> int:
+    """Return a descriptor of the folder, which no other user may enter."""
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    facts = os.fstat(folder)
     if facts.st_uid != os.geteuid() or facts.st_mode & 0o077:
+        os.close(folder)
         raise PermissionError(
-            f"{folder} must belong to the user of the server, with the mode 0700"
+            f"{path} must belong to the user of the server and have the mode 0700"
         )
+    return folder
 
 
 def report(text: str) -> None:

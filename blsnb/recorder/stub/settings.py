@@ -115,7 +115,7 @@ def _patterns(text: str) -> tuple[str, ...]:
     return tuple(each.strip() for each in text.split(",") if each.strip())
 
 
-def _ids(text: str) -> tuple[str, ...]:
+def _id_names(text: str) -> tuple[str, ...]:
     names = _patterns(text)
     if not set(names) <= set(IDS):
         raise ValueError(text)
@@ -135,7 +135,7 @@ _READ: dict[str, tuple[Callable[[str], Any], str]] = {
     "tensor_bytes": _COUNT,
     "redact_tensors": _PATTERNS,
     "redact_parameters": _PATTERNS,
-    "redact_ids": (_ids, "request_id, correlation_id, or both with a comma"),
+    "redact_ids": (_id_names, "request_id, correlation_id, or both with a comma"),
     "redact_errors": _PATTERNS,
     "trace": _SWITCH,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import builtins
 import importlib.machinery
 import os
 import re
@@ -81,18 +82,22 @@ class Recording:
         if self._ended:
             return
         self._ended = True
-        self._patches.restore()
-        self._files.abandon()
-        report(f"{type(error).__name__}: {error}; nothing more is recorded")
+        try:
+            self._patches.restore()
+            self._files.abandon()
+            report(f"{type(error).__name__}: {error}; nothing more is recorded")
+        except Exception:
+            # Nobody reads stderr; the model continues all the same.
+            self.faults += 1
 
-    def apply(self, backend: Any, model: type) -> None:
-        """Put the hooks between the model and the backend."""
-        # The server's own error tells of a missing or unusual `execute`.
-        if not isinstance(getattr(model, "execute", None), types.FunctionType):
-            return
+    def apply(self, backend: Any, models: Sequence[Any]) -> None:
+        """Put the hooks between models and the backend."""
         recorder, bls, replace = self._recorder, self._bls, self._replace
         hooks = recorder.begin, recorder.returned, recorder.raised
-        replace(model, "execute", executing, *hooks)
+        for model in models:
+            # The server's own error tells of a missing or unusual `execute`.
+            if isinstance(getattr(model, "execute", None), types.FunctionType):
+                replace(model, "execute", executing, *hooks)
         request, sender = backend.InferenceRequest, backend.InferenceResponseSender
         replace(request, "get_response_sender", between, _both, recorder.sender_made)
         replace(sender, "send", between, _both, recorder.sent)
@@ -114,11 +119,10 @@ class Recording:
 
     def close(self) -> None:
         """Write what is left, as the process ends."""
-        if self._ended:
-            return
         try:
-            self._executions.flush()
-            self._files.close()
+            if not self._ended:
+                self._executions.flush()
+                self._files.close()
         except Exception as error:
             self.fail(error)
 
@@ -162,29 +166,50 @@ class _Loader:
         builtin.exec_module(module)
         module.__loader__ = module.__spec__.loader = builtin
         try:
-            begin(self._settings, module)
+            models = _loaded_models()
+            if models:
+                begin(self._settings, module, models)
+            else:
+                _await_model(lambda model: begin(self._settings, module, [model]))
         except Exception as error:
             report(f"{type(error).__name__}: {error}; nothing is recorded")
 
 
-def begin(settings: RecorderSettings, backend: Any) -> Recording | None:
-    """Record the model of this process, if the settings name it."""
-    model = _loaded_model()
-    recording = Recording(settings)
-    if model is None or not matches(recording.model, settings.models):
-        return None
+def begin(settings: RecorderSettings, backend: Any, models: Sequence[Any]) -> Recording:
+    """Record the models of this process, if the settings name them."""
+    recording = None
     try:
-        recording.apply(backend, model)
+        recording = Recording(settings)
+        if matches(recording.model, settings.models):
+            recording.apply(backend, models)
+        return recording
     except Exception as error:
+        if recording is None:
+            raise
         recording.fail(error)
-    return recording
+        return recording
 
 
-def _loaded_model() -> Any:
-    for name, module in list(sys.modules.items()):
-        if _MODEL_MODULE.fullmatch(name) and hasattr(module, _MODEL_CLASS):
-            return getattr(module, _MODEL_CLASS)
-    return None
+def _loaded_models() -> list[Any]:
+    return [
+        getattr(module, _MODEL_CLASS)
+        for name, module in list(sys.modules.items())
+        if _MODEL_MODULE.fullmatch(name) and hasattr(module, _MODEL_CLASS)
+    ]
+
+
+def _await_model(found: Callable[[Any], Any]) -> None:
+    """Find the class of a model that imports the compiled module itself."""
+    original: Any = builtins.__build_class__
+
+    def build(body: Any, name: str, *bases: Any, **named: Any) -> Any:
+        made = original(body, name, *bases, **named)
+        if name == _MODEL_CLASS:
+            builtins.__build_class__ = original
+            guarded(found, lambda error: report(f"{error}; nothing is recorded"))(made)
+        return made
+
+    builtins.__build_class__ = build  # type: ignore[assignment]  # the same arguments
 
 
 def start() -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
+from blsnb.recorder.stub.frames import without
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -100,7 +102,7 @@ def executing(original: Hook, begin: Hook, returned: Hook, raised: Hook) -> Hook
     returned
         Receives the state and the result; returns a coroutine in place of one, or None.
     raised
-        Receives the state and the exception; returns the exception to raise.
+        Receives the state and the exception.
     """
 
     @functools.wraps(original)
@@ -109,8 +111,9 @@ def executing(original: Hook, begin: Hook, returned: Hook, raised: Hook) -> Hook
         try:
             result = original(*values, **named)
         except BaseException as error:
+            raised(state, error)
             # The same exception: it keeps its cause and context.
-            raise (raised(state, error) or error)  # noqa: B904
+            raise without(OWN_FILE, error)  # noqa: B904
         replaced = returned(state, result)
         return result if replaced is None else replaced
 
@@ -125,6 +128,7 @@ async def awaiting(
     try:
         result = await coroutine
     except BaseException as error:
-        raise (raised(state, error) or error)  # noqa: B904
+        raised(state, error)
+        raise without(OWN_FILE, error)  # noqa: B904
     returned(state, result)
     return result

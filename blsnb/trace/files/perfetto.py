@@ -10,6 +10,8 @@ from typing import Any
 
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.facts import Copy
+from blsnb.trace.profiles.run_profile import profile_of
+from blsnb.trace.profiles.samples import Stack, StackFrame
 from blsnb.trace.spans import Span, Trace
 
 _MAX_TEXT = 4096
@@ -24,7 +26,8 @@ def perfetto_json(traces: Iterable[Trace]) -> Iterator[str]:
 
     Each run is a process and each instance a track; overlapping calls have further
     tracks. Waiting in a queue has tracks of its own. Arrows lead from callers to
-    their calls.
+    their calls. The samples of a profiled run are one more track for each model, with
+    the stacks of all its calls merged from the start of the run.
 
     References
     ----------
@@ -59,6 +62,7 @@ class _Process:
             yield self._name("thread_name", thread, _cut(name) + beside)
         for span in self._trace.spans:
             yield from self._call(span)
+        yield from self._samples()
 
     def _name(self, what: str, thread: int, name: str) -> Event:
         return self._event("M", what, thread, args={"name": name})
@@ -104,6 +108,21 @@ class _Process:
             fields["args"] = args
         return self._event("X", name, thread, **fields)
 
+    def _samples(self) -> Iterator[Event]:
+        """Yield the sampled stacks of each model as nested events."""
+        profile = profile_of(self._trace)
+        if profile is None:
+            return
+        us = profile.samples.interval_ns / 1000
+        first = len(self._threads) + 1
+        for thread, (model, stacks) in enumerate(profile.models().items(), first):
+            yield self._name("thread_name", thread, f"{_cut(model)}, samples merged")
+            for frame, start, count in _merged(sorted(stacks.items())):
+                name = _cut(f"{frame.function} {frame.file}:{frame.line}")
+                times = {"ts": round(start * us, 3), "dur": round(count * us, 3)}
+                known = {"cat": "samples", "args": {"samples": count}}
+                yield self._event("X", name, thread, **times, **known)
+
     def _queue(self, span: Span, name: str, thread: int) -> Iterator[Event]:
         if not 0 < span.queue_start_ns <= span.compute_start_ns:
             return
@@ -147,6 +166,25 @@ class _Process:
 
     def _us(self, ns: int) -> float:
         return (ns - self._start_ns) / 1000
+
+
+def _merged(
+    stacks: list[tuple[Stack, int]], depth: int = 0, start: int = 0
+) -> Iterator[tuple[StackFrame, int, int]]:
+    """Yield each line with the samples before it and its own; callers first.
+
+    Parameters
+    ----------
+    stacks
+        Sorted stacks that are equal up to a depth, with their samples.
+    """
+    for frame, group in itertools.groupby(stacks, lambda each: each[0][depth]):
+        same = list(group)
+        count = sum([samples for _, samples in same])
+        yield frame, start, count
+        deeper = [each for each in same if len(each[0]) > depth + 1]
+        yield from _merged(deeper, depth + 1, start)
+        start += count
 
 
 def computing(span: Span, trace: Trace) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from blsnb.trace.profiles.lines import TimedLine, lines_of
 from blsnb.trace.profiles.run_profile import profile_of
 from blsnb.trace.profiles.samples import SampleProfile, StackFrame
 from blsnb.trace.spans import Trace
@@ -24,6 +25,8 @@ MAX_NODES = 2_000
 their samples belong to the lines that called them."""
 MAX_ROWS = 10_000
 """Maximum number of stacks of single calls; calls with few samples are left out."""
+MAX_LINES = 500
+"""Maximum number of timed lines."""
 _MAX_TEXT = 120
 _TOP = StackFrame("", "", 0)
 """The root of a model's tree."""
@@ -62,6 +65,27 @@ def profile_header(
         "left_out": left_out,
         "merged": tree.merged,
     }
+
+
+def lines_header(trace: Trace) -> dict[str, Any]:
+    """Return the timed lines of a run by call id; empty for a run without."""
+    profile = lines_of(trace)
+    if profile is None:
+        return {}
+    left = MAX_LINES
+    files = []
+    for file, lines in profile.shown():
+        rows = list(map(_line, lines[:left]))
+        files.append([sendable(file, _MAX_TEXT), rows])
+        left -= len(rows)
+    return {str(profile.call): files}
+
+
+def _line(line: TimedLine | None) -> list[Any] | None:
+    if line is None:
+        return None
+    place, text = sendable(line.place, _MAX_TEXT), sendable(line.text, _MAX_TEXT)
+    return [place, line.hits, 1000 * line.ms, 1000 * line.calls_ms, text]
 
 
 class _Tree:

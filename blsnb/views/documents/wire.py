@@ -22,7 +22,7 @@ from blsnb.views.documents import baseline
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.documents.call_tables import MAX_TEXT, call_tables
 from blsnb.views.documents.numbering import Numbering
-from blsnb.views.documents.profiles import profile_header
+from blsnb.views.documents.profiles import lines_header, profile_header
 from blsnb.views.format import sendable
 from blsnb.views.summary import State, state_of
 
@@ -104,7 +104,8 @@ def assemble(
     header |= call_tables(trace, spans, [*trace.remarks, *notes])
     header["sources"] = _sources(trace, spans, numbering)
     if trace.profiles:
-        header["profile"] = profile_header(trace, numbering, buffer)
+        header["profile"] = profile_header(trace, numbering, buffer) or None
+        header["lines"] = lines_header(trace)
     names = numbering.instances.listed()
     instances = [sendable(name or "", MAX_TEXT) for name in names]
     header |= {"instances": instances, "columns": placed, "ui": {"height": height}}

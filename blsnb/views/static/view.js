@@ -466,9 +466,9 @@ function crossings(layers) {
 
 // src/spread.ts
 var TIGHT_GAP = 10;
-function spread(layers, gap) {
+function spread(layers, gap2) {
   for (const layer of layers) {
-    const offsets = offsetsOf(layer, gap);
+    const offsets = offsetsOf(layer, gap2);
     layer.forEach((vertex, k) => vertex.across = offsets[k] - offsets[layer.length - 1] / 2);
   }
   for (let pass = 0; pass < 24; pass++) {
@@ -478,7 +478,7 @@ function spread(layers, gap) {
         const neighbours = pass >= 20 ? [...vertex.up, ...vertex.down] : down ? vertex.up : vertex.down;
         return { at: meanAcross(neighbours, vertex.across), weight: weight(vertex, neighbours) };
       });
-      isotonic(layer, wanted, offsetsOf(layer, gap));
+      isotonic(layer, wanted, offsetsOf(layer, gap2));
     }
   }
 }
@@ -489,12 +489,12 @@ function meanAcross(neighbours, otherwise) {
 function weight(vertex, neighbours) {
   return (neighbours.length > 0 ? 1 : 0.01) * (vertex.node < 0 ? 4 : 1);
 }
-function offsetsOf(layer, gap) {
+function offsetsOf(layer, gap2) {
   let offset = 0;
   return layer.map((vertex, k) => {
     if (k === 0) return 0;
     const before2 = layer[k - 1];
-    offset += before2.half + vertex.half + (before2.tight && vertex.tight ? TIGHT_GAP : gap);
+    offset += before2.half + vertex.half + (before2.tight && vertex.tight ? TIGHT_GAP : gap2);
     return offset;
   });
 }
@@ -610,13 +610,13 @@ function tooWide(layer, { direction, available, siblingGap }) {
   return direction === "down" && boxes > 3 && width > available;
 }
 function stagger(layer, size) {
-  let row4 = 0;
+  let row5 = 0;
   for (const vertex of layer) {
     if (vertex.node < 0) continue;
-    vertex.row = row4;
+    vertex.row = row5;
     vertex.half = size / 4;
     vertex.tight = true;
-    row4 = row4 === 0 ? 1 : 0;
+    row5 = row5 === 0 ? 1 : 0;
   }
 }
 function draw(nodes, edges, arcs, layers, paths, zigzag, crossings2, options) {
@@ -645,11 +645,11 @@ function draw(nodes, edges, arcs, layers, paths, zigzag, crossings2, options) {
   const [width, height] = down ? [across, along2] : [along2, across];
   return { boxes, routes, width, height, crossings: crossings2, direction: options.direction };
 }
-function bandsOf(zigzag, depth, gap) {
+function bandsOf(zigzag, depth, gap2) {
   let start = 0;
   return zigzag.map((two) => {
     const band = { start, end: start + depth + (two ? depth + ZIGZAG_GAP : 0) };
-    start = band.end + gap;
+    start = band.end + gap2;
     return band;
   });
 }
@@ -1284,11 +1284,11 @@ function modelsOf(selection) {
   if (selection?.kind === "model") return [selection.model];
   return selection?.kind === "models" ? selection.models : null;
 }
-function dims(relevance, row4, open) {
+function dims(relevance, row5, open) {
   if (!relevance) return false;
-  if (row4.kind === "missing") return true;
+  if (row5.kind === "missing") return true;
   const bright = relevance.strict && open ? 1 : 3;
-  return !row4.calls.some((call) => relevance.marks[call] & bright);
+  return !row5.calls.some((call) => relevance.marks[call] & bright);
 }
 function pathTo(trace, selection) {
   if (selection?.kind !== "call") return null;
@@ -1400,7 +1400,7 @@ function hoveredIn(trace, before2, over) {
   return models.length ? { models } : null;
 }
 function rows(sought, rowOf2) {
-  return sought.map(rowOf2).filter((row4) => row4 >= 0);
+  return sought.map(rowOf2).filter((row5) => row5 >= 0);
 }
 
 // src/emphasis.ts
@@ -1427,8 +1427,8 @@ var Emphasis = class {
     };
   }
   /** Return whether a row of the timeline is dimmed. */
-  dims(row4, open) {
-    return dims(this.#relevance, row4, open);
+  dims(row5, open) {
+    return dims(this.#relevance, row5, open);
   }
 };
 
@@ -2519,17 +2519,17 @@ function manyModels(session, models) {
     h("div", { class: "breadcrumb" }, "the smallest by own time"),
     h("h3", {}, counted(models.length, "model")),
     h("h4", {}, "Model", h("span", {}, "own time")),
-    ...rows2.slice(0, MAX_LISTED2).map((row4) => link(session, row4)),
+    ...rows2.slice(0, MAX_LISTED2).map((row5) => link(session, row5)),
     ...hidden > 0 ? [h("p", { class: "reason" }, `… ${counted(hidden, "more model")}`)] : []
   ];
 }
 function rowsOf(trace, models) {
   const rows2 = new Map(models.map((model) => [model, { model, calls: 0, own: 0 }]));
   for (let call = 0; call < trace.n; call++) {
-    const row4 = rows2.get(trace.calls.model[call]);
-    if (!row4) continue;
-    row4.calls++;
-    row4.own += trace.own[call];
+    const row5 = rows2.get(trace.calls.model[call]);
+    if (!row5) continue;
+    row5.calls++;
+    row5.own += trace.own[call];
   }
   return [...rows2.values()].sort((a, b) => b.own - a.own);
 }
@@ -2546,6 +2546,42 @@ function link(session, { model, calls, own }) {
     h("span", {}, `${session.trace.names[model]}${times}`),
     h("span", {}, time(own))
   );
+}
+
+// src/inspectlines.ts
+function timedLines(files = []) {
+  const most = Math.max(...files.flatMap(([, lines2]) => lines2.map((line) => line?.[2] ?? 0)), 1e-9);
+  return files.flatMap(([file, lines2]) => [
+    h("h4", {}, `Exact lines of ${file}`, h("span", {}, "time without child calls")),
+    h(
+      "div",
+      { class: "timed", tabindex: 0, role: "group", "aria-label": `Lines of ${file}` },
+      h(
+        "table",
+        { class: "code" },
+        h("thead", {}, h("tr", {}, ["line", "hits", "time", "in calls", "source"].map((each) => h("th", { scope: "col" }, each)))),
+        h("tbody", {}, lines2.map((line) => line ? row4(line, most) : gap()))
+      )
+    )
+  ]);
+}
+function row4([place4, hits, us, calls, text], most) {
+  const number = place4.slice(place4.search(/\d+$/));
+  const share = Math.round(100 * us / most);
+  const heat = hits ? { background: `linear-gradient(to right, var(--heat) ${share}%, transparent ${share}%)` } : {};
+  const cell = (shown) => h("td", { class: "figure" }, shown);
+  return h(
+    "tr",
+    { title: place4, class: hits ? "" : "idle" },
+    h("th", { scope: "row" }, number),
+    cell(hits ? count(hits) : ""),
+    h("td", { class: "figure", style: heat }, hits ? time(us) : ""),
+    cell(calls ? time(calls) : ""),
+    h("td", { class: "text" }, text || " ")
+  );
+}
+function gap() {
+  return h("tr", { class: "idle" }, h("td", {}, "…"));
 }
 
 // src/sequences.ts
@@ -3202,10 +3238,10 @@ var SliceView = class {
     const { rows: rows2, columns, of } = this.#picture;
     const box = this.#canvas.getBoundingClientRect();
     const column2 = Math.floor((event.clientX - box.left) / box.width * columns);
-    const row4 = Math.floor((event.clientY - box.top) / box.height * rows2);
-    if (row4 < 0 || column2 < 0 || row4 >= rows2 || column2 >= columns) return this.#caption();
-    const level = this.#bytes()[row4 * columns + column2];
-    const at2 = [Math.floor(row4 * of[0] / rows2), Math.floor(column2 * of[1] / columns)];
+    const row5 = Math.floor((event.clientY - box.top) / box.height * rows2);
+    if (row5 < 0 || column2 < 0 || row5 >= rows2 || column2 >= columns) return this.#caption();
+    const level = this.#bytes()[row5 * columns + column2];
+    const at2 = [Math.floor(row5 * of[0] / rows2), Math.floor(column2 * of[1] / columns)];
     setText(this.#range, `[${at2.join(", ")}] ≈ ${value(valueOf(this.#picture, level))}`);
   }
 };
@@ -3447,7 +3483,7 @@ function oneCall(session, call, tensors2, profile) {
   const failed = trace.has(call, Flag.ERROR);
   const source = sourceLines(session, call);
   const values = tensors2.show(call);
-  const few = !failed && !trace.profile && hasFewValues(trace.header.tensors[id]);
+  const few = !failed && !trace.profile && !trace.header.lines?.[id] && hasFewValues(trace.header.tensors[id]);
   return [
     breadcrumb(session, call),
     h("h3", {}, trace.name(call)),
@@ -3458,6 +3494,7 @@ function oneCall(session, call, tensors2, profile) {
     ...sequenceLinks(session, call),
     ...phaseTable(trace, [call]),
     ...uncounted(trace.folded.by(trace.calls.model[call])),
+    ...timedLines(trace.header.lines?.[id]),
     ...profile.show(`call ${id}`, trace.calls.model[call], [call]),
     // Of a failed call the source comes first, of others the tensors.
     ...failed ? [errorOf(trace, call), ...source] : [],
@@ -3743,10 +3780,10 @@ var Profile = class {
   #index() {
     const { call, node, count: count2 } = this.#columns;
     const byCall = /* @__PURE__ */ new Map();
-    for (let row4 = 0; row4 < call.length; row4++) {
-      let counts = byCall.get(call[row4]);
-      if (!counts) byCall.set(call[row4], counts = /* @__PURE__ */ new Map());
-      counts.set(node[row4], count2[row4]);
+    for (let row5 = 0; row5 < call.length; row5++) {
+      let counts = byCall.get(call[row5]);
+      if (!counts) byCall.set(call[row5], counts = /* @__PURE__ */ new Map());
+      counts.set(node[row5], count2[row5]);
     }
     return byCall;
   }
@@ -4087,7 +4124,7 @@ var Panes = class {
 };
 
 // src/style.css
-var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; padding-top: 4px; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\nh4 > span { text-align: right; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3, .back-between { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-between { fill: var(--fg3); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n.notices:not(:empty) { padding: 4px 10px; border-bottom: 1px solid var(--line); background: var(--bg2); color: var(--fg2); font-size: 11px; }\n.notices b { color: var(--fg); font-weight: 600; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) max(220px, min(var(--side, 322px), 100cqw - 360px)); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: max(12px, min(var(--grown, 14px), 26px, 11px / var(--scale, 1))); dominant-baseline: central; translate: 0 3px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; flex-wrap: wrap; gap: 0 12px; max-width: calc(100% - 112px); padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.mate { box-shadow: inset 2px 0 var(--fg3); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.names .badge { flex: 0 1 auto; min-width: 32px; overflow: hidden; text-align: center; text-overflow: ellipsis; }\n.names .badge.error { flex-shrink: 1; }\n.badge.compared { border-color: var(--infer); color: var(--infer); }\n.name.missing { color: var(--fg2); font-style: italic; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.said { width: 100%; border-collapse: collapse; font-size: 11px; }\n.said th, .said td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; vertical-align: top; }\n.said th { padding-right: 10px; color: var(--fg2); overflow-wrap: anywhere; }\n.said td { width: 60%; overflow-wrap: anywhere; white-space: pre-wrap; }\n.said td div { color: var(--fg2); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.split { display: flex; flex-wrap: wrap; gap: 0 14px; }\n.split .swatch { margin-right: 3px; }\n.flame { max-height: 240px; overflow: hidden auto; border-radius: 4px; background: var(--bg2); }\n.flames { position: relative; min-width: 0; }\n.flamebox { position: absolute; height: 17px; padding: 0 3px; overflow: hidden; border-right: 1px solid var(--bg); font-size: 10.5px; line-height: 17px; text-overflow: ellipsis; white-space: nowrap; cursor: pointer; }\n.flamebox b { font-weight: 600; }\n.flamebox.all { background: var(--line2); color: var(--fg); }\n.flamebox.own { background: var(--infer); color: var(--bg); }\n.flamebox.library { background: color-mix(in srgb, var(--infer) 40%, var(--bg)); color: var(--fg); }\n.flamebox.child { background: color-mix(in srgb, var(--infer) 18%, var(--bg)); color: var(--fg); font-style: italic; }\n.flamebox:hover { filter: brightness(1.12); }\n.flamebox:focus-visible { z-index: 1; outline: 2px solid var(--accent); outline-offset: -2px; box-shadow: inset 0 0 0 3px var(--bg); }\n.hotlines { width: 100%; border-collapse: collapse; font-size: 11px; table-layout: fixed; }\n.hotlines th, .hotlines td { padding: 2px 0; border: 0; border-top: 1px solid var(--line2); font-weight: 400; text-align: left; vertical-align: top; }\n.hotlines td { width: 52px; padding-right: 8px; color: var(--fg2); text-align: right; }\n.hotlines .code { overflow: hidden; color: var(--fg2); text-overflow: ellipsis; white-space: nowrap; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; white-space: pre-wrap; }\n.chips + .hint, .phases + .hint { margin-top: 6px; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; white-space: pre-wrap; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, auto); gap: 2px 14px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts div { white-space: nowrap; }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; margin: 0 auto; object-fit: fill; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.cells { display: grid; gap: 1px; overflow: hidden; border-radius: 4px; }\n.cells span { padding: 3px 1px; overflow: hidden; background: var(--bg2); font-size: 10.5px; text-align: center; text-overflow: ellipsis; white-space: nowrap; }\n.scale { display: inline-block; width: 36px; height: 7px; margin-right: 5px; border-radius: 2px; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px 52px minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .log-warning { box-shadow: inset 2px 0 var(--queue); }\n.logs > .log-error { box-shadow: inset 2px 0 var(--error); }\n.log-warning .level { color: var(--fg); font-weight: 600; }\n.log-error .level { color: var(--error); font-weight: 600; }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here, .source .part { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n.box .tone-error { fill: var(--error); font-weight: 600; }\n.box .tone-output { fill: var(--output); font-weight: 600; }\n.box .tone-infer { fill: var(--infer); font-weight: 600; }\n.toolbar.compared .legend { display: none; }\n/* more is told of two runs than fits beside a name */\n.toolbar.compared > .figures { flex: 0 8 auto; flex-wrap: wrap; gap: 2px 12px; min-width: 240px; }\n.toolbar.compared ~ .panes .edges .legend { display: flex; }\n.beside thead th { color: var(--fg2); text-align: right; }\n.beside td { white-space: nowrap; }\n.beside td.tone-error { color: var(--error); font-weight: 600; }\n.beside td.tone-output { color: var(--output); font-weight: 600; }\n.difference { padding: 3px 8px; margin-top: 4px; border-left: 3px solid var(--infer); background: var(--bg2); font-size: 11px; overflow-wrap: anywhere; white-space: pre-wrap; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); white-space: pre-wrap; }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges { column-gap: 9px; }\n  .edges i { width: 14px; }\n  .edges .legend { display: flex; gap: 8px; }\n  .panes { grid-template-columns: minmax(0, 1fr) max(220px, min(var(--side, 288px), 100cqw - 360px)); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .toolbar > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n  .toolbar > .space { display: none; }\n  .toolbar > .filter { flex: 1 1 90px; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 560px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .names .badge { min-width: 18px; }\n  .panes .edges .legend, .toolbar.compared ~ .panes .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media print {\n  .view { break-inside: avoid; print-color-adjust: exact; }\n  .panes .inspector { max-height: none; }\n  .toolbar button, .toolbar > .filter, .zoom { display: none; }\n  /* A canvas that was cleared for paper hides what is below it. */\n  .rows { z-index: 1; }\n  .row.selected { background: none; }\n}\n@media (forced-colors: active) {\n  .state, .swatch, .stack, .stack i { forced-color-adjust: none; }\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n  .source .here { outline: 1px solid Highlight; outline-offset: -1px; }\n}\n';
+var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; padding-top: 4px; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\nh4 > span { text-align: right; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3, .back-between { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-between { fill: var(--fg3); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n.notices:not(:empty) { padding: 4px 10px; border-bottom: 1px solid var(--line); background: var(--bg2); color: var(--fg2); font-size: 11px; }\n.notices b { color: var(--fg); font-weight: 600; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) max(220px, min(var(--side, 322px), 100cqw - 360px)); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: max(12px, min(var(--grown, 14px), 26px, 11px / var(--scale, 1))); dominant-baseline: central; translate: 0 3px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; flex-wrap: wrap; gap: 0 12px; max-width: calc(100% - 112px); padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.mate { box-shadow: inset 2px 0 var(--fg3); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.names .badge { flex: 0 1 auto; min-width: 32px; overflow: hidden; text-align: center; text-overflow: ellipsis; }\n.names .badge.error { flex-shrink: 1; }\n.badge.compared { border-color: var(--infer); color: var(--infer); }\n.name.missing { color: var(--fg2); font-style: italic; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.said { width: 100%; border-collapse: collapse; font-size: 11px; }\n.said th, .said td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; vertical-align: top; }\n.said th { padding-right: 10px; color: var(--fg2); overflow-wrap: anywhere; }\n.said td { width: 60%; overflow-wrap: anywhere; white-space: pre-wrap; }\n.said td div { color: var(--fg2); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.split { display: flex; flex-wrap: wrap; gap: 0 14px; }\n.split .swatch { margin-right: 3px; }\n.flame { max-height: 240px; overflow: hidden auto; border-radius: 4px; background: var(--bg2); }\n.flames { position: relative; min-width: 0; }\n.flamebox { position: absolute; height: 17px; padding: 0 3px; overflow: hidden; border-right: 1px solid var(--bg); font-size: 10.5px; line-height: 17px; text-overflow: ellipsis; white-space: nowrap; cursor: pointer; }\n.flamebox b { font-weight: 600; }\n.flamebox.all { background: var(--line2); color: var(--fg); }\n.flamebox.own { background: var(--infer); color: var(--bg); }\n.flamebox.library { background: color-mix(in srgb, var(--infer) 40%, var(--bg)); color: var(--fg); }\n.flamebox.child { background: color-mix(in srgb, var(--infer) 18%, var(--bg)); color: var(--fg); font-style: italic; }\n.flamebox:hover { filter: brightness(1.12); }\n.flamebox:focus-visible { z-index: 1; outline: 2px solid var(--accent); outline-offset: -2px; box-shadow: inset 0 0 0 3px var(--bg); }\n.timed { --heat: color-mix(in srgb, var(--queue) 38%, var(--bg)); max-height: 300px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.timed table { border-collapse: collapse; font-size: 10.5px; line-height: 17px; }\n.timed th, .timed td { padding: 0 5px; border: 0; color: var(--fg); font-weight: 400; text-align: right; white-space: pre; }\n.timed thead th { position: sticky; top: 0; background: var(--bg2); }\n.timed th, .timed .idle td { color: var(--fg2); }\n.timed .text { text-align: left; }\n.timed thead th:last-child { text-align: left; }\n.hotlines { width: 100%; border-collapse: collapse; font-size: 11px; table-layout: fixed; }\n.hotlines th, .hotlines td { padding: 2px 0; border: 0; border-top: 1px solid var(--line2); font-weight: 400; text-align: left; vertical-align: top; }\n.hotlines td { width: 52px; padding-right: 8px; color: var(--fg2); text-align: right; }\n.hotlines .code { overflow: hidden; color: var(--fg2); text-overflow: ellipsis; white-space: nowrap; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; white-space: pre-wrap; }\n.chips + .hint, .phases + .hint { margin-top: 6px; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; white-space: pre-wrap; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, auto); gap: 2px 14px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts div { white-space: nowrap; }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; margin: 0 auto; object-fit: fill; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.cells { display: grid; gap: 1px; overflow: hidden; border-radius: 4px; }\n.cells span { padding: 3px 1px; overflow: hidden; background: var(--bg2); font-size: 10.5px; text-align: center; text-overflow: ellipsis; white-space: nowrap; }\n.scale { display: inline-block; width: 36px; height: 7px; margin-right: 5px; border-radius: 2px; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px 52px minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .log-warning { box-shadow: inset 2px 0 var(--queue); }\n.logs > .log-error { box-shadow: inset 2px 0 var(--error); }\n.log-warning .level { color: var(--fg); font-weight: 600; }\n.log-error .level { color: var(--error); font-weight: 600; }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here, .source .part { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n.box .tone-error { fill: var(--error); font-weight: 600; }\n.box .tone-output { fill: var(--output); font-weight: 600; }\n.box .tone-infer { fill: var(--infer); font-weight: 600; }\n.toolbar.compared .legend { display: none; }\n/* more is told of two runs than fits beside a name */\n.toolbar.compared > .figures { flex: 0 8 auto; flex-wrap: wrap; gap: 2px 12px; min-width: 240px; }\n.toolbar.compared ~ .panes .edges .legend { display: flex; }\n.beside thead th { color: var(--fg2); text-align: right; }\n.beside td { white-space: nowrap; }\n.beside td.tone-error { color: var(--error); font-weight: 600; }\n.beside td.tone-output { color: var(--output); font-weight: 600; }\n.difference { padding: 3px 8px; margin-top: 4px; border-left: 3px solid var(--infer); background: var(--bg2); font-size: 11px; overflow-wrap: anywhere; white-space: pre-wrap; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); white-space: pre-wrap; }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges { column-gap: 9px; }\n  .edges i { width: 14px; }\n  .edges .legend { display: flex; gap: 8px; }\n  .panes { grid-template-columns: minmax(0, 1fr) max(220px, min(var(--side, 288px), 100cqw - 360px)); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .toolbar > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n  .toolbar > .space { display: none; }\n  .toolbar > .filter { flex: 1 1 90px; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 560px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .names .badge { min-width: 18px; }\n  .panes .edges .legend, .toolbar.compared ~ .panes .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media print {\n  .view { break-inside: avoid; print-color-adjust: exact; }\n  .panes .inspector { max-height: none; }\n  .toolbar button, .toolbar > .filter, .zoom { display: none; }\n  /* A canvas that was cleared for paper hides what is below it. */\n  .rows { z-index: 1; }\n  .row.selected { background: none; }\n}\n@media (forced-colors: active) {\n  .state, .swatch, .stack, .stack i { forced-color-adjust: none; }\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n  .source .here { outline: 1px solid Highlight; outline-offset: -1px; }\n}\n';
 
 // src/theme.ts
 var TOKENS = [
@@ -4268,12 +4305,12 @@ var Brush = class {
     this.span(from, to, middle2 + CRITICAL_BELOW, CRITICAL_HEIGHT, this.colours.fg, 1);
   }
   /** Write a label behind the bar, else before it, else in it. */
-  label(label2, from, to, middle2, gap = LABEL_GAP) {
+  label(label2, from, to, middle2, gap2 = LABEL_GAP) {
     const [start, end] = [this.plane.x(from), this.plane.x(to)];
     const width = this.#width(label2);
-    const behind = end + gap + width < this.plane.right;
+    const behind = end + gap2 + width < this.plane.right;
     const ahead = !behind && start - LABEL_GAP - width > this.plane.left;
-    if (behind) this.#texts(label2, end + gap, middle2);
+    if (behind) this.#texts(label2, end + gap2, middle2);
     else if (ahead) this.#texts(label2, start - LABEL_GAP - width, middle2);
     else this.#plate(label2, Math.max(start, this.plane.left) + LABEL_INSIDE, middle2, width);
   }
@@ -4310,26 +4347,26 @@ var Brush = class {
 };
 
 // src/rowtimes.ts
-var totalOf2 = oncePerRow((trace, row4) => {
-  const counted2 = row4.kind === "fold" ? trace.folded.beside(row4.calls) : null;
-  return total2(trace, row4.calls) + (counted2?.us ?? 0);
+var totalOf2 = oncePerRow((trace, row5) => {
+  const counted2 = row5.kind === "fold" ? trace.folded.beside(row5.calls) : null;
+  return total2(trace, row5.calls) + (counted2?.us ?? 0);
 });
-var stepsOf2 = oncePerRow((trace, row4) => trace.concurrencyOf(row4.calls));
+var stepsOf2 = oncePerRow((trace, row5) => trace.concurrencyOf(row5.calls));
 var criticalOf = oncePerRow(
-  (trace, row4) => trace.merged(row4.calls.filter((call) => trace.critical.has(call)))
+  (trace, row5) => trace.merged(row5.calls.filter((call) => trace.critical.has(call)))
 );
-var beforeOf = oncePerRow((trace, row4) => {
+var beforeOf = oncePerRow((trace, row5) => {
   const { comparison } = trace;
   if (!comparison) return { times: [], total: 0 };
   const { baseline } = comparison;
-  const calls = row4.kind === "missing" ? row4.missing : comparison.beforeAll(row4.calls);
+  const calls = row5.kind === "missing" ? row5.missing : comparison.beforeAll(row5.calls);
   return { times: baseline.merged(calls), total: total2(baseline, calls) };
 });
 function oncePerRow(of) {
   const known = /* @__PURE__ */ new WeakMap();
-  return (trace, row4) => {
-    let found3 = known.get(row4);
-    if (!found3) known.set(row4, found3 = { value: of(trace, row4) });
+  return (trace, row5) => {
+    let found3 = known.get(row5);
+    if (!found3) known.set(row5, found3 = { value: of(trace, row5) });
     return found3.value;
   };
 }
@@ -4338,14 +4375,14 @@ function oncePerRow(of) {
 var [BELOW, HEIGHT] = [8.25, 2.5];
 var MIN_WIDTH2 = 3;
 var HOLLOW_HEIGHT = 9;
-function paintBefore(trace, row4, middle2, brush) {
+function paintBefore(trace, row5, middle2, brush) {
   if (!trace.comparison) return;
-  for (const [from, to] of brush.plane.visible(beforeOf(trace, row4).times))
+  for (const [from, to] of brush.plane.visible(beforeOf(trace, row5).times))
     brush.span(from, to, middle2 + BELOW, HEIGHT, brush.colours.fg3, MIN_WIDTH2);
 }
-function paintMissing(trace, row4, middle2, brush) {
+function paintMissing(trace, row5, middle2, brush) {
   if (!trace.comparison) return;
-  const { times, total: total3 } = beforeOf(trace, row4);
+  const { times, total: total3 } = beforeOf(trace, row5);
   const { pen: pen2, plane, colours } = brush;
   pen2.save();
   pen2.strokeStyle = colours.fg3;
@@ -4359,19 +4396,19 @@ function paintMissing(trace, row4, middle2, brush) {
   const label2 = [[time(total3), colours.fg2]];
   brush.label(label2, times[0][0], times[times.length - 1][1], middle2, LABEL_GAP);
 }
-function beside2(trace, row4, { colours }) {
+function beside2(trace, row5, { colours }) {
   const { comparison } = trace;
   if (!comparison) return [];
-  if (row4.calls.every((call) => comparison.isNew(call))) return [["new", colours.infer]];
-  const { times, total: then } = beforeOf(trace, row4);
-  if (times.length === 0 || isPartial(trace, row4, comparison)) return [];
-  const now = totalOf2(trace, row4);
+  if (row5.calls.every((call) => comparison.isNew(call))) return [["new", colours.infer]];
+  const { times, total: then } = beforeOf(trace, row5);
+  if (times.length === 0 || isPartial(trace, row5, comparison)) return [];
+  const now = totalOf2(trace, row5);
   const sign = signOf(now, then);
   return sign === "≈" ? [] : [[deltaText(now, then), colours[toneOf(sign)]]];
 }
-function isPartial(trace, row4, comparison) {
-  if (row4.kind === "call") return false;
-  return trace.folded.has(row4.calls) || row4.calls.some((call) => comparison.isCounted(call));
+function isPartial(trace, row5, comparison) {
+  if (row5.kind === "call") return false;
+  return trace.folded.has(row5.calls) || row5.calls.some((call) => comparison.isCounted(call));
 }
 
 // src/callbar.ts
@@ -4386,8 +4423,8 @@ var CallBar = class {
     this.#trace = trace;
     this.#brush = brush;
   }
-  paint(row4, middle2, critical) {
-    const [trace, brush, [call]] = [this.#trace, this.#brush, row4.calls];
+  paint(row5, middle2, critical) {
+    const [trace, brush, [call]] = [this.#trace, this.#brush, row5.calls];
     const { plane, colours } = brush;
     const [start, end] = [plane.x(trace.start(call)), plane.x(trace.end(call))];
     if (end < plane.left - MARK_WIDTH || start > plane.right) return;
@@ -4398,11 +4435,11 @@ var CallBar = class {
       brush.rect(end - 2, middle2, 3, BAR_HEIGHT + 2, colours.running);
     if (trace.has(call, Flag.ERROR)) this.#error(end, middle2);
     if (critical) brush.underline(trace.start(call), trace.end(call), middle2);
-    if (end >= plane.left) this.#label(row4, middle2);
+    if (end >= plane.left) this.#label(row5, middle2);
   }
   /** Draw a frame around the execution that the call shared with others. */
-  frame(row4, middle2) {
-    const [trace, { pen: pen2, plane, colours }, [call]] = [this.#trace, this.#brush, row4.calls];
+  frame(row5, middle2) {
+    const [trace, { pen: pen2, plane, colours }, [call]] = [this.#trace, this.#brush, row5.calls];
     const waited = trace.phase(call, "pre_us") + trace.phase(call, "queue_us");
     const start = plane.x(trace.start(call) + (waited || 0));
     const end = plane.x(trace.end(call) - (trace.phase(call, "post_us") || 0));
@@ -4468,13 +4505,13 @@ var CallBar = class {
     this.#brush.rect(x + 7.4, middle2 - 0.2, 1.3, 3.6, colours.bg);
     this.#brush.rect(x + 7.4, middle2 + 3.25, 1.3, 1.3, colours.bg);
   }
-  #label(row4, middle2) {
-    const [trace, brush, [call]] = [this.#trace, this.#brush, row4.calls];
+  #label(row5, middle2) {
+    const [trace, brush, [call]] = [this.#trace, this.#brush, row5.calls];
     const running = trace.has(call, Flag.RUNNING);
     const took = running ? "running…" : time(trace.duration[call]);
-    const label2 = [[took, brush.colours.fg2], ...beside2(trace, row4, brush)];
-    const gap = trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
-    brush.label(label2, trace.start(call), trace.end(call), middle2, gap);
+    const label2 = [[took, brush.colours.fg2], ...beside2(trace, row5, brush)];
+    const gap2 = trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
+    brush.label(label2, trace.start(call), trace.end(call), middle2, gap2);
   }
 };
 function between(intervals, from, to) {
@@ -4498,22 +4535,22 @@ var FoldBar = class {
     this.#trace = trace;
     this.#brush = brush;
   }
-  paint(row4, middle2, critical) {
+  paint(row5, middle2, critical) {
     const [trace, brush] = [this.#trace, this.#brush];
-    this.#counted(row4, middle2);
-    const last = this.#strip(row4, middle2);
+    this.#counted(row5, middle2);
+    const last = this.#strip(row5, middle2);
     if (critical)
-      for (const [from, to] of brush.plane.visible(criticalOf(trace, row4)))
+      for (const [from, to] of brush.plane.visible(criticalOf(trace, row5)))
         brush.underline(from, to, middle2);
-    for (const call of trace.failedOf(row4.calls)) this.#tick(trace.end(call), middle2);
+    for (const call of trace.failedOf(row5.calls)) this.#tick(trace.end(call), middle2);
     if (last < 0) return;
-    const took = [`${time(totalOf2(trace, row4))} total`, brush.colours.fg2];
+    const took = [`${time(totalOf2(trace, row5))} total`, brush.colours.fg2];
     const x = brush.plane.left + last + LABEL_GAP + 1;
-    brush.labelAt([took, ...beside2(trace, row4, brush)], x, middle2);
+    brush.labelAt([took, ...beside2(trace, row5, brush)], x, middle2);
   }
   /** When further calls ran, of which it is only known how many: hatched, since nothing is exact. */
-  #counted(row4, middle2) {
-    const gone = this.#trace.folded.beside(row4.calls);
+  #counted(row5, middle2) {
+    const gone = this.#trace.folded.beside(row5.calls);
     if (!gone || !(gone.to > gone.from)) return;
     const { pen: pen2, plane } = this.#brush;
     const start = Math.max(plane.x(gone.from), plane.left);
@@ -4537,9 +4574,9 @@ var FoldBar = class {
     pen2.stroke();
   }
   /** Returns where the strip ends, in pixels; -1 if nothing is in view. */
-  #strip(row4, middle2) {
+  #strip(row5, middle2) {
     const { range, left, right, pixel } = this.#brush.plane;
-    const steps = stepsOf2(this.#trace, row4);
+    const steps = stepsOf2(this.#trace, row5);
     const pixels = Math.ceil(right - left);
     const most = perPixel(steps, range.from, range.from + pixels * pixel, pixels);
     let last = -1;
@@ -4581,13 +4618,13 @@ var Bars = class {
     this.#call = new CallBar(trace, this.#brush);
     this.#fold = new FoldBar(trace, this.#brush);
   }
-  paint(row4, top2, { dim, critical, mate }) {
+  paint(row5, top2, { dim, critical, mate }) {
     const middle2 = top2 + ROW_HEIGHT2 / 2;
     this.#brush.strength = dim ? DIM : 1;
-    if (row4.kind === "missing") return paintMissing(this.#trace, row4, middle2, this.#brush);
-    paintBefore(this.#trace, row4, middle2, this.#brush);
-    (row4.kind === "call" ? this.#call : this.#fold).paint(row4, middle2, critical);
-    if (mate) this.#call.frame(row4, middle2);
+    if (row5.kind === "missing") return paintMissing(this.#trace, row5, middle2, this.#brush);
+    paintBefore(this.#trace, row5, middle2, this.#brush);
+    (row5.kind === "call" ? this.#call : this.#fold).paint(row5, middle2, critical);
+    if (mate) this.#call.frame(row5, middle2);
   }
 };
 
@@ -4716,76 +4753,76 @@ var RowElements = class {
     this.#rows = rows2;
     this.#cursor = cursor;
     this.#batch = selectedBatch(this.#session.selection, rows2.trace);
-    const keys = new Set(visible2.map((row4) => row4.key));
+    const keys = new Set(visible2.map((row5) => row5.key));
     for (const [key, { element }] of this.#shown) {
       if (keys.has(key)) continue;
       element.remove();
       this.#shown.delete(key);
     }
     let next = this.element.firstElementChild;
-    for (const row4 of visible2) {
-      const { element } = this.#rowElement(row4);
+    for (const row5 of visible2) {
+      const { element } = this.#rowElement(row5);
       if (element === next) next = next.nextElementSibling;
       else this.element.insertBefore(element, next);
     }
     return this.#shown.get(cursor)?.element;
   }
-  #rowElement(row4) {
-    let shown = this.#shown.get(row4.key);
+  #rowElement(row5) {
+    let shown = this.#shown.get(row5.key);
     if (!shown) {
-      const element2 = h("div", { class: "row", role: "treeitem", id: `${this.#id}-${row4.key}` });
-      this.#shown.set(row4.key, shown = { element: element2, row: row4, facts: "" });
+      const element2 = h("div", { class: "row", role: "treeitem", id: `${this.#id}-${row5.key}` });
+      this.#shown.set(row5.key, shown = { element: element2, row: row5, facts: "" });
     }
     const { element } = shown;
-    shown.row = row4;
-    const facts = this.#facts(row4);
-    if (shown.facts !== facts) this.#fill(element, row4);
+    shown.row = row5;
+    const facts = this.#facts(row5);
+    if (shown.facts !== facts) this.#fill(element, row5);
     shown.facts = facts;
-    element.style.top = `${row4.index * ROW_HEIGHT2}px`;
-    const selected = isSelected(row4, this.#session.selection);
+    element.style.top = `${row5.index * ROW_HEIGHT2}px`;
+    const selected = isSelected(row5, this.#session.selection);
     element.classList.toggle("selected", selected);
-    element.classList.toggle("mate", row4.kind === "call" && this.#batch.has(row4.calls[0]));
-    element.classList.toggle("cursor", row4.key === this.#cursor);
-    element.classList.toggle("dim", this.#session.dims(row4, this.#rows?.isOpen(row4) ?? false));
+    element.classList.toggle("mate", row5.kind === "call" && this.#batch.has(row5.calls[0]));
+    element.classList.toggle("cursor", row5.key === this.#cursor);
+    element.classList.toggle("dim", this.#session.dims(row5, this.#rows?.isOpen(row5) ?? false));
     element.setAttribute("aria-selected", String(selected));
     return shown;
   }
   /** Return all that the element of a row shows, to notice changes. */
-  #facts(row4) {
+  #facts(row5) {
     const { trace } = this.#session;
-    const [call] = row4.calls;
+    const [call] = row5.calls;
     const { flags, responses: responses2 } = trace.calls;
-    const state = [flags[call], responses2[call], trace.duration[call], trace.names[row4.model]];
-    const tree = [row4.calls.length, row4.depth, row4.position, row4.siblings];
+    const state = [flags[call], responses2[call], trace.duration[call], trace.names[row5.model]];
+    const tree = [row5.calls.length, row5.depth, row5.position, row5.siblings];
     return [
-      row4.missing.length,
-      this.#counted(row4)?.calls,
+      row5.missing.length,
+      this.#counted(row5)?.calls,
       ...state,
       ...tree,
-      this.#rows?.hasChildren(row4),
-      this.#rows?.isOpen(row4),
-      this.#errors(row4)
+      this.#rows?.hasChildren(row5),
+      this.#rows?.isOpen(row5),
+      this.#errors(row5)
     ].join();
   }
-  #errors(row4) {
-    const { length } = this.#session.trace.failedOf(row4.calls);
-    return length + (this.#counted(row4)?.errors ?? 0);
+  #errors(row5) {
+    const { length } = this.#session.trace.failedOf(row5.calls);
+    return length + (this.#counted(row5)?.errors ?? 0);
   }
   /** Return the calls of a fold that are only counted. */
-  #counted(row4) {
-    return row4.kind === "fold" ? this.#session.trace.folded.beside(row4.calls) : null;
+  #counted(row5) {
+    return row5.kind === "fold" ? this.#session.trace.folded.beside(row5.calls) : null;
   }
-  #fill(element, row4) {
+  #fill(element, row5) {
     const { trace } = this.#session;
-    const branches = this.#rows?.hasChildren(row4) ?? false;
-    element.setAttribute("aria-level", String(row4.depth + 1));
-    element.setAttribute("aria-posinset", String(row4.position));
-    element.setAttribute("aria-setsize", String(row4.siblings));
-    if (branches) element.setAttribute("aria-expanded", String(this.#rows?.isOpen(row4)));
+    const branches = this.#rows?.hasChildren(row5) ?? false;
+    element.setAttribute("aria-level", String(row5.depth + 1));
+    element.setAttribute("aria-posinset", String(row5.position));
+    element.setAttribute("aria-setsize", String(row5.siblings));
+    if (branches) element.setAttribute("aria-expanded", String(this.#rows?.isOpen(row5)));
     else element.removeAttribute("aria-expanded");
     element.setAttribute(
       "aria-description",
-      this.#description(row4)
+      this.#description(row5)
     );
     const triangle = branches && svg(
       "svg",
@@ -4793,58 +4830,58 @@ var RowElements = class {
       svg("path", { d: "M2 0 L7 4 L2 8z", fill: "currentColor" })
     );
     const guides = Array.from(
-      { length: Math.min(row4.depth, MAX_GUIDES) },
+      { length: Math.min(row5.depth, MAX_GUIDES) },
       () => h("span", { class: "guide" })
     );
-    const name = this.#name(row4);
-    const kind = trace.header.models[row4.model]?.kind ?? "";
+    const name = this.#name(row5);
+    const kind = trace.header.models[row5.model]?.kind ?? "";
     const names = h("div", { class: "names" }, guides, h("span", { class: "triangle" }, triangle));
     names.append(
       h(
         "span",
-        { class: `name ${row4.kind} ${kind}`, title: name },
+        { class: `name ${row5.kind} ${kind}`, title: name },
         name
       )
     );
-    names.append(...this.#badges(row4));
+    names.append(...this.#badges(row5));
     element.replaceChildren(names);
   }
-  #name(row4) {
+  #name(row5) {
     const { trace } = this.#session;
-    if (row4.kind === "calls") return "individual calls";
-    if (row4.kind === "missing") return trace.comparison?.baseline.name(row4.missing[0]) ?? "";
-    return trace.names[row4.model];
+    if (row5.kind === "calls") return "individual calls";
+    if (row5.kind === "missing") return trace.comparison?.baseline.name(row5.missing[0]) ?? "";
+    return trace.names[row5.model];
   }
-  #description(row4) {
+  #description(row5) {
     const { trace } = this.#session;
-    if (row4.kind === "missing") return `missing, ${counted(row4.missing.length, "call")} before`;
-    const [call] = row4.calls;
-    if (row4.kind !== "call")
-      return counted(row4.calls.length + (this.#counted(row4)?.calls ?? 0), "call");
+    if (row5.kind === "missing") return `missing, ${counted(row5.missing.length, "call")} before`;
+    const [call] = row5.calls;
+    if (row5.kind !== "call")
+      return counted(row5.calls.length + (this.#counted(row5)?.calls ?? 0), "call");
     const before2 = trace.comparison?.before(call) ?? -1;
     const now = time(trace.duration[call]);
     return before2 < 0 ? now : `${now}, before ${time(trace.comparison.baseline.duration[before2])}`;
   }
-  #badges(row4) {
+  #badges(row5) {
     const { trace } = this.#session;
-    const [call] = row4.calls;
+    const [call] = row5.calls;
     const badges = [];
     const badge = (text, kind = "") => badges.push(h("span", { class: `badge ${kind}` }, text));
-    if (row4.kind === "missing") {
-      const { length } = row4.missing;
+    if (row5.kind === "missing") {
+      const { length } = row5.missing;
       if (length > 1) badges.push(h("span", { class: "count" }, `×${count(length)}`));
       badge("missing");
       return badges;
     }
-    const gone = this.#counted(row4)?.calls ?? 0;
-    if (row4.kind !== "call")
-      badges.push(h("span", { class: "count" }, `×${count(row4.calls.length + gone)}`));
-    else if (row4.inFold) badges.push(h("span", { class: "count" }, `call ${trace.id(call)}`));
-    const errors2 = this.#errors(row4);
-    if (errors2) badge(row4.kind === "call" ? "error" : counted(errors2, "error"), "error");
-    if (gone) badge(`${count(row4.calls.length)} kept`, "kept");
-    for (const text of this.#compared(row4)) badge(text, "compared");
-    if (row4.kind !== "call") return badges;
+    const gone = this.#counted(row5)?.calls ?? 0;
+    if (row5.kind !== "call")
+      badges.push(h("span", { class: "count" }, `×${count(row5.calls.length + gone)}`));
+    else if (row5.inFold) badges.push(h("span", { class: "count" }, `call ${trace.id(call)}`));
+    const errors2 = this.#errors(row5);
+    if (errors2) badge(row5.kind === "call" ? "error" : counted(errors2, "error"), "error");
+    if (gone) badge(`${count(row5.calls.length)} kept`, "kept");
+    for (const text of this.#compared(row5)) badge(text, "compared");
+    if (row5.kind !== "call") return badges;
     if (trace.has(call, Flag.CANCELLED)) badge("cancelled");
     if (trace.has(call, Flag.CACHE_HIT)) badge("cached");
     if (trace.has(call, Flag.DECOUPLED)) badge(counted(trace.calls.responses[call], "response"));
@@ -4852,12 +4889,12 @@ var RowElements = class {
     return badges;
   }
   /** Return badges for new and changed calls. */
-  #compared(row4) {
+  #compared(row5) {
     const { comparison } = this.#session.trace;
     if (!comparison) return [];
-    const added = row4.calls.filter((call) => comparison.isNew(call)).length;
-    const changed = row4.calls.filter((call) => comparison.changed.has(call)).length;
-    const word = (number, text) => row4.kind === "call" ? text : `${count(number)} ${text}`;
+    const added = row5.calls.filter((call) => comparison.isNew(call)).length;
+    const changed = row5.calls.filter((call) => comparison.changed.has(call)).length;
+    const word = (number, text) => row5.kind === "call" ? text : `${count(number)} ${text}`;
     return [added && word(added, "new"), changed && word(changed, "changed")].filter(
       (text) => typeof text === "string"
     );
@@ -4868,21 +4905,21 @@ var RowElements = class {
     return [...this.#shown.values()].find((shown) => shown.element === element)?.row;
   }
 };
-function isSelected(row4, selection) {
+function isSelected(row5, selection) {
   if (!selection || selection.kind === "dropped") return false;
-  if (selection.kind === "fold" || selection.kind === "missing") return row4.key === selection.key;
-  if (selection.kind === "model") return row4.model === selection.model;
-  if (selection.kind === "models") return selection.models.includes(row4.model);
-  return row4.kind === "call" && row4.calls[0] === selection.call;
+  if (selection.kind === "fold" || selection.kind === "missing") return row5.key === selection.key;
+  if (selection.kind === "model") return row5.model === selection.model;
+  if (selection.kind === "models") return selection.models.includes(row5.model);
+  return row5.kind === "call" && row5.calls[0] === selection.call;
 }
 
 // src/rowtip.ts
 var ROOM2 = 0.08;
-function tipOf(trace, row4, at2) {
-  if (row4.kind === "missing") return { call: -1, tip: missingTip(trace, row4) };
+function tipOf(trace, row5, at2) {
+  if (row5.kind === "missing") return { call: -1, tip: missingTip(trace, row5) };
   const away = (call2) => Math.max(trace.start(call2) - at2, at2 - trace.end(call2), 0);
-  const call = row4.calls.reduce((best, each) => away(each) < away(best) ? each : best);
-  const among = row4.kind === "call" ? "" : ` · 1 of ${count(row4.calls.length)}`;
+  const call = row5.calls.reduce((best, each) => away(each) < away(best) ? each : best);
+  const among = row5.kind === "call" ? "" : ` · 1 of ${count(row5.calls.length)}`;
   const title = `${trace.name(call)}${among}  ${time(trace.duration[call])}`;
   const [phases, error] = [trace.phases([call]), trace.header.errors[trace.id(call)]];
   return { call, tip: { title, phases, facts: inShort(trace, call), error } };
@@ -4894,10 +4931,10 @@ function missingTip({ comparison }, { missing }) {
   const title = `${baseline.name(missing[0])} · in the baseline only  ${took}`;
   return { title, phases: baseline.phases(missing) };
 }
-function extentOf(trace, row4) {
-  const gone = row4.kind === "missing" && trace.comparison;
+function extentOf(trace, row5) {
+  const gone = row5.kind === "missing" && trace.comparison;
   const of = gone ? gone.baseline : trace;
-  const calls = gone ? row4.missing : row4.calls;
+  const calls = gone ? row5.missing : row5.calls;
   const from = calls.reduce((least, call) => Math.min(least, of.start(call)), Infinity);
   const to = calls.reduce((most, call) => Math.max(most, of.end(call)), 0);
   const room = ROOM2 * (to - from);
@@ -4924,46 +4961,46 @@ var Rows = class {
   rebuild() {
     this.list = [];
     const waiting = this.#top.toReversed();
-    for (let row4 = waiting.pop(); row4; row4 = waiting.pop()) {
-      row4.index = this.list.length;
-      this.list.push(row4);
-      if (!this.open.has(row4.key)) continue;
-      for (const child of this.children(row4).toReversed()) waiting.push(child);
+    for (let row5 = waiting.pop(); row5; row5 = waiting.pop()) {
+      row5.index = this.list.length;
+      this.list.push(row5);
+      if (!this.open.has(row5.key)) continue;
+      for (const child of this.children(row5).toReversed()) waiting.push(child);
     }
   }
   /** Show or hide the children of a row. */
-  toggle(row4, show = !this.open.has(row4.key)) {
-    if (show) this.open.add(row4.key);
-    else this.open.delete(row4.key);
+  toggle(row5, show = !this.open.has(row5.key)) {
+    if (show) this.open.add(row5.key);
+    else this.open.delete(row5.key);
     this.rebuild();
   }
-  hasChildren(row4) {
+  hasChildren(row5) {
     const { comparison } = this.trace;
-    if (row4.kind === "missing")
-      return row4.missing.some((call) => !comparison?.baseline.isLeaf(call));
-    return row4.kind !== "call" || !this.trace.isLeaf(row4.calls[0]) || this.#lacks(row4);
+    if (row5.kind === "missing")
+      return row5.missing.some((call) => !comparison?.baseline.isLeaf(call));
+    return row5.kind !== "call" || !this.trace.isLeaf(row5.calls[0]) || this.#lacks(row5);
   }
-  isOpen(row4) {
-    return this.open.has(row4.key) && this.hasChildren(row4);
+  isOpen(row5) {
+    return this.open.has(row5.key) && this.hasChildren(row5);
   }
-  children(row4) {
-    let rows2 = this.#children.get(row4);
-    if (!rows2) this.#children.set(row4, rows2 = this.#childrenOf(row4));
+  children(row5) {
+    let rows2 = this.#children.get(row5);
+    if (!rows2) this.#children.set(row5, rows2 = this.#childrenOf(row5));
     return rows2;
   }
   find(key) {
-    return this.list.find((row4) => row4.key === key);
+    return this.list.find((row5) => row5.key === key);
   }
   /** Unfold level by level up to a number of rows; single calls of folds stay hidden. */
   openDefault(atMost) {
     this.open.clear();
     const waiting = [...this.#top];
     let shown = waiting.length;
-    for (let row4 = waiting.shift(); row4; row4 = waiting.shift()) {
-      if (!this.hasChildren(row4) || row4.kind === "calls" || this.#isPlainFold(row4)) continue;
-      const children = this.children(row4);
+    for (let row5 = waiting.shift(); row5; row5 = waiting.shift()) {
+      if (!this.hasChildren(row5) || row5.kind === "calls" || this.#isPlainFold(row5)) continue;
+      const children = this.children(row5);
       if (shown + children.length > atMost && shown > 1) continue;
-      this.open.add(row4.key);
+      this.open.add(row5.key);
       shown += children.length;
       waiting.push(...children);
     }
@@ -4984,31 +5021,31 @@ var Rows = class {
   }
   /** Return the row of a call among some rows, and unfold its folds. */
   #descend(rows2, call) {
-    const single = rows2.find((row4) => row4.kind === "call" && row4.calls[0] === call);
+    const single = rows2.find((row5) => row5.kind === "call" && row5.calls[0] === call);
     if (single) return single;
     const fold = rows2.find(
-      (row4) => row4.kind !== "call" && row4.model === this.trace.calls.model[call]
+      (row5) => row5.kind !== "call" && row5.model === this.trace.calls.model[call]
     );
     if (!fold) return null;
     this.open.add(fold.key);
     const within = this.children(fold);
-    const calls = within.find((row4) => row4.kind === "calls");
-    if (!calls) return within.find((row4) => row4.calls[0] === call) ?? null;
+    const calls = within.find((row5) => row5.kind === "calls");
+    if (!calls) return within.find((row5) => row5.calls[0] === call) ?? null;
     this.open.add(calls.key);
-    return this.children(calls).find((row4) => row4.calls[0] === call) ?? null;
+    return this.children(calls).find((row5) => row5.calls[0] === call) ?? null;
   }
   /** Whether the children of a fold are its calls, which made no calls. */
-  #isPlainFold(row4) {
-    return row4.kind === "fold" && row4.calls.every((call) => this.trace.isLeaf(call)) && !this.#lacks(row4);
+  #isPlainFold(row5) {
+    return row5.kind === "fold" && row5.calls.every((call) => this.trace.isLeaf(call)) && !this.#lacks(row5);
   }
   /** Whether calls below this row are missing. */
-  #lacks(row4) {
+  #lacks(row5) {
     const { comparison } = this.trace;
     if (!comparison) return false;
-    let lacks = this.#lacking.get(row4);
+    let lacks = this.#lacking.get(row5);
     if (lacks === void 0) {
-      lacks = comparison.missing(comparison.beforeAll(row4.calls)).length > 0;
-      this.#lacking.set(row4, lacks);
+      lacks = comparison.missing(comparison.beforeAll(row5.calls)).length > 0;
+      this.#lacking.set(row5, lacks);
     }
     return lacks;
   }
@@ -5023,38 +5060,38 @@ var Rows = class {
       const folded = group.length >= FOLD_FROM;
       for (const missing of folded ? [group] : group.map((call) => [call])) {
         const key = folded ? `${at2}xm${baseline.modelKeys[model]}` : `${at2}x${baseline.id(missing[0])}`;
-        const row4 = newRow("missing", parent, key, -1, []);
-        row4.missing = missing;
+        const row5 = newRow("missing", parent, key, -1, []);
+        row5.missing = missing;
         const start = baseline.start(missing[0]);
         const later = rows2.findIndex((each) => this.#start(each) > start);
-        rows2.splice(later < 0 ? rows2.length : later, 0, row4);
+        rows2.splice(later < 0 ? rows2.length : later, 0, row5);
       }
     }
     return numbered(rows2);
   }
-  #start(row4) {
-    if (row4.kind !== "missing") return this.trace.start(row4.calls[0]);
-    return this.trace.comparison?.baseline.start(row4.missing[0]) ?? 0;
+  #start(row5) {
+    if (row5.kind !== "missing") return this.trace.start(row5.calls[0]);
+    return this.trace.comparison?.baseline.start(row5.missing[0]) ?? 0;
   }
-  #childrenOf(row4) {
-    const before2 = this.trace.comparison?.beforeAll(row4.calls) ?? [];
-    if (row4.kind === "missing") return this.#withMissing(row4, [], row4.missing);
-    if (row4.kind === "call") {
-      const rows3 = this.#folded(row4, this.trace.children(row4.calls[0]), FOLD_FROM);
-      return this.#withMissing(row4, rows3, before2);
+  #childrenOf(row5) {
+    const before2 = this.trace.comparison?.beforeAll(row5.calls) ?? [];
+    if (row5.kind === "missing") return this.#withMissing(row5, [], row5.missing);
+    if (row5.kind === "call") {
+      const rows3 = this.#folded(row5, this.trace.children(row5.calls[0]), FOLD_FROM);
+      return this.#withMissing(row5, rows3, before2);
     }
-    if (row4.kind === "calls" || this.#isPlainFold(row4)) return this.#singles(row4);
-    const below = row4.calls.flatMap((call) => Array.from(this.trace.children(call)));
-    const rows2 = this.#withMissing(row4, this.#folded(row4, below, 1), before2);
-    rows2.push(newRow("calls", row4, `${row4.key}/calls`, row4.model, row4.calls));
+    if (row5.kind === "calls" || this.#isPlainFold(row5)) return this.#singles(row5);
+    const below = row5.calls.flatMap((call) => Array.from(this.trace.children(call)));
+    const rows2 = this.#withMissing(row5, this.#folded(row5, below, 1), before2);
+    rows2.push(newRow("calls", row5, `${row5.key}/calls`, row5.model, row5.calls));
     return numbered(rows2);
   }
   #singles(fold) {
     const rows2 = fold.calls.map((call) => {
       const key = `${fold.key}/${this.trace.id(call)}`;
-      const row4 = newRow("call", fold, key, fold.model, [call]);
-      row4.inFold = true;
-      return row4;
+      const row5 = newRow("call", fold, key, fold.model, [call]);
+      row5.inFold = true;
+      return row5;
     });
     return numbered(rows2);
   }
@@ -5102,9 +5139,9 @@ function newRow(kind, parent, key, model, calls) {
   };
 }
 function numbered(rows2) {
-  rows2.forEach((row4, k) => {
-    row4.position = k + 1;
-    row4.siblings = rows2.length;
+  rows2.forEach((row5, k) => {
+    row5.position = k + 1;
+    row5.siblings = rows2.length;
   });
   return rows2;
 }
@@ -5123,12 +5160,12 @@ function paintRows(canvas, session, view) {
   pen2.clip();
   const bars = new Bars(trace, pen2, plane, colours);
   const batch2 = selectedBatch(selection, trace);
-  for (const row4 of visible2) {
-    const critical = showsCritical && row4.calls.some((call) => trace.critical.has(call));
-    bars.paint(row4, row4.index * ROW_HEIGHT2 - top2, {
-      dim: session.dims(row4, rows2.isOpen(row4)),
+  for (const row5 of visible2) {
+    const critical = showsCritical && row5.calls.some((call) => trace.critical.has(call));
+    bars.paint(row5, row5.index * ROW_HEIGHT2 - top2, {
+      dim: session.dims(row5, rows2.isOpen(row5)),
       critical,
-      mate: row4.kind === "call" && batch2.has(row4.calls[0])
+      mate: row5.kind === "call" && batch2.has(row5.calls[0])
     });
   }
   pen2.restore();
@@ -5317,14 +5354,14 @@ var Timeline = class {
   mark(reveal) {
     const { selection } = this.#session;
     if (!this.#rows || !selection) return this.repaint();
-    let row4;
+    let row5;
     if (selection.kind === "call" && reveal) {
-      row4 = this.#rows.reveal(selection.call);
+      row5 = this.#rows.reveal(selection.call);
       this.#touched = true;
       this.#resized();
-    } else row4 = this.#rows.list.find((each) => isSelected(each, selection));
-    if (row4 && (reveal || !this.#cursor)) this.#cursor = row4.key;
-    if (row4 && reveal) this.#scrollTo(row4, true);
+    } else row5 = this.#rows.list.find((each) => isSelected(each, selection));
+    if (row5 && (reveal || !this.#cursor)) this.#cursor = row5.key;
+    if (row5 && reveal) this.#scrollTo(row5, true);
     this.repaint();
   }
   /** Keys of unfolded rows, for another view of the run. */
@@ -5400,30 +5437,30 @@ var Timeline = class {
     tree.addEventListener("pointerleave", () => this.#leave());
   }
   #click(event) {
-    const row4 = this.#elements.rowAt(event);
-    if (!row4 || !this.#rows) return;
+    const row5 = this.#elements.rowAt(event);
+    if (!row5 || !this.#rows) return;
     this.range.following = false;
-    this.#cursor = row4.key;
+    this.#cursor = row5.key;
     const onTriangle = event.target.closest(".triangle") !== null;
-    if (onTriangle && this.#rows.hasChildren(row4)) this.#toggle(row4);
-    else this.#select(row4);
+    if (onTriangle && this.#rows.hasChildren(row5)) this.#toggle(row5);
+    else this.#select(row5);
   }
-  #select(row4) {
-    this.#cursor = row4.key;
-    const { kind, key, model, calls, missing } = row4;
+  #select(row5) {
+    this.#cursor = row5.key;
+    const { kind, key, model, calls, missing } = row5;
     if (kind === "call") this.#session.select({ kind, call: calls[0] });
     else if (kind === "missing") this.#session.select({ kind, key, missing });
     else this.#session.select({ kind: "fold", key, model, calls });
   }
-  #toggle(row4, show) {
+  #toggle(row5, show) {
     this.#touched = true;
     this.range.following = false;
-    this.#rows?.toggle(row4, show);
+    this.#rows?.toggle(row5, show);
     this.#resized();
   }
   /** Scroll a row into view, after a jump to the middle. */
-  #scrollTo(row4, jump = false) {
-    const top2 = row4.index * ROW_HEIGHT2;
+  #scrollTo(row5, jump = false) {
+    const top2 = row5.index * ROW_HEIGHT2;
     const { clientHeight, scrollTop } = this.#tree;
     const bottom = top2 + ROW_HEIGHT2 - clientHeight;
     if (top2 >= scrollTop && bottom <= scrollTop) return;
@@ -5437,8 +5474,8 @@ var Timeline = class {
     if (!rows2 || rows2.trace.n === 0) return;
     const latest = rows2.trace.n - 1;
     const path = /* @__PURE__ */ new Set([...rows2.trace.ancestors(latest), latest]);
-    const row4 = rows2.list.findLast(({ calls }) => path.has(calls[calls.length - 1]));
-    if (row4) this.#scrollTo(row4);
+    const row5 = rows2.list.findLast(({ calls }) => path.has(calls[calls.length - 1]));
+    if (row5) this.#scrollTo(row5);
   }
   #wheel(event) {
     if (event.ctrlKey || event.metaKey) {
@@ -5458,10 +5495,10 @@ var Timeline = class {
     this.repaint();
   }
   #hover(event) {
-    const row4 = this.#elements.rowAt(event);
+    const row5 = this.#elements.rowAt(event);
     const x = event.clientX - this.#tree.getBoundingClientRect().left;
-    if (!row4 || x < this.#plane().left) return this.#leave();
-    const { call, tip } = tipOf(this.#session.trace, row4, this.#plane().time(x));
+    if (!row5 || x < this.#plane().left) return this.#leave();
+    const { call, tip } = tipOf(this.#session.trace, row5, this.#plane().time(x));
     this.#session.hover(call < 0 ? null : { call });
     this.#session.tip(tip, event);
   }
@@ -5478,8 +5515,8 @@ var Timeline = class {
   }
   #run(command) {
     const list = this.#rows?.list ?? [];
-    const at2 = list.findIndex((row5) => row5.key === this.#cursor);
-    const row4 = list[at2];
+    const at2 = list.findIndex((row6) => row6.key === this.#cursor);
+    const row5 = list[at2];
     const targets = {
       down: at2 + 1,
       up: at2 - 1,
@@ -5492,9 +5529,9 @@ var Timeline = class {
     if (target !== void 0) return this.#goTo(target);
     switch (command) {
       case "unfold":
-        return row4 && this.#unfold(row4);
+        return row5 && this.#unfold(row5);
       case "fold":
-        return row4 && this.#fold(row4);
+        return row5 && this.#fold(row5);
       case "zoomIn":
         return this.#zoom(() => this.range.zoom(ZOOM_STEP));
       case "zoomOut":
@@ -5502,7 +5539,7 @@ var Timeline = class {
       case "zoomAll":
         return this.#zoom(() => this.range.all());
       case "zoomSelected":
-        return row4 && this.#zoom(() => this.range.show(...extentOf(this.#session.trace, row4)));
+        return row5 && this.#zoom(() => this.range.show(...extentOf(this.#session.trace, row5)));
       case "panLeft":
         return this.#zoom(() => this.range.pan(-PAN_STEP * this.range.width));
       case "panRight":
@@ -5515,18 +5552,18 @@ var Timeline = class {
     const list = this.#rows?.list ?? [];
     if (list.length === 0) return;
     this.range.following = false;
-    const row4 = list[Math.max(0, Math.min(list.length - 1, index))];
-    this.#scrollTo(row4);
-    this.#select(row4);
+    const row5 = list[Math.max(0, Math.min(list.length - 1, index))];
+    this.#scrollTo(row5);
+    this.#select(row5);
   }
-  #unfold(row4) {
-    if (!this.#rows?.hasChildren(row4)) return;
-    if (this.#rows.isOpen(row4)) this.#goTo(row4.index + 1);
-    else this.#toggle(row4, true);
+  #unfold(row5) {
+    if (!this.#rows?.hasChildren(row5)) return;
+    if (this.#rows.isOpen(row5)) this.#goTo(row5.index + 1);
+    else this.#toggle(row5, true);
   }
-  #fold(row4) {
-    if (this.#rows?.isOpen(row4)) this.#toggle(row4, false);
-    else if (row4.parent) this.#goTo(row4.parent.index);
+  #fold(row5) {
+    if (this.#rows?.isOpen(row5)) this.#toggle(row5, false);
+    else if (row5.parent) this.#goTo(row5.parent.index);
   }
 };
 
@@ -5871,8 +5908,8 @@ var Frame = class {
     if (tip && event) this.#tip.show(tip, event, this.#root);
     else this.#tip.hide();
   }
-  dims(row4, open) {
-    return this.#emphasis.dims(row4, open);
+  dims(row5, open) {
+    return this.#emphasis.dims(row5, open);
   }
   command(name) {
     if (name === "nextError") this.#nextError();
@@ -6061,16 +6098,16 @@ var Store = class _Store {
       of[part.rows[k]] = id < 0 ? id : rowOf(before2, id);
     });
     const missing = columns.missing ? column(buffer, columns.missing) : [];
-    const row4 = (id) => rowOf(this.ids, id);
+    const row5 = (id) => rowOf(this.ids, id);
     this.compared = {
       of,
       missing: Array.from(missing, (id) => rowOf(before2, id)).filter((each) => each >= 0),
-      changed: changed?.map(row4).filter((each) => each >= 0),
-      changes: Object.fromEntries(Object.entries(changes).map(([id, each]) => [row4(Number(id)), each])),
+      changed: changed?.map(row5).filter((each) => each >= 0),
+      changes: Object.fromEntries(Object.entries(changes).map(([id, each]) => [row5(Number(id)), each])),
       unknown: Object.fromEntries(
         Object.entries(unknown).map(([why, stretches]) => [
           why,
-          stretches.map(([first, many]) => [row4(first), many])
+          stretches.map(([first, many]) => [row5(first), many])
         ])
       )
     };

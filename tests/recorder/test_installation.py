@@ -1,0 +1,103 @@
+"""Specification of ``blsnb recorder``: its files in an environment."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from blsnb.command.program import main
+from blsnb.recorder.installation import recorder_files
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """A Python environment without packages."""
+    folder = tmp_path_factory.mktemp("environment") / "env"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    return folder
+
+
+@pytest.fixture
+def command(environment, capsys):
+    """Run the subcommand; return its output."""
+
+    def run(action, python=environment):
+        status = main(["recorder", action, "--python", str(python)])
+        printed = capsys.readouterr()
+        return status, printed.out + printed.err
+
+    return run
+
+
+def _files(environment):
+    return sorted(path.name for path in environment.rglob("*blsnb*"))
+
+
+def test_install_status_and_uninstall(command, environment):
+    """Two files come and go; both actions may be repeated."""
+    before = command("status")
+    installed = [command("install"), command("install")]
+    there, files = command("status"), _files(environment)
+    removed = [command("uninstall"), command("uninstall")]
+
+    assert (0, True) == (before[0], "is not installed" in before[1])
+    assert [0, 0, 0, 0] == [status for status, _ in installed + removed]
+    assert "The recorder is installed in" in there[1]
+    assert ["blsnb_recorder.pth", "blsnb_recorder.py"] == files
+    assert [] == _files(environment)
+
+
+def test_an_interpreter_names_its_environment(command, environment):
+    """As its folder does."""
+    command("install", environment / "bin" / "python3")
+
+    assert ["blsnb_recorder.pth", "blsnb_recorder.py"] == _files(environment)
+    command("uninstall")
+
+
+def test_status_says_that_a_file_is_of_another_release(command, environment):
+    """Installing again replaces it."""
+    command("install")
+    module = recorder_files(environment).module
+    module.write_text("")
+    stale = command("status")[1]
+    command("install")
+
+    assert "install it again" in stale
+    assert "is installed" in command("status")[1]
+    command("uninstall")
+
+
+def test_other_programs_of_the_environment_are_not_affected(command, environment):
+    """The recorder loads in the process of a model only."""
+    command("install")
+    done = subprocess.run(
+        [environment / "bin" / "python3", "-c", "import sys; print(*sys.modules)"],
+        env={"BLSNB_RECORD": "/nowhere"},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    command("uninstall")
+
+    assert "blsnb_recorder" not in done.stdout.split()
+    assert "" == done.stderr
+
+
+def test_what_is_not_an_environment_is_refused(command, tmp_path):
+    """The error names what was expected."""
+    status, text = command("install", tmp_path)
+
+    assert 2 == status
+    assert "is not a Python environment; expected an interpreter" in text
+
+
+def test_a_program_that_is_not_python_is_refused(command):
+    """It is not asked twice."""
+    status, text = command("install", Path("/bin/false"))
+
+    assert 2 == status
+    assert "/bin/false does not run" in text
