@@ -51,6 +51,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--rate", type=int, metavar="N", help="trace 1 of N requests of --server")
     add("--level", metavar="LEVEL", help="OFF or TIMESTAMPS, of --server")
     add("--count", type=int, metavar="N", help="trace N more requests; -1: all")
+    _add_filter(parser)
+
+
+def _add_filter(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add("--model", default="", metavar="NAME", help="list only models with this text")
     add("--id", default="", help="list only requests whose id has this text")
     add(

@@ -60,6 +60,15 @@ class RequestList(ipywidgets.VBox):
         self._listed.add_class("blsnb-requests")
         self._head.add_class("blsnb-requests-head")
         self._output = ipywidgets.Output()
+        bar = self._bar()
+        style = ipywidgets.HTML(_STYLE)
+        super().__init__(
+            [style, self._summary, bar, self._head, self._listed, self._output]
+        )
+        self._show()
+
+    def _bar(self) -> ipywidgets.HBox:
+        """Return the filters in a row, observed."""
         filters = (self._model, self._request, self._slower, self._order)
         for each in filters:
             each.layout.width = "15em"
@@ -67,11 +76,7 @@ class RequestList(ipywidgets.VBox):
         self._live.observe(self._chosen, "value")
         bar = ipywidgets.HBox([*filters, self._live])
         bar.layout.flex_flow = "row wrap"
-        style = ipywidgets.HTML(_STYLE)
-        super().__init__(
-            [style, self._summary, bar, self._head, self._listed, self._output]
-        )
-        self._show()
+        return bar
 
     def _button(self, number: int) -> ipywidgets.Button:
         button = ipywidgets.Button(layout={"width": "100%", "display": "none"})
