@@ -125,6 +125,18 @@ class ProcessDebugger:
             for file, number in added:
                 self._api.remove_breakpoint(self.py_db, file, "python-line", number)
 
+    def watch_lines(self, codes: Iterable[types.CodeType]) -> None:
+        """Let breakpoints stop in functions that run already, or are suspended.
+
+        From Python 3.12 the debugger observes the lines of a function from its start.
+        """
+        if sys.version_info >= (3, 12):
+            monitoring = sys.monitoring
+            tool, line = monitoring.DEBUGGER_ID, monitoring.events.LINE
+            for code in codes:
+                observed = monitoring.get_local_events(tool, code)
+                monitoring.set_local_events(tool, code, observed | line)
+
     def on_stop(self, around: Callable[[Stop], None]) -> None:
         """Call a function for each thread that stops, instead of its wait."""
         with _known_names():

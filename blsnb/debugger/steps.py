@@ -91,12 +91,29 @@ class Steps:
         command, self._command, self._frame = self._command, "", None
         if debugger is None or execution is None:
             return
-        parent = self._parents.get(execution.number)
         is_return = command == "stepOut" or frame.f_lineno == last_line(frame.f_code)
-        if parent is not None and command in _BACK and is_return:
-            one_shot.arm(debugger, _lines_of(parent), lambda at: at is parent)
-        elif command in _INTO:
+        goes_in = command in _INTO and calls_models(frame)
+        goes_back = command in _BACK and is_return and not goes_in
+        if goes_back and self._step_out(debugger, execution):
+            return
+        if command in _INTO:
             self._step_in(debugger, frame, execution)
+
+    def _step_out(self, debugger: ProcessDebugger, execution: Execution) -> bool:
+        """Stop where the parent continues; return whether it has one."""
+        parent = self._parents.get(execution.number)
+        if parent is not None:
+            places = _lines_of(parent.f_code)
+            one_shot.arm(debugger, places, lambda at: at is parent)
+            return True
+        call = _calling(execution.inflight.call)
+        if call is not None:
+            # Entered by a breakpoint: only the parent's call is known, not its frame.
+            hooks = _hooks_of(call.instance)
+            debugger.watch_lines(hooks)
+            places = [place for code in hooks for place in _lines_of(code)]
+            one_shot.arm(debugger, places, lambda at: _executes(at, call))
+        return call is not None
 
     def _step_in(
         self, debugger: ProcessDebugger, parent: types.FrameType, execution: Execution
@@ -116,6 +133,21 @@ class Steps:
             return True
 
         one_shot.arm(debugger, first_lines(), is_child)
+
+
+def _calling(call: Call) -> Call | None:
+    """Return the nearest call above one that runs in a Python model."""
+    parent = call.parent
+    while parent is not None and not any(_hooks_of(parent.instance)):
+        parent = parent.parent
+    return parent
+
+
+def _executes(frame: types.FrameType, call: Call) -> bool:
+    execution = execution_of(frame)
+    return execution is not None and any(
+        each.call is call for each in execution.inflights
+    )
 
 
 def _descends(call: Call, ancestors: set[Call]) -> bool:
@@ -165,14 +197,15 @@ def _names_call(value: object) -> bool:
     return isinstance(value, str) and value in _CALLS
 
 
-def first_lines(model_file: str = "") -> list[Place]:
-    """Return the first line of each loaded ``execute``, or of that of one file."""
-    found = []
-    for module in instance_modules.model_modules():
-        code = _execute_of(module)
-        if code is not None and model_file in ("", code.co_filename):
-            found.append((code.co_filename, first_line(code)))
-    return found
+def first_lines() -> list[Place]:
+    """Return the first line of each loaded ``execute``."""
+    return [(code.co_filename, first_line(code)) for code in _hooks_of()]
+
+
+def _hooks_of(instance_name: str = "") -> list[types.CodeType]:
+    """Return the code of ``execute`` of the instances with a name, or of all."""
+    found = map(_execute_of, instance_modules.model_modules(instance_name))
+    return [code for code in found if code is not None]
 
 
 def _execute_of(module: types.ModuleType) -> types.CodeType | None:
@@ -196,6 +229,5 @@ def _executed(code: types.CodeType) -> Iterator[int]:
     return (line for _, _, line in code.co_lines() if line)
 
 
-def _lines_of(frame: types.FrameType) -> list[Place]:
-    code = frame.f_code
+def _lines_of(code: types.CodeType) -> list[Place]:
     return [(code.co_filename, line) for line in set(_executed(code))]

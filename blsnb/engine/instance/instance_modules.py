@@ -282,9 +282,13 @@ class _SiblingFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Do nothing: the module is complete."""
 
 
-def model_modules() -> list[types.ModuleType]:
-    """Return the modules of all loaded ``model.py`` files, one for each instance."""
-    loaded = list(_by_package.values())
+def model_modules(instance_name: str = "") -> list[types.ModuleType]:
+    """Return the modules of ``model.py``: of instances with a name, or of all."""
+    loaded = [
+        each
+        for each in list(_by_package.values())
+        if instance_name in ("", each.instance_name)
+    ]
     names = [f"{each.package}.{each.model_file.stem}" for each in loaded]
     return [sys.modules[name] for name in names if name in sys.modules]
 

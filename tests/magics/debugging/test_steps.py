@@ -41,3 +41,23 @@ def test_one_step_in_reaches_the_cell_of_the_child(off, parent, child, at):
     assert [] == [each for each in inside if "/blsnb/" in each["source"]["path"]]
     assert off.path_of(parent) == after[0]
     assert after[1] >= line_of(parent, at)
+
+
+@pytest.mark.parametrize("child", [SYNC, ASYNC], ids=["sync", "async"])
+def test_step_out_of_a_child_with_a_dot_returns_to_the_parent(off, child):
+    """The child runs on another thread, and no step has led there."""
+    child = child.format(name="child")
+    off.run(child)
+    off.run(AWAITING)
+    off.attach()
+    off.set_dots(child, line_of(child, "self.factor)"))
+    request = off.start(run_of("parent"))
+    thread = off.stop_of(request)
+    inside = off.where(thread)
+    thread = off.step("stepOut", thread, request)
+    after = off.where(thread)
+    off.finish(thread, request)
+
+    assert (off.path_of(child), line_of(child, "self.factor)")) == inside
+    assert off.path_of(AWAITING) == after[0]
+    assert after[1] >= line_of(AWAITING, "await")
