@@ -23,6 +23,7 @@ NAMES = (
     "view",
     "memory",
     "device",
+    "recorder",
 )
 
 

@@ -105,9 +105,14 @@ def missing_values(trace: Trace, names: Sequence[str] = ()) -> str:
 
 
 def _of_file(trace: Trace, limits: str) -> str:
-    """Return which limits may apply to a file that `Run.save` wrote."""
+    """Return which limits may apply to a file of `Run.save` or of the recorder."""
     if not trace.file.lower().endswith(".blsrun"):
         return ""
+    if trace.recording is not None:
+        return (
+            ": the recorder summarises values larger than "
+            "BLSNB_RECORDER_TENSOR_BYTES and those of devices, and redacts by name"
+        )
     return f": {limits} of the server limits what it holds. {PIN}"
 
 

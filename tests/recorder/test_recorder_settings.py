@@ -162,6 +162,14 @@ def test_redacted_text_is_in_no_file(recorded, tmp_path):
     ] == list(recording.remarks)
 
 
+def test_a_request_with_a_summarised_value_cannot_be_replayed(recorded):
+    """The error names the setting."""
+    recording, _ = recorded(TENSOR_BYTES="2")
+
+    with pytest.raises(blsnb.TraceError, match="than BLSNB_RECORDER_TENSOR_BYTES"):
+        recording[0].replay()
+
+
 def test_a_file_that_is_full_is_followed_by_another_one(recorded, tmp_path):
     """No execution is divided between two."""
     recording, _ = recorded(FILE_BYTES="1")

@@ -133,7 +133,7 @@ class Executor:
             self._run_hook(instance, execution, requests)
         except Abandoned as left:
             execution.hook_thread_id = execution.thread_id
-            left.outcome.then(lambda: self._leave(instance, execution))
+            left.then(lambda: self._leave(instance, execution))
             raise Unwind from None
         except BaseException:
             self._leave(instance, execution)
@@ -350,6 +350,8 @@ def _on_thread(
         root.ended_by(error)
         raise
     except Abandoned:
+        # Its coroutine continues on the event loop's thread.
+        execution.hook_thread_id = execution.thread_id
         raise
     except OutOfResourcesError as error:
         raise ExecuteFailed(error.message, error, error.code) from error

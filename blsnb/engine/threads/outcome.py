@@ -91,6 +91,18 @@ class Abandoned(BaseException):
         super().__init__()
         self.outcome = outcome
 
+    def then(self, after: Callable[[], None]) -> None:
+        """Call a function when the work has ended, and the work that it left."""
+
+        def ended() -> None:
+            error = self.outcome.error
+            if isinstance(error, Abandoned):
+                error.then(after)
+            else:
+                after()
+
+        self.outcome.then(ended)
+
 
 def ends_soon(outcome: Outcome, interrupt: Callable[[bool], None]) -> bool:
     """Wait shortly for work whose request has ended; return whether the work has ended.

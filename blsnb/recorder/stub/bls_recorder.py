@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
-_POSITIONS = {"requested_output_names": 4, "model_name": 5, "model_version": 6}
+_POSITIONS = {"requested_output_names": 3, "model_name": 4, "model_version": 5}
 """Positions of arguments of an `InferenceRequest`, after ``self``."""
 _TRACE = 11
 """Number of positional arguments, with ``self``, that include ``trace``."""
@@ -61,9 +61,10 @@ class BlsRecorder:
         self._executions = executions
         self._owners = executions.owners
         self._failed = failed
-        self._built: weakref.WeakKeyDictionary[Any, tuple[str, int, list[str]]] = (
+        self._built: weakref.WeakKeyDictionary[Any, Arguments] = (
             weakref.WeakKeyDictionary()
         )
+        """Arguments of the requests that the model made."""
         self._streams: weakref.WeakKeyDictionary[Any, RecordedCall] = (
             weakref.WeakKeyDictionary()
         )
@@ -85,13 +86,22 @@ class BlsRecorder:
     def built(self, state: Arguments, result: None) -> None:
         """Note what a new request does not tell later."""
         values, named = state
+        # Without the request itself, which would keep itself alive.
+        self._built[values[0]] = values[1:], named
+
+    def _target(self, request: Any) -> tuple[str, int, list[str]]:
+        """Return model, version and requested outputs of a request."""
+        if request not in self._built:
+            # A model may execute a request again that it received.
+            return (*self._model, [])
+        values, named = self._built[request]
         given = {
             name: values[place]
             for name, place in _POSITIONS.items()
             if place < len(values)
         }
         given.update(named)
-        self._built[values[0]] = (
+        return (
             _text(given["model_name"]),
             given.get("model_version", -1),
             [_text(name) for name in given["requested_output_names"]],
@@ -108,8 +118,7 @@ class BlsRecorder:
                 return None
         elif owner.execution is None:
             return None
-        # A model may execute a request again that it received.
-        model, version, names = self._built.get(request, (*self._model, []))
+        model, version, names = self._target(request)
         call = self._new_call(owner, model, version)
         call.requested = names
         call.fields = request_fields(request, self._settings)
