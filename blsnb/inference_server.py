@@ -122,6 +122,11 @@ class Server:
         and ``counter_latencies`` set to False removes the counters of latencies.
     exit_timeout_s
         Maximum seconds for requests in flight to complete when the server is closed.
+    otlp
+        URL of an OpenTelemetry Collector that receives the spans of each run after its
+        end, such as ``"http://127.0.0.1:4318"``; see `Run.export_otlp`. No request
+        waits for it: what it does not take in time is dropped and counted in the log.
+        None to send nothing; nothing is sent at ``trace_level="off"`` either.
 
     Raises
     ------
@@ -160,6 +165,7 @@ class Server:
         hostile_placement: int | None = None,
         metrics_config: Mapping[str, bool | str] | None = None,
         exit_timeout_s: float = 30.0,
+        otlp: str | None = None,
     ) -> None:
         self._parts = open_parts(
             ServerSettings(
@@ -184,6 +190,7 @@ class Server:
                 hostile_placement=hostile_placement,
                 metrics_config=metrics_config,
                 exit_timeout_s=exit_timeout_s,
+                otlp=otlp,
             )
         )
 

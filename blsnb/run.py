@@ -36,7 +36,7 @@ _CLOCK = ClockReading(time.monotonic_ns(), time.time_ns())
 twice writes the same file."""
 
 
-def _clock_of(trace: Trace) -> ClockReading:
+def clock_of(trace: Trace) -> ClockReading:
     """Return a reading that fits the times of a trace, after pauses before it."""
     paused_ns = CLOCK.paused_before_ns(trace.start_ns) if trace.spans else 0
     return _CLOCK._replace(unix_ns=_CLOCK.unix_ns + paused_ns)
@@ -241,7 +241,7 @@ class Run:
         return datetime.fromtimestamp((clock.unix_ns + since_ns) / 1e9).astimezone()
 
     def _trace_clock(self, trace: Trace) -> ClockReading | None:
-        return trace.clock or (None if trace.file else _clock_of(trace))
+        return trace.clock or (None if trace.file else clock_of(trace))
 
     @property
     def cell(self) -> str:
@@ -357,7 +357,7 @@ class Run:
             path,
             budget_bytes,
             self.model_name,
-            _clock_of(self.trace),
+            clock_of(self.trace),
         )
         if left_out:
             warnings.warn(f"{path.name}: {left_out}", stacklevel=3)

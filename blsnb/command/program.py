@@ -56,6 +56,11 @@ SUBCOMMANDS = {
         "REPOSITORY NAME [INPUT=EXPRESSION ...] [OPTION ...]",
         "send the same requests to a real Triton server, and compare the responses",
     ),
+    "watch": Subcommand(
+        "[FILE] [--listen ADDRESS] [--port PORT] [--server URL] [--rate N] "
+        "[--level LEVEL] [--count N] [--model NAME] [--id ID] [--slower-than MS]",
+        "list the requests of a real Triton server as they end, or those of a file",
+    ),
 }
 
 

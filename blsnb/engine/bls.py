@@ -9,10 +9,10 @@ import types
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from blsnb.engine.bls_responses import BlsResponses
-from blsnb.engine.model_log import keep_line, log_position
+from blsnb.engine.model_log import LogPlace, keep_line, log_position
 from blsnb.engine.refusals import not_submitted
 from blsnb.engine.request.inflight import (
     Caller,
@@ -74,7 +74,7 @@ class InstanceBackend:
     Parameters
     ----------
     log
-        Receives level, text, file and line of each line of the model's log.
+        Receives level, text and place of each line of the model's log.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class InstanceBackend:
         engine: Engine,
         control: Control,
         instance: ModelInstance,
-        log: Callable[[str, str, str, int], None],
+        log: Callable[[str, str, Unpack[LogPlace]], None],
     ) -> None:
         self._engine = engine
         self._router = engine.router
@@ -268,8 +268,8 @@ class InstanceBackend:
                 execution.root.check_after_grace()
             keep_line(execution.call, level, text)
         if level != "PRINT":
-            filename, line = place or log_position(1)
-            self._log(level, text, filename, line)
+            call = None if execution is None else execution.call
+            self._log(level, text, *(place or log_position(1)), call)
 
     def is_model_ready(self, name: str, version: str) -> bool:
         """Whether a model, or a version of it, can serve."""

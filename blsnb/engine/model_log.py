@@ -8,14 +8,16 @@ import types
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.request.failure import is_ours
 from blsnb.trace.events import Call, LogLine
 
-LogWriter = Callable[[str, str, str, str, int], None]
-"""Receives a log line: model, level, text, file and line number."""
+LogPlace = tuple[str, int, Call | None]
+"""File and line of the code that logs, and its call."""
+LogWriter = Callable[[str, str, str, Unpack[LogPlace]], None]
+"""Receives a log line: model, level, text and place."""
 NoteWriter = Callable[[str, str, str], None]
 """Receives a note about a model: model, level, text."""
 _KEPT = 10_000
@@ -30,6 +32,9 @@ class ModelLogLine(NamedTuple):
     model: str
     level: str
     text: str
+    run_start_ns: int = 0
+    """Start of the run of its call; 0 for a line of no call."""
+    call_id: int = -1
 
 
 class ModelLog:
@@ -48,12 +53,19 @@ class ModelLog:
         """Number of lines written so far."""
 
     def write(
-        self, model: str, level: str, text: str, filename: str, line: int
+        self,
+        model: str,
+        level: str,
+        text: str,
+        filename: str,
+        line: int,
+        call: Call | None = None,
     ) -> None:
         """Keep a log line, with the file and line of the code that wrote it."""
         if level == "VERBOSE" and self.verbose < 1:
             return
-        self.lines.append(ModelLogLine(model, level, text))
+        place = () if call is None else (_run_start_ns(call), call.id)
+        self.lines.append(ModelLogLine(model, level, text, *place))
         self.count += 1
         self._send(model, level, text, triton_place=f"{Path(filename).name}:{line}")
 
@@ -69,6 +81,12 @@ class ModelLog:
         severity = _SEVERITIES.get(level, logging.INFO)
         extra["triton_level"] = level
         logging.getLogger(f"blsnb.model.{model}").log(severity, "%s", text, extra=extra)
+
+
+def _run_start_ns(call: Call) -> int:
+    while call.parent is not None:
+        call = call.parent
+    return call.request_start_ns
 
 
 def keep_line(call: Call, level: str, text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from html import escape
+from typing import NamedTuple
 from urllib.parse import quote
 
 from blsnb.model_graph.graph import Finding, GraphModel, Measured, ModelGraph
@@ -44,16 +45,40 @@ def measured(trace: Trace) -> Measured:
 
 def page(graph: ModelGraph) -> str:
     """Return the graph as HTML, with the counts and times of its last run."""
+    drawing = draw(graph)
+    return (
+        f'<div style="position:relative;width:{_WIDTH:.0f}px;max-width:100%">'
+        f"{drawing.svg}{_links(graph, drawing)}"
+        f"</div>{_rest(graph, set(drawing.places))}{_findings(graph.findings)}"
+    )
+
+
+class Drawing(NamedTuple):
+    """A drawn graph, with the upper left corners of its boxes by model."""
+
+    svg: str
+    width: float
+    height: float
+    places: dict[int, tuple[float, float]]
+
+
+def draw(
+    graph: ModelGraph, width: float = _WIDTH, *, has_legend: bool = True
+) -> Drawing:
+    """Draw the graph in a width, with the counts and times of its last run."""
     boxes = _boxes(graph, _drawn(graph), graph.measured)
     shown = {box.model for box in boxes}
     drawn = CallGraph(boxes, _edges(graph, shown, graph.measured))
-    layout = lay_out(drawn, _WIDTH)
+    layout = lay_out(drawn, width)
     words = {box.model: _words(graph, box) for box in boxes if not box.calls}
-    inner = _picture(drawn, layout, words) + _links(graph, layout)
-    return (
-        f'<div style="position:relative;width:{_WIDTH:.0f}px;max-width:100%">{inner}'
-        f"</div>{_rest(graph, shown)}{_findings(graph.findings)}"
-    )
+    places = {
+        number: (place.x - BOX_WIDTH / 2, place.y + _MARGIN)
+        for number, place in layout.places.items()
+    }
+    legend_height = 24 if drawn.edges and has_legend else 0
+    height = layout.height + 2 * _MARGIN + legend_height
+    svg = _picture(drawn, layout, words, (width, height), bool(legend_height))
+    return Drawing(svg, width, height, places)
 
 
 def _drawn(graph: ModelGraph) -> list[int]:
@@ -133,20 +158,26 @@ def _words(graph: ModelGraph, box: Box) -> str:
     return _KINDS.get(kind, kind)
 
 
-def _picture(drawn: CallGraph, layout: Layout, words: Mapping[int, str]) -> str:
-    height = layout.height + 2 * _MARGIN + (24 if drawn.edges else 0)
+def _picture(
+    drawn: CallGraph,
+    layout: Layout,
+    words: Mapping[int, str],
+    size: tuple[float, float],
+    has_legend: bool,
+) -> str:
+    width, height = size
     parts = [
         svg.tag("defs", graph_picture.MARKERS),
-        svg.rect(0.5, 0.5, _WIDTH - 1, height - 1, "bg2", rx=8, stroke=_LINE),
+        svg.rect(0.5, 0.5, width - 1, height - 1, "bg2", rx=8, stroke=_LINE),
         graph_picture.draw(drawn, layout, _MARGIN, words=words),
-        graph_picture.legend(drawn, height - 14),
+        graph_picture.legend(drawn, height - 14) if has_legend else "",
     ]
     return svg.tag(
         "svg",
         "".join(parts),
         xmlns="http://www.w3.org/2000/svg",
         width="100%",
-        viewBox=f"0 0 {_WIDTH:.0f} {svg.number(height)}",
+        viewBox=f"0 0 {width:.0f} {svg.number(height)}",
         font_family=svg.FONT,
         font_size=12,
         fill=svg.COLOURS["fg"],
@@ -158,18 +189,18 @@ def _picture(drawn: CallGraph, layout: Layout, words: Mapping[int, str]) -> str:
 _LINE = svg.COLOURS["line"]
 
 
-def _links(graph: ModelGraph, layout: Layout) -> str:
+def _links(graph: ModelGraph, drawing: Drawing) -> str:
     """Return links over the boxes to the models' files."""
-    height = layout.height + 2 * _MARGIN + (24 if graph.calls else 0)
+    width, height = drawing.width, drawing.height
     parts = []
-    for number, place in layout.places.items():
+    for number, (left, top) in drawing.places.items():
         model = graph.models[number]
         if not model.file:
             continue
         style = (
-            f"position:absolute;left:{100 * (place.x - BOX_WIDTH / 2) / _WIDTH:.2f}%;"
-            f"top:{100 * (place.y + _MARGIN) / height:.2f}%;"
-            f"width:{100 * BOX_WIDTH / _WIDTH:.2f}%;"
+            f"position:absolute;left:{100 * left / width:.2f}%;"
+            f"top:{100 * top / height:.2f}%;"
+            f"width:{100 * BOX_WIDTH / width:.2f}%;"
             f"height:{100 * BOX_HEIGHT / height:.2f}%"
         )
         title = escape(printable(f"open {model.file}"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from blsnb.otlp.decoding import ReceivedSpan
 from blsnb.otlp.encoding import (
@@ -56,6 +56,22 @@ def assemble(spans: Iterable[ReceivedSpan]) -> list[Trace]:
     return sorted(traces, key=lambda trace: trace.start_ns)
 
 
+def assemble_one(spans: Iterable[ReceivedSpan], run_id: str) -> Trace | None:
+    """Return the trace of one client request; None if it is not among the spans.
+
+    Parameters
+    ----------
+    spans
+        As `assemble` takes them.
+    run_id
+        As in its `Outline`.
+    """
+    family = _Family({span.span_id: span for span in spans})
+    found = (root for root in family.roots() if _run_id(root) == run_id)
+    root = next(found, None)
+    return None if root is None else family.trace(root)
+
+
 def is_call(span: ReceivedSpan) -> bool:
     """Whether a span is that of a model's request."""
     return MODEL_NAME in span.attributes
@@ -64,6 +80,29 @@ def is_call(span: ReceivedSpan) -> bool:
 def is_request(span: ReceivedSpan) -> bool:
     """Whether a span is that of a client request."""
     return span.name == INFER_REQUEST and not is_call(span)
+
+
+class Outline(NamedTuple):
+    """A client request in a list."""
+
+    run_id: str
+    model: str
+    version: int
+    request_id: str
+    start_ns: int
+    """Nanoseconds since 1970."""
+    duration_ns: int
+    calls: int
+    errors: int
+    """Number of spans with an error; a Triton server sends none."""
+    is_complete: bool
+    """Whether its topmost span has arrived, which a server sends last."""
+
+
+def outlines(spans: Iterable[ReceivedSpan]) -> list[Outline]:
+    """Return the client requests of one OpenTelemetry trace, without its calls."""
+    family = _Family({span.span_id: span for span in spans})
+    return sorted(map(family.outline, family.roots()), key=lambda each: each.start_ns)
 
 
 class _Family:
@@ -95,6 +134,29 @@ class _Family:
                 seen.add(span.span_id)
                 waiting += self._below[span.span_id]
 
+    def outline(self, root: ReceivedSpan) -> Outline:
+        """Return one client request."""
+        reached: set[str] = set()
+        self._reach(root, reached)
+        spans = [self._spans[each] for each in reached]
+        calls = sorted(filter(is_call, spans), key=lambda span: span.start_ns)
+        first = calls[0] if calls else root
+        model = _model(first)
+        request_id = first.attributes.get(REQUEST_ID)
+        start_ns = min((span.start_ns for span in calls), default=root.start_ns)
+        end_ns = max((span.end_ns for span in calls), default=root.end_ns)
+        return Outline(
+            _run_id(root),
+            model.name,
+            model.version,
+            request_id if isinstance(request_id, str) else "",
+            start_ns,
+            end_ns - start_ns,
+            len(calls),
+            sum(span.is_error for span in spans),
+            not is_call(root),
+        )
+
     def trace(self, root: ReceivedSpan) -> Trace:
         """Return the trace of one client request."""
         calls = _in_order(self._calls(root))
@@ -103,14 +165,24 @@ class _Family:
         for call in calls:
             call.model = ensembles.get(call.model, call.model)
         end_ns = max(call.request_end_ns for call in calls)
-        trace = trace_of(f"{root.trace_id}-{root.span_id}", calls, end_ns)
+        trace = trace_of(_run_id(root), calls, end_ns)
         has_values = any(span.has_tensors for span in trace.spans)
         return replace(
             trace,
             clock=_CLOCK,
-            remarks=() if has_values else (NO_VALUES,),
+            remarks=tuple(self._remarks(root, len(calls), has_values)),
             context=TraceContext(root.trace_id, root.parent_id, root.state),
         )
+
+    def _remarks(
+        self, root: ReceivedSpan, calls: int, has_values: bool
+    ) -> Iterator[str]:
+        if not has_values:
+            yield NO_VALUES
+        if calls == _MAX_CALLS:
+            reached: set[str] = set()
+            self._reach(root, reached)
+            yield f"The first {calls:,} calls of {len(reached):,} spans are shown."
 
     def _calls(self, root: ReceivedSpan) -> Iterator[Call]:
         """Yield the calls of a client request, callers first."""
@@ -151,6 +223,10 @@ def _in_order(calls: Iterable[Call]) -> list[Call]:
     for number, call in enumerate(ordered):
         call.id = number
     return ordered
+
+
+def _run_id(root: ReceivedSpan) -> str:
+    return f"{root.trace_id}-{root.span_id}"
 
 
 def _is_compute(span: ReceivedSpan) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 
+from blsnb.trace.events import Call
 from blsnb.trace.facts import TraceContext
+from blsnb.trace.run_record import RunRecord
 
 _TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}", re.I)
 _MAX_STATE = 512
@@ -60,6 +62,21 @@ class Ids:
     def traceparent(self, call: int) -> str:
         """Return the context that a call passes on."""
         return f"00-{self.trace_id}-{self.span_id(call)}-01"
+
+
+def carrier(run: RunRecord, call: Call) -> dict[str, str] | None:
+    """Return the context that a call passes on; None if its run is not exported.
+
+    References
+    ----------
+    server: src/tracer.cc, TraceManager::Trace::PrepareTraceContext
+    """
+    context = run.context
+    if not run.is_exported or context is None or not run.calls:
+        return None
+    ids = Ids(run.id, run.calls[0].request_start_ns, context)
+    carried = {"traceparent": ids.traceparent(call.id)}
+    return carried | ({"tracestate": context.state} if context.state else {})
 
 
 def _digest(text: str, size: int) -> str:

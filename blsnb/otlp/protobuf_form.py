@@ -58,6 +58,14 @@ def decode(body: bytes) -> dict[str, Any]:
     return _with_ids(json_format.MessageToDict(request), _to_hex)
 
 
+def answer(document: dict[str, Any]) -> bytes:
+    """Return the answer to an export request as protobuf."""
+    service, json_format = _messages()
+    response = service.ExportTraceServiceResponse()
+    json_format.ParseDict(document, response)
+    return bytes(response.SerializeToString())
+
+
 def _with_ids(
     document: dict[str, Any], convert: Callable[[str], str]
 ) -> dict[str, Any]:

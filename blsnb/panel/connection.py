@@ -10,7 +10,7 @@ from blsnb.views.live.answers import Answers, at_once
 from blsnb.views.live.connection import welcome
 from blsnb.views.live.queries import VERSION, Message
 
-LISTS = ("models", "runs", "logs")
+LISTS = ("models", "runs", "logs", "notes")
 """What a page can watch."""
 Answer = Callable[[Message, Any], Message]
 

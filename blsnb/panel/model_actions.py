@@ -1,18 +1,23 @@
-"""Actions of the panel on models."""
+"""Actions of the panel on models, and their graph."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
 from blsnb.errors import BlsnbError
-from blsnb.model_graph import picture
+from blsnb.model_graph.graph import ModelGraph
+from blsnb.model_graph.picture import Drawing, draw
 from blsnb.panel.host import Host
 from blsnb.parts.server_parts import parts_of
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.live.queries import Message, QueryError, invalid
+from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH
 
 _MAX_NAME = 1024
 """Maximum number of characters of a model's name in a request."""
+_WIDTHS = range(200, 4001)
+"""Valid widths of the drawing in pixels."""
+_MAX_FINDINGS = 100
 Action = Callable[[Host, str, Buffer], Message]
 
 
@@ -90,10 +95,6 @@ def _write_back(host: Host, name: str, buffer: Buffer) -> Message:
     return {"done": f"The folder of {name} has what its cells changed."}
 
 
-def _graph(host: Host, name: str, buffer: Buffer) -> Message:
-    return page("Graph of the models", picture.page(host.server().graph()), buffer)
-
-
 def _line(subcommand: str, *, run: bool) -> Action:
     """Return an action that inserts a ``%triton`` line as a cell."""
 
@@ -113,5 +114,47 @@ MODEL_ACTIONS: Mapping[str, Action] = {
     "diff": _line("diff", run=True),
     "export": _line("export", run=False),
     "write_back": _write_back,
-    "graph": _graph,
 }
+
+
+def show_graph(host: Host, query: Message, buffer: Buffer) -> Message:
+    """Return the drawing, the place of each model in it, and the findings.
+
+    Parameters
+    ----------
+    query
+        ``width``: that of the drawing in pixels.
+    buffer
+        Receives the drawing as SVG.
+
+    Raises
+    ------
+    QueryError
+        The width is invalid, or the kernel has no server.
+    """
+    width = query.get("width")
+    if not isinstance(width, int) or width not in _WIDTHS:
+        limits = f"an integer from {_WIDTHS[0]} to {_WIDTHS[-1]}"
+        raise invalid("width", width, limits)
+    graph = host.server().graph()
+    drawing = draw(graph, width, has_legend=False)
+    svg = drawing.svg.encode("utf-8", "backslashreplace")
+    return {"graph": {"svg": buffer.add(svg), **_words(graph, drawing)}}
+
+
+def _words(graph: ModelGraph, drawing: Drawing) -> Message:
+    findings = graph.findings[:_MAX_FINDINGS]
+    return {
+        "size": [drawing.width, drawing.height],
+        "box": [BOX_WIDTH, BOX_HEIGHT],
+        "places": [
+            [graph.models[number].name, *corner]
+            for number, corner in drawing.places.items()
+            if graph.models[number].is_known
+        ],
+        "findings": [
+            [each.model, each.place, each.text, each.is_fault] for each in findings
+        ],
+        "others": len(graph.models) - len(drawing.places),
+        "unlisted": len(graph.findings) - len(findings),
+    }

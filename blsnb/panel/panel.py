@@ -13,8 +13,9 @@ from blsnb.errors import OutOfResourcesError
 from blsnb.panel.changes import Rows
 from blsnb.panel.connection import PanelConnection
 from blsnb.panel.host import Host
-from blsnb.panel.model_actions import MODEL_ACTIONS, act_on_model
+from blsnb.panel.model_actions import MODEL_ACTIONS, act_on_model, show_graph
 from blsnb.panel.model_rows import ModelRows
+from blsnb.panel.note_rows import NoteRows
 from blsnb.panel.run_actions import RUN_ACTIONS, act_on_run
 from blsnb.panel.run_rows import LogRows, RunRows
 from blsnb.views.documents.buffer import Buffer
@@ -27,7 +28,8 @@ while a cell runs."""
 _END_S = 1.0
 _log = logging.getLogger(__name__)
 
-_ACTIONS = [*MODEL_ACTIONS, *RUN_ACTIONS]
+_GRAPH = "graph"
+_ACTIONS = [*MODEL_ACTIONS, *RUN_ACTIONS, _GRAPH]
 """Names of the actions of this kernel."""
 
 
@@ -47,6 +49,7 @@ class Panel:
         self._models = ModelRows()
         self._runs = RunRows()
         self._logs = LogRows()
+        self._notes = NoteRows()
         self._connections: dict[str, PanelConnection] = {}
         self._workers = Workers(1, "blsnb panel answers", keep_idle=1)
         self._watcher: Watcher | None = None
@@ -72,7 +75,10 @@ class Panel:
 
     def _answer(self, query: Message, buffer: Buffer) -> Message:
         check(query, "action")
-        act = act_on_run if query.get("name") in RUN_ACTIONS else act_on_model
+        name = query.get("name")
+        if name == _GRAPH:
+            return show_graph(self._host, query, buffer)
+        act = act_on_run if name in RUN_ACTIONS else act_on_model
         return act(self._host, query, buffer)
 
     def _work(self, serve: Callable[[], None]) -> None:
@@ -119,7 +125,9 @@ class Panel:
         if "runs" in names:
             found["runs"] = self._runs.read(parts.recorder.runs)
         if "logs" in names:
-            found["logs"] = self._logs.read(parts.log)
+            found["logs"] = self._logs.read(parts.log, parts.recorder.runs)
+        if "notes" in names:
+            found["notes"] = self._notes.read(parts.recorder.runs)
         return found
 
     def _stop(self, timeout_s: float) -> None:

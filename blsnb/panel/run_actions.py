@@ -31,8 +31,8 @@ def act_on_run(host: Host, query: Message, buffer: Buffer) -> Message:
     Parameters
     ----------
     query
-        ``name``: the action; ``run``: the page id of the run; ``baseline``: that of
-        the run to compare with.
+        ``name``: the action; ``run``: the page id of the run, empty for the newest
+        one; ``baseline``: that of the run to compare with.
     buffer
         Receives the page that the action shows.
 
@@ -51,10 +51,13 @@ def act_on_run(host: Host, query: Message, buffer: Buffer) -> Message:
 def _record(host: Host, query: Message, key: str) -> RunRecord:
     name = query.get(key)
     if not isinstance(name, str):
-        raise invalid(key, name, "the page id of a run")
-    for record in parts_of(host.server()).recorder.runs:
-        if page_id_of(record) == name:
+        raise invalid(key, name, "the page id of a run, or empty for the newest one")
+    for record in reversed(parts_of(host.server()).recorder.runs):
+        page_id = page_id_of(record)
+        if page_id and name in (page_id, ""):
             return record
+    if not name:
+        raise QueryError("gone", "no run has been recorded")
     raise QueryError("gone", "the run is no longer kept: keep_runs limits the runs")
 
 

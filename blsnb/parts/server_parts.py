@@ -18,6 +18,7 @@ from blsnb.engine.loading.startup import (
 from blsnb.engine.model_log import ModelLog
 from blsnb.parts.async_requests import AsyncRequests
 from blsnb.parts.devices import Devices, choose_runtime
+from blsnb.parts.exporter import Exporter
 from blsnb.parts.folders import Folders
 from blsnb.parts.following import Following
 from blsnb.parts.implied_configs import ImpliedConfigs
@@ -152,13 +153,15 @@ def _make(given: ServerSettings) -> ServerParts:
         devices=Devices(chosen, engine.placements, control, lifetime),
         lifetime=lifetime,
     )
-    _close_in_order(parts)
+    _close_in_order(parts, Exporter(recorder, given.otlp) if given.otlp else None)
     return parts
 
 
-def _close_in_order(parts: ServerParts) -> None:
-    """Close the monitor first, and the repository last."""
+def _close_in_order(parts: ServerParts, exporter: Exporter | None) -> None:
+    """Close the monitor first, then the repository, and the exporter last."""
     lifetime, control = parts.lifetime, parts.control
+    if exporter is not None:
+        lifetime.at_close(exporter.close)
     lifetime.at_close(parts.repository.close)
     lifetime.at_close(parts.async_requests.close)
     lifetime.at_close(lambda: control.close(lifetime.exit_timeout_s))

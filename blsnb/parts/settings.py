@@ -57,6 +57,7 @@ class ServerSettings:
     hostile_placement: int | None
     metrics_config: Mapping[str, bool | str] | None
     exit_timeout_s: float
+    otlp: str | None
 
     def __post_init__(self) -> None:
         check_folders(model_repository=self.model_repository)
@@ -78,6 +79,7 @@ class ServerSettings:
             check_type("startup_models", self.startup_models, Collection, _MODELS)
             check_names(startup_models=self.startup_models)
         check_type("triton_release", self.triton_release, str | None, _RELEASE)
+        check_type("otlp", self.otlp, str | None, "a URL, or None")
         check_runtime(self.runtime)
 
     def _values(self, *names: str) -> dict[str, object]:

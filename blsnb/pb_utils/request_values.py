@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from blsnb.pb_utils.compiled.compiled_type import Compiled, no_constructor
@@ -35,8 +36,9 @@ class InferenceTrace(Compiled):
 
     @compiled("get_context(self: c_python_backend_utils.InferenceTrace) -> object")
     def get_context(self) -> str | None:
-        """Return the OpenTelemetry context; None, since none is collected."""
-        return None
+        """Return the OpenTelemetry context as JSON; None if none is collected."""
+        context = None if self._mark is None else self._mark.context()
+        return None if context is None else json.dumps(context, separators=(",", ":"))
 
 
 def mark(caller: Any) -> InferenceTrace:

@@ -46,6 +46,8 @@ def trace_so_far(record: RunRecord, notes: bool) -> Trace:
         pauses = CLOCK.pauses(trace.start_ns, trace.end_ns)
         trace = replace(trace, pauses=pauses) if pauses else trace
     trace = reviewed(trace) if notes else trace
+    if record.context is not None:
+        trace = replace(trace, context=record.context)
     profiler = record.profiler
     profiles = record.profiles if profiler is None else (profiler(),)
     if profiles:

@@ -15,7 +15,7 @@ from blsnb.trace.gaps import Gaps
 from blsnb.trace.responses import ResponseLog
 
 if TYPE_CHECKING:
-    from blsnb.trace.facts import Profile
+    from blsnb.trace.facts import Profile, TraceContext
     from blsnb.trace.spans import Trace
 
 _RUN_RESPONSES = 5000
@@ -61,6 +61,10 @@ class RunRecord:
     ended: bool = False
     going_on: int = 0
     """Number of its executions that continue after its request has ended."""
+    context: TraceContext | None = None
+    """The OpenTelemetry context that the client sent, or that of an exported run."""
+    is_exported: bool = False
+    """Whether it is sent to an OpenTelemetry Collector when it has ended."""
     profiles: tuple[Profile, ...] = ()
     profiler: Callable[[], Profile] | None = None
     """Returns the samples so far, while the run is sampled; else None."""

@@ -5,7 +5,7 @@ import { mock, test } from "node:test";
 
 import { press } from "./page.ts";
 import type { Comm, CommMessage, KernelConnection, KernelMessage } from "../src/panel/lab.ts";
-import { Link, type Row } from "../src/panel/link.ts";
+import { Link, type About, type Row } from "../src/panel/link.ts";
 
 mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
 const { Sidebar } = await import("../src/panel/sidebar.ts");
@@ -137,7 +137,7 @@ test("an answer reaches its request, an error with its text", async () => {
 });
 
 let current: FakeKernel;
-let acted: [string, Record<string, string>][] = [];
+let acted: [string, About][] = [];
 
 async function shown(): Promise<InstanceType<typeof Sidebar>> {
   let update: (list: string) => void = () => undefined;
@@ -198,4 +198,57 @@ test("a cell's model is found by its name, and a file's path from the served fol
   assert.equal(resolved(["work"], "../models/a/1/model.py"), "models/a/1/model.py");
   assert.equal(resolved([], "../outside.py"), null);
   assert.equal(resolved([], "/etc/passwd"), null);
+});
+
+function choose(sidebar: InstanceType<typeof Sidebar>, label: string): void {
+  const tabs = [...sidebar.node.querySelectorAll<HTMLElement>("[role=tab]")];
+  tabs.find(({ textContent }) => textContent === label)?.click();
+}
+
+test("log lines are filtered by call", async () => {
+  const sidebar = await shown();
+  choose(sidebar, "Logs");
+  const line = (number: string, call: string): Row => ({ number, model: "m", level: "INFO", call, text: number });
+  const rows = [line("0", "run a call 0"), line("1", "run a call 1"), line("2", "")];
+  current.say({ v: 1, type: "logs", seq: 1, whole: true, rows, removed: [] });
+  const select = sidebar.node.querySelector<HTMLSelectElement>("select[aria-label=Call]")!;
+  assert.deepEqual([...select.options].map(({ text }) => text), ["all calls", "run a call 1", "run a call 0"]);
+  select.value = "run a call 0";
+  select.dispatchEvent(new Event("change"));
+  assert.deepEqual([...sidebar.node.querySelectorAll("li .text")].map(({ textContent }) => textContent), ["0"]);
+});
+
+test("a note opens the view of its run", async () => {
+  const sidebar = await shown();
+  choose(sidebar, "Notes");
+  const rows = [{ key: "a#0", run: "a-1", id: "a", model: "m", call: 2, times: 3, text: "<b>slow</b>" }];
+  current.say({ v: 1, type: "notes", seq: 1, whole: true, rows, removed: [] });
+  const head = sidebar.node.querySelector<HTMLElement>(".head")!;
+  assert.equal(head.textContent, "mrun a call 2 and 2 more");
+  assert.equal(sidebar.node.querySelector("li .line")!.textContent, "<b>slow</b>");
+  head.click();
+  assert.deepEqual(acted, [["view", { run: "a-1" }]]);
+});
+
+test("the graph is drawn as an image with a button over each model, and drawn again after changes", async () => {
+  const sidebar = await shown();
+  choose(sidebar, "Graph");
+  const asked = (): Row[] => current.sent.filter(({ type, name }) => type === "action" && name === "graph");
+  current.say({ v: 1, type: "models", seq: 1, whole: true, rows: [model("m")], removed: [] });
+  const svg = new TextEncoder().encode("<svg/>");
+  const graph = { svg: [0, svg.length], size: [300, 100], box: [120, 40], places: [["m", 30, 10]], findings: [["m", "model.py:3", "no <model>", true]], others: 1, unlisted: 0 };
+  for (const count of [1, 2]) {
+    assert.equal(asked().length, count);
+    const { id, width } = asked().at(-1)!;
+    assert.equal(width, 240);
+    current.say({ v: 1, type: "answer", id, graph }, svg.buffer);
+    await settled();
+  }
+  const image = sidebar.node.querySelector("img")!;
+  assert.equal(image.src, "data:image/svg+xml,%3Csvg%2F%3E");
+  const spot = sidebar.node.querySelector<HTMLElement>(".spot")!;
+  assert.deepEqual([spot.style.left, spot.style.height], ["10%", "40%"]);
+  spot.click();
+  assert.deepEqual(acted, [["open", { model: "m" }]]);
+  assert.equal(sidebar.node.querySelector(".findings li")!.textContent, "m (model.py:3): no <model>");
 });

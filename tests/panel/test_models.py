@@ -1,5 +1,7 @@
 """Specification of the models in the panel: their rows, and actions on them."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from waiting import until
 
@@ -11,6 +13,20 @@ SOURCE = """
 class TritonPythonModel:
     def execute(self, requests):
         return []
+"""
+
+HELD = """
+import os
+import time
+
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        while not os.path.exists({path!r}):
+            time.sleep(0.01)
+        return [pb_utils.InferenceResponse([]) for _ in requests]
 """
 
 
@@ -119,18 +135,29 @@ def test_cells_and_lines_are_answered_for_the_page_to_insert(server, page):
     assert expected == (page.answer["cells"], page.answer["run"])
 
 
-def test_the_graph_is_answered_as_a_page(server, page):
-    """Its HTML is in the buffer."""
-    server.define("double", SOURCE)
-    page.act("graph", model="double")
-    assert until(lambda: page.of("answer"))
-    offset, size = page.answer["page"]["html"]
-
-    assert b"double" in page.answer["buffers"][0][offset : offset + size]
-
-
 def test_closing_the_panel_closes_its_comms(panel, page):
     """So the page learns that the extension was unloaded."""
     panel.close()
 
     assert page.is_closed
+
+
+def test_busy_instances_and_the_queue_are_seen_while_requests_run(
+    server, page, tmp_path
+):
+    """Of two requests to one instance, one runs and one waits."""
+    path = tmp_path / "go"
+    server.define("held", HELD.format(path=str(path)))
+    page.say(type="watch", what=["models"])
+
+    def counts():
+        row = page.rows("models").get("held", {})
+        return row.get("busy"), row.get("waiting")
+
+    with ThreadPoolExecutor(2) as clients:
+        runs = [clients.submit(server.infer, "held", {}) for _ in range(2)]
+        assert until(lambda: counts() == (1, 1)), counts()
+        path.touch()
+        for run in runs:
+            run.result()
+    assert until(lambda: counts() == (0, 0)), counts()

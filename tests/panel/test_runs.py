@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cells import calling
 from waiting import until
 
 from blsnb.panel.run_rows import page_id_of
@@ -19,6 +20,18 @@ class TritonPythonModel:
         if x[0] < 0:
             raise ValueError("negative")
         return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", 2 * x)])]
+"""
+CARELESS = """
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        for _ in range(2):
+            pb_utils.InferenceRequest(model_name="gone", inputs=[],
+                requested_output_names=[]).exec()
+        x = pb_utils.get_input_tensor_by_name(requests[0], "X").as_numpy()
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", x)])]
 """
 CONFIG = """
 input { name: "X" data_type: TYPE_FP32 dims: -1 }
@@ -130,6 +143,58 @@ def test_log_lines_arrive_in_order_with_model_and_level(server, page, run):
 
     assert ["0", "1"] == [row["number"] for row in rows]
     assert {("double", "INFO")} == {(row["model"], row["level"]) for row in rows}
+
+
+def test_log_lines_name_their_call(server, page, run):
+    """By run and number, as the inspector does; a deleted run is not named."""
+    parts_of(server).recorder.remove(parts_of(server).recorder.runs[0])
+    second = infer(server)
+    page.say(type="watch", what=["logs"])
+    assert until(lambda: len(page.rows("logs", "number")) == 2)
+    rows = page.rows("logs", "number").values()
+
+    assert ["", f"run {second.id} call 0"] == [row["call"] for row in rows]
+
+
+def test_an_ended_run_has_bars_of_its_longest_calls(server, page, run):
+    """Start, length and level, of a thumbnail; the calls of models are below it."""
+    server.define("outer", calling("double"), config=CONFIG)
+    server.infer("outer", {"X": np.ones(2, np.float32)})
+    page.say(type="watch", what=["runs"])
+    assert until(lambda: len(page.rows("runs", "run")) == 2)
+    *_, row = page.rows("runs", "run").values()
+
+    assert [0, 1] == [level for _, _, level, _ in row["bars"]]
+    assert [0, 1, 0, 0] == row["bars"][0]
+    ends = [start + length for start, length, _, _ in row["bars"]]
+    assert [True, True] == [0 < end <= 1.01 for end in ends]
+
+
+def test_an_empty_name_means_the_newest_run(server, page, run, connected):
+    """As the palette's commands ask for it."""
+    newest = infer(server)
+    assert f'data-run="{page_id(newest.trace)}"' in html(act(page, "view", run=""))
+
+
+def test_without_a_run_the_newest_one_is_refused(server, page):
+    """With a sentence."""
+    error = act(page, "save", run="")["error"]
+
+    assert ("gone", "no run has been recorded") == (error["code"], error["text"])
+
+
+def test_notes_of_ended_runs_are_rows_with_their_call(server, page):
+    """Equal notes of a run are one row."""
+    server.define("careless", CARELESS, config=CONFIG)
+    run = server.infer("careless", {"X": np.ones(2, np.float32)})
+    page.say(type="watch", what=["notes"])
+    assert until(lambda: page.rows("notes", "key"))
+    rows = list(page.rows("notes", "key").values())
+
+    assert sorted(set(run.notes)) == sorted(row["text"] for row in rows)
+    assert len(run.notes) == sum(row["times"] for row in rows)
+    assert {(page_id(run.trace), run.id)} == {(row["run"], row["id"]) for row in rows}
+    assert ("careless", 0) in {(row["model"], row["call"]) for row in rows}
 
 
 def test_a_run_without_calls_has_no_row(server):

@@ -13,7 +13,7 @@ from blsnb.engine.instance.inputs import inverse_reshapes
 from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.loading.backend_instances import BackendInstanceMaker
 from blsnb.engine.loading.python_instances import InstanceMaker, PythonInstanceMaker
-from blsnb.engine.model_log import LogWriter
+from blsnb.engine.model_log import LogPlace, LogWriter
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.backend import Backend
 from blsnb.repository.directory import ModelDirectory
@@ -69,8 +69,8 @@ class InstanceFactory:
         def bind(instance: ModelInstance) -> Backend:
             return InstanceBackend(self._engine, self._control, instance, write)
 
-        def write(level: str, text: str, filename: str, line: int) -> None:
-            self._log(model_name, level, text, filename, line)
+        def write(level: str, text: str, *place: *LogPlace) -> None:
+            self._log(model_name, level, text, *place)
 
         return bind
 

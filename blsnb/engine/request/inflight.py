@@ -11,6 +11,7 @@ from typing import Protocol
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.ordered_delivery import DeliveryTurn
 from blsnb.engine.threads.waiter import Waiter
+from blsnb.otlp.ids import carrier
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.request import RELEASE_ALL, RESCHEDULE, InferenceRequest
 from blsnb.pb_utils.response import InferenceResponse, is_unasked
@@ -200,6 +201,10 @@ class Inflight:
     def trace(self) -> Inflight:
         """Return this request, which identifies the caller of a BLS request."""
         return self
+
+    def context(self) -> dict[str, str] | None:
+        """Return the OpenTelemetry context that a model passes on, if there is one."""
+        return carrier(self.root.record, self.call)
 
 
 class Caller:

@@ -102,9 +102,9 @@ def print_log(line: Line) -> None:
     if len(names) > 1:
         raise _usage_error("log")
     lines = [
-        f"{level[0]} {model}: {message}"
-        for model, level, message in list(default.server().log.lines)
-        if model in names or not names
+        f"{each.level[0]} {each.model}: {each.text}"
+        for each in list(default.server().log.lines)
+        if each.model in names or not names
     ]
     left_out = len(lines) - _MAX_LOG_LINES
     if left_out > 0:

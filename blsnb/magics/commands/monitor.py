@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from IPython.core.error import UsageError
 from IPython.display import DisplayHandle, display
 
+from blsnb.errors import TritonServerError
 from blsnb.magics import default_server as default
+from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import has_no_models
 from blsnb.magics.line import Line
 
@@ -17,7 +19,24 @@ if TYPE_CHECKING:
     from blsnb.dashboard.monitor import Monitor
     from blsnb.views.live.overview import Overview
 
+USAGE = "[--url URL] [--metrics URL]"
 SUMMARY = "show the whole server live: models, rates, latencies, queues, errors"
+
+
+def monitor_flags() -> Flags:
+    """Return the parser of ``%triton monitor``."""
+    flags = Flags("%triton monitor", f"{SUMMARY}.")
+    flags.add_argument(
+        "--url",
+        help="the HTTP port of a real Triton server to show, such as 127.0.0.1:8000; "
+        "its statistics have no percentiles",
+    )
+    flags.add_argument(
+        "--metrics",
+        metavar="URL",
+        help="its metrics port, which knows the waiting requests (port 8002)",
+    )
+    return flags
 
 
 class Monitors:
@@ -28,9 +47,11 @@ class Monitors:
 
     def show(self, line: Line) -> None:
         """Show the server in the running cell: live in a page, else as text."""
-        if line.text:
-            raise UsageError("usage: %triton monitor")
-        monitor = default.server().monitor()
+        given = monitor_flags().parse(line.words)
+        if given.url is None:
+            monitor = default.server().monitor()
+        else:
+            monitor = _remote(given.url, given.metrics)
         self._shown.add(monitor)
         if not line.live:
             print(monitor)
@@ -47,6 +68,19 @@ class Monitors:
         """Close all monitors."""
         for monitor in list(self._shown):
             monitor.close()
+
+
+def _remote(url: str, metrics: str | None) -> Monitor:
+    """Return a monitor of a real server, which has responded."""
+    from blsnb.dashboard.monitor import Monitor
+    from blsnb.watch.remote_readings import RemoteReadings
+
+    try:
+        readings = RemoteReadings(url, metrics)
+        readings.read()
+    except (TritonServerError, ValueError) as error:
+        raise UsageError(f"%triton monitor: {error}") from error
+    return Monitor(readings.read, lambda: None)
 
 
 def _show_last(handle: DisplayHandle, last: Overview) -> None:

@@ -35,6 +35,7 @@ from blsnb.magics.commands import (
 )
 from blsnb.magics.flags import Flags, HelpShown
 from blsnb.magics.line import Line, request_line
+from blsnb.magics.watching import watch
 
 _INFER_USAGE = "NAME INPUT=EXPRESSION ... [--profile]"
 _INFER_SUMMARY = "run a request; the inputs are Python expressions of the notebook"
@@ -96,7 +97,7 @@ SUBCOMMANDS = {
         models.try_model,
     ),
     "stats": Subcommand(stats.USAGE, stats.SUMMARY, stats.stats),
-    "monitor": Subcommand("", monitor.SUMMARY),
+    "monitor": Subcommand(monitor.USAGE, monitor.SUMMARY, flags=monitor.monitor_flags),
     "graph": Subcommand(graph.USAGE, graph.SUMMARY, graph.graph, graph.graph_flags),
     "runtime": Subcommand(runtime.USAGE, runtime.SUMMARY, runtime.runtime),
     "log": Subcommand(
@@ -130,6 +131,7 @@ SUBCOMMANDS = {
     "verify": Subcommand(
         verify.USAGE, verify.SUMMARY, verify.verify, verify.verify_flags
     ),
+    "watch": Subcommand(watch.USAGE, watch.SUMMARY, flags=watch.watch_flags),
     "tutorial": Subcommand(
         tutorial.USAGE, tutorial.SUMMARY, tutorial.tutorial, tutorial.tutorial_flags
     ),
@@ -184,16 +186,19 @@ class TritonMagics(Magics):
         super().__init__(shell)
         self._monitors = monitor.Monitors()
         self._serving = serve.Serving()
+        self._watching = watch.Watching()
         self._own: dict[str, Callable[[Line], Any]] = {
             "help": _help,
             "monitor": self._monitors.show,
             "serve": self._serving.run,
+            "watch": self._watching.run,
         }
 
     def close(self) -> None:
-        """Close monitors and end points."""
+        """Close monitors, end points and the receiver of spans."""
         self._monitors.close()
         self._serving.close()
+        self._watching.close()
 
     @no_var_expand
     @needs_local_scope

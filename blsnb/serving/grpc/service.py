@@ -10,8 +10,10 @@ from typing import Any
 
 from tritonclient.grpc import service_pb2_grpc
 
+from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.workers import Workers
+from blsnb.otlp.ids import context_of
 from blsnb.parts.server_parts import ServerParts
 from blsnb.request_fields import Parameters
 from blsnb.serving.core.cancellation import Cancellation
@@ -89,10 +91,16 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
             (request, _), decoupled = self._parsed(message, self._headers(context))
             if decoupled:
                 raise RequestError(_DECOUPLED, "UNSUPPORTED")
-            with self._slots.slot(request.model_name):
-                response = self._requests.infer(
-                    request, lambda root: cancellation.add(root.cancel)
+            metadata = dict(context.invocation_metadata())
+
+            def begun(root: RootRequest) -> None:
+                root.record.context = context_of(
+                    metadata.get("traceparent"), metadata.get("tracestate")
                 )
+                cancellation.add(root.cancel)
+
+            with self._slots.slot(request.model_name):
+                response = self._requests.infer(request, begun)
             return reply_of(response)
 
     def ModelStreamInfer(self, messages: Iterator[Any], context: Any) -> Iterator[Any]:

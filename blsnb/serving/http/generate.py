@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.errors import InferenceError, ServerClosedError
@@ -76,9 +77,12 @@ class HttpGenerate:
         self._rules.check_json_size(len(request.body))
         document = parse(request.body)
         wire = generate_request(served, number, document, self._rules.max_depth)
-        reader = self._requests.open(
-            wire, lambda root: request.cancellation.add(root.cancel)
-        )
+
+        def begun(root: RootRequest) -> None:
+            root.record.context = request.context
+            request.cancellation.add(root.cancel)
+
+        reader = self._requests.open(wire, begun)
         # This also wakes a thread that waits for the next response.
         request.cancellation.add(reader.cancel)
         return _all(reader)

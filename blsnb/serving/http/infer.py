@@ -102,6 +102,7 @@ class HttpInfer:
         def begun(begun_root: RootRequest) -> None:
             nonlocal root
             root = begun_root
+            root.record.context = request.context
             request.cancellation.add(root.cancel)
 
         try:

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import OUT_OF_RESOURCES
 from blsnb.files.read_budget import Inflated, ReadBudget
+from blsnb.otlp.ids import context_of
 from blsnb.pb_utils.compiled.json_text import bytes_of
 from blsnb.serving.core.cancellation import Cancellation
 from blsnb.serving.http.json_body import Json
+from blsnb.trace.facts import TraceContext
 
 JSON = "application/json"
 PLAIN = "text/plain"
@@ -58,6 +60,13 @@ class HttpRequest:
     cancellation: Cancellation = field(default_factory=Cancellation)
     declared_length: str | None = None
     raw_headers: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def context(self) -> TraceContext | None:
+        """The OpenTelemetry context that the client sent."""
+        return context_of(
+            self.headers.get("traceparent"), self.headers.get("tracestate")
+        )
 
 
 @dataclass(frozen=True, slots=True)

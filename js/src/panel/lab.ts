@@ -100,6 +100,18 @@ export interface Application {
     addCommand(id: string, options: Record<string, unknown>): unknown;
     hasCommand(id: string): boolean;
   };
+  readonly serviceManager: {
+    readonly contents: {
+      newUntitled(options: { path: string; type: string }): Promise<{ path: string }>;
+      save(path: string, model: { type: string; format: string; content: object }): Promise<unknown>;
+    };
+    readonly kernelspecs: {
+      readonly specs: {
+        default: string;
+        kernelspecs: Record<string, { name: string; display_name: string; language: string } | undefined>;
+      } | null;
+    };
+  };
 }
 
 export interface Renderer extends Widget {

@@ -23,8 +23,23 @@ export interface Reply {
   run?: boolean;
   place?: { model: string; cell: string; file: string };
   page?: { title: string; html: [offset: number, size: number] };
+  graph?: Drawing;
   buffer: ArrayBuffer;
 }
+
+/** The graph of the models as SVG, with the upper left corners of the boxes. */
+export interface Drawing {
+  svg: [offset: number, size: number];
+  size: [width: number, height: number];
+  box: [width: number, height: number];
+  places: [model: string, x: number, y: number][];
+  findings: [model: string, place: string, text: string, isFault: boolean][];
+  /** Number of models that are not drawn, and of findings that are not listed. */
+  others: number;
+  unlisted: number;
+}
+
+export type About = Record<string, string | number>;
 
 interface Pending {
   resolve(reply: Reply): void;
@@ -74,12 +89,12 @@ export class Link {
   }
 
   /** Ask the kernel for an action; `about` names a model or runs. */
-  act(name: string, about: Record<string, string>): Promise<Reply> {
+  act(name: string, about: About): Promise<Reply> {
     const comm = this.#comm;
     const id = `${PAGE}-${++lastId}`;
     const slot = `${PAGE}/${name}/${Object.values(about).join("/")}`;
     return new Promise((resolve, reject) => {
-      if (!comm) return reject(lost());
+      if (!comm) return reject(absent());
       this.#pending.set(id, { resolve, reject });
       comm.send({ v: VERSION, type: "action", id, slot, name, ...about });
     });
@@ -148,7 +163,7 @@ export class Link {
     if (!rows) return;
     this.lists.set(name, rows);
     for (const key of data.removed as string[]) rows.delete(key);
-    for (const row of data.rows as Row[]) rows.set((row.run ?? row.name ?? row.number) as string, row);
+    for (const row of data.rows as Row[]) rows.set((row.key ?? row.run ?? row.name ?? row.number) as string, row);
     this.#changed(name);
   }
 
@@ -190,6 +205,10 @@ export class Link {
     this.state = state;
     this.#changed("");
   }
+}
+
+function absent(): QueryError {
+  return new QueryError({ code: "gone", text: "This kernel has not loaded blsnb." });
 }
 
 function lost(): QueryError {

@@ -1,4 +1,4 @@
-/** The tab of log lines: newest first, filtered by model, level and text. */
+/** The tab of log lines: newest first, filtered by model, level, call and text. */
 
 import { h, setText } from "../dom.ts";
 import { count } from "../format.ts";
@@ -8,6 +8,8 @@ interface Line {
   number: string;
   model: string;
   level: string;
+  /** Run and call; empty for a line of no call. */
+  call: string;
   text: string;
 }
 
@@ -22,29 +24,30 @@ export class Logs {
   #note = h("p", { class: "note" });
   #models = h("select", { "aria-label": "Model", onchange: () => this.#draw() });
   #level = h("select", { "aria-label": "Level", onchange: () => this.#draw() }, options("all levels", LEVELS));
+  #call = h("select", { "aria-label": "Call", onchange: () => this.#draw() });
   #text = h("input", { type: "search", placeholder: "Filter lines", "aria-label": "Filter lines", oninput: () => this.#draw() });
 
   constructor() {
-    const filters = h("div", { class: "filters" }, this.#models, this.#level);
+    const filters = h("div", { class: "filters" }, this.#models, this.#level, this.#call);
     this.node = h("div", { class: "listing" }, this.#text, filters, this.#list, this.#note);
   }
 
   show(rows: Iterable<Row>): void {
     this.#lines = [...rows] as unknown as Line[];
-    const names = [...new Set(this.#lines.map(({ model }) => model))].sort();
-    const chosen = this.#models.value;
-    if (this.#models.options.length !== names.length + 1) this.#models.replaceChildren(...options("all models", names));
-    this.#models.value = names.includes(chosen) ? chosen : "";
+    offer(this.#models, "all models", [...new Set(this.#lines.map(({ model }) => model))].sort());
+    const calls = new Set(this.#lines.map(({ call }) => call).filter(Boolean));
+    offer(this.#call, "all calls", [...calls].reverse());
     this.#draw();
   }
 
   #draw(): void {
     const wanted = this.#text.value.trim().toLowerCase();
-    const [model, level] = [this.#models.value, this.#level.value];
+    const [model, level, call] = [this.#models, this.#level, this.#call].map(({ value }) => value);
     const found = this.#lines.filter(
       (line) =>
         (!model || line.model === model) &&
         (!level || line.level === level) &&
+        (!call || line.call === call) &&
         line.text.toLowerCase().includes(wanted),
     );
     const drawn = found.slice(-MAX_LINES).reverse();
@@ -55,9 +58,17 @@ export class Logs {
   }
 }
 
-function lineOf({ model, level, text }: Line): HTMLElement {
+function lineOf({ model, level, call, text }: Line): HTMLElement {
   const kind = { ERROR: "failed", WARNING: "stale" }[level] ?? "";
-  return h("li", {}, h("span", { class: `state ${kind}` }, level), " ", h("b", {}, model), " ", h("span", { class: "text" }, text.trimEnd()));
+  return h("li", call ? { title: call } : {}, h("span", { class: `state ${kind}` }, level), " ", h("b", {}, model), " ", h("span", { class: "text" }, text.trimEnd()));
+}
+
+/** Offer other values; the chosen one stays if it is among them. */
+function offer(select: HTMLSelectElement, all: string, values: string[]): void {
+  const chosen = select.value;
+  const offered = [...select.options].slice(1).map(({ value }) => value);
+  if (offered.join("\n") !== values.join("\n")) select.replaceChildren(...options(all, values));
+  select.value = values.includes(chosen) ? chosen : "";
 }
 
 function options(all: string, values: string[]): HTMLElement[] {

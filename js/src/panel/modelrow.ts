@@ -62,7 +62,6 @@ export const MODEL_ACTIONS: [name: string, label: string, has: (model: ModelRow)
   ["edit", "Edit", () => true],
   ["try", "Try", ({ state }) => state === "READY"],
   ["stats", "Stats", ({ state }) => state === "READY"],
-  ["graph", "Graph", () => true],
   ["diff", "Diff", ({ differs }) => differs],
   ["write_back", "Write to folder", ({ differs }) => differs],
   ["export", "Export", () => true],

@@ -1,13 +1,13 @@
 /** The tab of models. */
 
 import { h } from "../dom.ts";
-import type { Row } from "./link.ts";
+import type { About, Row } from "./link.ts";
 import { asModel, factsOf, linesOf, markOf, MODEL_ACTIONS, type ModelRow } from "./modelrow.ts";
 import { RowList } from "./rowlist.ts";
 
 const SYMBOLS = { ready: "●", stale: "◐", failed: "✕", unloaded: "○" };
 
-export type Act = (action: string, about: Record<string, string>) => void;
+export type Act = (action: string, about: About) => void;
 
 export class Models {
   readonly node: HTMLElement;

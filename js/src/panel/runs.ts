@@ -1,6 +1,6 @@
 /** The tab of runs: newest first; a click opens the linked view. */
 
-import { h } from "../dom.ts";
+import { h, svg } from "../dom.ts";
 import { count, counted, time } from "../format.ts";
 import type { Row } from "./link.ts";
 import type { Act } from "./models.ts";
@@ -19,6 +19,8 @@ export interface RunRow {
   error: string;
   cell: string;
   pinned: boolean;
+  /** The longest calls; empty while it runs. */
+  bars: [start: number, length: number, level: number, failed: number][];
 }
 
 export class Runs {
@@ -51,6 +53,7 @@ export class Runs {
       { type: "button", class: "head", onclick: view, title: `Open the view of run ${run.id}` },
       h("span", { class: `mark ${mark}`, "aria-hidden": "true" }, { running: "▸", failed: "✕", ready: "●" }[mark]),
       h("span", { class: "name" }, run.model),
+      thumbnail(run),
       h("span", { class: "state" }, run.duration_us === null ? "running" : time(run.duration_us)),
     );
     const toggle = h("button", { type: "button", class: "toggle", "aria-label": `Actions on run ${run.id}` }, "⋯");
@@ -97,4 +100,18 @@ export class Runs {
     );
     return select;
   }
+}
+
+/** Return a small timeline of a run's longest calls. */
+function thumbnail({ bars }: RunRow): SVGElement {
+  const shown = bars.map(([start, length, level, failed]) =>
+    svg("rect", {
+      class: failed ? "bar failed" : "bar",
+      x: 64 * start,
+      y: 4 * level,
+      width: Math.max(1, 64 * length),
+      height: 3,
+    }),
+  );
+  return svg("svg", { class: "thumbnail", width: 64, height: 16, "aria-hidden": "true" }, shown);
 }

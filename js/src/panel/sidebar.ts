@@ -1,13 +1,16 @@
 /** The panel: its tabs, and one line that says what happens. */
 
 import { h, setText } from "../dom.ts";
+import { Graph } from "./graph.ts";
 import type { Link, Row } from "./link.ts";
 import { Logs } from "./logs.ts";
 import { Models, type Act } from "./models.ts";
+import { Notes } from "./notes.ts";
 import { Runs } from "./runs.ts";
 import style from "./panel.css";
 
 interface Tab {
+  name: string;
   /** Name of the list that it shows. */
   list: string;
   label: string;
@@ -30,14 +33,16 @@ export class Sidebar {
   constructor(link: Link, act: Act, load: () => void) {
     this.#link = link;
     this.#load = load;
-    const [models, runs, logs] = [new Models(act, () => link.actions), new Runs(act), new Logs()];
+    const graph = new Graph((action, about) => link.act(action, about), act);
     this.#tabs = [
-      { list: "models", label: "Models", view: models },
-      { list: "runs", label: "Runs", view: runs },
-      { list: "logs", label: "Logs", view: logs },
+      { name: "models", list: "models", label: "Models", view: new Models(act, () => link.actions) },
+      { name: "runs", list: "runs", label: "Runs", view: new Runs(act) },
+      { name: "logs", list: "logs", label: "Logs", view: new Logs() },
+      { name: "graph", list: "models", label: "Graph", view: graph },
+      { name: "notes", list: "notes", label: "Notes", view: new Notes(act) },
     ];
-    this.#buttons = this.#tabs.map(({ label, list }, index) =>
-      h("button", { type: "button", role: "tab", id: `blsnb-tab-of-${list}`, "aria-controls": "blsnb-tabpanel", onclick: () => this.#choose(index) }, label),
+    this.#buttons = this.#tabs.map(({ label, name }, index) =>
+      h("button", { type: "button", role: "tab", id: `blsnb-tab-of-${name}`, "aria-controls": "blsnb-tabpanel", onclick: () => this.#choose(index) }, label),
     );
     const bar = h("div", { class: "tabs", role: "tablist", "aria-label": "Triton", onkeydown: (event: KeyboardEvent) => this.#onKey(event) }, this.#buttons);
     this.#body.append(bar, h("div", { id: "blsnb-tabpanel", role: "tabpanel" }));
@@ -50,6 +55,11 @@ export class Sidebar {
     setText(this.#status, text);
   }
 
+  /** Choose a tab by its name. */
+  choose(name: string): void {
+    this.#choose(this.#tabs.findIndex((tab) => tab.name === name));
+  }
+
   /** A panel that is not seen asks the kernel for nothing. */
   setVisible(isVisible: boolean): void {
     this.#isVisible = isVisible;
@@ -60,7 +70,8 @@ export class Sidebar {
   update(list: string): void {
     if (!list) this.#drawState();
     const tab = this.#tabs[this.#chosen];
-    if (list === tab.list || !list) tab.view.show(this.#link.lists.get(tab.list)?.values() ?? []);
+    const rows = this.#link.lists.get(tab.list);
+    if (list === tab.list || !list) tab.view.show(rows?.values() ?? []);
   }
 
   #choose(index: number): void {

@@ -23,12 +23,12 @@ def test_every_subcommand_of_the_design_is_there():
     """Every subcommand exists and has a function."""
     designed = (
         "models config load unload remove import export infer stats trace log bench "
-        "help standin monitor runtime serve tutorial verify graph diff edit try"
+        "help standin monitor runtime serve tutorial verify graph diff edit try watch"
     )
 
     assert sorted(designed.split()) == sorted(SUBCOMMANDS)
     by_magic = [name for name, sub in SUBCOMMANDS.items() if sub.run is None]
-    assert ["monitor", "help", "serve"] == by_magic
+    assert ["monitor", "help", "serve", "watch"] == by_magic
 
 
 def test_the_help_is_the_docstring(notebook):

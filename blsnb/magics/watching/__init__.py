@@ -1,0 +1,1 @@
+"""``%triton watch``: the requests of real servers in a notebook."""

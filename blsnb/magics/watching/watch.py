@@ -1,0 +1,211 @@
+"""``%triton watch``: the requests of a real Triton server as a live list."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from IPython.core.error import UsageError
+
+from blsnb.errors import TraceFileError, TritonServerError
+from blsnb.magics.flags import Flags
+from blsnb.magics.line import Line
+
+if TYPE_CHECKING:
+    from blsnb.watch.listing import Filter
+    from blsnb.watch.receiver import Receiver
+    from blsnb.watch.watch import Watch
+
+USAGE = (
+    "[FILE] [--listen ADDRESS] [--port PORT] [--server URL] [--rate N] "
+    "[--level LEVEL] [--count N] [--model NAME] [--id ID] [--slower-than MS] [--stop]"
+)
+SUMMARY = "show the requests of a real Triton server live, or those of a file"
+_LOOPBACK, _PORT = "127.0.0.1", 4318
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options shared by the magic and ``blsnb watch``."""
+    add = parser.add_argument
+    add(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="a file of JSON lines that a Collector's file exporter wrote",
+    )
+    add(
+        "--listen",
+        default=_LOOPBACK,
+        metavar="ADDRESS",
+        help="the address to listen on; if other machines can reach it, the URL "
+        f"contains a random token ({_LOOPBACK})",
+    )
+    add("--port", type=int, default=_PORT, help=f"the port; 0: a free one ({_PORT})")
+    add(
+        "--server",
+        metavar="URL",
+        help="the server's HTTP port: print what it traces, and change it with --rate, "
+        "--level and --count",
+    )
+    add("--rate", type=int, metavar="N", help="trace 1 of N requests of --server")
+    add("--level", metavar="LEVEL", help="OFF or TIMESTAMPS, of --server")
+    add("--count", type=int, metavar="N", help="trace N more requests; -1: all")
+    _add_filter(parser)
+
+
+def _add_filter(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--model", default="", metavar="NAME", help="list only models with this text")
+    add("--id", default="", help="list only requests whose id has this text")
+    add(
+        "--slower-than",
+        type=float,
+        default=0.0,
+        metavar="MS",
+        help="list only requests of at least this many milliseconds",
+    )
+
+
+def watch_flags() -> Flags:
+    """Return the parser of ``%triton watch``."""
+    flags = Flags("%triton watch", f"{SUMMARY}.")
+    add_options(flags)
+    flags.add_argument("--stop", action="store_true", help="stop receiving")
+    return flags
+
+
+def filter_of(given: argparse.Namespace) -> Filter:
+    """Return the filter of the options."""
+    from blsnb.watch.listing import Filter
+
+    return Filter(given.model, given.id, given.slower_than)
+
+
+def set_tracing(given: argparse.Namespace) -> str:
+    """Change what the server traces; return its settings in one line.
+
+    Raises
+    ------
+    TritonServerError
+        The server does not respond, refuses, or was started without tracing.
+    ValueError
+        A value is invalid, or there is no server.
+    """
+    from blsnb.watch.trace_settings import TraceSettings, described
+
+    changes = {name: getattr(given, name) for name in ("rate", "level", "count")}
+    if given.server is None:
+        if any(value is not None for value in changes.values()):
+            raise ValueError("--rate, --level and --count need --server URL")
+        return ""
+    settings = TraceSettings(given.server)
+    if all(value is None for value in changes.values()):
+        return described(settings.read())
+    return described(settings.change(**changes))
+
+
+def opened(given: argparse.Namespace) -> Watch:
+    """Read a file, or start to receive.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read, or the port is not available.
+    TraceFileError
+        The file has no spans.
+    """
+    from blsnb.watch.watch import read, receive
+
+    if given.file is not None:
+        watch = read(Path(given.file).expanduser())
+    else:
+        watch = receive(given.listen, given.port)
+    watch.filter = filter_of(given)
+    return watch
+
+
+def instructions(receiver: Receiver, token: str) -> str:
+    """Return what to start a server with.
+
+    Parameters
+    ----------
+    token
+        What is shown as the token of the URL.
+    """
+    from blsnb.watch.watch import server_flags
+
+    url = receiver.url(token)
+    lines = [
+        f"Receiving OpenTelemetry spans at {url}",
+        "Start the server with:",
+        *(f"  {flag}" for flag in server_flags(url)),
+        "A server sends no errors, no tensors and no rejected requests, and only those "
+        "BLS requests that a model makes with trace=request.trace().",
+    ]
+    if receiver.token:
+        lines.append(
+            "If the address is 0.0.0.0, replace it by one of this machine that the "
+            "server can reach."
+        )
+    else:
+        lines.append(
+            "In a container it needs --network host; otherwise listen on an address "
+            "that it can reach: --listen ADDRESS"
+        )
+    return "\n".join(lines)
+
+
+class Watching:
+    """The watch of a shell; it closes with the extension."""
+
+    def __init__(self) -> None:
+        self._watch: Watch | None = None
+        self._files: list[Watch] = []
+
+    def run(self, line: Line) -> Watch | None:
+        """Start or stop watching; return the watch, whose display is the live list."""
+        given = watch_flags().parse(line.words)
+        if given.stop:
+            print("Nothing is received." if self._watch is None else "Stopped.")
+            self.close()
+            return None
+        try:
+            if tracing := set_tracing(given):
+                print(tracing)
+            if given.file is not None:
+                self._files.append(opened(given))
+                return self._files[-1]
+            return self._receive(given)
+        except (OSError, TraceFileError, TritonServerError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise UsageError(f"%triton watch: {reason}") from error
+
+    def _receive(self, given: argparse.Namespace) -> Watch:
+        if self._watch is not None:
+            if (given.listen, given.port) != (_LOOPBACK, _PORT):
+                raise UsageError(
+                    f"%triton watch: {self._watch.receiver!r} receives already; "
+                    "%triton watch --stop ends that"
+                )
+            self._watch.filter = filter_of(given)
+            return self._watch
+        watch = self._watch = opened(given)
+        assert watch.receiver is not None
+        print(instructions(watch.receiver, "TOKEN"))
+        if watch.receiver.token:
+            print(_TOKEN_ADVICE)
+        return watch
+
+    def close(self) -> None:
+        """Stop receiving, and following files."""
+        watch, self._watch = self._watch, None
+        files, self._files = self._files, []
+        for each in files if watch is None else [*files, watch]:
+            each.close()
+
+
+_TOKEN_ADVICE = (
+    "TOKEN stands for the random token, which must not be saved in a notebook: start "
+    "blsnb watch --listen in a terminal to see it, or read .receiver.token."
+)

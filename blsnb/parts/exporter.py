@@ -1,0 +1,188 @@
+"""Exporter: sends the runs of a server to an OpenTelemetry Collector."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from collections import deque
+from typing import NamedTuple
+
+from blsnb.engine.threads.start import start
+from blsnb.errors import BlsnbError
+from blsnb.otlp.encoding import Json, document, spans_of
+from blsnb.otlp.sending import MAX_SPANS, endpoint_of, send
+from blsnb.run import clock_of
+from blsnb.trace.capture import trace_so_far
+from blsnb.trace.events import Call
+from blsnb.trace.facts import TraceContext
+from blsnb.trace.recorder import Recorder
+from blsnb.trace.run_record import RunRecord
+
+MAX_RUNS = 2_000
+"""Maximum number of ended runs that wait to be converted."""
+MAX_RUN_BYTES = 64 << 20
+"""Maximum bytes of their tensor values, which the conversion releases."""
+MAX_WAITING_SPANS = 20_000
+"""Maximum number of spans that wait for the Collector."""
+_DELAY_S = 0.5
+"""Seconds that spans are gathered before they are sent."""
+_RETRY_S = 5.0
+"""Seconds until the next attempt after a failed one."""
+_TIMEOUT_S = 5.0
+_FLUSH_S = 2.0
+"""Seconds for the last spans when the server is closed."""
+_log = logging.getLogger("blsnb.otlp")
+
+
+class ExportCounts(NamedTuple):
+    """Numbers of spans."""
+
+    sent: int = 0
+    dropped: int = 0
+    """Spans dropped because the Collector did not take them in time."""
+    dropped_runs: int = 0
+    """Runs dropped before they were converted."""
+
+
+class Exporter:
+    """Sends each run of a recorder after its end, on a thread of its own.
+
+    A request only appends its run to a queue of limited length. Without a Collector
+    the oldest runs and spans are dropped and counted.
+
+    Parameters
+    ----------
+    recorder
+        Records the runs.
+    url
+        Where the Collector receives spans.
+
+    Raises
+    ------
+    ValueError
+        The URL is invalid.
+    """
+
+    def __init__(self, recorder: Recorder, url: str) -> None:
+        self._endpoint = endpoint_of(url)
+        self._changed = threading.Condition()
+        self._runs: deque[RunRecord] = deque()
+        self._run_bytes = 0
+        self._spans: deque[Json] = deque()
+        self._thread: threading.Thread | None = None
+        self._end_s: float | None = None
+        """Monotonic time at which the thread ends; None while the server is open."""
+        self._is_failing = False
+        self.counts = ExportCounts()
+        self._stop_observing = recorder.observe(self._observe)
+
+    def _observe(self, run: RunRecord, call: Call | None) -> None:
+        if call is not None:
+            if not run.is_exported:
+                # Now, since a model may pass the context on.
+                run.is_exported = True
+                run.context = run.context or TraceContext(secrets.token_hex(16))
+        elif run.is_exported:
+            run.is_exported = False
+            self._add(run)
+
+    def _add(self, run: RunRecord) -> None:
+        with self._changed:
+            self._runs.append(run)
+            self._run_bytes += run.held_bytes
+            while self._runs and self._is_full:
+                self._run_bytes -= self._runs.popleft().held_bytes
+                self._count(dropped_runs=1)
+            if self._thread is None and self._end_s is None:
+                thread = threading.Thread(
+                    target=self._work, name="blsnb otlp", daemon=True
+                )
+                start(thread)
+                self._thread = thread
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._runs) > MAX_RUNS or self._run_bytes > MAX_RUN_BYTES
+
+    def _count(self, sent: int = 0, dropped: int = 0, dropped_runs: int = 0) -> None:
+        before = self.counts
+        self.counts = ExportCounts(
+            before.sent + sent,
+            before.dropped + dropped,
+            before.dropped_runs + dropped_runs,
+        )
+
+    def _work(self) -> None:
+        wait_s = _DELAY_S
+        while True:
+            with self._changed:
+                if self._end_s is None:
+                    self._changed.wait(wait_s)
+                end_s = self._end_s
+            wait_s = _DELAY_S
+            try:
+                self._convert()
+                self._send(end_s)
+            except Exception as error:
+                self._report(error)
+                wait_s = _RETRY_S
+            if end_s is not None:
+                return
+
+    def _convert(self) -> None:
+        """Turn ended runs into spans, and release their values."""
+        with self._changed:
+            runs, self._runs, self._run_bytes = self._runs, deque(), 0
+        while runs:
+            trace = trace_so_far(runs.popleft(), False)
+            if trace.spans:
+                self._spans += spans_of(trace, clock_of(trace))
+        while len(self._spans) > MAX_WAITING_SPANS:
+            self._spans.popleft()
+            self._count(dropped=1)
+
+    def _send(self, end_s: float | None) -> None:
+        """Send the spans that wait; those of a failed message wait further."""
+        while self._spans and (end_s is None or time.monotonic() < end_s):
+            count = min(MAX_SPANS, len(self._spans))
+            message = [self._spans[place] for place in range(count)]
+            left_s = _TIMEOUT_S if end_s is None else end_s - time.monotonic()
+            send(document(message), self._endpoint, timeout_s=max(0.1, left_s))
+            for _ in range(count):
+                self._spans.popleft()
+            self._count(sent=count)
+            if self._is_failing:
+                self._is_failing = False
+                _log.warning("spans are sent to %s again", self._endpoint)
+            self._convert()
+
+    def _report(self, error: Exception) -> None:
+        """Log the first failure of several."""
+        if self._is_failing:
+            return
+        self._is_failing = True
+        if isinstance(error, BlsnbError):
+            _log.warning("no spans are sent: %s", error)
+        else:
+            _log.exception("no spans are sent")
+
+    def close(self) -> None:
+        """Send what waits, at most for two seconds, and end the thread."""
+        self._stop_observing()
+        with self._changed:
+            self._end_s = time.monotonic() + _FLUSH_S
+            self._changed.notify()
+            thread = self._thread
+        if thread is not None:
+            thread.join(_FLUSH_S + _TIMEOUT_S)
+        left = len(self._spans) + len(self._runs)
+        counts = self.counts
+        if left or counts.dropped or counts.dropped_runs:
+            _log.warning(
+                "%s spans and %s runs were not sent to %s",
+                f"{counts.dropped + len(self._spans):,}",
+                f"{counts.dropped_runs + len(self._runs):,}",
+                self._endpoint,
+            )

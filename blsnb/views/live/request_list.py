@@ -1,0 +1,132 @@
+"""A live list of requests with filters; a click opens the view of one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from html import escape
+from typing import Any
+
+import ipywidgets
+
+Listed = tuple[str, str, list[tuple[str, str]]]
+Rows = Callable[[str, str, float, bool], Listed]
+MAX_ROWS = 20
+NEWEST, SLOWEST = "newest first", "slowest first"
+_STYLE = """<style>
+.blsnb-requests button.jupyter-button {
+  text-align: left; font-family: var(--jp-code-font-family, monospace);
+  white-space: pre; background: transparent; width: 100%; margin: 0;
+}
+.blsnb-requests-head pre {
+  margin: 0; padding: 0 11px; font-family: var(--jp-code-font-family, monospace);
+  font-size: var(--jp-widgets-font-size, 13px);
+}
+</style>"""
+_EMPTY = "No request has been received."
+
+
+class RequestList(ipywidgets.VBox):
+    """The newest or the slowest requests; starts no threads: its owner calls `refresh`.
+
+    Parameters
+    ----------
+    rows
+        Returns a summary, the head of the columns, and id and text of each row, for the
+        filter's values: parts of the model's name and of the request's id,
+        milliseconds, and whether the slowest requests come first.
+    open_view
+        Returns the document of a request.
+    """
+
+    def __init__(self, rows: Rows, open_view: Callable[[str], dict[str, Any]]) -> None:
+        self._rows = rows
+        self._open_view = open_view
+        self._lock = threading.Lock()
+        self._ids: list[str] = []
+        self._ended = False
+        self._summary = ipywidgets.HTML()
+        self._head = ipywidgets.HTML()
+        self._model = ipywidgets.Text(placeholder="model", continuous_update=True)
+        self._request = ipywidgets.Text(placeholder="request id")
+        self._slower = ipywidgets.BoundedFloatText(
+            description="at least ms", min=0, max=1e9
+        )
+        self._order = ipywidgets.Dropdown(options=[NEWEST, SLOWEST])
+        self._live = ipywidgets.ToggleButton(value=True, description="Live")
+        self._buttons = [self._button(number) for number in range(MAX_ROWS)]
+        self._listed = ipywidgets.VBox(self._buttons)
+        self._listed.add_class("blsnb-requests")
+        self._head.add_class("blsnb-requests-head")
+        self._output = ipywidgets.Output()
+        bar = self._bar()
+        style = ipywidgets.HTML(_STYLE)
+        super().__init__(
+            [style, self._summary, bar, self._head, self._listed, self._output]
+        )
+        self._show()
+
+    def _bar(self) -> ipywidgets.HBox:
+        """Return the filters in a row, observed."""
+        filters = (self._model, self._request, self._slower, self._order)
+        for each in filters:
+            each.layout.width = "15em"
+            each.observe(self._chosen, "value")
+        self._live.observe(self._chosen, "value")
+        bar = ipywidgets.HBox([*filters, self._live])
+        bar.layout.flex_flow = "row wrap"
+        return bar
+
+    def _button(self, number: int) -> ipywidgets.Button:
+        button = ipywidgets.Button(layout={"width": "100%", "display": "none"})
+        button.on_click(partial(self._open, number))
+        return button
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        shown: dict[str, Any] = super()._repr_mimebundle_(**options) or {}
+        summary, head, rows = self._read()
+        lines = [summary, head, *(text for _, text in rows)]
+        shown["text/plain"] = "\n".join(lines)
+        shown["text/html"] = f"<pre>{escape(shown['text/plain'])}</pre>"
+        return shown
+
+    def _read(self) -> Listed:
+        return self._rows(
+            self._model.value,
+            self._request.value,
+            self._slower.value,
+            self._order.value == SLOWEST,
+        )
+
+    def _chosen(self, _: object) -> None:
+        self._show()
+
+    def refresh(self) -> None:
+        """Show the present requests, unless the reader stopped the list."""
+        if self._live.value and not self._ended:
+            self._show()
+
+    def _show(self) -> None:
+        with self._lock:
+            summary, head, rows = self._read()
+            self._head.value = f"<pre>{escape(head)}</pre>" if rows else ""
+            self._ids = [run_id for run_id, _ in rows]
+            self._summary.value = escape(summary if rows else f"{summary} {_EMPTY}")
+            for number, button in enumerate(self._buttons):
+                shown = number < len(rows)
+                button.description = rows[number][1] if shown else ""
+                button.layout.display = "" if shown else "none"
+
+    def _open(self, number: int, _: object) -> None:
+        if number < len(self._ids):
+            document = self._open_view(self._ids[number])
+            shown = {"output_type": "display_data", "data": document, "metadata": {}}
+            self._output.outputs = (shown,)
+
+    def end(self) -> None:
+        """Show the last requests; the list no longer changes, and stays clickable."""
+        self._show()
+        self._ended = True
+        self._live.value = False
+        self._live.disabled = True

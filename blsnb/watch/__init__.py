@@ -1,0 +1,1 @@
+"""Watch real Triton servers: receive their spans, list requests, set their tracing."""

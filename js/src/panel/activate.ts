@@ -1,0 +1,78 @@
+/** Put the panel, its commands and the launcher's entry into the host. */
+
+import { addCommands, type Icon, type Launcher, type Palette } from "./commands.ts";
+import { Doing } from "./doing.ts";
+import { Front, type Document } from "./front.ts";
+import type { Application, Classes, RenderMime, Tracker, Widget } from "./lab.ts";
+import { Link, type About } from "./link.ts";
+import { Sidebar } from "./sidebar.ts";
+
+/** Time until a request counts as waiting, in milliseconds. */
+const PATIENCE_MS = 300;
+/** Event of a form that inserts a cell, see `placed.ts`. */
+const INSERT = "blsnb-insert-cell";
+const ID = "blsnb-panel";
+
+/** What the host shares; null or undefined for what it lacks. */
+export interface Host {
+  classes: Classes;
+  trackers: (Tracker<Document> | null)[];
+  rendermime: RenderMime | null;
+  palette: Palette | null;
+  launcher: Launcher | null;
+  icon: Icon;
+}
+
+export function activate(app: Application, { classes, trackers, rendermime, palette, launcher, icon }: Host): void {
+  const doing = new Doing(app, classes, rendermime);
+  const link = new Link((list) => sidebar.update(list));
+  const act = async (action: string, about: About): Promise<void> => {
+    const waits = setTimeout(() => sidebar.say("Waiting for the kernel."), PATIENCE_MS);
+    try {
+      const reply = await link.act(action, about);
+      clearTimeout(waits);
+      sidebar.say(await doing.follow(reply, front.document));
+    } catch (error) {
+      sidebar.say((error as Error).message);
+    } finally {
+      clearTimeout(waits);
+    }
+  };
+  const start = (action: string, about: About): void => void act(action, about);
+  const insert = (code: string, run: boolean): void => void doing.insert([code], front.document, run);
+  const show = (tab?: string): void => {
+    app.shell.activateById(ID);
+    if (tab) sidebar.choose(tab);
+  };
+  const sidebar = new Sidebar(link, start, () => insert("%load_ext blsnb", false));
+  const front = new Front(trackers, (kernel) => link.attach(kernel));
+  globalThis.addEventListener(INSERT, (event) => {
+    if (!front.document) return;
+    event.preventDefault();
+    insert((event as CustomEvent<{ code: string }>).detail.code, false);
+  });
+  sidebar.update("");
+  app.shell.add(panelOf(classes, sidebar, icon.icon), "left", { rank: 900 });
+  addCommands(app, { front, show, insert, act: start }, icon, palette, launcher);
+}
+
+/** Return the widget of the side bar; it reports whether it is seen. */
+function panelOf({ Widget }: Classes, sidebar: Sidebar, icon: unknown): Widget {
+  class Panel extends (Widget as new (options: object) => Widget) {
+    onAfterShow(): void {
+      sidebar.setVisible(true);
+    }
+    onAfterAttach(): void {
+      sidebar.setVisible(this.isVisible);
+    }
+    onAfterHide(): void {
+      sidebar.setVisible(false);
+    }
+  }
+  const panel = new Panel({ node: sidebar.node });
+  panel.id = ID;
+  panel.title.caption = "Triton";
+  if (icon) panel.title.icon = icon;
+  else panel.title.label = "Triton";
+  return panel;
+}

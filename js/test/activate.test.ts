@@ -1,0 +1,115 @@
+/** The panel in its host: its commands, and what it says while the kernel is busy. */
+
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+
+import "./page.ts";
+import type { Front } from "../src/panel/front.ts";
+import type { Application, Classes, Comm, CommMessage, KernelConnection } from "../src/panel/lab.ts";
+import type { Row } from "../src/panel/link.ts";
+
+mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
+const { activate } = await import("../src/panel/activate.ts");
+const { notebook } = await import("../src/panel/commands.ts");
+
+const SIGNAL = { connect: () => true, disconnect: () => true };
+
+/** Let what waits for promises continue. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+}
+
+class Page {
+  commands = new Map<string, { execute(given?: object): unknown; isEnabled(): boolean }>();
+  palette: string[] = [];
+  launcher: { category: string; kernelIconUrl: string }[] = [];
+  sent: Row[] = [];
+  node!: HTMLElement;
+  comm!: Comm;
+
+  /** Put the panel into a page with a notebook whose kernel has loaded blsnb. */
+  async open(): Promise<void> {
+    const comm = {
+      isDisposed: false,
+      onMsg: (_: CommMessage) => undefined as void,
+      onClose: (_: CommMessage) => undefined as void,
+      open: (data: Row) => this.sent.push(data),
+      send: (data: Row) => this.sent.push(data),
+      close: () => undefined,
+    };
+    this.comm = comm;
+    const kernel = {
+      isDisposed: false,
+      info: Promise.resolve({}),
+      statusChanged: SIGNAL,
+      iopubMessage: SIGNAL,
+      requestCommInfo: async () => ({ content: { comms: { a: {} } } }),
+      createComm: () => comm,
+    } as unknown as KernelConnection;
+    const sessionContext = { session: { kernel }, kernelChanged: SIGNAL };
+    const document = { sessionContext, console: { promptCell: null }, id: "console" } as unknown as Front["document"];
+    const tracker = { currentWidget: document, currentChanged: SIGNAL, has: () => true };
+    class Widget {
+      title = {};
+      node: HTMLElement;
+      constructor({ node }: { node: HTMLElement }) {
+        this.node = node;
+      }
+    }
+    const app = {
+      shell: { add: ({ node }: Widget) => (this.node = node), activateById: () => undefined },
+      commands: { addCommand: (id: string, options: never) => this.commands.set(id, options) },
+    } as unknown as Application;
+    activate(app, {
+      classes: { Widget } as unknown as Classes,
+      trackers: [tracker as never],
+      rendermime: null,
+      palette: { addItem: ({ command }) => this.palette.push(command) },
+      launcher: { add: (item) => this.launcher.push(item) },
+      icon: { icon: undefined, picture: '<svg fill="#616161"/>' },
+    });
+    await settled();
+    this.say({ v: 1, type: "welcome", actions: ["save"] });
+  }
+
+  say(data: Row): void {
+    this.comm.onMsg({ content: { data } });
+  }
+
+  get status(): string {
+    return this.node.querySelector(".status")!.textContent!;
+  }
+}
+
+test("an action that is not answered says that it waits for the kernel", async () => {
+  const page = new Page();
+  await page.open();
+  page.commands.get("blsnb:save-run")!.execute();
+  const { id, run } = page.sent.at(-1)!;
+  assert.equal(run, "");
+  assert.equal(page.status, "");
+  mock.timers.tick(299);
+  assert.equal(page.status, "");
+  mock.timers.tick(1);
+  assert.equal(page.status, "Waiting for the kernel.");
+  page.say({ v: 1, type: "answer", id, done: "Run 1 is saved." });
+  await settled();
+  assert.equal(page.status, "Run 1 is saved.");
+});
+
+test("the palette has every command, and the launcher the notebook", async () => {
+  const page = new Page();
+  await page.open();
+  assert.deepEqual(page.palette.sort(), [...page.commands.keys()].sort());
+  assert.deepEqual(page.launcher.map(({ category }) => category), ["Notebook"]);
+  assert.equal(page.commands.get("blsnb:load-ext")!.isEnabled(), true);
+  assert.equal(page.commands.get("blsnb:insert-model")!.isEnabled(), false);
+});
+
+test("the first notebook is valid with and without a Python kernel", () => {
+  const kernel = { name: "python3", display_name: "Python 3" };
+  const made = notebook(kernel) as { cells: { cell_type: string }[]; metadata: object };
+  assert.deepEqual(made.metadata, { kernelspec: kernel });
+  assert.equal(made.cells.filter(({ cell_type }) => cell_type === "code").length, 3);
+  assert.deepEqual((notebook(null) as { metadata: object }).metadata, {});
+});

@@ -1,0 +1,39 @@
+"""The live list of a real server's requests in JupyterLab."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from spans import GOLDEN
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+LOAD = "%load_ext blsnb"
+WATCH = "watch = %triton watch --port 0"
+SHOW = "watch"
+SEND = f"""import urllib.request
+from pathlib import Path
+headers = {{"Content-Type": "application/json"}}
+for line in Path({str(GOLDEN)!r}).read_bytes().splitlines():
+    request = urllib.request.Request(watch.receiver.url(), line, headers)
+    urllib.request.urlopen(request).close()"""
+
+
+def test_requests_appear_and_a_click_opens_one(lab, tmp_path: Path):
+    """The row of an ensemble opens its view, with its five calls."""
+    lab.write("watch.ipynb", LOAD, WATCH, SHOW, SEND)
+    lab.open("watch.ipynb")
+    lab.run_all()
+    rows = lab.cell(2).locator(".blsnb-requests button:visible")
+    expect(rows).to_have_count(8)
+    expect(lab.cell(2)).to_contain_text("8 requests")
+    rows.filter(has_text="ens").click()
+    view = lab.cell(2).locator(".widget-output")
+    expect(view.get_by_text("5 calls").first).to_be_visible()
+    for theme in ("Light", "Dark"):
+        lab.theme(theme)
+        lab.cell(2).screenshot(path=tmp_path / f"{theme}.png")
+    lab.cell(2).get_by_placeholder("model").fill("fail")
+    expect(rows).to_have_count(1)

@@ -1,0 +1,84 @@
+"""Specification of %triton watch."""
+
+from __future__ import annotations
+
+import re
+import urllib.request
+
+import pytest
+from IPython.core.error import UsageError
+from spans import GOLDEN, JSON, message, request
+
+from blsnb.watch.watch import Watch
+
+
+@pytest.fixture
+def shell(notebook):
+    """A notebook that stops receiving."""
+    yield notebook
+    notebook.run("%triton watch --stop")
+
+
+def send(url: str, *numbers: int) -> None:
+    body = message(*[span for n in numbers for span in request(n)])
+    headers = {"Content-Type": JSON}
+    with urllib.request.urlopen(urllib.request.Request(url, body, headers)) as answer:
+        assert 200 == answer.status
+
+
+def test_the_flags_of_the_server_are_printed(shell):
+    """And the value is the watch, whose display is the list."""
+    ran = shell.run("%triton watch --port 0 --model m")
+    url = re.search(r"spans at (\S+)", ran.stdout)[1]
+    assert f"--trace-config=opentelemetry,url={url}" in ran.stdout
+    assert "trace=request.trace()" in ran.stdout
+    assert isinstance(ran.value, Watch)
+
+    send(url, 1, 2)
+    assert ["m", "m"] == [each.model for each in ran.value.requests]
+    assert ["m", "m"] == [run.model_name for run in ran.value.runs]
+
+
+def test_a_second_line_shows_the_same_watch(shell):
+    """With another filter; nothing is started."""
+    first = shell.run("%triton watch --port 0").value
+    again = shell.run("%triton watch --model x").value
+    assert first is again
+    assert "x" == first.filter.model
+
+
+def test_another_port_needs_a_stop(shell):
+    """The text has the address in use."""
+    shell.run("%triton watch --port 0")
+    error = shell.run("%triton watch --port 0").error
+    assert "receives already; %triton watch --stop ends that" in str(error)
+
+
+def test_stopping_releases_the_port(shell):
+    """What was received stays readable."""
+    watch = shell.run("%triton watch --port 0").value
+    assert "Stopped.\n" == shell.run("%triton watch --stop").stdout
+    assert watch.closed
+    assert "Nothing is received.\n" == shell.run("%triton watch --stop").stdout
+
+
+def test_a_token_is_not_in_the_notebook(shell):
+    """The output shows a placeholder, and how to see the token."""
+    ran = shell.run("%triton watch --port 0 --listen 0.0.0.0")
+    token = ran.value.receiver.token
+    assert len(token) >= 32
+    assert "/TOKEN/v1/traces" in ran.stdout
+    assert token not in ran.stdout + str(ran.outputs) + repr(ran.value) + str(ran.value)
+
+
+def test_a_file_is_a_watch(shell):
+    """Of the requests in it."""
+    watch = shell.run(f"%triton watch {GOLDEN}").value
+    assert 8 == len(watch.requests)
+    assert repr(watch).endswith("35 spans received>")
+
+
+@pytest.mark.parametrize("line", ["missing.json", "--rate 5", "--server ftp://x"])
+def test_what_cannot_be_watched_is_an_error(shell, line):
+    """In one line, without a traceback."""
+    assert isinstance(shell.run(f"%triton watch {line}").error, UsageError)

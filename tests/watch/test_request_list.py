@@ -1,0 +1,112 @@
+"""The live list in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import waiting
+from spans import JSON, message, request
+
+from blsnb.otlp.decoding import decode
+from blsnb.views.live.request_list import MAX_ROWS
+from blsnb.watch.store import SpanStore
+from blsnb.watch.watch import Watch, receive
+
+
+@pytest.fixture
+def store() -> SpanStore:
+    """The store of the watch."""
+    return SpanStore()
+
+
+@pytest.fixture
+def watch(store: SpanStore) -> Iterator[Watch]:
+    """A watch on a free port."""
+    with receive(port=0, store=store) as found:
+        yield found
+
+
+def add(store: SpanStore, *numbers: int, **fields: str) -> None:
+    for number in numbers:
+        spans = decode(message(*request(number, **fields)), JSON).spans
+        store.add(spans)
+
+
+def shown(watch: Watch) -> list[str]:
+    """Return the descriptions of the visible rows."""
+    buttons = watch.widget()._buttons
+    return [b.description for b in buttons if b.layout.display != "none"]
+
+
+def test_new_requests_appear(watch, store):
+    """The list refreshes itself."""
+    assert [] == shown(watch)
+    add(store, 1, name="first")
+    assert waiting.until(lambda: len(shown(watch)) == 1)
+    assert "first" in shown(watch)[0]
+
+
+def test_filters_apply_at_once(watch, store):
+    """By model, id and duration, and by order."""
+    add(store, 1, name="a", request_id="x")
+    add(store, 2, name="b", request_id="y")
+    widget = watch.widget()
+    widget._model.value = "b"
+    assert ["b"] == [row.split()[1] for row in shown(watch)]
+    widget._model.value, widget._request.value = "", "x"
+    assert ["a"] == [row.split()[1] for row in shown(watch)]
+    widget._request.value, widget._slower.value = "", 1.0
+    assert [] == shown(watch)
+
+
+def test_a_click_opens_the_view(watch, store):
+    """The document of the request is below the list."""
+    add(store, 1, name="first")
+    widget = watch.widget()
+    widget.refresh()
+    widget._buttons[0].click()
+    [output] = widget._output.outputs
+    assert {"text/html", "text/plain"} <= output["data"].keys()
+    assert "first" in output["data"]["text/plain"]
+
+
+def test_a_stopped_list_stands_still(watch, store):
+    """A row that is being read does not move away."""
+    add(store, 1)
+    widget = watch.widget()
+    widget.refresh()
+    widget._live.value = False
+    add(store, 2)
+    widget.refresh()
+    assert 1 == len(shown(watch))
+    widget._live.value = True
+    assert 2 == len(shown(watch))
+
+
+def test_100_000_spans_are_a_list_of_twenty_rows(watch, store):
+    """The summary counts the others."""
+    add(store, *range(1, 500))
+    widget = watch.widget()
+    widget.refresh()
+    assert MAX_ROWS == len(shown(watch))
+    assert "499 requests" in widget._summary.value
+
+
+def test_a_saved_notebook_has_the_rows_as_text(watch, store):
+    """Names of foreign senders are escaped."""
+    add(store, 1, name="<b>x")
+    data = watch.widget()._repr_mimebundle_()
+    assert "<b>x" in data["text/plain"]
+    assert "&lt;b&gt;x" in data["text/html"]
+    assert "<b>" not in data["text/html"]
+
+
+def test_a_closed_watch_keeps_its_list(watch, store):
+    """Its rows stay, and it refreshes no more."""
+    add(store, 1)
+    widget = watch.widget()
+    watch.close()
+    assert 1 == len(shown(watch))
+    assert widget._live.disabled
+    assert repr(watch).startswith("<Watch of ")
