@@ -63,6 +63,11 @@ def source_of(run: Run) -> RunRecord | Trace:
     return run.trace if isinstance(run, ImportedRun) else run._record
 
 
+def replayer_in(run: Run) -> Replayer | None:
+    """Return what executes the calls of a run again; None if it has no server."""
+    return run._replayer
+
+
 class Run:
     """The result of a client request, successful or failed, with its trace.
 
@@ -98,7 +103,7 @@ class Run:
         self._record = record
 
     @classmethod
-    def of(cls, record: RunRecord, replayer: Replayer) -> Run:
+    def of(cls, record: RunRecord, replayer: Replayer | None) -> Run:
         """Return the run of a record that a server keeps.
 
         Parameters
@@ -106,7 +111,7 @@ class Run:
         record
             The recorded calls.
         replayer
-            Executes recorded calls again.
+            Executes recorded calls again; None if its server is unknown.
         """
         calls = record.calls[:1]
         return cls(calls[0].model.name if calls else "", record, replayer=replayer)

@@ -15,7 +15,7 @@ from blsnb.pb_utils.message import RequestMessage
 
 _OFF = (
     "debug=True needs a debugger: switch on the notebook's (the bug at the top right "
-    "of JupyterLab), and run the cell again"
+    "of JupyterLab), and try again"
 )
 
 

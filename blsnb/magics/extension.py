@@ -49,7 +49,7 @@ def load_ipython_extension(shell: Any) -> None:
         undo.callback(cell_transforms.register(shell))
         undo.callback(line_completion.register(shell))
         undo.callback(inspection.register(shell))
-        undo.callback(frontend.connect(shell))
+        undo.callback(frontend.connect(shell, debugger.synchronize))
         undo.callback(panel.connect(shell))
         undo.callback(display.register(shell, runs))
         undo.callback(report.register(reports))

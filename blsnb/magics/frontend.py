@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
@@ -15,9 +16,12 @@ from IPython.display import DisplayHandle, display
 
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
+from blsnb.magics import default_server as default
+from blsnb.magics.call_debugger import MainThread, debug_call, watch_cells
 from blsnb.options import options
 
 if TYPE_CHECKING:
+    from blsnb.replay import Replayer
     from blsnb.run import Run
     from blsnb.trace.run_record import RunRecord
     from blsnb.trace.spans import Trace
@@ -26,6 +30,10 @@ if TYPE_CHECKING:
 _MAX_KNOWN = 10_000
 """Maximum number of page ids remembered for runs that were dropped."""
 _log = logging.getLogger(__name__)
+
+
+def _nothing() -> None:
+    """Prepare nothing."""
 
 
 def has_no_models() -> bool:
@@ -119,23 +127,37 @@ class DisplayedRuns:
     ----------
     shell
         The IPython shell.
+    prepare
+        Called before a call is executed in the debugger.
     """
 
-    def __init__(self, shell: Any) -> None:
+    def __init__(self, shell: Any, prepare: Callable[[], None] = _nothing) -> None:
+        self.main = MainThread(getattr(shell, "kernel", None))
         self._shell = shell
+        self._prepare = prepare
         self._sources: WeakValueDictionary[str, Any] = WeakValueDictionary()
+        self._replayers: WeakValueDictionary[str, Any] = WeakValueDictionary()
+        """Execute the calls of runs of other servers than the default one."""
         self._known: deque[str] = deque(maxlen=_MAX_KNOWN)
         self._workers = Workers(1, "blsnb answers")
         self._connection: Connection | None = None
         """The connection of this kernel; None until a page displays a run."""
 
-    def add(self, source: RunRecord | Trace, *, in_page: bool = False) -> None:
+    def add(
+        self,
+        source: RunRecord | Trace,
+        *,
+        in_page: bool = False,
+        replayer: Replayer | None = None,
+    ) -> None:
         """Note a displayed run by the object that keeps its calls.
 
         Parameters
         ----------
         in_page
             Whether a page is known to display it; otherwise the running cell tells.
+        replayer
+            Executes its calls again; None for the default server.
         """
         is_shown = in_page or self._connection is not None
         if not is_shown and not has_page(self._shell):
@@ -148,8 +170,12 @@ class DisplayedRuns:
         if run not in self._sources:
             self._known.append(run)
         self._sources[run] = source
+        if replayer is not None:
+            self._replayers[run] = replayer
         if self._connection is None:
-            self._connection = Connection(self.find, self._work)
+            self._connection = Connection(
+                self.find, self._work, self._debug, self.main.submit
+            )
 
     def find(self, run: str) -> Trace:
         """Return the trace of a displayed run by its page id.
@@ -173,6 +199,25 @@ class DisplayedRuns:
         )
         raise QueryError("dropped", text)
 
+    def _debug(self, run: str, call: int) -> str:
+        """Execute a call again in the debugger; return what differs."""
+
+        def prepared() -> Run:
+            self._prepare()
+            return self._run(run)
+
+        return debug_call(self.main, prepared, call)
+
+    def _run(self, run: str) -> Run:
+        from blsnb.run import ImportedRun, Run
+        from blsnb.trace.run_record import RunRecord
+
+        replayer = self._replayers.get(run)
+        source = self._sources.get(run)
+        if isinstance(source, RunRecord):
+            return Run.of(source, replayer or _default_replayer())
+        return ImportedRun(self.find(run), replayer=replayer)
+
     def _work(self, serve: Callable[[], None]) -> None:
         try:
             self._workers.submit(serve)
@@ -191,14 +236,28 @@ class DisplayedRuns:
 _runs: DisplayedRuns | None = None
 
 
-def connect(shell: Any) -> Callable[[], None]:
-    """Connect displayed runs to the kernel; return a function that disconnects them."""
+def connect(shell: Any, prepare: Callable[[], None] = _nothing) -> Callable[[], None]:
+    """Connect displayed runs to the kernel; return a function that disconnects them.
+
+    Parameters
+    ----------
+    prepare
+        Called before a call is executed in the debugger.
+    """
     global _runs
-    runs = _runs = DisplayedRuns(shell)
-    return runs.close
+    runs = _runs = DisplayedRuns(shell, prepare)
+    undo = contextlib.ExitStack()
+    undo.callback(runs.close)
+    undo.callback(watch_cells(shell, runs.main))
+    return undo.close
 
 
-def note(source: RunRecord | Trace, *, in_page: bool = False) -> None:
+def note(
+    source: RunRecord | Trace,
+    *,
+    in_page: bool = False,
+    replayer: Replayer | None = None,
+) -> None:
     """Note a displayed run by the object that keeps its calls."""
     # Deferred: loading the extension must not import the engine.
     from blsnb.trace.run_record import RunRecord
@@ -208,7 +267,7 @@ def note(source: RunRecord | Trace, *, in_page: bool = False) -> None:
     if _runs is None:
         return
     try:
-        _runs.add(source, in_page=in_page)
+        _runs.add(source, in_page=in_page, replayer=replayer)
     except Exception:
         # Without a connection the document still has embedded previews.
         _log.exception("a run could not be connected to its document")
@@ -216,9 +275,9 @@ def note(source: RunRecord | Trace, *, in_page: bool = False) -> None:
 
 def note_run(run: Run, *, in_page: bool = False) -> None:
     """Note a run that is displayed."""
-    from blsnb.run import source_of
+    from blsnb.run import replayer_in, source_of
 
-    note(source_of(run), in_page=in_page)
+    note(source_of(run), in_page=in_page, replayer=replayer_in(run))
 
 
 def has_page(shell: Any) -> bool:
@@ -232,6 +291,13 @@ def has_page(shell: Any) -> bool:
         return False
     metadata = kernel.get_parent().get("metadata") or {}
     return "cellId" in metadata
+
+
+def _default_replayer() -> Replayer | None:
+    from blsnb.parts.server_parts import parts_of
+
+    server = default.started()
+    return None if server is None else parts_of(server).requests
 
 
 def _trace(source: RunRecord | Trace) -> Trace:

@@ -4,6 +4,8 @@ import type { WidgetModel } from "./widget.ts";
 
 /** Event of the page when a kernel is connected. */
 export const CONNECTED = "blsnb-connected";
+/** Event of the page when a connection has lost its kernel. */
+export const DISCONNECTED = "blsnb-disconnected";
 
 /** Return the connections of the page, which all copies of this code share. */
 export function connections(): Set<WidgetModel> {
@@ -18,5 +20,22 @@ export function connect(model: WidgetModel): void {
 }
 
 export function disconnect(model: WidgetModel): void {
-  connections().delete(model);
+  if (connections().delete(model)) globalThis.dispatchEvent(new Event(DISCONNECTED));
+}
+
+/** Call back for an object at events of the page, until it is no longer in use: its page does not notify it. */
+export function weakly<T extends object>(
+  target: T,
+  events: readonly string[],
+  changed: (target: T) => void,
+): () => void {
+  const held = new WeakRef(target);
+  const notify = (): void => {
+    const target = held.deref();
+    if (target) changed(target);
+    else stop();
+  };
+  const stop = (): void => events.forEach((each) => globalThis.removeEventListener(each, notify));
+  for (const each of events) globalThis.addEventListener(each, notify);
+  return stop;
 }

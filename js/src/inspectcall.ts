@@ -4,6 +4,7 @@ import { batchFacts } from "./batching.ts";
 import { breadcrumb, callLink, LISTED_CALLS } from "./calllinks.ts";
 import { chipList, chipsOf } from "./chips.ts";
 import { besideBaseline, differences } from "./inspectbaseline.ts";
+import type { DebugPart } from "./debugcall.ts";
 import { deviceWork } from "./device.ts";
 import { h } from "./dom.ts";
 import type { Counted } from "./folded.ts";
@@ -23,11 +24,17 @@ import { Flag } from "./wire.ts";
 /** Maximum number of models in the chain that led to an error. */
 const MAX_CHAIN = 8;
 
+/** The parts of the inspector that keep what they have shown. */
+interface CallParts {
+  tensors: TensorList;
+  profile: ProfilePart;
+  debug: DebugPart;
+}
+
 export function oneCall(
   session: Session,
   call: number,
-  tensors: TensorList,
-  profile: ProfilePart,
+  { tensors, profile, debug }: CallParts,
 ): HTMLElement[] {
   const { trace } = session;
   const { notes, logs } = trace.header;
@@ -41,6 +48,7 @@ export function oneCall(
     breadcrumb(session, call),
     h("h3", {}, trace.name(call)),
     chipList(chipsOf(trace, call)),
+    ...debug.show(call),
     // Few values are seen without scrolling.
     ...(few ? [values] : []),
     ...requestFacts(trace, call),

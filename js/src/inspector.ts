@@ -1,6 +1,7 @@
 /** The inspector: the facts about the selected call, model, fold or missing calls. */
 
 import { missingCalls } from "./inspectbaseline.ts";
+import { DebugPart } from "./debugcall.ts";
 import { h } from "./dom.ts";
 import { droppedCall } from "./dropped.ts";
 import { factsOfCalls, manyCalls } from "./inspectcalls.ts";
@@ -23,6 +24,7 @@ export class Inspector {
   #session: Session;
   #tensors: TensorList;
   #profile: ProfilePart;
+  #debug: DebugPart;
   #facts = "";
   #drawn = -Infinity;
 
@@ -30,6 +32,7 @@ export class Inspector {
     this.#session = session;
     this.#tensors = new TensorList(session);
     this.#profile = new ProfilePart(session);
+    this.#debug = new DebugPart(session);
   }
 
   /** Show the selection; elements stay if no fact has changed. */
@@ -61,6 +64,7 @@ export class Inspector {
   }
 
   dispose(): void {
+    this.#debug.dispose();
     this.element.remove();
   }
 
@@ -98,7 +102,7 @@ export class Inspector {
     if (!selection) return [h("p", { class: "hint" }, "Select a model or a call.")];
     const { comparison } = this.#session.trace;
     if (selection.kind === "call")
-      return oneCall(this.#session, selection.call, this.#tensors, this.#profile);
+      return oneCall(this.#session, selection.call, { tensors: this.#tensors, profile: this.#profile, debug: this.#debug });
     if (selection.kind === "missing")
       return comparison ? missingCalls(comparison.baseline, selection.missing) : [];
     if (selection.kind === "dropped") return droppedCall(this.#session.trace, selection.id);

@@ -1,5 +1,6 @@
 /** Queries to the kernel about tensors, and their answers. */
 
+import { connections } from "./connections.ts";
 import type { Drops, Preview, TensorEntry } from "./header.ts";
 import { Slot } from "./slot.ts";
 import { VERSION, type WidgetModel } from "./widget.ts";
@@ -13,6 +14,8 @@ export interface Answer {
   lacks?: string;
   /** Calls and values that are no longer kept. */
   dropped?: Drops;
+  /** What an action has done. */
+  done?: string;
   buffer: ArrayBuffer;
 }
 
@@ -88,6 +91,7 @@ export class Kernel {
   #tensors: Slot<Query>;
   #slices = new Map<number, Slot<Query>>();
   #cancels = new Set<(error: Error) => void>();
+  #onFound: (() => void) | undefined;
 
   /** Queries go to the first of the models that has the run; they are listed with each query. */
   constructor(models: () => Iterable<WidgetModel>) {
@@ -107,7 +111,24 @@ export class Kernel {
     return slot.query({ type: "slice", slot: `${this.#name}/slice/${place}`, ...query });
   }
 
+  /** Execute a call again in the debugger; the answer comes when it has ended. */
+  debug(run: string, call: number): Promise<Answer> {
+    return this.#query({ type: "action", name: "debug", slot: `${this.#name}/debug`, run, call });
+  }
+
+  /** Whether a connection to the kernel has the run, and not only the run's own widget. */
+  get isConnected(): boolean {
+    const home = this.#home;
+    return home !== undefined && connections().has(home) && !orphans.has(home);
+  }
+
+  /** Call back when the model that has the run is found. */
+  onFound(found: () => void): void {
+    this.#onFound = found;
+  }
+
   dispose(): void {
+    this.#onFound = undefined;
     const closed = new QueryError({ code: "superseded", text: "the view was closed" });
     for (const slot of [this.#tensors, ...this.#slices.values()]) slot.cancel(closed);
     for (const cancel of this.#cancels) cancel(closed);
@@ -115,7 +136,9 @@ export class Kernel {
 
   async #query(query: Query): Promise<Answer> {
     const models = [...new Set(this.#models())].filter((model) => !orphans.has(model));
-    const home = models.filter((model) => model === this.#home);
+    // While a run executes only its widget is queried; then a connection takes its place.
+    const isFound = this.isConnected || connections().size === 0;
+    const home = models.filter((model) => isFound && model === this.#home);
     if (models.length === 0) throw new QueryError(GONE);
     try {
       const replies = (home.length ? home : models).map((each) => this.#send(each, query));
@@ -129,15 +152,22 @@ export class Kernel {
   async #send(model: WidgetModel, query: Query): Promise<() => Answer> {
     try {
       const answer = await this.#sent(model, query);
-      this.#home = model;
+      this.#find(model);
       return () => answer;
     } catch (error) {
       if (isGone(error)) throw error;
-      this.#home = model;
+      this.#find(model);
       return () => {
         throw error;
       };
     }
+  }
+
+  /** Note a model that has the run; a connection is preferred. */
+  #find(model: WidgetModel): void {
+    if (this.isConnected || this.#home === model) return;
+    this.#home = model;
+    this.#onFound?.();
   }
 
   #sent(model: WidgetModel, query: Query): Promise<Answer> {

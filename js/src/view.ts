@@ -1,7 +1,7 @@
 /** The entry: a live widget for anywidget, and `mount` for a finished run's document. */
 
 import { Frame } from "./frame.ts";
-import { CONNECTED } from "./connections.ts";
+import { CONNECTED, weakly } from "./connections.ts";
 import { Kernel } from "./kernel.ts";
 import { Live } from "./live.ts";
 import { LiveView, modelsOf, selectedIn } from "./liveview.ts";
@@ -129,17 +129,10 @@ function kernelOf({ header }: Store): Kernel | null {
  * A document is not notified when its output is removed, so the page must not keep its frame alive.
  */
 function connectLater(frame: Frame, store: Store): () => void {
-  const waiting = new WeakRef(frame);
-  const connect = (): void => {
-    const frame = waiting.deref();
-    if (!frame) return stop();
+  return weakly(frame, [REGISTERED, CONNECTED], (frame) => {
     const known = store.baseline ? undefined : registry().get(store.header.run.id);
     if (!frame.kernel) frame.connect(kernelOf(store), known && selectedIn(known.model));
-  };
-  const events = [REGISTERED, CONNECTED];
-  const stop = (): void => events.forEach((each) => globalThis.removeEventListener(each, connect));
-  for (const each of events) globalThis.addEventListener(each, connect);
-  return stop;
+  });
 }
 
 /** Cover the margin that JupyterLab has beside HTML, but not beside widgets. */

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from .axe import violations
 from .lab import Lab
+from .view import View
 
 pytestmark = [
     pytest.mark.browser,
@@ -105,3 +107,32 @@ def test_a_click_on_the_gutter_stops_in_the_cell_and_steps_lead_into_the_child(h
     expect(debugger.variables).to_contain_text("answer")
     host.command("debugger:continue")
     host.wait_until_run()
+
+
+@pytest.mark.slow
+def test_the_inspector_stops_in_a_recorded_call(lab, axe):
+    """The button is there while the kernel is; its answer is a sentence."""
+    lab.write("button.ipynb", *CELLS)
+    lab.open("button.ipynb")
+    for index in range(4):
+        lab.run_cell(index)
+    view = View(lab.cell(3))
+    view.row("child").click()
+    button = view.inspector.get_by_role("button", name="Debug this call")
+    said = view.inspector.get_by_role("status").first
+    button.click(timeout=_PATIENCE_MS)
+    expect(said).to_contain_text("switch on the notebook's", timeout=_PATIENCE_MS)
+
+    debugger = Debugger(lab)
+    debugger.switch_on()
+    button.focus()
+    lab.page.keyboard.press("Enter")
+    expect(said).to_contain_text("continue there", timeout=_PATIENCE_MS)
+    debugger.expect_stop(1, 6, "execute (child, In[2])")
+    expect(debugger.variables).to_contain_text("requests")
+    assert [] == violations(lab.page, axe)
+    lab.command("debugger:continue")
+    recorded = "Call 1 has run again: its outputs are as recorded."
+    expect(said).to_have_text(recorded, timeout=_PATIENCE_MS)
+    lab.restart_kernel()
+    expect(button).to_have_count(0)

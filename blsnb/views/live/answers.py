@@ -10,6 +10,8 @@ from typing import Protocol
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.live.queries import VERSION, Message, QueryError
 
+Work = Callable[[Callable[[], None]], None]
+"""Calls a function, now or later on another thread."""
 _log = logging.getLogger(__name__)
 
 
@@ -46,7 +48,7 @@ class Answers:
         self,
         answer: Callable[[Message, Buffer], Message],
         send: Send,
-        work: Callable[[Callable[[], None]], None] = at_once,
+        work: Work = at_once,
     ) -> None:
         self._answer_to = answer
         self._send = send

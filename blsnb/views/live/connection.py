@@ -12,8 +12,9 @@ from typing import Any
 import anywidget
 
 from blsnb.trace.spans import Trace
-from blsnb.views.live.answers import Answers
-from blsnb.views.live.queries import VERSION, Message, answer_about
+from blsnb.views.documents.buffer import Buffer
+from blsnb.views.live.answers import Answers, Work
+from blsnb.views.live.queries import VERSION, Message, answer_about, debug_answer
 
 CODE = Path(__file__).parent.parent / "static" / "connection.js"
 _KERNEL = uuid.uuid4().hex
@@ -29,6 +30,11 @@ class Connection(anywidget.AnyWidget):
         Returns the trace of a page id, or raises `QueryError`.
     work
         Calls a function later on another thread, so that no cell waits for answers.
+    debug
+        Executes the call of a page id and a call id again, in the debugger, and
+        returns a sentence; or raises `QueryError`.
+    debug_work
+        Calls a function on the thread that may execute calls, or at once.
     """
 
     _esm = CODE
@@ -36,18 +42,30 @@ class Connection(anywidget.AnyWidget):
     def __init__(
         self,
         find: Callable[[str], Trace],
-        work: Callable[[Callable[[], None]], None],
+        work: Work,
+        debug: Callable[[str, int], str],
+        debug_work: Work,
     ) -> None:
         super().__init__()
         self._answers = Answers(partial(answer_about, find), self.send, work)
+        # Apart from the answers: these do not wait while a call is stopped.
+        self._actions = Answers(_acting(find, debug), self.send, debug_work)
         self.on_msg(self._on_message)
 
     def _on_message(self, _: Any, content: Any, buffers: list[Any]) -> None:
         match content:
             case {"type": "hello", "v": v} if v == VERSION:
                 self.send(welcome())
+            case {"type": "action", "id": _}:
+                self._actions.receive(content)
             case {"type": str(), "id": _}:
                 self._answers.receive(content)
+
+
+def _acting(
+    find: Callable[[str], Trace], debug: Callable[[str, int], str]
+) -> Callable[[Message, Buffer], Message]:
+    return lambda query, _: debug_answer(find, debug, query)
 
 
 def welcome() -> Message:

@@ -21,6 +21,7 @@ _MAX_TEXT = 4096
 
 Message = dict[str, Any]
 Code = Literal[
+    "busy",
     "dropped",
     "failed",
     "gone",
@@ -84,10 +85,40 @@ def answer_about(
         The query is malformed, or what it is about is no longer kept.
     """
     check(query, "tensors", "slice")
+    return answer(find(_run(query)), query, buffer)
+
+
+def debug_answer(
+    find: Callable[[str], Trace], debug: Callable[[str, int], str], query: Message
+) -> Message:
+    """Carry out the action ``debug``, and return the keys of its answer.
+
+    Parameters
+    ----------
+    find
+        Returns the trace of a page id, or raises `QueryError`.
+    debug
+        Executes the call of a page id and a call id again, in the debugger. Returns a
+        sentence, or raises `QueryError`.
+
+    Raises
+    ------
+    QueryError
+        The query is malformed, the call is no longer kept, or the action failed.
+    """
+    check(query, "action")
+    name = query.get("name")
+    if name != "debug":
+        raise QueryError("unsupported", f"name={name!r} is not valid; expected 'debug'")
+    run = _run(query)
+    return {"done": debug(run, _span(find(run), query).id)}
+
+
+def _run(query: Message) -> str:
     run = query.get("run")
     if not isinstance(run, str):
         raise invalid("run", run, "the page id of a run")
-    return answer(find(run), query, buffer)
+    return run
 
 
 def invalid(key: str, value: object, expected: str) -> QueryError:

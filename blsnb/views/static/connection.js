@@ -1,5 +1,6 @@
 // src/connections.ts
 var CONNECTED = "blsnb-connected";
+var DISCONNECTED = "blsnb-disconnected";
 function connections() {
   const page = globalThis;
   return page[/* @__PURE__ */ Symbol.for("blsnb-connections")] ??= /* @__PURE__ */ new Set();
@@ -10,7 +11,7 @@ function connect(model) {
   globalThis.dispatchEvent(new Event(CONNECTED));
 }
 function disconnect(model) {
-  connections().delete(model);
+  if (connections().delete(model)) globalThis.dispatchEvent(new Event(DISCONNECTED));
 }
 
 // src/widget.ts

@@ -1,0 +1,148 @@
+"""The action of a page that executes a recorded call again, in the debugger."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from blsnb.errors import BlsnbError
+
+if TYPE_CHECKING:
+    from blsnb.run import Run
+    from blsnb.trace.comparison import TraceComparison
+
+_NO_LOOP = (
+    "this kernel cannot debug a call for the page: "
+    "run.replay(call, debug=True) in a cell does it"
+)
+_BUSY = "a cell is running: interrupt it or wait"
+_INTERRUPTED = "the call was interrupted"
+
+
+class MainThread:
+    """The kernel's main thread, which calls functions between two cells.
+
+    Its loop is that of ipykernel, in releases 6 and 7.
+
+    Parameters
+    ----------
+    kernel
+        The kernel of the shell; None in a terminal.
+    """
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+        self._running = 0
+        """Number of cells that run, one inside the other, and of functions."""
+
+    @property
+    def has_loop(self) -> bool:
+        """Whether the kernel has a loop that calls functions between cells."""
+        return getattr(self._kernel, "io_loop", None) is not None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the caller is on the main thread, and no cell runs there.
+
+        A cell that awaits something lets the loop call functions in the meantime.
+        """
+        return _is_main() and self._running == 0
+
+    def begin_cell(self, *_: object) -> None:
+        """Note that a cell begins; cells of subshells are on other threads."""
+        if _is_main():
+            self._running += 1
+
+    def end_cell(self, *_: object) -> None:
+        """Note that a cell has ended, which may have begun before the first note."""
+        if _is_main():
+            self._running = max(0, self._running - 1)
+
+    def submit(self, call: Callable[[], None]) -> None:
+        """Call a function on the main thread, which finds `is_free` to be true.
+
+        While a cell runs it is called at once, and finds `is_free` to be false.
+        """
+        if not self.has_loop or self._running:
+            call()
+        else:
+            self._kernel.io_loop.add_callback(call)
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Be as busy as with a cell: Ctrl-C raises KeyboardInterrupt."""
+        before = signal.getsignal(signal.SIGINT)
+        self._running += 1
+        try:
+            # Between cells ipykernel ignores the signal.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+            self._running -= 1
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def watch_cells(shell: Any, main: MainThread) -> Callable[[], None]:
+    """Notify a main thread of a shell's cells; return a function that ends it."""
+    notified = {"pre_execute": main.begin_cell, "post_execute": main.end_cell}
+    for event, note in notified.items():
+        shell.events.register(event, note)
+
+    def ignore() -> None:
+        for event, note in notified.items():
+            shell.events.unregister(event, note)
+
+    return ignore
+
+
+def debug_call(main: MainThread, run: Callable[[], Run], call: int) -> str:
+    """Execute a call again, with a stop in its ``execute``; return what differs.
+
+    Parameters
+    ----------
+    run
+        Returns the run of the call.
+
+    Raises
+    ------
+    QueryError
+        A cell is running; or the call was not executed to its end, its text says why.
+    """
+    # Deferred: loading the extension must not import the views.
+    from blsnb.views.live.queries import QueryError
+
+    if not main.has_loop:
+        raise QueryError("unsupported", _NO_LOOP)
+    if not main.is_free:
+        raise QueryError("busy", _BUSY)
+    try:
+        with main.taken():
+            compared = run().replay(call, debug=True).trace
+    except KeyboardInterrupt:
+        raise QueryError("refused", _INTERRUPTED) from None
+    except BlsnbError as error:
+        raise QueryError("refused", str(error)) from error
+    return f"Call {call} has run again: {_outcome(compared)}."
+
+
+def _outcome(compared: TraceComparison) -> str:
+    """Return how a client request differs from its recording."""
+    from blsnb.views.summary import described
+
+    root = compared.this.roots[0]
+    change = compared.changes.get(root)
+    if change:
+        return "; ".join(described(change))
+    reasons = [why for why, rows in compared.unknown.items() if root in rows]
+    if reasons:
+        return f"its outputs could not be compared, {reasons[0]}"
+    if compared.this.spans[root].error:
+        return "it failed with the recorded error"
+    return "its outputs are as recorded"
