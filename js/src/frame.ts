@@ -134,6 +134,8 @@ export class Frame implements Session {
   show(store: Store): void {
     this.#options.store = store;
     this.draw();
+    // The kernel has connected it by now.
+    this.#inspector.reach();
   }
 
   connect(kernel: Kernel | null, onSelect: FrameOptions["onSelect"]): void {

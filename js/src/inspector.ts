@@ -1,6 +1,7 @@
 /** The inspector: the facts about the selected call, model, fold or missing calls. */
 
 import { missingCalls } from "./inspectbaseline.ts";
+import { CONNECTED, weakly } from "./connections.ts";
 import { DebugPart } from "./debugcall.ts";
 import { h } from "./dom.ts";
 import { droppedCall } from "./dropped.ts";
@@ -27,12 +28,14 @@ export class Inspector {
   #debug: DebugPart;
   #facts = "";
   #drawn = -Infinity;
+  #stop: () => void;
 
   constructor(session: Session) {
     this.#session = session;
     this.#tensors = new TensorList(session);
     this.#profile = new ProfilePart(session);
     this.#debug = new DebugPart(session);
+    this.#stop = weakly(this, [CONNECTED], (inspector) => inspector.reach());
   }
 
   /** Show the selection; elements stay if no fact has changed. */
@@ -65,7 +68,15 @@ export class Inspector {
 
   dispose(): void {
     this.#debug.dispose();
+    this.#stop();
     this.element.remove();
+  }
+
+  /** Query a further connection, if none of the earlier ones has the run. */
+  reach(): void {
+    if (this.#session.kernel?.isSettled ?? true) return;
+    this.forget();
+    this.draw();
   }
 
   /** Replace the content; focus stays on the same control, or in the pane. */

@@ -122,6 +122,11 @@ export class Kernel {
     return home !== undefined && connections().has(home) && !orphans.has(home);
   }
 
+  /** Whether no connection is left to be queried: a run is with its widget first, then with a connection. */
+  get isSettled(): boolean {
+    return this.isConnected || ![...this.#models()].some((model) => connections().has(model));
+  }
+
   /** Call back when the model that has the run is found. */
   onFound(found: () => void): void {
     this.#onFound = found;
@@ -136,9 +141,8 @@ export class Kernel {
 
   async #query(query: Query): Promise<Answer> {
     const models = [...new Set(this.#models())].filter((model) => !orphans.has(model));
-    // While a run executes only its widget is queried; then a connection takes its place.
-    const isFound = this.isConnected || connections().size === 0;
-    const home = models.filter((model) => isFound && model === this.#home);
+    const { isSettled } = this;
+    const home = models.filter((model) => isSettled && model === this.#home);
     if (models.length === 0) throw new QueryError(GONE);
     try {
       const replies = (home.length ? home : models).map((each) => this.#send(each, query));

@@ -72,7 +72,8 @@ export class TensorList {
     const embedded = this.#embedded(id);
     if (known) this.#fill(element, id, known);
     else if (embedded) this.#fill(element, id, embedded);
-    if (this.#session.kernel && (!known || this.#isStale(call)))
+    const { kernel } = this.#session;
+    if (kernel && (!known || this.#isStale(call) || !kernel.isSettled))
       this.#request(element, call, Boolean(known ?? embedded));
     else if (!known && !embedded) element.append(...this.#nothing());
     return element;

@@ -2299,6 +2299,10 @@ var Kernel = class {
     const home = this.#home;
     return home !== void 0 && connections().has(home) && !orphans.has(home);
   }
+  /** Whether no connection is left to be queried: a run is with its widget first, then with a connection. */
+  get isSettled() {
+    return this.isConnected || ![...this.#models()].some((model) => connections().has(model));
+  }
   /** Call back when the model that has the run is found. */
   onFound(found3) {
     this.#onFound = found3;
@@ -2311,8 +2315,8 @@ var Kernel = class {
   }
   async #query(query) {
     const models = [...new Set(this.#models())].filter((model) => !orphans.has(model));
-    const isFound = this.isConnected || connections().size === 0;
-    const home = models.filter((model) => isFound && model === this.#home);
+    const { isSettled } = this;
+    const home = models.filter((model) => isSettled && model === this.#home);
     if (models.length === 0) throw new QueryError(GONE);
     try {
       const replies = (home.length ? home : models).map((each) => this.#send(each, query));
@@ -3396,7 +3400,8 @@ var TensorList = class {
     const embedded = this.#embedded(id);
     if (known) this.#fill(element, id, known);
     else if (embedded) this.#fill(element, id, embedded);
-    if (this.#session.kernel && (!known || this.#isStale(call)))
+    const { kernel } = this.#session;
+    if (kernel && (!known || this.#isStale(call) || !kernel.isSettled))
       this.#request(element, call, Boolean(known ?? embedded));
     else if (!known && !embedded) element.append(...this.#nothing());
     return element;
@@ -4045,11 +4050,13 @@ var Inspector = class {
   #debug;
   #facts = "";
   #drawn = -Infinity;
+  #stop;
   constructor(session) {
     this.#session = session;
     this.#tensors = new TensorList(session);
     this.#profile = new ProfilePart(session);
     this.#debug = new DebugPart(session);
+    this.#stop = weakly(this, [CONNECTED], (inspector) => inspector.reach());
   }
   /** Show the selection; elements stay if no fact has changed. */
   draw() {
@@ -4077,7 +4084,14 @@ var Inspector = class {
   }
   dispose() {
     this.#debug.dispose();
+    this.#stop();
     this.element.remove();
+  }
+  /** Query a further connection, if none of the earlier ones has the run. */
+  reach() {
+    if (this.#session.kernel?.isSettled ?? true) return;
+    this.forget();
+    this.draw();
   }
   /** Replace the content; focus stays on the same control, or in the pane. */
   #replace(content2, sameSubject) {
@@ -5960,6 +5974,7 @@ var Frame = class {
   show(store) {
     this.#options.store = store;
     this.draw();
+    this.#inspector.reach();
   }
   connect(kernel, onSelect) {
     this.kernel = kernel;
