@@ -14,10 +14,10 @@ from weakref import WeakValueDictionary
 
 from IPython.display import DisplayHandle, display
 
+from blsnb.engine.threads.main_thread import MainThread, watch_cells
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
 from blsnb.magics import default_server as default
-from blsnb.magics.call_debugger import MainThread, debug_call, watch_cells
 from blsnb.options import options
 
 if TYPE_CHECKING:
@@ -201,6 +201,8 @@ class DisplayedRuns:
 
     def _debug(self, run: str, call: int) -> str:
         """Execute a call again in the debugger; return what differs."""
+        # Deferred: loading the extension must not import the views.
+        from blsnb.debugger.page_action import debug_call
 
         def prepared() -> Run:
             self._prepare()

@@ -1,4 +1,4 @@
-"""The action of a page that executes a recorded call again, in the debugger."""
+"""The kernel's main thread, between two cells."""
 
 from __future__ import annotations
 
@@ -6,20 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-
-from blsnb.errors import BlsnbError
-
-if TYPE_CHECKING:
-    from blsnb.run import Run
-    from blsnb.trace.comparison import TraceComparison
-
-_NO_LOOP = (
-    "this kernel cannot debug a call for the page: "
-    "run.replay(call, debug=True) in a cell does it"
-)
-_BUSY = "a cell is running: interrupt it or wait"
-_INTERRUPTED = "the call was interrupted"
+from typing import Any
 
 
 class MainThread:
@@ -100,49 +87,3 @@ def watch_cells(shell: Any, main: MainThread) -> Callable[[], None]:
             shell.events.unregister(event, note)
 
     return ignore
-
-
-def debug_call(main: MainThread, run: Callable[[], Run], call: int) -> str:
-    """Execute a call again, with a stop in its ``execute``; return what differs.
-
-    Parameters
-    ----------
-    run
-        Returns the run of the call.
-
-    Raises
-    ------
-    QueryError
-        A cell is running; or the call was not executed to its end, its text says why.
-    """
-    # Deferred: loading the extension must not import the views.
-    from blsnb.views.live.queries import QueryError
-
-    if not main.has_loop:
-        raise QueryError("unsupported", _NO_LOOP)
-    if not main.is_free:
-        raise QueryError("busy", _BUSY)
-    try:
-        with main.taken():
-            compared = run().replay(call, debug=True).trace
-    except KeyboardInterrupt:
-        raise QueryError("refused", _INTERRUPTED) from None
-    except BlsnbError as error:
-        raise QueryError("refused", str(error)) from error
-    return f"Call {call} has run again: {_outcome(compared)}."
-
-
-def _outcome(compared: TraceComparison) -> str:
-    """Return how a client request differs from its recording."""
-    from blsnb.views.summary import described
-
-    root = compared.this.roots[0]
-    change = compared.changes.get(root)
-    if change:
-        return "; ".join(described(change))
-    reasons = [why for why, rows in compared.unknown.items() if root in rows]
-    if reasons:
-        return f"its outputs could not be compared, {reasons[0]}"
-    if compared.this.spans[root].error:
-        return "it failed with the recorded error"
-    return "its outputs are as recorded"
