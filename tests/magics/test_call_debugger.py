@@ -242,12 +242,12 @@ def test_cells_of_subshells_leave_the_main_thread_free(shell):
     """They are executed on threads of their own."""
     main = MainThread(shell.kernel)
     ignore = watch_cells(shell, main)
-    beside = threading.Thread(target=shell.events.notified["pre_execute"])
+    beside = threading.Thread(target=shell.events.notified["pre_run_cell"])
     beside.start()
     beside.join()
     assert main.is_free
-    shell.events.notified["post_execute"]()
-    shell.events.notified["pre_execute"]()
+    shell.events.notified["post_run_cell"]()
+    shell.events.notified["pre_run_cell"]()
     assert not main.is_free
     ignore()
 

@@ -78,7 +78,8 @@ def _is_main() -> bool:
 
 def watch_cells(shell: Any, main: MainThread) -> Callable[[], None]:
     """Notify a main thread of a shell's cells; return a function that ends it."""
-    notified = {"pre_execute": main.begin_cell, "post_execute": main.end_cell}
+    # Not "pre_execute": ipykernel 6 triggers it for messages of comms as well.
+    notified = {"pre_run_cell": main.begin_cell, "post_run_cell": main.end_cell}
     for event, note in notified.items():
         shell.events.register(event, note)
 
