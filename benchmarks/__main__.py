@@ -24,6 +24,7 @@ NAMES = (
     "memory",
     "device",
     "recorder",
+    "profiling",
 )
 
 

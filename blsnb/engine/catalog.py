@@ -36,7 +36,8 @@ class Catalog:
         self._newest: dict[str, Served] = {}
         """The default version, by model."""
         self._states: dict[str, dict[int, VersionState]] = {}
-        self._ever_served: weakref.WeakSet[Served] = weakref.WeakSet()
+        # Not a WeakSet: only a dictionary can be copied in one step.
+        self._ever_served = weakref.WeakValueDictionary[int, Served]()
         """Versions that serve, and withdrawn ones that still run."""
 
     def names(self) -> list[str]:
@@ -61,8 +62,13 @@ class Catalog:
 
     def replace_abandoned(self, root: RootRequest) -> list[Execution]:
         """Replace the instances that are busy with an ended request; return these."""
-        left = [each.replace_abandoned(root) for each in list(self._ever_served)]
-        return [execution for executions in left for execution in executions]
+        versions = (reference() for reference in self._ever_served.valuerefs())
+        return [
+            execution
+            for version in versions
+            if version is not None
+            for execution in version.replace_abandoned(root)
+        ]
 
     def states(self, name: str) -> dict[int, VersionState]:
         """Return the state of each version of a model."""
@@ -76,7 +82,7 @@ class Catalog:
     def put(self, name: str, versions: dict[int, Served]) -> list[Served]:
         """Start serving versions; return those that they replace."""
         old = self._served.get(name, {})
-        self._ever_served.update(versions.values())
+        self._ever_served.update({id(each): each for each in versions.values()})
         self._served[name] = versions
         self._newest[name] = versions[max(versions)]
         gone = dict.fromkeys(old, VersionState(_UNAVAILABLE, "unloaded"))

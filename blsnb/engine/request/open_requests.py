@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 import weakref
 from collections.abc import Callable
@@ -54,7 +53,8 @@ class OpenRequests:
         self._hang_notice_s = hang_notice_s
         self.folders = folders
         self._replace_instances = replace_instances
-        self._open: weakref.WeakSet[RootRequest] = weakref.WeakSet()
+        # Not a WeakSet: only a dictionary can be copied in one step.
+        self._open = weakref.WeakValueDictionary[int, RootRequest]()
         self.is_stopping = False
         """Whether the server refuses new requests while it completes those in
         flight."""
@@ -85,7 +85,7 @@ class OpenRequests:
         """
         record = record or self._recorder.begin()
         root = RootRequest(record, self._hang_notice_s, deadline_ns, self.folders)
-        self._open.add(root)
+        self._open[id(root)] = root
         if self.is_closed:
             # Checked after it was added, because `drain` may not have seen the request.
             self.end(root)
@@ -97,7 +97,7 @@ class OpenRequests:
     def open_load(self) -> RootRequest:
         """Begin a load that does not belong to a request."""
         root = RootRequest(RunRecord(""), self._hang_notice_s, folders=self.folders)
-        self._open.add(root)
+        self._open[id(root)] = root
         return root
 
     def open_background(self) -> RootRequest:
@@ -110,7 +110,7 @@ class OpenRequests:
         Closing an ended request again has no effect.
         """
         if root.ended is not None:
-            if root not in self._open:
+            if id(root) not in self._open:
                 return
             root.close_calls()
             self._replace_instances(root)
@@ -119,15 +119,13 @@ class OpenRequests:
     def end(self, root: RootRequest) -> None:
         """End the record of a request whose calls have all ended."""
         self._recorder.end(root.record)
-        self._open.discard(root)
+        self._open.pop(id(root), None)
         root.complete()
 
     def in_flight(self) -> list[RootRequest]:
         """Return the requests that are open now."""
-        while True:
-            # Another thread may change the set during the iteration.
-            with contextlib.suppress(RuntimeError):
-                return list(self._open)
+        roots = (reference() for reference in self._open.valuerefs())
+        return [root for root in roots if root is not None]
 
     def drain(self, timeout_s: float) -> None:
         """Wait until all requests have completed; end the others at the timeout."""
