@@ -45,6 +45,8 @@ OWN_TEXT = {
     "server_process.TritonServer",
     "signature.Missing",
     "simulated.DeviceArray",
+    "store.Counts",
+    "watch.Watch",
     "summary.TensorSummary",
     "text_format.TextFormatError",
     "tolerance.Tolerance",

@@ -199,6 +199,25 @@ def test_a_stream_is_loaded_with_its_responses(server, tmp_path):
     assert [[0, 0], [1, 2], [2, 4]] == [r["Y"].tolist() for r in loaded.responses[:3]]
 
 
+def test_a_child_that_still_executes_has_its_inputs(server):
+    """Its caller has all responses before its ``execute`` returns."""
+    child = """
+    sender = request.get_response_sender()
+    sender.send(reply(x_of(request)), pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+    stage.sleep("returned")
+    """
+    parent = """
+    [response, *_] = ask("child", request).exec(decoupled=True)
+    return [pb_utils.InferenceResponse(response.output_tensors())]
+    """
+    server.define("child", cell(child), config=DECOUPLED)
+    server.define("parent", cell(parent), config=CONFIG)
+    run = server.infer("parent", X)
+    inputs = [span.inputs for span in run.trace.spans]
+
+    assert [["X"], ["X"]] == [[each.name for each in found] for found in inputs]
+
+
 def test_values_beyond_the_budget_are_left_out_with_a_warning(run, tmp_path):
     """Response values come first; the run names those that are missing."""
     with pytest.warns(UserWarning, match="2 tensors .* did not fit in the 8 bytes"):

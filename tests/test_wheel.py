@@ -111,6 +111,16 @@ def test_the_wheel_has_the_type_marker(python):
     assert marker.is_file()
 
 
+def test_jupyter_finds_the_panel(python):
+    """The file that the panel's package names is beside it."""
+    panel = python.parents[1] / "share" / "jupyter" / "labextensions" / "blsnb"
+    package = json.loads((panel / "package.json").read_text(encoding="utf-8"))
+    entry = package["jupyterlab"]["_build"]["load"]
+    checkout = ROOT / "blsnb" / "panel" / "labextension" / entry
+
+    assert checkout.read_bytes() == (panel / entry).read_bytes()
+
+
 def _run(folder, *words):
     """Run a program of the environment outside of the checkout; return its output."""
     variables = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}

@@ -165,7 +165,7 @@ class Router:
             return SingleResponse(self.route(message, caller, many=True))
         call = self._opened(served, message, caller)
         call.flags |= CallFlag.DECOUPLED
-        self._recorder.log_responses(caller.root.record, call)
+        self._recorder.log_responses(caller.root.record, call, message.inputs)
         inflight = StreamInflight(message, caller.root, call)
         if caller.execution is not None:
             # The caller's thread waits for the first response.

@@ -140,12 +140,19 @@ class Recorder:
         if call in run.calls:
             run.calls.remove(call)
 
-    def log_responses(self, run: RunRecord, call: Call) -> None:
-        """Give a call a log of responses."""
+    def log_responses(
+        self, run: RunRecord, call: Call, inputs: tuple[TensorRef, ...] = ()
+    ) -> None:
+        """Give a call a log of responses, and its inputs at level TENSORS.
+
+        Its caller may have all responses, and the run may end, before its ``execute``
+        returns and `close` is called.
+        """
         most_bytes = None
         run.open_streams += 1
         level = self._level_of(run)
         if level is TraceLevel.TENSORS:
+            call.inputs = inputs
             run.budget_bytes = self.budget_bytes
             most_bytes = self.budget_bytes // (_STREAM_SHARE * run.open_streams)
         call.responses = ResponseLog(KEEP_RESPONSES if level else 0, most_bytes)

@@ -26,6 +26,10 @@ class Page {
   sent: Row[] = [];
   node!: HTMLElement;
   comm!: Comm;
+  inFront: unknown = null;
+  changed: () => void = () => undefined;
+  /** A notebook without a kernel, whose tracker reports nothing more. */
+  notebook = { sessionContext: { session: null, kernelChanged: SIGNAL }, content: {}, context: {} };
 
   /** Put the panel into a page with a notebook whose kernel has loaded blsnb. */
   async open(): Promise<void> {
@@ -48,7 +52,11 @@ class Page {
     } as unknown as KernelConnection;
     const sessionContext = { session: { kernel }, kernelChanged: SIGNAL };
     const document = { sessionContext, console: { promptCell: null }, id: "console" } as unknown as Front["document"];
-    const tracker = { currentWidget: document, currentChanged: SIGNAL, has: () => true };
+    const page = this;
+    const trackers = [
+      { currentWidget: document, currentChanged: SIGNAL, has: (each: unknown) => each === document },
+      { currentWidget: null, currentChanged: SIGNAL, has: (each: unknown) => each === this.notebook },
+    ];
     class Widget {
       title = {};
       node: HTMLElement;
@@ -57,12 +65,19 @@ class Page {
       }
     }
     const app = {
-      shell: { add: ({ node }: Widget) => (this.node = node), activateById: () => undefined },
+      shell: {
+        add: ({ node }: Widget) => (this.node = node),
+        activateById: () => undefined,
+        get currentWidget() {
+          return page.inFront;
+        },
+        currentChanged: { connect: (slot: () => void) => (this.changed = slot) },
+      },
       commands: { addCommand: (id: string, options: never) => this.commands.set(id, options) },
     } as unknown as Application;
     activate(app, {
       classes: { Widget } as unknown as Classes,
-      trackers: [tracker as never],
+      trackers: trackers as never,
       rendermime: null,
       palette: { addItem: ({ command }) => this.palette.push(command) },
       launcher: { add: (item) => this.launcher.push(item) },
@@ -95,6 +110,15 @@ test("an action that is not answered says that it waits for the kernel", async (
   page.say({ v: 1, type: "answer", id, done: "Run 1 is saved." });
   await settled();
   assert.equal(page.status, "Run 1 is saved.");
+});
+
+test("a notebook that comes back from behind a console is followed", async () => {
+  const page = new Page();
+  await page.open();
+  assert.equal(page.node.querySelector<HTMLElement>(".absent")!.hidden, true);
+  page.inFront = page.notebook;
+  page.changed();
+  assert.match(page.node.querySelector(".absent")!.textContent!, /Open a notebook or a console/);
 });
 
 test("the palette has every command, and the launcher the notebook", async () => {

@@ -159,6 +159,23 @@ test("names are text: what looks like HTML stays what it is", async () => {
   assert.equal(sidebar.node.querySelector(".name")!.textContent, bad);
 });
 
+test("the tabs are hidden while the kernel has not loaded blsnb; the chosen one comes back", async () => {
+  const sidebar = await shown();
+  const body = (): HTMLElement => sidebar.node.querySelector<HTMLElement>(".body")!;
+  sidebar.choose("graph");
+  assert.equal(body().hidden, false);
+  current.isLoaded = false;
+  current.statusChanged.emit("restarting");
+  assert.equal(body().hidden, true);
+  sidebar.node.querySelector<HTMLElement>("#blsnb-tab-of-notes")!.click();
+  current.isLoaded = true;
+  current.ran();
+  await settled();
+  current.say({ v: 1, type: "welcome", actions: [] });
+  assert.equal(body().hidden, false);
+  assert.equal(sidebar.node.querySelector('[aria-selected="true"]')!.textContent, "Notes");
+});
+
 test("five hundred models are drawn, and a change redraws one row", async () => {
   const sidebar = await shown();
   const rows = Array.from({ length: 500 }, (_, n) => model(`m${String(n).padStart(3, "0")}`));

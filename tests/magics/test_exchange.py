@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from blsnb.errors import RepositoryError
@@ -127,7 +129,8 @@ def test_warnings_about_a_configuration_are_on_the_card(double):
     [card] = double.run(cell + tensors).texts
 
     assert "READY" in card
-    assert "⚠ dynamic_batching has no effect while max_batch_size is 0" in card
+    finding = "dynamic_batching has no effect while max_batch_size is 0"
+    assert re.search(rf"⚠ cell In\[\d+\] line 2 \(config.pbtxt:1\): {finding}", card)
 
 
 def test_warnings_about_a_configuration_follow_an_error(double):

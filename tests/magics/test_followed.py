@@ -281,7 +281,7 @@ def test_without_a_notebook_the_log_says_what_was_loaded(tmp_path):
         assert [4.0] == server.infer("double", {"X": [1.0]})["Y"].tolist()
         file.write_text("1 / 0")
         parts_of(server).following.poll()
-        texts = [text for _, _, text in server.log.lines]
+        texts = [each.text for each in server.log.lines]
     assert "double was reloaded" in texts
     assert (
         "double did not load after a change: Internal: ZeroDivisionError" in texts[-1]

@@ -32,12 +32,17 @@ from blsnb.trace.files.v2.call_values import read_parameter
 from blsnb.trace.files.v2.chunks import MAGIC, parsed
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap
+from blsnb.trace.profiles.samples import Sampled, SampleProfile, StackFrame
 from blsnb.trace.responses import ResponseEvent
 from blsnb.trace.spans import Trace
 from blsnb.views.documents.wire import encode
 from blsnb.views.tree import tree
 
 _FUZZ_S = 3
+TIMED = {"file": "model.py", "source": "", "lines": [[1, 2, 3]]}
+SAMPLED = [
+    Sampled(3, "invoice_pipeline", (StackFrame("execute", "model.py", 1, True),), 2)
+]
 MODELS = {"models": [{"name": "outer"}, {"name": "inner", "backend": "python"}]}
 TWO_CALLS: dict[str, Any] = {
     "ids": [0, 5],
@@ -109,7 +114,10 @@ def small_run() -> SavedRun:
         remarks=("a remark",),
         clock=ClockReading(1, 2),
         pauses=(Pause(3, 4),),
-        profiles=(Profile("lines", 3, {"hits": [1, 2]}, b"body"),),
+        profiles=(
+            Profile("lines", 3, {"files": [TIMED]}, b"body"),
+            SampleProfile(SAMPLED, 1_100_000, 1_000_000).stored(),
+        ),
     )
     outputs = next(span.outputs for span in spans if span.outputs)
     answer = SavedResponse(outputs, None, True, {"k": 1})

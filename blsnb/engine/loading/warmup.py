@@ -122,7 +122,7 @@ class WarmUp:
         kind = StreamInflight if version.decoupled else Inflight
         inflight = kind(sample.message, self._root, call)
         if version.decoupled:
-            self._recorder.log_responses(record, call)
+            self._recorder.log_responses(record, call, sample.message.inputs)
         inflight.extra = sample.extra
         return inflight
 

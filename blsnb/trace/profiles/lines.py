@@ -12,6 +12,8 @@ from blsnb.trace.spans import Span, Trace
 
 KIND = "lines"
 """Kind of the profile in a run file."""
+_MAX_LINE = 100_000
+"""Limit of line numbers: all lines up to the last one are shown."""
 _MAX_SOURCE = 256 << 10
 """Maximum number of characters of a file that is kept."""
 _BESIDE = 2
@@ -132,7 +134,7 @@ def lines_of(trace: Trace) -> LineProfile | None:
         return None
     try:
         return LineProfile(trace, _call(trace, found[0]), _files(found[0].data))
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise TraceError(f"the lines of the run are damaged: {error!r}") from error
 
 
@@ -160,7 +162,7 @@ def _files(data: Mapping[str, Any]) -> Iterator[FileLines]:
         lines = [
             LineHits(int(line), int(hits), int(ns)) for line, hits, ns in each["lines"]
         ]
-        if any([not 0 < row.line < 1_000_000 or row.hits < 0 for row in lines]):
+        if any([not 0 < row.line < _MAX_LINE or row.hits < 0 for row in lines]):
             raise ValueError("a line or its hits are out of range")
         yield FileLines(str(each["file"]), str(each["source"]), tuple(lines))
 

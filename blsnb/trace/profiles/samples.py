@@ -12,6 +12,10 @@ from blsnb.trace.facts import Profile
 
 KIND = "samples"
 """Kind of the profile in a run file."""
+_MAX_SIZE = 5_000_000
+"""Maximum number of lines of all stacks of a file together."""
+_MAX_NUMBER = 2**31
+"""Limit of line numbers and of the number of samples; a page has 32-bit numbers."""
 
 
 class StackFrame(NamedTuple):
@@ -128,7 +132,7 @@ def read_samples(profile: Profile) -> SampleProfile:
     """
     try:
         return _read(profile.data)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise TraceError(f"the profile of the run is damaged: {error!r}") from error
 
 
@@ -163,11 +167,17 @@ def _read(data: Mapping[str, Any]) -> SampleProfile:
         StackFrame(str(function), str(file), int(line), bool(is_own))
         for function, file, line, is_own in data["frames"]
     ]
+    if not all(0 <= frame.line < _MAX_NUMBER for frame in frames):
+        raise ValueError("a line is out of range")
     stacks: list[Stack] = []
+    size = 0
     for parent, frame in data["stacks"]:
         if not (-1 <= parent < len(stacks) and 0 <= frame < len(frames)):
             raise ValueError("a stack has no such parent or frame")
         before = () if parent == -1 else stacks[parent]
+        size += len(before) + 1
+        if size > _MAX_SIZE:
+            raise ValueError(f"its stacks have more than {_MAX_SIZE:,} lines")
         stacks.append((*before, frames[frame]))
     return SampleProfile(
         _rows(data["samples"], list(map(str, data["models"])), stacks),
@@ -179,11 +189,15 @@ def _read(data: Mapping[str, Any]) -> SampleProfile:
 def _rows(
     rows: Iterable[Any], models: list[str], stacks: list[Stack]
 ) -> Iterator[Sampled]:
+    total = 0
     for call, model, node, count in rows:
         if not (0 <= node < len(stacks) and 0 <= model < len(models)):
             raise ValueError("a sample has no such stack or model")
         if count < 1:
             raise ValueError("a stack was sampled less than once")
+        total += count
+        if total >= _MAX_NUMBER:
+            raise ValueError("there are too many samples")
         yield Sampled(int(call), models[model], stacks[node], int(count))
 
 

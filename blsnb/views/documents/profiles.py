@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
+from blsnb.errors import TraceError
 from blsnb.trace.profiles.lines import TimedLine, lines_of
 from blsnb.trace.profiles.run_profile import profile_of
 from blsnb.trace.profiles.samples import SampleProfile, StackFrame
@@ -31,6 +32,7 @@ _MAX_TEXT = 120
 _TOP = StackFrame("", "", 0)
 """The root of a model's tree."""
 
+T = TypeVar("T")
 _Node = tuple[int, str, StackFrame]
 """Number of the caller's node, name of the model, line."""
 
@@ -42,7 +44,7 @@ def profile_header(
 
     Empty for a run without samples.
     """
-    profile = profile_of(trace)
+    profile = _unless_damaged(profile_of, trace)
     if profile is None:
         return {}
     tree = _Tree(profile.samples)
@@ -69,7 +71,7 @@ def profile_header(
 
 def lines_header(trace: Trace) -> dict[str, Any]:
     """Return the timed lines of a run by call id; empty for a run without."""
-    profile = lines_of(trace)
+    profile = _unless_damaged(lines_of, trace)
     if profile is None:
         return {}
     left = MAX_LINES
@@ -79,6 +81,14 @@ def lines_header(trace: Trace) -> dict[str, Any]:
         files.append([sendable(file, _MAX_TEXT), rows])
         left -= len(rows)
     return {str(profile.call): files}
+
+
+def _unless_damaged(read: Callable[[Trace], T | None], trace: Trace) -> T | None:
+    """Return a profile of a run; None if it is damaged, as the rest can be shown."""
+    try:
+        return read(trace)
+    except TraceError:
+        return None
 
 
 def _line(line: TimedLine | None) -> list[Any] | None:

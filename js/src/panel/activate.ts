@@ -39,13 +39,16 @@ export function activate(app: Application, { classes, trackers, rendermime, pale
     }
   };
   const start = (action: string, about: About): void => void act(action, about);
-  const insert = (code: string, run: boolean): void => void doing.insert([code], front.document, run);
+  const insert = (code: string, run: boolean): void =>
+    void doing.insert([code], front.document, run).then((sentence) => sidebar.say(sentence));
   const show = (tab?: string): void => {
     app.shell.activateById(ID);
     if (tab) sidebar.choose(tab);
   };
   const sidebar = new Sidebar(link, start, () => insert("%load_ext blsnb", false));
   const front = new Front(trackers, (kernel) => link.attach(kernel));
+  // A tracker reports nothing when its widget comes back from behind that of another tracker.
+  app.shell.currentChanged?.connect(() => front.show(app.shell.currentWidget));
   globalThis.addEventListener(INSERT, (event) => {
     if (!front.document) return;
     event.preventDefault();

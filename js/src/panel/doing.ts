@@ -45,9 +45,14 @@ export class Doing {
 
   async #type(texts: string[], document: Exclude<Document, NotebookPanel>, run: boolean): Promise<string> {
     const { console } = document;
-    if (run) await console.inject(texts[0]);
-    else console.promptCell?.model.sharedModel.setSource(texts[0]);
-    return texts.length === 1 ? "" : "The first cell was inserted; a notebook takes all of them.";
+    if (run) {
+      await console.inject(texts[0]);
+      return "";
+    }
+    if (!console.promptCell) return "The console has no prompt: wait for its kernel.";
+    console.promptCell.model.sharedModel.setSource(texts[0]);
+    if (texts.length === 1) return "The code is at the console's prompt.";
+    return "The first cell is at the console's prompt; a notebook takes all of them.";
   }
 
   async #open(place: NonNullable<Reply["place"]>, document: Document | null): Promise<string> {
@@ -60,7 +65,7 @@ export class Doing {
         return "";
       }
     }
-    if (!place.file) return `The cell of ${place.model} is not in this notebook.`;
+    if (!place.file) return noCell(place.model, document);
     return this.#openFile(place.file, document);
   }
 
@@ -98,6 +103,11 @@ export class Doing {
     await content.renderModel(this.#rendermime.createModel({ data, trusted: true }));
     return "";
   }
+}
+
+function noCell(model: string, document: Document | null): string {
+  if (!document || isNotebook(document)) return `The cell of ${model} is not in this notebook.`;
+  return `A console has no cells to open: open a notebook with the kernel of ${model}.`;
 }
 
 /** Return the position of a model's cell, or -1: the one that ran with the number, else the last. */

@@ -91,6 +91,7 @@ export interface Shell {
   add(widget: Widget, area: string, options?: { rank?: number; mode?: string }): void;
   activateById(id: string): void;
   readonly currentWidget: Widget | null;
+  readonly currentChanged?: Signal<unknown, unknown>;
 }
 
 export interface Application {

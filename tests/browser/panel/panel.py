@@ -37,9 +37,10 @@ class Panel:
         lab.page.evaluate("jupyterapp.shell.activateById('blsnb-panel')")
         self.node = lab.page.locator(".blsnb-panel")
         expect(self.node).to_be_visible()
-        # Tests share a page, and an earlier one may have chosen another tab.
-        if self.node.get_by_role("tab").first.is_visible():
-            self.tab("Models")
+        # Tests share a page, and an earlier one may have chosen another tab. The tabs
+        # are hidden until the kernel has loaded blsnb.
+        models = self.node.get_by_role("tab", name="Models", include_hidden=True)
+        models.dispatch_event("click")
 
     @property
     def status(self) -> Locator:

@@ -33,6 +33,7 @@ def test_the_launcher_opens_a_notebook_with_a_first_model_that_runs(lab):
     lab.save()
 
 
+@pytest.mark.slow
 def test_the_palette_has_the_panels_commands(lab):
     """They are about the notebook in front."""
     panel = opened(lab, "1 + 1")

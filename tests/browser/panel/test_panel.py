@@ -40,6 +40,24 @@ class TritonPythonModel:
         return [pb_utils.InferenceResponse(each.inputs()) for each in requests]
 """
 LOG = "blsnb.infer('talker', {'X': [1.0]})"
+CARELESS = """%%triton_model careless --input X:FP32[-1] --output X:FP32[-1]
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        pb_utils.InferenceRequest(
+            model_name="gone", inputs=[], requested_output_names=[]
+        ).exec()
+        return [pb_utils.InferenceResponse(each.inputs()) for each in requests]
+"""
+CALL = "blsnb.infer('careless', {'X': [1.0]})"
+# Colours of the dark themes are checked by make test-all.
+THEMES = [
+    "Light",
+    pytest.param("Dark", marks=pytest.mark.slow),
+    pytest.param("Dark High Contrast", marks=pytest.mark.slow),
+]
 MANY = """IDLE = "class TritonPythonModel:\\n    def execute(self, requests): return []"
 for number in range(499):
     blsnb.server().define(f"model_{number:03}", IDLE)"""
@@ -67,6 +85,8 @@ def test_a_kernel_without_blsnb_gets_a_sentence_and_a_button_that_inserts_what_l
     """Running the inserted cell brings the models; a restart ends it."""
     panel = opened(lab, "1 + 1", DOUBLE, run=1)
     expect(panel.node).to_contain_text("This kernel has not loaded blsnb.")
+    tabs = panel.node.get_by_role("tablist", include_hidden=True)
+    expect(tabs).to_be_hidden()
 
     panel.node.get_by_role("button", name="Insert %load_ext blsnb").click()
     expect(lab.cell(1)).to_contain_text("%load_ext blsnb")
@@ -74,9 +94,11 @@ def test_a_kernel_without_blsnb_gets_a_sentence_and_a_button_that_inserts_what_l
     expect(panel.node).to_contain_text("There are no models yet")
     lab.run_cell(2)
     expect(panel.row("double").locator(".state")).to_have_text("ready")
+    expect(tabs).to_be_visible()
 
     lab.restart_kernel()
     expect(panel.node).to_contain_text("This kernel has not loaded blsnb.")
+    expect(tabs).to_be_hidden()
 
 
 def test_a_change_is_visible_in_300_ms_while_a_cell_runs(lab, figures):
@@ -177,22 +199,41 @@ def test_in_notebook_7_a_model_is_unloaded_and_a_run_is_opened(notebook7):
     expect(tab.locator(".view").get_by_role("heading", name="double")).to_be_visible()
 
 
-@pytest.mark.parametrize("theme", ["Light", "Dark", "Dark High Contrast"])
+def checked(panel, axe, tab, shown):
+    """Return what axe-core reports about a tab."""
+    panel.tab(tab)
+    expect(panel.node.locator(shown).first).to_be_visible()
+    if tab in ("Models", "Runs"):
+        panel.unfold("double")
+    return violations(panel.lab.page, axe, ".blsnb-panel")
+
+
+@pytest.mark.parametrize("theme", THEMES)
 def test_the_panel_is_accessible_in_each_theme(lab, axe, theme):
     """A model and a run are unfolded; axe-core has nothing to say."""
-    panel = opened(lab, START, DOUBLE, BROKEN, INFER, run=4)
+    panel = opened(lab, START, DOUBLE, BROKEN, LOGGING, LOG, INFER, run=6)
     lab.theme(theme)
-    panel.unfold("double")
-    found = {"models": violations(lab.page, axe, ".blsnb-panel")}
-    panel.tab("Runs")
-    panel.row("double").locator(".toggle").click()
-    found["runs"] = violations(lab.page, axe, ".blsnb-panel")
-    panel.tab("Logs")
-    found["logs"] = violations(lab.page, axe, ".blsnb-panel")
+    shown = {"Models": ".state", "Runs": ".head", "Logs": "li"}
 
-    assert {name: [] for name in found} == found
+    found = {tab: checked(panel, axe, tab, row) for tab, row in shown.items()}
+
+    assert {tab: [] for tab in shown} == found
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["Light", "Dark", "Dark High Contrast"])
+def test_the_graph_and_the_notes_are_accessible_in_each_theme(lab, axe, theme):
+    """A target that no model has is drawn and listed; a run has a note."""
+    panel = opened(lab, START, CARELESS, CALL, run=3)
+    lab.theme(theme)
+    shown = {"Graph": ".findings li", "Notes": "li .line"}
+
+    found = {tab: checked(panel, axe, tab, row) for tab, row in shown.items()}
+
+    assert {tab: [] for tab in shown} == found
+
+
+@pytest.mark.slow
 def test_500_models_and_50_runs_are_drawn_in_100_ms(lab, figures):
     """The time of the page's code and of its layout."""
     panel = opened(lab, START, DOUBLE, MANY, MANY_RUNS, run=4)

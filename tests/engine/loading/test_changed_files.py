@@ -38,7 +38,8 @@ def answer(server: Server, name: str = "m") -> list[float]:
 
 def logged(server: Server) -> list[str]:
     """Return the log of the models, by level and first line."""
-    return [f"{level} {text.splitlines()[0]}" for _, level, text in server.log.lines]
+    lines = server.log.lines
+    return [f"{each.level} {each.text.splitlines()[0]}" for each in lines]
 
 
 class Quiet:

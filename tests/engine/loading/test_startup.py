@@ -93,7 +93,7 @@ def test_a_server_can_start_without_failing_models(models, settings):
         assert ["READY", "UNAVAILABLE", "not loaded"] == [
             model.state for model in server.models()
         ]
-        assert {"b", "c"} == {name for name, level, _ in server.log.lines}
+        assert {"b", "c"} == {each.model for each in server.log.lines}
 
 
 @pytest.mark.parametrize(

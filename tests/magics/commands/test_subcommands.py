@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from blsnb.engine.model_log import ModelLogLine
 from blsnb.errors import InferenceError
 from blsnb.magics import default_server as default
 from blsnb.magics.commands.repositories import DIFF_USAGE
@@ -243,7 +244,7 @@ def test_the_log_of_models_is_printed(double):
 def test_a_long_log_shows_its_end(double):
     """It says how many lines are omitted."""
     lines = default.server().log.lines
-    lines.extend(("double", "INFO", str(number)) for number in range(210))
+    lines.extend(ModelLogLine("double", "INFO", str(n)) for n in range(210))
     printed = double.run("%triton log").stdout.splitlines()
 
     assert ["… 10 earlier lines", "I double: 10"] == printed[:2]

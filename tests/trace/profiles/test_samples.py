@@ -1,6 +1,7 @@
 """Specification of profiles as values: merged, stored, exported."""
 
 import json
+import math
 
 import pytest
 
@@ -74,6 +75,10 @@ def test_a_stored_profile_is_read_back():
         {"samples": [[1, -1, 0, 1]]},
         {"samples": [[1, 0, 0, 0]]},
         {"interval_ns": None},
+        {"interval_ns": math.inf},
+        {"frames": [["f", "model.py", 2**31, True]]},
+        {"samples": [[1, 0, 0, 2**31]]},
+        {"stacks": [[n - 1, 0] for n in range(4_000)]},
         {"samples": 3},
     ],
 )

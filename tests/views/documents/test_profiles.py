@@ -3,8 +3,10 @@
 import dataclasses
 
 import numpy as np
+import pytest
 
 from blsnb.trace.excerpt import part_of
+from blsnb.trace.facts import Profile
 from blsnb.trace.profiles.samples import Sampled, SampleProfile, StackFrame
 from blsnb.views.documents import document, wire
 from blsnb.views.documents.profiles import MAX_NODES, MAX_ROWS
@@ -50,6 +52,15 @@ def test_a_run_without_samples_sends_nothing():
     header, _ = wire.encode(invoice_run())
 
     assert "profile" not in header
+
+
+@pytest.mark.parametrize("kind", ["samples", "lines"])
+def test_a_run_with_a_damaged_profile_is_shown_without_it(kind):
+    """The calls are still of use."""
+    damaged = Profile(kind, 0, {"files": 3}, b"")
+    header, _ = wire.encode(dataclasses.replace(invoice_run(), profiles=(damaged,)))
+
+    assert (None, {}) == (header["profile"], header["lines"])
 
 
 def test_stacks_are_a_tree_of_lines_by_model():
