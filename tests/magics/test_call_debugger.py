@@ -159,7 +159,7 @@ def test_while_a_cell_runs_the_call_is_refused_at_once(runs, run, loop, sent):
 
 
 def test_during_a_call_another_one_is_refused(runs, run, loop, sent, monkeypatch):
-    """One call at a time is in the debugger; tensors are answered meanwhile."""
+    """One call at a time is in the debugger."""
 
     @contextlib.contextmanager
     def stopped(_):
