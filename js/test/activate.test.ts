@@ -26,7 +26,7 @@ class Page {
   sent: Row[] = [];
   node!: HTMLElement;
   comm!: Comm;
-  inFront: unknown = null;
+  front: unknown = null;
   changed: () => void = () => undefined;
   /** A notebook without a kernel, whose tracker reports nothing more. */
   notebook = { sessionContext: { session: null, kernelChanged: SIGNAL }, content: {}, context: {} };
@@ -69,7 +69,7 @@ class Page {
         add: ({ node }: Widget) => (this.node = node),
         activateById: () => undefined,
         get currentWidget() {
-          return page.inFront;
+          return page.front;
         },
         currentChanged: { connect: (slot: () => void) => (this.changed = slot) },
       },
@@ -116,7 +116,7 @@ test("a notebook that comes back from behind a console is followed", async () =>
   const page = new Page();
   await page.open();
   assert.equal(page.node.querySelector<HTMLElement>(".absent")!.hidden, true);
-  page.inFront = page.notebook;
+  page.front = page.notebook;
   page.changed();
   assert.match(page.node.querySelector(".absent")!.textContent!, /Open a notebook or a console/);
 });
