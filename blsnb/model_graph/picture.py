@@ -166,10 +166,11 @@ def _picture(
     has_legend: bool,
 ) -> str:
     width, height = size
+    graph = graph_picture.draw(drawn, layout, _MARGIN, words=words)
     parts = [
-        svg.tag("defs", graph_picture.MARKERS),
+        graph_picture.markers(graph),
         svg.rect(0.5, 0.5, width - 1, height - 1, "bg2", rx=8, stroke=_LINE),
-        graph_picture.draw(drawn, layout, _MARGIN, words=words),
+        graph,
         graph_picture.legend(drawn, height - 14) if has_legend else "",
     ]
     return svg.tag(

@@ -154,7 +154,9 @@ _MOVED = rb"""\"&<"""
 _SAFE = bytes.maketrans(_MOVED, b"vwxy")
 _PATIENCE_MS = 2000
 """Milliseconds after which a document without code shows a message."""
-_SCRIPT = re.sub(r"\n +", "\n", _SCRIPT)
+_SCRIPT = re.sub(r"\n +(//.*\n +)?", "\n", _SCRIPT)
+_LEVEL, _CODE_LEVEL = 6, 9
+"""Levels of compression: of data, and of code, which is compressed once."""
 
 
 def hosted(
@@ -212,10 +214,10 @@ def _own_code() -> str:
     return CODE.read_text("utf-8")
 
 
-def _packed(data: bytes) -> str:
+def _packed(data: bytes, level: int = _LEVEL) -> str:
     """Return compressed bytes in a fourth more characters, for a string in a page."""
     # No timestamp, so that the same run results in the same notebook.
-    packed = gzip.compress(data, 6, mtime=0)
+    packed = gzip.compress(data, level, mtime=0)
     return base64.a85encode(packed).replace(b"z", b"!!!!!").translate(_SAFE).decode()
 
 
@@ -223,4 +225,4 @@ def _packed(data: bytes) -> str:
 def _packed_code(code: str) -> tuple[str, str]:
     """Return the key that identifies JavaScript in a page, and the packed code."""
     data = code.encode()
-    return hashlib.sha256(data).hexdigest()[:16], _packed(data)
+    return hashlib.sha256(data).hexdigest()[:16], _packed(data, _CODE_LEVEL)

@@ -15,8 +15,20 @@ _BEND = 30.0
 _BAR = BOX_WIDTH - 2 * _PAD
 _ASYNC, _STREAM = "5 3", "1.5 3"
 
-MARKERS = "".join(
-    svg.tag(
+
+Own = Mapping[int, Delta | None]
+"""Own time of each model beside the baseline's; None for a new model."""
+
+
+def markers(drawing: str) -> str:
+    """Return the definitions of the arrow heads that a drawing has."""
+    used = [colour for colour in ("fg3", "error") if f"#to-{colour})" in drawing]
+    heads = "".join(map(_marker, used))
+    return svg.tag("defs", heads) if heads else ""
+
+
+def _marker(colour: str) -> str:
+    return svg.tag(
         "marker",
         svg.tag("path", d="M0 1 L7 4 L0 7z", fill=svg.COLOURS[colour]),
         id=f"to-{colour}",
@@ -27,12 +39,6 @@ MARKERS = "".join(
         markerHeight="7",
         orient="auto",
     )
-    for colour in ("fg3", "error")
-)
-
-
-Own = Mapping[int, Delta | None]
-"""Own time of each model beside the baseline's; None for a new model."""
 
 
 def draw(

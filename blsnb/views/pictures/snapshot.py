@@ -60,7 +60,7 @@ def snapshot(run: AnyTrace, state: State | None = None) -> str:
 def _picture(inner: str, height: float) -> str:
     return svg.tag(
         "svg",
-        svg.tag("defs", graph_picture.MARKERS) + inner,
+        graph_picture.markers(inner) + inner,
         xmlns="http://www.w3.org/2000/svg",
         width=WIDTH,
         height=height,
