@@ -46,6 +46,7 @@ QUIET = (
     "tests/conformance/test_sequences.py",
     "tests/conformance/test_statistics.py",
     "tests/conformance/test_stopping.py",
+    "tests/engine/profiling",
     "tests/engine/request/test_reader.py",
     "tests/engine/test_abandoned.py",
     "tests/engine/test_interrupt.py",
