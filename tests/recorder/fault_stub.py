@@ -85,6 +85,9 @@ class Rehearsal:
         self.fault_at = None
         self.happened = False
         self.recording = None
+        # CPython 3.11 may call the trace function of a thread once more after a fault
+        # has removed it there: this reference keeps it alive.
+        self.tracer = self.trace
 
     def trace(self, frame, event, arg):
         """Observe the frames of the recorder."""
@@ -106,8 +109,8 @@ class Rehearsal:
         module = fake_stub.models(backend)
         folder = tempfile.mkdtemp()
         settings = self.recorder.RecorderSettings(folder, **self.variant)
-        threading.settrace(self.trace)
-        sys.settrace(self.trace)
+        threading.settrace(self.tracer)
+        sys.settrace(self.tracer)
         try:
             with contextlib.redirect_stderr(io.StringIO()):
                 self.recording = fake_stub.begin(
@@ -117,6 +120,7 @@ class Rehearsal:
                 self.join_threads()
                 if self.recording is not None:
                     self.recording.close()
+                    self.join_writer()
         finally:
             sys.settrace(None)
             threading.settrace(None)
@@ -128,6 +132,13 @@ class Rehearsal:
         for thread in threading.enumerate():
             if thread is not threading.current_thread() and not thread.daemon:
                 thread.join(fake_stub.WAIT_S)
+
+    def join_writer(self):
+        """Wait for the thread that writes, whose fault ends the recording."""
+        writer = self.recording._files._thread
+        if writer is not None:
+            writer.join(fake_stub.WAIT_S)
+            assert not writer.is_alive()
 
     def end(self):
         """Put the functions of the backend back."""

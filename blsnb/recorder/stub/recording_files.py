@@ -66,6 +66,7 @@ class RecordingFiles:
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._wake = threading.Event()
+        self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._file = self._folder = -1
         self._size = self._chunks = self._number = self._left_out = 0
@@ -92,14 +93,19 @@ class RecordingFiles:
     def close(self) -> None:
         """Write what waits and complete the file."""
         with self._writing:
-            self._write_waiting()
-            self._finish_file()
-            self._ended = True
+            if not self._ended:
+                self._write_waiting()
+                self._finish_file()
+        self._end()
 
     def abandon(self) -> None:
         """End the recording; the file stays as it is."""
-        self._ended = True
         self._waiting = []
+        self._end()
+
+    def _end(self) -> None:
+        self._ended = True
+        self._stop.set()
         self._wake.set()
 
     def forget(self) -> None:
@@ -114,11 +120,19 @@ class RecordingFiles:
             while not self._ended:
                 self._wake.wait()
                 self._wake.clear()
-                time.sleep(_PAUSE_S)
-                with self._writing:
-                    self._write_waiting()
+                self._stop.wait(_PAUSE_S)
+                self._write_in_thread()
         except Exception as error:
             self._failed(error)
+
+    def _write_in_thread(self) -> None:
+        with self._writing:
+            try:
+                self._write_waiting()
+            except Exception:
+                # `close` must not complete a file that lacks what was taken.
+                self._ended = True
+                raise
 
     def _write_waiting(self) -> None:
         while self._waiting and not self._ended:
