@@ -1,4 +1,4 @@
-"""Which worker executes which chunk: a pure decider that is told the time."""
+"""Which worker executes which chunk: a pure decider that receives the time."""
 
 from __future__ import annotations
 

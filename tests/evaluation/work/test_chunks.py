@@ -58,7 +58,7 @@ def test_rows_are_read_when_a_chunk_is_taken() -> None:
 
 
 def test_chunks_grow_to_their_duration() -> None:
-    """Rows of 5 ms are executed in chunks of ten; fast rows in chunks of the maximum."""
+    """Rows of 5 ms are executed ten at a time; fast rows in large chunks."""
     assert int(CHUNK_US / 5000) == grown(Chunks(ROWS), 5000.0)
     assert MAX_ROWS == grown(Chunks(ROWS), 0.0)
     assert grown(Chunks(ROWS), 1e9) == 1

@@ -140,7 +140,7 @@ COUNTS = st.integers(0, 60)
 def test_each_row_ends_once_although_workers_are_killed(
     count: int, size: int, workers: int, seed: int, kills: int
 ) -> None:
-    """Each row is executed or fails exactly once; at most two chunks wait per worker."""
+    """Each row is executed or fails exactly once; two chunks at most wait."""
     world = World(chunks_of(count, size), workers, seed, kills=kills)
     world.run()
     assert Counter(range(count)) == world.executed + world.failed
