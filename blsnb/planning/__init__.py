@@ -1,0 +1,1 @@
+"""How many instances: calibrated simulations of a repository under load."""

@@ -1,0 +1,71 @@
+"""Processors that computing work shares equally."""
+
+from __future__ import annotations
+
+import heapq
+
+from blsnb.planning.simulation.timeline import Action, Timeline
+
+
+class Cores:
+    """Computes work on a number of processors, each piece on at most one.
+
+    More pieces than processors share them equally. Work is counted in a time of its
+    own, which advances by what each piece has received: so a piece ends when that time
+    has advanced by its length, whatever else begins or ends meanwhile.
+
+    Parameters
+    ----------
+    count
+        Number of processors.
+    """
+
+    def __init__(self, timeline: Timeline, count: int) -> None:
+        self._timeline = timeline
+        self._count = count
+        self._work_ns = 0.0
+        self._read_ns = 0
+        self._pieces: list[tuple[float, int, Action]] = []
+        self._added = 0
+        self._alarm = 0
+        """Number of the only alarm that counts."""
+        self.busy_ns = 0.0
+        """Processor time of all pieces."""
+
+    def compute(self, ns: int, done: Action) -> None:
+        """Compute a piece of work of a length, then call a function."""
+        self._advance()
+        self._added += 1
+        heapq.heappush(self._pieces, (self._work_ns + ns, self._added, done))
+        self._set_alarm()
+
+    @property
+    def _share(self) -> float:
+        """Part of a processor that each piece has."""
+        return min(1.0, self._count / len(self._pieces))
+
+    def _advance(self) -> None:
+        now_ns = self._timeline.now_ns
+        if self._pieces:
+            received_ns = (now_ns - self._read_ns) * self._share
+            self._work_ns += received_ns
+            self.busy_ns += received_ns * len(self._pieces)
+        self._read_ns = now_ns
+
+    def _set_alarm(self) -> None:
+        self._alarm += 1
+        if self._pieces:
+            number = self._alarm
+            left_ns = max(0.0, self._pieces[0][0] - self._work_ns) / self._share
+            self._timeline.after(-int(-left_ns // 1), lambda: self._ring(number))
+
+    def _ring(self, number: int) -> None:
+        if number != self._alarm:
+            return
+        self._advance()
+        ended = []
+        while self._pieces and self._pieces[0][0] <= self._work_ns + 1:
+            ended.append(heapq.heappop(self._pieces)[2])
+        self._set_alarm()
+        for done in ended:
+            done()

@@ -1,0 +1,175 @@
+"""A repository in simulated time: known queues, shared processors, calls, batches."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from blsnb.planning.simulation.behaviour import Behaviour, Step, behaviour
+from blsnb.planning.simulation.cores import Cores
+from blsnb.planning.simulation.simulation import SimulatedModel, Simulation
+from blsnb.planning.simulation.timeline import Timeline
+
+from .configs import MS, computes, config, model, waits
+
+
+def latencies(models, name, arrivals_ms, cores=64, seed=0, **how):
+    """Return the latencies of requests in milliseconds, in the order of their ends."""
+    simulation = Simulation(models, cores, seed)
+    found = []
+    simulation.run(
+        name,
+        [round(at * MS) for at in arrivals_ms],
+        lambda request: found.append((request.ended_ns - request.began_ns) / MS),
+        **how,
+    )
+    return found
+
+
+def poisson_ms(rate: float, count: int, seed: int = 1) -> list[float]:
+    """Return the times of random requests."""
+    intervals = np.random.default_rng(seed).exponential(1e3 / rate, count)
+    return np.cumsum(intervals).tolist()
+
+
+def test_a_request_waits_for_an_instance():
+    """Two instances execute two requests; the third waits for the first."""
+    models = {"m": model("m", waits(10), count=2)}
+
+    assert [10, 10, 18] == latencies(models, "m", [0, 1, 2])
+
+
+@pytest.mark.parametrize("load", [0.5, 0.8])
+def test_one_instance_is_an_m_d_1_queue(load):
+    """The mean latency is that of the formula of Pollaczek and Khinchin."""
+    found = latencies({"m": model("m", waits(1))}, "m", poisson_ms(1e3 * load, 60_000))
+
+    expected = 1 + load / (2 * (1 - load))
+    assert expected == pytest.approx(np.mean(found), rel=0.06)
+
+
+def test_several_instances_are_an_m_m_c_queue():
+    """The mean wait is that of Erlang's formula."""
+    drawn = random.Random(3)
+    one = SimulatedModel(config("m", 3), lambda size, _: waits(drawn.expovariate(1.0)))
+    found = latencies({"m": one}, "m", poisson_ms(2400, 60_000))
+    # Erlang C of 3 servers with 2.4 busy ones.
+    busy, servers = 2.4, 3
+    terms = [1, busy, busy**2 / 2]
+    last = busy**3 / 6 * servers / (servers - busy)
+    wait = last / (sum(terms) + last) / (servers - busy)
+
+    assert 1 + wait == pytest.approx(np.mean(found), rel=0.06)
+
+
+def test_computing_requests_share_the_processors():
+    """Three of 10 ms on two processors end after 15 ms; waiting needs none."""
+    computing = {"m": model("m", computes(10), count=3)}
+    waiting = {"m": model("m", waits(10), count=3)}
+
+    assert [15, 15, 15] == pytest.approx(latencies(computing, "m", [0, 0, 0], cores=2))
+    assert [10, 10, 10] == latencies(waiting, "m", [0, 0, 0], cores=2)
+
+
+def test_shared_processors_are_a_processor_sharing_queue():
+    """One core with random work of mean 1 ms at load 0.7 has a mean of 1 / 0.3 ms."""
+    drawn = random.Random(5)
+    one = SimulatedModel(
+        config("m", 500), lambda size, _: computes(drawn.expovariate(1.0))
+    )
+    found = latencies({"m": one}, "m", poisson_ms(700, 60_000), cores=1)
+
+    assert 1 / 0.3 == pytest.approx(np.mean(found), rel=0.06)
+
+
+def test_processor_time_is_counted():
+    """However it was shared."""
+    timeline = Timeline()
+    cores = Cores(timeline, 2)
+    for at_ms in (0, 1, 2, 3):
+        timeline.at(at_ms * MS, lambda: cores.compute(5 * MS, lambda: None))
+    timeline.run()
+
+    assert 20 * MS == pytest.approx(cores.busy_ns, abs=10)
+    assert 10 * MS <= timeline.now_ns <= 11 * MS
+
+
+def test_a_synchronous_call_holds_the_instance_of_its_caller():
+    """The second request waits for the child of the first."""
+    parent = Behaviour(1, (Step((), 0, MS, "child"), Step((0,), 0, MS)))
+    models = {"p": model("p", parent), "child": model("child", waits(8))}
+
+    assert [10, 19] == latencies(models, "p", [0, 1])
+
+
+def test_calls_at_once_take_as_long_as_the_longest():
+    """The next own work begins with the end of both."""
+    steps = (Step((), 0, 0, "a"), Step((), 0, 0, "b"), Step((0, 1), 0, MS))
+    models = {
+        "p": model("p", Behaviour(1, steps)),
+        "a": model("a", waits(3)),
+        "b": model("b", waits(5)),
+    }
+
+    assert [6] == latencies(models, "p", [0])
+
+
+BATCHING = "max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 2000 }"
+
+
+def test_a_batch_waits_for_the_delay_or_its_largest_size():
+    """The engine's batcher decides."""
+    models = {"m": model("m", waits(10), more=BATCHING)}
+    full = latencies(models, "m", [0, 0, 0, 0])
+    one = latencies(models, "m", [0])
+
+    assert [10] * 4 == full
+    assert [12] == one
+
+
+def test_a_batch_is_drawn_by_its_size():
+    """A request of three is a batch of three."""
+    asked = []
+
+    def draw(size, _):
+        asked.append(size)
+        return waits(1, size)
+
+    models = {"m": SimulatedModel(config("m", 1, BATCHING), draw)}
+    latencies(models, "m", [0, 0.5, 100], size=2)
+
+    assert [4, 2] == asked
+
+
+def test_the_same_seed_gives_the_same_answers():
+    """Another one gives others."""
+    models = {"m": model("m", waits(1), waits(3))}
+    arrivals = poisson_ms(300, 200)
+    one, again, other = (
+        latencies(models, "m", arrivals, seed=seed) for seed in (1, 1, 2)
+    )
+
+    assert one == again != other
+
+
+def test_an_observed_execution_is_repeated():
+    """Its own work lies between the calls that it waited for."""
+    observed = behaviour(0, 100, [(10, 30, "a", 1), (12, 50, "b", 2), (55, 90, "c", 1)])
+
+    assert [
+        Step((), 10, 0, "a", 1),
+        Step((), 2, 0, "b", 2),
+        Step((0, 1), 5, 0, "c", 1),
+        Step((2,), 10),
+    ] == list(observed.steps)
+    assert 27 == observed.own_ns
+
+
+def test_a_call_that_ends_beside_another_one_is_waited_for_in_between():
+    """As with `asyncio.as_completed`."""
+    observed = behaviour(0, 70, [(10, 20, "a", 1), (10, 60, "b", 1), (25, 40, "c", 1)])
+
+    assert [(), (), (0,), (1, 2)] == [step.after for step in observed.steps]
+    assert [10, 0, 5, 10] == [step.computing_ns for step in observed.steps]
