@@ -1,0 +1,109 @@
+"""Executions of models as they were observed: in runs here, or in a recording."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from blsnb.planning.simulation.behaviour import Behaviour, behaviour
+from blsnb.trace.spans import Span, Trace
+
+
+class Observed(NamedTuple):
+    """What is known of a model.
+
+    Parameters
+    ----------
+    executions
+        Its executions, in the order of their beginnings.
+    overheads_ns
+        Time of each request outside of queue and execution.
+    """
+
+    executions: list[Behaviour]
+    overheads_ns: list[int]
+
+
+Key = tuple[str, str, int]
+
+
+def observe(
+    traces: Iterable[Trace], computing_ns: Mapping[int, int] | None = None
+) -> dict[str, Observed]:
+    """Return the executions in traces, by model.
+
+    Parameters
+    ----------
+    computing_ns
+        Processor time by the number of an execution; all own work of others counts as
+        computing.
+    """
+    found: defaultdict[str, Observed] = defaultdict(lambda: Observed([], []))
+    for (_, model, number), members in sorted(
+        _executions(traces).items(), key=lambda each: _start_ns(each[1])
+    ):
+        found[model].executions.append(
+            _behaviour(members, (computing_ns or {}).get(number))
+        )
+        found[model].overheads_ns.extend(_overhead_ns(span) for _, span in members)
+    return dict(found)
+
+
+def _executions(
+    traces: Iterable[Trace],
+) -> dict[Key, list[tuple[Trace, Span]]]:
+    """Return the calls of each execution, which may be in several traces."""
+    found: defaultdict[Key, list[tuple[Trace, Span]]] = defaultdict(list)
+    for trace in traces:
+        for span in trace.spans:
+            if span.execution and span.compute_end_ns and not span.error:
+                key = trace.file, trace.models[span.model].name, span.execution
+                found[key].append((trace, span))
+    return found
+
+
+def _start_ns(members: list[tuple[Trace, Span]]) -> int:
+    return min(span.compute_start_ns for _, span in members)
+
+
+def _behaviour(
+    members: list[tuple[Trace, Span]], computing_ns: int | None
+) -> Behaviour:
+    start_ns = _start_ns(members)
+    end_ns = max(span.compute_end_ns for _, span in members)
+    calls = [
+        (child.request_start_ns, child.request_end_ns, name, size_of(trace, child))
+        for trace, span in members
+        for child, name in _children(trace, span)
+    ]
+    size = sum(size_of(trace, span) for trace, span in members)
+    whole = behaviour(start_ns, end_ns, calls, size)
+    if computing_ns is None or not whole.own_ns:
+        return whole
+    share = min(1.0, computing_ns / whole.own_ns)
+    return behaviour(start_ns, end_ns, calls, size, share)
+
+
+def _children(trace: Trace, span: Span) -> list[tuple[Span, str]]:
+    children = [trace.spans[row] for row in trace.children[span.index]]
+    return [
+        (child, trace.models[child.model].name)
+        for child in children
+        if trace.models[child.model].kind != "span"
+    ]
+
+
+def size_of(trace: Trace, span: Span) -> int:
+    """Return the batch size of a request; 1 for a model that does not batch."""
+    model = trace.models[span.model]
+    is_batch = bool(span.batching) or model.unbatched > 0
+    shapes = [ref.shape for ref in span.inputs]
+    return int(shapes[0][0]) if is_batch and shapes and shapes[0] else 1
+
+
+def _overhead_ns(span: Span) -> int:
+    """Return the time of a request outside of its queue and its execution."""
+    end_ns = max(span.request_end_ns, span.compute_end_ns)
+    before_ns = span.queue_start_ns - span.request_start_ns
+    return max(0, before_ns) + end_ns - span.compute_end_ns
