@@ -78,7 +78,7 @@ def bench(
     try:
         decoupled = catalog.find(name, version).decoupled
         client = Client(parts.requests, request, record, decoupled)
-        with _threads() as workers:
+        with client_threads() as workers:
             warm_up = _closed(client, load, workers, 1, warm_up_requests)
             warm_up = warm_up._replace(words="warm-up")
             if opened is None:
@@ -105,7 +105,8 @@ def _check(
 
 
 @contextlib.contextmanager
-def _threads() -> Iterator[Workers]:
+def client_threads() -> Iterator[Workers]:
+    """Give the threads of clients, and end those that are idle."""
     workers = Workers(MAX_CLIENTS, "blsnb bench")
     try:
         yield workers

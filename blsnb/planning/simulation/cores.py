@@ -17,10 +17,10 @@ class Cores:
     Parameters
     ----------
     count
-        Number of processors.
+        Number of processors; less than the machine has where work excludes other work.
     """
 
-    def __init__(self, timeline: Timeline, count: int) -> None:
+    def __init__(self, timeline: Timeline, count: float) -> None:
         self._timeline = timeline
         self._count = count
         self._work_ns = 0.0

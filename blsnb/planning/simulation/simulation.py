@@ -51,7 +51,7 @@ class Simulation:
     """
 
     def __init__(
-        self, models: Mapping[str, SimulatedModel], cores: int, seed: int = 0
+        self, models: Mapping[str, SimulatedModel], cores: float, seed: int = 0
     ) -> None:
         self.timeline = Timeline()
         self.cores = Cores(self.timeline, cores)

@@ -1,0 +1,157 @@
+"""How long each model works, what it calls, and how well that is known."""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from blsnb.model.config import ModelConfig
+from blsnb.planning.simulation.behaviour import Behaviour
+from blsnb.planning.simulation.simulation import SimulatedModel
+
+HERE, TRITON = "here", "triton"
+"""Worlds: one kernel with one interpreter lock; a process for each instance."""
+
+
+@dataclass(frozen=True)
+class CalibratedModel:
+    """The observed executions of a model.
+
+    Parameters
+    ----------
+    config
+        Its configuration when it was observed.
+    by_size
+        Executions by batch size, at least one for each size.
+    overhead_ns
+        Time of a request outside of queue and execution.
+    """
+
+    config: ModelConfig
+    by_size: Mapping[int, Sequence[Behaviour]]
+    overhead_ns: int = 0
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """The observed batch sizes, ascending."""
+        return sorted(self.by_size)
+
+    @cached_property
+    def _mean_ns(self) -> dict[int, float]:
+        return {
+            size: float(np.mean([each.own_ns for each in found]))
+            for size, found in self.by_size.items()
+        }
+
+    def is_measured(self, size: int) -> bool:
+        """Whether a batch size lies between observed ones."""
+        return self.sizes[0] <= size <= self.sizes[-1]
+
+    def draw(self, size: int, chance: random.Random) -> Behaviour:
+        """Return an observed execution of a batch size.
+
+        Between two observed sizes, and beyond them, it is one of the nearest smaller
+        size, longer in the ratio of the means.
+        """
+        if size in self.by_size:
+            return chance.choice(self.by_size[size])
+        near = self._below(size)
+        found = chance.choice(self.by_size[near])
+        return found.scaled(self.mean_ns(size) / max(1.0, self._mean_ns[near]), size)
+
+    def _below(self, size: int) -> int:
+        return self.sizes[max(0, bisect_left(self.sizes, size) - 1)]
+
+    def mean_ns(self, size: int) -> float:
+        """Return the mean own work of a batch size, on a line through neighbours."""
+        if size in self._mean_ns:
+            return self._mean_ns[size]
+        if len(self.sizes) == 1:
+            return self._mean_ns[self.sizes[0]] * size / self.sizes[0]
+        above = min(max(1, bisect_left(self.sizes, size)), len(self.sizes) - 1)
+        low, high = self.sizes[above - 1], self.sizes[above]
+        slope = (self._mean_ns[high] - self._mean_ns[low]) / (high - low)
+        return max(1.0, self._mean_ns[low] + slope * (size - low))
+
+
+def by_size(executions: Iterable[Behaviour]) -> dict[int, list[Behaviour]]:
+    """Return executions by batch size."""
+    found: dict[int, list[Behaviour]] = {}
+    for each in executions:
+        found.setdefault(each.size, []).append(each)
+    return found
+
+
+class Reproduction(NamedTuple):
+    """A measurement that the calibration was made from, and its simulation.
+
+    Parameters
+    ----------
+    clients
+        Number of clients in a closed loop.
+    measured_us, simulated_us
+        Median latency.
+    measured_rate, simulated_rate
+        Requests per second.
+    """
+
+    clients: int
+    measured_us: float
+    simulated_us: float
+    measured_rate: float
+    simulated_rate: float
+
+    @property
+    def error(self) -> float:
+        """Relative error of the median latency."""
+        return self.simulated_us / self.measured_us - 1 if self.measured_us else 0.0
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What a simulation needs, as it was observed.
+
+    Parameters
+    ----------
+    model_name
+        The model that clients call.
+    world
+        ``"here"`` or ``"triton"``: observations of one are not valid in the other.
+    models
+        By name.
+    cores
+        Number of processors that computing work shares; in the world here less than
+        that of the machine, as Python code excludes other Python code.
+    reproductions
+        How well it reproduces what it was made from.
+    """
+
+    model_name: str
+    world: str
+    models: Mapping[str, CalibratedModel]
+    cores: float
+    reproductions: tuple[Reproduction, ...] = field(default=())
+
+    def simulated(
+        self, configs: Mapping[str, ModelConfig] | None = None
+    ) -> dict[str, SimulatedModel]:
+        """Return the models of a simulation.
+
+        Parameters
+        ----------
+        configs
+            Other configurations by name.
+        """
+        changed = configs or {}
+        return {
+            name: SimulatedModel(
+                changed.get(name, model.config), model.draw, model.overhead_ns
+            )
+            for name, model in self.models.items()
+        }
