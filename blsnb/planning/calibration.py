@@ -49,9 +49,10 @@ class CalibratedModel:
             for size, found in self.by_size.items()
         }
 
-    def is_measured(self, size: int) -> bool:
-        """Whether a batch size lies between observed ones."""
-        return self.sizes[0] <= size <= self.sizes[-1]
+    def unmeasured(self, sizes: Iterable[int]) -> list[int]:
+        """Return the batch sizes that do not lie between observed ones."""
+        low, high = self.sizes[0], self.sizes[-1]
+        return sorted(size for size in sizes if not low <= size <= high)
 
     def draw(self, size: int, chance: random.Random) -> Behaviour:
         """Return an observed execution of a batch size.

@@ -22,7 +22,7 @@ class Cores:
 
     def __init__(self, timeline: Timeline, count: float) -> None:
         self._timeline = timeline
-        self._count = count
+        self.count = count
         self._work_ns = 0.0
         self._read_ns = 0
         self._pieces: list[tuple[float, int, Action]] = []
@@ -42,7 +42,7 @@ class Cores:
     @property
     def _share(self) -> float:
         """Part of a processor that each piece has."""
-        return min(1.0, self._count / len(self._pieces))
+        return min(1.0, self.count / len(self._pieces))
 
     def _advance(self) -> None:
         now_ns = self._timeline.now_ns

@@ -59,6 +59,8 @@ class Simulation:
         self._random = random.Random(seed)
         self.calls = 0
         """Number of requests, of clients and of models."""
+        self.drawn: dict[str, set[int]] = {name: set() for name in models}
+        """Batch sizes of the executions, by model."""
         self.stations = {
             name: self._station(name, model) for name, model in models.items()
         }
@@ -71,6 +73,7 @@ class Simulation:
             requests: Sequence[SimulatedRequest], done: Callable[[], None]
         ) -> None:
             size = sum(request.size for request in requests)
+            self.drawn[name].add(size)
             drawn = model.draw(size, self._random)
             _Execution(self, requests[0], drawn.steps, done).advance()
 

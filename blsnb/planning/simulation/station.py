@@ -68,8 +68,9 @@ class Station(ABC):
         self.count = count
         self.busy_ns = 0
         """Time of all executions."""
-        self.executions = 0
-        self.inferences = 0
+        self.queue_ns = 0
+        """Time of all requests in the queue."""
+        self.requests = self.executions = self.inferences = 0
 
     @abstractmethod
     def __len__(self) -> int:
@@ -90,7 +91,9 @@ class Station(ABC):
         for request in requests:
             request.started_ns, request.instance = began_ns, instance
             request.batch = len(requests)
+            self.queue_ns += began_ns - request.queued_ns
             self.inferences += request.size
+        self.requests += len(requests)
 
         def done() -> None:
             self.busy_ns += self._timeline.now_ns - began_ns

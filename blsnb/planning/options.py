@@ -1,0 +1,123 @@
+"""The configurations that a plan compares: instances, delays and batch sizes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from blsnb.model.config import ModelConfig
+
+MAX_OPTIONS = 2_000
+
+
+class Setting(NamedTuple):
+    """Settings of a model; None leaves what its configuration has.
+
+    Parameters
+    ----------
+    instances
+        Number of instances.
+    delay_us
+        Maximum time that a request waits for others of its batch.
+    batch
+        Maximum size of a batch.
+    """
+
+    instances: int | None = None
+    delay_us: int | None = None
+    batch: int | None = None
+
+    def applied(self, config: ModelConfig) -> ModelConfig:
+        """Return a configuration with these settings."""
+        message = config.message
+        if self.instances is not None:
+            for group in message.instance_group[1:]:
+                message.instance_group.remove(group)
+            if not message.instance_group:
+                message.instance_group.add(name=f"{config.name}_0")
+            message.instance_group[0].count = self.instances
+        if self.delay_us is not None or self.batch is not None:
+            batching = message.dynamic_batching
+            batching.SetInParent()
+            if self.delay_us is not None:
+                batching.max_queue_delay_microseconds = self.delay_us
+            if self.batch is not None:
+                message.max_batch_size = self.batch
+                del batching.preferred_batch_size[:]
+        return ModelConfig.of(message)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One configuration of all models.
+
+    Parameters
+    ----------
+    settings
+        By model.
+    configs
+        All changed configurations.
+    cost
+        Number of instances of the models that are planned.
+    """
+
+    settings: Mapping[str, Setting]
+    configs: Mapping[str, ModelConfig]
+    cost: int
+
+
+def options(
+    configs: Mapping[str, ModelConfig],
+    instances: Mapping[str, Sequence[int]],
+    delays_us: Mapping[str, Sequence[int]],
+    batches: Mapping[str, Sequence[int]],
+) -> list[Option]:
+    """Return all combinations, those with fewer instances first.
+
+    Raises
+    ------
+    ValueError
+        A model is unknown, or there are too many combinations.
+    """
+    names = sorted({*instances, *delays_us, *batches})
+    unknown = [name for name in names if name not in configs]
+    if unknown:
+        known = ", ".join(sorted(configs))
+        raise ValueError(f"the request reaches no model {unknown[0]!r}, only {known}")
+    choices = [
+        list(_settings(instances.get(n), delays_us.get(n), batches.get(n)))
+        for n in names
+    ]
+    count = math.prod(map(len, choices))
+    if count > MAX_OPTIONS:
+        raise ValueError(f"{count:,} configurations; expected at most {MAX_OPTIONS:,}")
+    found = [
+        _option(configs, dict(zip(names, each, strict=True)))
+        for each in itertools.product(*choices)
+    ]
+    return sorted(found, key=lambda option: option.cost)
+
+
+def _settings(
+    instances: Sequence[int] | None,
+    delays_us: Sequence[int] | None,
+    batches: Sequence[int] | None,
+) -> Iterator[Setting]:
+    of = (instances or (None,), delays_us or (None,), batches or (None,))
+    return (Setting(*each) for each in itertools.product(*of))
+
+
+def _option(
+    configs: Mapping[str, ModelConfig], settings: Mapping[str, Setting]
+) -> Option:
+    changed = {
+        name: setting.applied(configs[name]) for name, setting in settings.items()
+    }
+    cost = sum(
+        len((changed.get(name) or config).instance_names())
+        for name, config in configs.items()
+    )
+    return Option(settings, changed, cost)
