@@ -33,7 +33,7 @@ from blsnb.release import TRITON_RELEASE
 if TYPE_CHECKING:
     from blsnb.inference_server import Server
     from blsnb.loaded_run import load_run, load_trace
-    from blsnb.magics.default_requests import async_infer, bench, infer, stream
+    from blsnb.magics.default_requests import async_infer, bench, infer, plan, stream
     from blsnb.magics.default_server import server
     from blsnb.magics.extension import (
         load_ipython_extension,
@@ -72,6 +72,7 @@ __all__ = [
     "load_run",
     "load_trace",
     "options",
+    "plan",
     "server",
     "stream",
     "unload_ipython_extension",
@@ -83,6 +84,7 @@ _HOMES = {
     "Server": "blsnb.inference_server",
     "async_infer": "blsnb.magics.default_requests",
     "bench": "blsnb.magics.default_requests",
+    "plan": "blsnb.magics.default_requests",
     "infer": "blsnb.magics.default_requests",
     "load_ipython_extension": "blsnb.magics.extension",
     "load_recording": "blsnb.recorder.loaded_recording",

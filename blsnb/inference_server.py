@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from blsnb.model_graph.graph import ModelGraph
     from blsnb.parity.cases import Cases
     from blsnb.parity.parity import Parity
+    from blsnb.planning.plan import Plan
     from blsnb.repository.change import FileContent
     from blsnb.repository.export import Exported
     from blsnb.repository.repository import Roots
@@ -1003,6 +1004,88 @@ class Server:
             requests=requests,
             warm_up_requests=warm_up_requests,
             trace_level=trace_level,
+            progress=progress,
+        )
+
+    @takes_request_options
+    def plan(
+        self,
+        model_name: str,
+        inputs: Mapping[str, Any],
+        *,
+        rate: float,
+        p99_ms: float,
+        instances: Mapping[str, Sequence[int]] | None = None,
+        delay_us: Mapping[str, Sequence[int]] | None = None,
+        batch: Mapping[str, Sequence[int]] | None = None,
+        cores: float | None = None,
+        seed: int = 0,
+        duration_s: float = 3.0,
+        requests: int = 100,
+        progress: Progress | None = None,
+        **options: Unpack[RequestOptions],
+    ) -> Plan:
+        """Find the fewest instances that hold a load, by simulation.
+
+        First the models are observed under light loads, here in this process; then all
+        configurations are simulated with random requests, those that seem to hold with
+        more of them. Python code excludes other Python code in one kernel: on Triton,
+        where each instance is a process, fewer instances may do.
+
+        Parameters
+        ----------
+        model_name, inputs
+            As `infer` takes them; the same for every request.
+        rate
+            Requests per second.
+        p99_ms
+            Limit of the 99th percentile of the latency, in milliseconds.
+        instances, delay_us, batch
+            What is compared, by model: numbers of instances, delays of the queue in
+            microseconds, and maximum batch sizes, such as ``{"net": [1, 2, 4]}``. At
+            most 2000 configurations.
+        cores
+            Number of processors; None for as many as this kernel was observed to use.
+        seed
+            Seed of the random requests.
+        duration_s
+            Maximum seconds of each observed load.
+        requests
+            Number of requests of the one client that is observed first.
+        progress
+            Called with the completed share, from 0 to 1, and the current step.
+        **options
+            Options of every request.
+
+        Returns
+        -------
+        Plan
+            The configurations, the best first, with latencies in microseconds; its
+            text names the bottleneck and the errors of the calibration.
+
+        Raises
+        ------
+        InferenceError
+            The model is not ready, or a request failed.
+        InputError
+            An argument or an input of the request has a wrong type.
+        ValueError
+            A number is out of range, or a model is not part of the request.
+        """
+        from blsnb.planning.planner import plan
+
+        return plan(
+            self._parts,
+            client_request(model_name, inputs, options, "plan"),
+            rate=rate,
+            p99_ms=p99_ms,
+            instances=instances or {},
+            delay_us=delay_us or {},
+            batch=batch or {},
+            cores=cores,
+            seed=seed,
+            duration_s=duration_s,
+            requests=requests,
             progress=progress,
         )
 

@@ -196,6 +196,36 @@ CALLS = {
         "progress=5",
         "a function",
     ),
+    "bench rate": (
+        lambda s: s.bench("double", X, rate=50),
+        "rate=50",
+        "a list of requests per second",
+    ),
+    "bench rates": (
+        lambda s: s.bench("double", X, rate=["50"]),
+        "rate='50'",
+        "numbers of requests per second",
+    ),
+    "bench arrivals": (
+        lambda s: s.bench("double", X, arrivals=5),
+        "arrivals=5",
+        "a list of seconds",
+    ),
+    "plan": (
+        lambda s: s.plan("double", X, rate="5", p99_ms=5),
+        "rate='5'",
+        "a number",
+    ),
+    "plan instances": (
+        lambda s: s.plan("double", X, rate=5, p99_ms=5, instances=3),
+        "instances=3",
+        "numbers by model, such as {'a': [1, 2]}",
+    ),
+    "plan progress": (
+        lambda s: s.plan("double", X, rate=5, p99_ms=5, progress=5),
+        "progress=5",
+        "a function",
+    ),
     "compare": (lambda s: s.compare(5, X), "model_name=5", "a string"),
     "compare inputs": (lambda s: s.compare("double", 5), "inputs=5", "a dict"),
     "compare target": (

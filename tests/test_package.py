@@ -63,6 +63,7 @@ def test_the_public_names_are_exactly_these():
         "load_run",
         "load_trace",
         "options",
+        "plan",
         "server",
         "stream",
         "unload_ipython_extension",

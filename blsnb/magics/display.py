@@ -9,7 +9,7 @@ from IPython.core.getipython import get_ipython
 from IPython.display import display
 
 from blsnb.magics import card
-from blsnb.magics.commands import bench, graph, stats, verify
+from blsnb.magics.commands import bench, graph, plan, stats, verify
 from blsnb.magics.frontend import bundle, has_no_models, has_page, note_run
 from blsnb.options import options
 
@@ -63,6 +63,7 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
     printers: dict[str, Callable[..., dict[str, Any]]] = {
         "blsnb.parity.parity.Parity": parity_bundle,
         "blsnb.benchmark.bench.Bench": lambda measured, **_: bench.bundle(measured),
+        "blsnb.planning.plan.Plan": lambda planned, **_: plan.bundle(planned),
         "blsnb.engine.metrics.batching.ModelBatching": (
             lambda counts, **_: stats.batching_tables(counts)
         ),

@@ -191,7 +191,7 @@ def spelled(settings: Mapping[str, Setting]) -> str:
     parts = []
     for name, setting in settings.items():
         words = [
-            f"{setting.instances} instances" if setting.instances is not None else "",
+            counted(setting.instances, "instance") if setting.instances else "",
             f"delay {time(setting.delay_us)}" if setting.delay_us is not None else "",
             f"batch {setting.batch}" if setting.batch is not None else "",
         ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import base64
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
@@ -38,7 +38,7 @@ def bench_flags() -> Flags:
     add = flags.add_argument
     add(
         "--duration",
-        type=_seconds,
+        type=seconds,
         default=5.0,
         metavar="TIME",
         help="how long each level lasts: 5s, 500ms, 2m (5s)",
@@ -109,24 +109,25 @@ def bench(line: Line) -> Bench:
 
 def bundle(measured: Bench) -> dict[str, str]:
     """Return a measurement as a table with a figure, and as text."""
+    rows = [row._asdict() for row in measured.rows]
     failed = "".join(f"<pre>{escape(text)}</pre>" for text in measured.errors)
     page = (
         f"<p>{escape(measured.caption)}</p>{card.grid(*measured.table())['text/html']}"
-        f"{failed}{_figure(measured)}"
+        f"{failed}{figure(repr(measured), rows)}"
     )
     return {"text/html": page, "text/plain": str(measured)}
 
 
-def _figure(measured: Bench) -> str:
-    """Return the figure as HTML; empty if Ctrl-C ends the drawing."""
+def figure(words: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the figure of a load as HTML; empty if Ctrl-C ends the drawing."""
     try:
         from blsnb.views.figures import load_figure
 
-        png = load_figure.png("", [row._asdict() for row in measured.rows])
+        png = load_figure.png("", rows)
     except KeyboardInterrupt:
         return ""
     return (
-        f'<img alt="{escape(repr(measured))}" style="max-width:100%" '
+        f'<img alt="{escape(words)}" style="max-width:100%" '
         f'src="data:image/png;base64,{base64.b64encode(png).decode()}">'
     )
 
@@ -149,7 +150,8 @@ def _numbers(text: str) -> tuple[int, ...]:
         ) from None
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """Return a time such as ``500ms`` in seconds."""
     found = _DURATION.fullmatch(text)
     if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 5s or 500ms")

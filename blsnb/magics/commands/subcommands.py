@@ -24,6 +24,7 @@ from blsnb.magics.commands import (
     graph,
     models,
     monitor,
+    plan,
     repositories,
     runtime,
     serve,
@@ -127,6 +128,7 @@ SUBCOMMANDS = {
         standin.USAGE, standin.SUMMARY, standin.standin, standin.standin_flags
     ),
     "bench": Subcommand(bench.USAGE, bench.SUMMARY, bench.bench, bench.bench_flags),
+    "plan": Subcommand(plan.USAGE, plan.SUMMARY, plan.plan, plan.plan_flags),
     "serve": Subcommand(serve.USAGE, serve.SUMMARY, flags=serve.serve_flags),
     "verify": Subcommand(
         verify.USAGE, verify.SUMMARY, verify.verify, verify.verify_flags

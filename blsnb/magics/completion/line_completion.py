@@ -24,6 +24,7 @@ _OURS = re.compile(r"\s*(%?%triton(?:_model|_config|_file)?)\s+(.*)", re.DOTALL)
 _TAKE_MODEL = frozenset(
     (
         "bench",
+        "plan",
         "config",
         "diff",
         "edit",
@@ -103,7 +104,7 @@ def _subcommand(before: list[str], fragment: str) -> Iterable[str]:
 def _arguments(name: str, before: list[str], fragment: str) -> Iterable[str]:
     """Return the candidates for a positional argument of a subcommand."""
     match name, before:
-        case (("infer" | "bench" | "verify"), [model, *_]):
+        case (("infer" | "bench" | "plan" | "verify"), [model, *_]):
             return _inputs(model)
         case "import", [folder, *_]:
             return models_in(Path(folder).expanduser())

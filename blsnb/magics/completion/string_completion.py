@@ -22,7 +22,15 @@ from blsnb.magics.completion.known_models import (
 _REQUESTS = frozenset({"infer", "async_infer", "stream", "async_stream"})
 _TAKE_MODEL = _REQUESTS | {
     *("load", "unload", "remove", "model", "config", "watch", "unwatch", "standin"),
-    *("bench", "compare", "statistics", "batching", "is_model_ready", "load_model"),
+    *(
+        "bench",
+        "plan",
+        "compare",
+        "statistics",
+        "batching",
+        "is_model_ready",
+        "load_model",
+    ),
     *("unload_model", "form"),
 }
 """Methods whose first argument is a model's name."""

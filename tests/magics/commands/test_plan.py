@@ -1,0 +1,65 @@
+"""Specification of %triton plan."""
+
+from __future__ import annotations
+
+import pytest
+from cells import DOUBLE
+from IPython.core.error import UsageError
+
+from blsnb.magics.commands.plan import plan_flags
+
+PLAN = (
+    "%triton plan double X=[1.0, 2.0] --rate 20 --p99 10s --instances double=1..2 "
+    "--seed 3"
+)
+
+
+@pytest.fixture
+def double(notebook):
+    """A notebook with a model that doubles."""
+    notebook.run(DOUBLE.replace("--input", "--quiet --input"))
+    return notebook
+
+
+def test_a_plan_is_a_table_a_figure_and_a_difference(double):
+    """The value is the plan, whose text is the output's."""
+    ran = double.run(PLAN)
+    [shown] = ran.outputs
+
+    assert ran.value.holds
+    assert 2 == len(ran.value.judged)
+    assert shown["text/plain"] == str(ran.value)
+    assert "<li>The calibration simulates 1 client" in shown["text/html"]
+    assert "data:image/png;base64," in shown["text/html"]
+
+
+def test_choices_are_ranges_lists_and_times():
+    """Each option may be repeated."""
+    given = plan_flags().parse(
+        "--rate 5 --p99 50ms --instances a=1..3 --instances b=2,4 "
+        "--delay a=0,500us,2ms --batch a=1,8 --cores 8".split()
+    )
+
+    assert [("a", [1, 2, 3]), ("b", [2, 4])] == given.instances
+    assert [("a", [0, 500, 2000])] == given.delay
+    assert [("a", [1, 8])] == given.batch
+    assert (5.0, 0.05, 8.0) == (given.rate, given.p99, given.cores)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ("--p99 50ms", "required: --rate"),
+        ("--rate 5 --p99 50ms --instances a", "not a model with numbers"),
+        ("--rate 5 --p99 50ms --instances a=4..1", "not a model with numbers"),
+        ("--rate 5 --p99 50ms --delay a=1h", "not a model with times"),
+        ("--rate 0 --p99 50ms", "rate=0.0 is not valid"),
+        ("--rate 5 --p99 1s --instances nowhere=1..2", "reaches no model 'nowhere'"),
+    ],
+)
+def test_mistakes_are_errors_in_one_line(double, options, text):
+    """They say what was expected."""
+    ran = double.run(f"%triton plan double X=[1.0, 2.0] {options}")
+
+    assert isinstance(ran.error, UsageError)
+    assert text in ran.stderr

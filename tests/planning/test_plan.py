@@ -1,0 +1,224 @@
+"""Plans: what is compared, how it is judged, and what a plan says."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from asserting import every
+
+from blsnb.planning.calibration import HERE, CalibratedModel, Calibration
+from blsnb.planning.fitting import Loop, fitted
+from blsnb.planning.judgement import CORES, judge
+from blsnb.planning.options import Option, options
+from blsnb.planning.planner import planned
+from blsnb.planning.search import search
+from blsnb.planning.simulation.behaviour import Behaviour, Step
+
+from .configs import MS, computes, config, waits
+
+BATCHING = "max_batch_size: 8 dynamic_batching { max_queue_delay_microseconds: 2000 }"
+
+
+def observed(name, *executions, count=1, more=""):
+    """Return a calibrated model with one execution of each size."""
+    sizes = {each.size: [each] for each in executions}
+    return CalibratedModel(config(name, count, more), sizes)
+
+
+def calibration(*models, cores=8.0):
+    """Return a calibration; the first model is the one that clients call."""
+    named = {model.config.name: model for model in models}
+    return Calibration(models[0].config.name, HERE, named, cores)
+
+
+def configs_of(found):
+    """Return the configurations of a calibration."""
+    return {name: model.config for name, model in found.models.items()}
+
+
+def test_a_batch_between_observed_sizes_takes_a_time_between():
+    """Beyond them it lies on the same line, and is marked."""
+    model = observed("m", waits(2), waits(6, 3), waits(10, 5))
+    drawn = {
+        size: model.draw(size, random.Random(0)).own_ns / MS for size in (1, 2, 4, 7)
+    }
+
+    assert {1: 2, 2: 4, 4: 8, 7: 14} == pytest.approx(drawn)
+    assert [7] == model.unmeasured([1, 2, 4, 5, 7])
+
+
+def test_an_unobserved_batch_size_is_proportional_to_the_only_observed_one():
+    """Nothing says that it is less; a judgement names it."""
+    found = calibration(observed("m", waits(2), more=BATCHING))
+    judged = judge(found, None, 800, 200)
+
+    assert 6 == pytest.approx(found.models["m"].draw(3, random.Random(0)).own_ns / MS)
+    assert every(2 <= size <= 8 for size in judged.extrapolated["m"])
+
+
+def test_all_combinations_are_compared():
+    """Their configurations are those of Triton; the cheapest come first."""
+    found = calibration(observed("p", waits(1)), observed("a", waits(1), more=BATCHING))
+    compared = options(
+        configs_of(found), {"p": [2, 1], "a": [1, 3]}, {"a": [0, 500]}, {"a": [4]}
+    )
+    first = compared[0].configs
+
+    assert [2, 2, 3, 3, 4, 4, 5, 5] == [option.cost for option in compared]
+    assert [1, 1] == [len(first[name].instance_names()) for name in ("p", "a")]
+    assert {0, 500} == {
+        each.configs["a"].message.dynamic_batching.max_queue_delay_microseconds
+        for each in compared
+    }
+    assert every(4 == each.configs["a"].max_batch_size for each in compared)
+
+
+def test_an_unknown_model_is_refused():
+    """The text names those of the request."""
+    found = calibration(observed("p", waits(1)), observed("a", waits(1)))
+
+    with pytest.raises(ValueError, match="reaches no model 'b', only a, p"):
+        options(configs_of(found), {"b": [1]}, {}, {})
+
+
+def test_too_many_combinations_are_refused():
+    """The limit is part of the text."""
+    found = calibration(observed("p", waits(1)), observed("a", waits(1)))
+
+    with pytest.raises(ValueError, match="10,000 configurations; expected at most"):
+        options(configs_of(found), {"p": range(1, 101), "a": range(1, 101)}, {}, {})
+
+
+def test_the_busiest_part_is_the_bottleneck():
+    """A model with too few instances, or the processors."""
+    child = Behaviour(1, (Step((), 0, MS, "a"), Step((0,), 0, MS)))
+    waiting = calibration(observed("p", child, count=8), observed("a", waits(8)))
+    computing = calibration(observed("p", computes(8), count=8), cores=1)
+
+    one, other = judge(waiting, None, 100, 2_000), judge(computing, None, 100, 2_000)
+
+    assert ("a", CORES) == (one.bottleneck, other.bottleneck)
+    assert 0.8 == pytest.approx(one.models["a"].use, abs=0.03)
+    assert 0.8 == pytest.approx(other.cores_use, abs=0.03)
+    assert 1.0 == one.models["a"].calls
+    assert one.is_held
+    assert not judge(waiting, None, 200, 2_000).is_held
+
+
+def test_the_cheapest_configuration_that_holds_is_found():
+    """Two instances of 10 ms hold 150 requests/s, one does not."""
+    found = calibration(observed("m", waits(10)))
+    compared = options(configs_of(found), {"m": range(1, 9)}, {}, {})
+    plan = planned(found, compared, 150, 60_000)
+
+    assert plan.holds
+    assert 2 == plan.best.option.settings["m"].instances
+    assert 8 == len(plan.judged)
+    assert plan.best.requests == 20_000
+    assert "+  count: 2" in plan.diff()
+    assert plan.more["m"].p99_us < plan.best.judgement.p99_us
+    assert "One more instance of m" in str(plan)
+    assert "<Plan m at 150/s: m 2 instances, p99" in repr(plan)
+    assert 7 == len(plan.curve) == len(plan.plot().axes[0].lines[0].get_xdata())
+
+
+def test_a_load_that_nothing_holds_is_said():
+    """The fastest configuration comes first."""
+    found = calibration(observed("m", waits(10)))
+    compared = options(configs_of(found), {"m": [1, 2]}, {}, {})
+    plan = planned(found, compared, 500, 60_000)
+
+    assert not plan.holds
+    assert 2 == plan.best.option.settings["m"].instances
+    assert "No configuration holds the load." in str(plan)
+
+
+def test_a_search_judges_few_options_exactly():
+    """The others are simulated with fewer requests."""
+    simulated = []
+
+    def judging(option, requests):
+        simulated.append(requests)
+        return judge(found, option, 100, 50)
+
+    found = calibration(observed("m", waits(10)))
+    compared = [Option({}, {}, cost) for cost in range(500)]
+    shares = []
+    judged = search(compared, judging, 1e6, shares.append)
+
+    assert {300: 500, 3_000: 50, 20_000: 5} == {
+        each: simulated.count(each) for each in set(simulated)
+    }
+    assert list(range(500)) == [each.option.cost for each in judged]
+    assert 1.0 == shares[-1]
+    assert shares == sorted(shares)
+
+
+def test_the_number_of_processors_is_fitted_to_a_loop():
+    """Four clients of 5 ms on one interpreter make 200 requests/s, not 800."""
+    models = {"m": observed("m", computes(5), count=4)}
+    loops = [Loop(1, 5_000, 200), Loop(4, 20_000, 200)]
+    found = fitted("m", HERE, models, loops, 4)
+
+    assert 1 == pytest.approx(found.cores, rel=0.02)
+    assert [0, 0] == pytest.approx(
+        [each.error for each in found.reproductions], abs=0.03
+    )
+
+
+def test_processors_are_not_fitted_below_what_a_loop_needs():
+    """A model that waits is as fast on all of them."""
+    models = {"m": observed("m", waits(5), count=4)}
+    found = fitted("m", HERE, models, [Loop(4, 5_000, 790)], 2)
+
+    assert 790 == pytest.approx(found.reproductions[0].simulated_rate, rel=0.02)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_same_seed_gives_the_same_plan(seed):
+    """Text and figures."""
+    found = calibration(observed("m", waits(10)))
+    compared = options(configs_of(found), {"m": [1, 2]}, {}, {})
+    one, again = (planned(found, compared, 120, 60_000, seed=seed) for _ in range(2))
+
+    assert str(one) == str(again)
+
+
+def test_a_calibration_of_a_server_has_what_a_request_reaches(server):
+    """Own work of each model, its calls, and batches of a batching model."""
+    double = """
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        inputs = [pb_utils.get_input_tensor_by_name(r, "X") for r in requests]
+        return [
+            pb_utils.InferenceResponse([pb_utils.Tensor("Y", x.as_numpy() * 2)])
+            for x in inputs
+        ]
+"""
+    batched = (
+        'max_batch_size: 4 input { name: "X" data_type: TYPE_FP32 dims: 2 } '
+        'output { name: "Y" data_type: TYPE_FP32 dims: 2 } '
+        "dynamic_batching { max_queue_delay_microseconds: 2000 }"
+    )
+    server.define("net", double, config=batched)
+    plan = server.plan(
+        "net",
+        {"X": np.ones((1, 2), np.float32)},
+        rate=20,
+        p99_ms=1e4,
+        instances={"net": [1, 2]},
+        requests=5,
+        duration_s=0.2,
+    )
+    model = plan.calibration.models["net"]
+
+    assert plan.holds
+    assert 1 == plan.best.option.settings["net"].instances
+    assert 1 in model.sizes
+    assert max(model.sizes) > 1
+    assert [1, 4] == [each.clients for each in plan.calibration.reproductions]
