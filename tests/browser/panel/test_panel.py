@@ -109,7 +109,7 @@ def test_a_change_is_visible_in_300_ms_while_a_cell_runs(lab, figures):
     lab.page.evaluate("void jupyterapp.commands.execute('notebook:run-cell')")
     shown = panel.time_of("double", "unloaded")
     assert "busy" == lab.page.evaluate(STATUS)
-    lab.page.wait_for_function(IDLE)
+    lab.wait_for(IDLE)
     lab.run_cell(3)
     unloaded = float(lab.cell(3).locator(".jp-OutputArea-output").inner_text())
     took_ms = 1000 * (shown - unloaded)
@@ -142,7 +142,7 @@ def test_a_failed_definition_makes_the_model_stale_with_the_reason(lab):
     expect(panel.row("double").locator(".state")).to_have_text("stale")
     expect(panel.row("double")).to_contain_text("SyntaxError")
     panel.act("double", "Open")
-    lab.page.wait_for_function(
+    lab.wait_for(
         "jupyterapp.shell.currentWidget.content.activeCellIndex === 1"
     )
 
