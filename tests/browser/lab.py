@@ -86,7 +86,8 @@ class Lab:
     ) -> None:
         """Wait for a condition in the page.
 
-        Playwright would evaluate it in each frame, and have the page draw sixty a second.
+        Playwright would evaluate it in each frame, of which the page then draws sixty
+        a second.
         """
         self.page.wait_for_function(
             condition, arg=arg, timeout=timeout, polling=_POLL_MS

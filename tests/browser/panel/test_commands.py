@@ -57,7 +57,5 @@ def test_the_graph_opens_the_cell_of_a_model(lab):
     expect(panel.node).to_contain_text("this kernel has no server")
     lab.run_cell(1)
     panel.node.get_by_role("button", name="Open double").click()
-    lab.wait_for(
-        "jupyterapp.shell.currentWidget.content.activeCellIndex === 1"
-    )
+    lab.wait_for("jupyterapp.shell.currentWidget.content.activeCellIndex === 1")
     expect(panel.node.get_by_role("img")).to_be_visible()

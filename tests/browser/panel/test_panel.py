@@ -142,9 +142,7 @@ def test_a_failed_definition_makes_the_model_stale_with_the_reason(lab):
     expect(panel.row("double").locator(".state")).to_have_text("stale")
     expect(panel.row("double")).to_contain_text("SyntaxError")
     panel.act("double", "Open")
-    lab.wait_for(
-        "jupyterapp.shell.currentWidget.content.activeCellIndex === 1"
-    )
+    lab.wait_for("jupyterapp.shell.currentWidget.content.activeCellIndex === 1")
 
 
 def test_the_panel_follows_the_notebook_in_front(lab):
