@@ -21,7 +21,7 @@ _TICK_S = 0.1
 MAX_CLIENTS = 1024
 GRACE_S = 0.3
 """Seconds that requests have to end after the end of their level."""
-LEAST_DRAIN_S = 2.0
+MIN_DRAIN_S = 2.0
 """Minimum of seconds that responses are awaited after the end of a level."""
 _MAX_DURATION_S = 86_400
 _MAX_REQUESTS = 1_000_000
@@ -183,7 +183,7 @@ class ClosedLoop:
 
     def _wait(self, level: Level, futures: list[Future[None]], tick: Tick) -> None:
         duration_s = self._load.duration_s
-        until_s = duration_s + max(duration_s, LEAST_DRAIN_S)
+        until_s = duration_s + max(duration_s, MIN_DRAIN_S)
         waiting: set[Future[None]] = set(futures)
         while waiting and level.elapsed_s < until_s:
             done, waiting = wait(waiting, timeout=_TICK_S)

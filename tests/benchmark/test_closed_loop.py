@@ -184,7 +184,7 @@ def test_an_interrupt_ends_it_with_what_was_measured(server, monkeypatch):
 
 def test_a_model_that_never_returns_is_abandoned(server, monkeypatch, clock):
     """Its request does not count; the bench ends, and so do its threads."""
-    monkeypatch.setattr(closed_loop, "LEAST_DRAIN_S", 0.05)
+    monkeypatch.setattr(closed_loop, "MIN_DRAIN_S", 0.05)
     monkeypatch.setattr(closed_loop, "GRACE_S", 0.05)
     server.define("model", SLEEPS, config=CONFIG)
     clock(lambda: 2 if stage.events["asleep"].is_set() else 0)
@@ -197,7 +197,7 @@ def test_a_model_that_never_returns_is_abandoned(server, monkeypatch, clock):
 
 def test_a_stream_that_never_ends_is_abandoned(server, monkeypatch, clock):
     """Its reader is cancelled, and the model can see it."""
-    monkeypatch.setattr(closed_loop, "LEAST_DRAIN_S", 0.05)
+    monkeypatch.setattr(closed_loop, "MIN_DRAIN_S", 0.05)
     monkeypatch.setattr(closed_loop, "GRACE_S", 0.05)
     endless = cell(
         """
