@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from blsnb.arguments import check_callable, check_numbers, check_type, refuse
+from blsnb.arguments import check_callable, check_type, check_whole
 from blsnb.engine.request.validation import RequestError
 from blsnb.evaluation.plain import Chunk, EvaluationSettings, Row, RowResult, RowRunner
 from blsnb.evaluation.result.evaluation import Evaluation
@@ -99,11 +99,9 @@ class Demand:
                     "their sequences: sequence='KEY'"
                 )
         check_type("sequence", self.sequence, str | None, "a key of the rows")
-        check_numbers(batch=settings.batch, keep=settings.keep)
+        check_whole(batch=settings.batch, keep=settings.keep)
         if settings.batch < 1:
-            refuse("batch", settings.batch, "1 or more", ValueError)
-        if settings.keep < 0:
-            refuse("keep", settings.keep, "0 or more", ValueError)
+            raise ValueError("batch=0 is not valid; expected 1 or more")
 
 
 def evaluate(
@@ -132,18 +130,14 @@ def evaluate(
         None if wanted is None else tuple(wanted),
         settings.keep,
     )
-    source = row_source(
-        rows, _input_names(parts, settings), sequence=demand.sequence
-    )
+    source = row_source(rows, _input_names(parts, settings), sequence=demand.sequence)
     place = InServer(parts, settings) if runner is None else runner
     loop = _Loop(gathering, source.total, progress)
     try:
         loop.run(place, source, settings.batch)
     finally:
         place.close()
-    return gathering.evaluation(
-        duration_s=loop.elapsed_s, interrupted=loop.interrupted
-    )
+    return gathering.evaluation(duration_s=loop.elapsed_s, interrupted=loop.interrupted)
 
 
 def _input_names(parts: ServerParts, settings: EvaluationSettings) -> list[str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ import numpy as np
 from blsnb.arguments import check_whole
 from blsnb.evaluation.result.columns import Floats
 from blsnb.evaluation.result.metrics import Interval, mean_interval
+from blsnb.loaded_run import load_run
 from blsnb.printable import printable
 from blsnb.run import Run
 from blsnb.views.format import counted, time
@@ -122,7 +125,7 @@ class Evaluation:
     interrupted: bool = False
 
     def __len__(self) -> int:
-        """Number of completed rows."""
+        """Return the number of completed rows."""
         return len(self.numbers)
 
     def __repr__(self) -> str:
@@ -212,6 +215,10 @@ class Evaluation:
 
 def whole_run(kept: Any) -> Run:
     """Return a kept run, also if another process sent it as a file's content."""
-    if isinstance(kept, Run):
+    if not isinstance(kept, bytes):
+        assert isinstance(kept, Run)
         return kept
-    raise TypeError(f"{type(kept).__name__} is not a kept run")
+    with tempfile.TemporaryDirectory(prefix="blsnb-run-") as folder:
+        path = Path(folder) / "run.blsrun"
+        path.write_bytes(kept)
+        return load_run(path)

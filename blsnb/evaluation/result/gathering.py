@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from array import array
 from collections.abc import Iterable
 from typing import Any
 
@@ -68,29 +68,28 @@ class Gathering:
         if result.run is not None and result.number in self._keeper:
             self._runs[result.number] = result.run
 
-    def evaluation(
-        self, *, duration_s: float, interrupted: bool = False
-    ) -> Evaluation:
+    def evaluation(self, *, duration_s: float, interrupted: bool = False) -> Evaluation:
         """Return the evaluation of the rows so far, in the order of the data set."""
         columns, keeper = self._columns, self._keeper
         numbers = np.array(columns.numbers, np.int64)
         order = np.argsort(numbers, kind="stable")
         numbers = numbers[order]
-        none = {each.name: [math.nan] for each in self._metrics}
+        none = array("d")
         return Evaluation(
             model_name=self._model_name,
             numbers=numbers,
             latency_us=ordered(columns.latency_us, order),
             queue_us=ordered(columns.queue_us, order),
             model_us={
-                name: ordered(column, order) for name, column in columns.model_us.items()
+                name: ordered(column, order)
+                for name, column in columns.model_us.items()
             },
             calls=dict(columns.calls),
             errors={at: columns.errors[at] for at in sorted(columns.errors)},
             metrics={
                 each.name: MetricColumn(
                     each.name,
-                    ordered(columns.metrics.get(each.name, none[each.name]), order),
+                    ordered(columns.metrics.get(each.name, none), order),
                     each.higher_is_better,
                     dict(sorted(columns.metric_errors.get(each.name, {}).items())),
                 )

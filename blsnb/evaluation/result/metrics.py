@@ -117,4 +117,6 @@ def _groups(values: Floats, random: np.random.Generator) -> tuple[Floats, Floats
     if len(values) <= _MAX_DRAWN:
         return values, np.ones(len(values))
     group = random.permutation(len(values)) % _MAX_DRAWN
-    return np.bincount(group, values), np.bincount(group).astype(np.float64)
+    sums = np.bincount(group, values).astype(np.float64)
+    counts: Floats = np.bincount(group).astype(np.float64)
+    return sums, counts

@@ -70,8 +70,8 @@ def _columns(evaluation: Evaluation) -> Iterator[tuple[str, str, Any]]:
             yield "metric", f"{metric.name}_error", texts
     yield "time", "latency_ms", evaluation.latency_us / 1e3
     yield "time", "queue_ms", evaluation.queue_us / 1e3
-    for name, values in evaluation.model_us.items():
-        yield "time", f"{name}_ms", values / 1e3
+    for name, model_us in evaluation.model_us.items():
+        yield "time", f"{name}_ms", model_us / 1e3
     none = "", ""
     pairs = [evaluation.errors.get(number, none) for number in numbers]
     yield "failure", "error_code", [code or None for code, _ in pairs]
