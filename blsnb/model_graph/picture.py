@@ -14,7 +14,7 @@ from blsnb.trace.spans import Trace
 from blsnb.views import callgraph
 from blsnb.views.callgraph import Box, CallGraph, Edge
 from blsnb.views.format import counted
-from blsnb.views.pictures import dark_theme, graph_picture, svg
+from blsnb.views.pictures import graph_picture, svg
 from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH, Layout, lay_out
 
 _WIDTH = 960.0
@@ -176,9 +176,9 @@ def _picture(
     inner = "".join(parts)
     return svg.tag(
         "svg",
-        dark_theme.style(inner) + inner,
+        svg.dark_style(inner) + inner,
         xmlns="http://www.w3.org/2000/svg",
-        class_=dark_theme.CLASS,
+        class_=svg.THEMED,
         width="100%",
         viewBox=f"0 0 {width:.0f} {svg.number(height)}",
         font_family=svg.FONT,
