@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import overload
 
 from blsnb.arguments import check_path, check_type
-from blsnb.errors import TraceFileError
+from blsnb.errors import TraceError, TraceFileError
 from blsnb.printable import printable
+from blsnb.recorder.recorded_rows import Row, rows_of, wall_start_ns
 from blsnb.run import ImportedRun, Run
 from blsnb.trace.excerpt import parts_of
 from blsnb.trace.files import run_file
@@ -114,6 +116,53 @@ class Recording(Sequence[Run]):
         ]
         return Recording(runs, self.unattributed, self.remarks)
 
+    def rows(self, model: str) -> list[Row]:
+        """Return the requests of a model as rows of a data set.
+
+        Each row is a dictionary. It has the inputs by name, as arrays that `infer`
+        takes, and what was recorded about the request: each output by name, unless an
+        input has the same name; ``request_id``, ``correlation_id``, ``parameters``;
+        ``error``, an empty text if the request succeeded; and ``arrival_s``, the
+        seconds since the first request of the model.
+
+        An output of a decoupled model is a list with the array of each response. An
+        output whose value was not recorded is None.
+
+        Parameters
+        ----------
+        model
+            Name of the model that received the requests.
+
+        Returns
+        -------
+        list of dict
+            One row for each request, in the order of the starts. Requests that lack
+            the value of an input are left out, with a warning that counts them.
+
+        Raises
+        ------
+        TypeError
+            ``model`` is not a string.
+        TraceError
+            The model received no request in this recording.
+        """
+        check_type("model", model, str, "a name")
+        runs = [run for run in self if run.model_name == model]
+        if not runs:
+            known = ", ".join(sorted({run.model_name for run in self})) or "none"
+            raise TraceError(
+                f"the recording has no request of model {model!r}; it has those of: "
+                f"{known}"
+            )
+        rows = list(rows_of(runs))
+        if missing := len(runs) - len(rows):
+            warnings.warn(
+                f"{missing:,} of {len(runs):,} requests of {model!r} are left out: the "
+                "value of an input was not recorded",
+                stacklevel=2,
+            )
+        return rows
+
 
 def load_recording(path: str | Path, *, limit_bytes: int | None = None) -> Recording:
     """Read a folder that the recorder wrote beside a production server.
@@ -154,7 +203,7 @@ def load_recording(path: str | Path, *, limit_bytes: int | None = None) -> Recor
             "BLSNB_RECORD"
         )
     traces = [run_file.read_run(file, limit_bytes).trace for file in files]
-    runs = sorted(_runs(traces), key=_start)
+    runs = sorted(_runs(traces), key=wall_start_ns)
     return Recording(
         [run for run in runs if not _is_unattributed(run.trace.spans[0])],
         [run for run in runs if _is_unattributed(run.trace.spans[0])],
@@ -168,12 +217,6 @@ def _runs(traces: Iterable[Trace]) -> Iterator[Run]:
             root = part.spans[0]
             run_id = f"{trace.run_id}-{root.id}"
             yield ImportedRun(dataclasses.replace(part, run_id=run_id))
-
-
-def _start(run: Run) -> int:
-    trace = run.trace
-    clock = trace.clock
-    return trace.start_ns + (clock.unix_ns - clock.monotonic_ns if clock else 0)
 
 
 def _is_unattributed(span: Span) -> bool:
