@@ -8,6 +8,7 @@ import reprlib
 from collections.abc import Collection, Iterable, Mapping
 from numbers import Real
 from typing import Any, NoReturn
+from urllib.parse import urlsplit
 
 _PATH = (str, os.PathLike)
 _MIN_SIMILARITY = 0.6
@@ -150,6 +151,19 @@ def check_folders(**arguments: object) -> None:
         for each in value:
             if not isinstance(each, _PATH):
                 refuse(name, value, "a folder, or a list of folders")
+
+
+def is_http_url(url: str) -> bool:
+    """Return whether a text is a URL of HTTP, with a host and no port 0."""
+    try:
+        parts = urlsplit(url)
+        return (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and parts.port != 0
+        )
+    except ValueError:
+        return False
 
 
 def check_mapping(**arguments: object) -> None:

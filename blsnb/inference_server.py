@@ -925,6 +925,9 @@ class Server:
         inputs: Mapping[str, Any],
         *,
         concurrency: Iterable[int] = (1, 2, 4, 8),
+        rate: Iterable[float] | None = None,
+        arrivals: str | Iterable[float] = "poisson",
+        seed: int = 0,
         duration_s: float = 5.0,
         requests: int = 100_000,
         warm_up_requests: int = 1,
@@ -932,18 +935,31 @@ class Server:
         progress: Progress | None = None,
         **options: Unpack[RequestOptions],
     ) -> Bench:
-        """Measure a model under load, in a closed loop.
+        """Measure a model under load, in a closed or in an open loop.
 
-        Each level is a number of clients; each client sends the same request again as
-        soon as it has the response. A decoupled model is called by stream. Ctrl-C ends
-        the measurement and returns the results so far.
+        In a closed loop each level is a number of clients; each client sends the same
+        request again as soon as it has the response. In an open loop each level is a
+        rate: requests are sent at their times, whether or not others were answered,
+        and latencies count from these times. The first tenth of such a level is not
+        measured. After a rate that the server does not hold, higher ones are left out.
+
+        A decoupled model is called by stream. Ctrl-C ends the measurement and returns
+        the results so far.
 
         Parameters
         ----------
         model_name, inputs
             As `infer` takes them; the same for every request.
         concurrency
-            The levels: numbers of clients, from 1 to 1024.
+            The levels of a closed loop: numbers of clients, from 1 to 1024.
+        rate
+            The levels of an open loop, in requests per second; None for a closed loop.
+        arrivals
+            When an open loop sends requests: ``"poisson"``, as many independent clients
+            do, ``"constant"``, or the times of recorded requests in seconds, which are
+            one level. At most 1024 requests are in flight.
+        seed
+            Seed of the random times of ``"poisson"``.
         duration_s
             Seconds that each level lasts.
         requests
@@ -980,6 +996,9 @@ class Server:
             self._parts,
             client_request(model_name, inputs, options, "bench"),
             concurrency=concurrency,
+            rate=rate,
+            arrivals=arrivals,
+            seed=seed,
             duration_s=duration_s,
             requests=requests,
             warm_up_requests=warm_up_requests,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from blsnb.engine.threads.main_thread import MainThread
+from blsnb.debugger.main_thread import MainThread
 from blsnb.errors import BlsnbError
 from blsnb.trace.comparison import TraceComparison
 from blsnb.views.live.queries import QueryError

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from IPython.display import DisplayHandle, display
 
-from blsnb.engine.threads.main_thread import MainThread, watch_cells
+from blsnb.debugger.main_thread import MainThread, watch_cells
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
 from blsnb.magics import default_server as default

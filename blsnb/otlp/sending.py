@@ -8,6 +8,7 @@ import urllib.request
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from blsnb.arguments import is_http_url
 from blsnb.errors import CollectorError, TraceError
 from blsnb.otlp import protobuf_form
 from blsnb.otlp.encoding import requests_of, spans_of
@@ -74,17 +75,12 @@ def endpoint_of(url: str) -> str:
     ValueError
         It is not a URL of HTTP.
     """
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname)
-        valid = valid and parts.port != 0
-    except ValueError:
-        valid = False
-    if not valid:
+    if not is_http_url(url):
         raise ValueError(
             f"url={url!r} is not valid; expected a URL such as "
             f"'http://127.0.0.1:4318{PATH}'"
         )
+    parts = urlsplit(url)
     return urlunsplit(parts._replace(path=PATH)) if parts.path in ("", "/") else url
 
 

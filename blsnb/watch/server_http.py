@@ -8,6 +8,7 @@ import urllib.request
 from typing import Any
 from urllib.parse import urlsplit
 
+from blsnb.arguments import is_http_url
 from blsnb.errors import TritonServerError
 from blsnb.printable import printable
 
@@ -32,17 +33,12 @@ class ServerHttp:
 
     def __init__(self, url: str) -> None:
         whole = url if "://" in url else f"http://{url}"
-        try:
-            parts = urlsplit(whole)
-            valid = parts.scheme in ("http", "https") and bool(parts.hostname)
-            valid = valid and parts.port != 0
-        except ValueError:
-            valid = False
-        if not valid:
+        if not is_http_url(whole):
             raise ValueError(
                 f"url={url!r} is not valid; expected the address of a server's HTTP "
                 "port, such as 'http://127.0.0.1:8000'"
             )
+        parts = urlsplit(whole)
         self._base = whole.rstrip("/")
         self.host = parts.hostname or ""
         self.name = f"the server at {parts.scheme}://{parts.netloc.rpartition('@')[2]}"

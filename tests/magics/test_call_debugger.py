@@ -11,8 +11,8 @@ import pytest
 from cells import CONFIG, DOUBLE, TRIPLE, cell
 
 from blsnb import run as run_module
+from blsnb.debugger.main_thread import MainThread, watch_cells
 from blsnb.debugger.page_action import debug_call
-from blsnb.engine.threads.main_thread import MainThread, watch_cells
 from blsnb.magics.frontend import DisplayedRuns
 from blsnb.run import replayer_in, source_of
 from blsnb.views.documents import wire

@@ -168,43 +168,31 @@ class Monitoring:
         events = self._events
         off: Any = sys.monitoring.DISABLE  # type: ignore[attr-defined, unused-ignore]
 
-        def entered(code: CodeType, offset: int) -> Any:
-            frame = sys._getframe(1)
-            if not events.concerns(frame):
-                return off
-            events.entered(frame, False)
+        def reporting(report: Callable[[FrameType, Any], object]) -> Any:
+            """Return the callback that reports an event of code of interest."""
 
-        def resumed(code: CodeType, *_: Any) -> Any:
-            frame = sys._getframe(1)
-            if not events.concerns(frame):
-                return off
-            events.entered(frame, True)
+            def callback(code: CodeType, detail: Any, *_: Any) -> Any:
+                frame = sys._getframe(1)
+                if not events.concerns(frame):
+                    return off
+                report(frame, detail)
+
+            return callback
 
         def thrown(code: CodeType, *_: Any) -> None:
             frame = sys._getframe(1)
             if events.concerns(frame):
                 events.entered(frame, True)
 
-        def line(code: CodeType, number: int) -> Any:
-            frame = sys._getframe(1)
-            if not events.concerns(frame):
-                return off
-            events.line(frame, number)
-
-        def left(code: CodeType, *_: Any) -> Any:
-            frame = sys._getframe(1)
-            if not events.concerns(frame):
-                return off
-            events.left(frame)
-
         def unwound(code: CodeType, *_: Any) -> None:
             events.left(sys._getframe(1))
 
+        left = reporting(lambda frame, _: events.left(frame))
         return {
-            kinds.PY_START: entered,
-            kinds.PY_RESUME: resumed,
+            kinds.PY_START: reporting(lambda frame, _: events.entered(frame, False)),
+            kinds.PY_RESUME: reporting(lambda frame, _: events.entered(frame, True)),
             kinds.PY_THROW: thrown,
-            kinds.LINE: line,
+            kinds.LINE: reporting(events.line),
             kinds.PY_RETURN: left,
             kinds.PY_YIELD: left,
             kinds.PY_UNWIND: unwound,

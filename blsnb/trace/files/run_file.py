@@ -28,7 +28,7 @@ SUFFIX = ".blsrun"
 _ERROR = int(CallFlag.ERROR)
 _EARLY = "It was saved while it was still running."
 _HEAD = 16
-_LEAST_LIMIT = 16 << 20
+_MIN_LIMIT = 16 << 20
 """Minimum of the default limit in bytes: columns of similar calls compress well."""
 _BROKEN = (DamagedChunk, zipfile.BadZipFile, zlib.error, EOFError)
 """Errors raised for files with missing or changed bytes."""
@@ -173,7 +173,7 @@ def _left_out(count: int, size: int, budget_bytes: int) -> str:
 
 def _limit(size: int, limit_bytes: int | None) -> int:
     if limit_bytes is None and options.read_limit_bytes is None:
-        return max(_LEAST_LIMIT, limit_of(size))
+        return max(_MIN_LIMIT, limit_of(size))
     return limit_of(size) if limit_bytes is None else limit_bytes
 
 

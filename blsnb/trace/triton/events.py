@@ -21,7 +21,7 @@ _MAX_METADATA = 4096
 _FIRST_LOOK = 4096
 _ELEMENT_BYTES, _QUOTE_BYTES = 80, 60
 """Memory for an element while a tensor's text is read, beyond that of its JSON."""
-_LONGEST_WORD = len("-Infinity")
+_MAX_WORD = len("-Infinity")
 _FILLER = re.compile(r"[\s,\[\]]*")
 _EVENT = re.compile(r'\{\s*"id"')
 _BOUNDARY = '},{"id":'
@@ -181,7 +181,7 @@ class EventReader:
 
 def _is_cut(error: json.JSONDecodeError) -> bool:
     """Whether the text may be JSON that is cut off."""
-    near = error.pos >= len(error.doc) - _LONGEST_WORD
+    near = error.pos >= len(error.doc) - _MAX_WORD
     return near or error.msg.startswith(("Unterminated", "Invalid \\"))
 
 

@@ -1,0 +1,1 @@
+"""The result of an evaluation: columns, statistics, kept runs, comparison."""

@@ -1,0 +1,1 @@
+"""The rows of a data set, read one after the other from whatever users have."""

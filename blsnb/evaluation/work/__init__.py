@@ -1,0 +1,1 @@
+"""Places where rows are executed."""

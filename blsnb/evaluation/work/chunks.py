@@ -1,0 +1,102 @@
+"""Chunks of rows: whole sequences, and as many rows as take a certain time."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+
+from blsnb.evaluation.plain import Chunk, Row, RowResult
+
+CHUNK_US = 50_000.0
+"""Duration of a chunk, in microseconds; its transport takes about one percent."""
+MAX_ROWS = 256
+_MAX_GROWTH = 4
+"""Maximum ratio of the sizes of two chunks: the first rows may be the fastest."""
+_WEIGHT = 0.3
+"""Weight of a chunk in the running mean of a row's duration."""
+
+
+class Chunks:
+    """An iterator of the chunks of a data set, which reads rows when it is asked to.
+
+    Rows of a sequence are always in the same chunk, in order: a sequence is executed at
+    one place, and repeated from its start if its worker is killed.
+
+    Parameters
+    ----------
+    rows
+        The rows. Rows of several sequences may alternate.
+    batch
+        Maximum number of rows stacked into one request; chunks have multiples of it.
+    size
+        Number of rows of each chunk; None to follow the durations that `note` receives.
+    """
+
+    def __init__(
+        self, rows: Iterable[Row], batch: int = 1, size: int | None = None
+    ) -> None:
+        self._batch = batch
+        self._fixed = size
+        self._size = batch
+        self._row_us: float | None = None
+        self._chunks = self._made(rows)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return self
+
+    def __next__(self) -> Chunk:
+        return next(self._chunks)
+
+    @property
+    def size(self) -> int:
+        """Number of rows of the next chunk, unless a sequence needs more."""
+        return self._size if self._fixed is None else self._fixed
+
+    def note(self, results: list[RowResult]) -> None:
+        """Learn the duration of a row from the results of a chunk."""
+        if not results:
+            return
+        mean_us = sum(each.latency_us for each in results) / len(results)
+        before = mean_us if self._row_us is None else self._row_us
+        self._row_us = before + _WEIGHT * (mean_us - before)
+        most = min(MAX_ROWS, self._size * _MAX_GROWTH)
+        wanted = int(CHUNK_US / self._row_us) if self._row_us > 0 else most
+        batches = max(1, min(wanted, most) // self._batch)
+        self._size = batches * self._batch
+
+    def _made(self, rows: Iterable[Row]) -> Iterator[Chunk]:
+        numbers = itertools.count()
+        gathered: list[Row] = []
+        for unit in _whole_sequences(rows):
+            gathered += unit
+            if len(gathered) >= self.size:
+                yield Chunk(next(numbers), tuple(gathered))
+                gathered = []
+        if gathered:
+            yield Chunk(next(numbers), tuple(gathered))
+
+
+def _whole_sequences(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Yield each row alone, and each sequence once it has ended."""
+    opened: dict[int | str, list[Row]] = {}
+    for row in rows:
+        if row.sequence is None:
+            yield [row]
+            continue
+        opened.setdefault(row.sequence, []).append(row)
+        if row.sequence_end:
+            yield opened.pop(row.sequence)
+    yield from opened.values()
+
+
+def units(rows: Iterable[Row]) -> list[tuple[Row, ...]]:
+    """Return the parts of a chunk that may be separated: rows, and whole sequences."""
+    found: list[list[Row]] = []
+    for row in rows:
+        last = found[-1][-1] if found else None
+        is_next = last is not None and last.sequence == row.sequence is not None
+        if is_next and last is not None and not last.sequence_end:
+            found[-1].append(row)
+        else:
+            found.append([row])
+    return [tuple(each) for each in found]
