@@ -8,7 +8,7 @@ from asserting import some
 
 import blsnb
 from blsnb.errors import TraceError
-from blsnb.recorder.loaded_recording import Recording
+from blsnb.recorder.recording import Recording
 
 from .stub_runs import run_stub, write_recorder
 
