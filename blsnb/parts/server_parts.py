@@ -125,7 +125,7 @@ def _make(given: ServerSettings) -> ServerParts:
     models = Models(engine, control, repository, changed_files, lifetime)
     readers = Readers(engine, lifetime)
     requests = ClientRequests(engine, readers)
-    following = Following(models, engine, control, repository, readers, log.note)
+    following = Following(models, readers, log.note)
     parts = ServerParts(
         engine=engine,
         recorder=recorder,
@@ -134,22 +134,14 @@ def _make(given: ServerSettings) -> ServerParts:
         changed_files=changed_files,
         log=log,
         models=models,
-        folders=Folders(
-            models,
-            engine,
-            control,
-            repository,
-            changed_files,
-            lifetime,
-            following,
-        ),
+        folders=Folders(models, following),
         implied_configs=ImpliedConfigs(engine.catalog, repository, recorder),
         readers=readers,
         following=following,
         requests=requests,
         async_requests=AsyncRequests(requests),
         measurements=Measurements(engine, lifetime),
-        stand_ins=ModelStandIns(models, engine, control, repository, lifetime),
+        stand_ins=ModelStandIns(models),
         devices=Devices(chosen, engine.placements, control, lifetime),
         lifetime=lifetime,
     )
