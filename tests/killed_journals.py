@@ -56,7 +56,7 @@ def killed(path: Path, number: int) -> str:
 
 
 def main(path: Path, step: int) -> None:
-    """Kill evaluations at every `step`-th line; check the file, and go on."""
+    """Kill evaluations at every `step`-th line; check the file, and continue."""
     lines = lines_of(lambda: evaluate(path), ROOMS)
     whole = stored(path)
     for number in range(1, lines + 1, step):

@@ -45,7 +45,7 @@ class Journal:
     Raises
     ------
     ValueError
-        The file is none of `Server.evaluate`, has results of another evaluation, or is
+        It is another kind of file, has results of another evaluation, or is
         in use.
     OSError
         The file cannot be opened or written.
@@ -239,7 +239,7 @@ class _StoredResults(Mapping[int, RowResult]):
 
 
 def open_for_append(path: Path) -> BinaryIO:
-    """Open a file for reading and writing, unbuffered; make it if there is none."""
+    """Open a file for reading and writing, unbuffered; create it if it does not exist."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     return open(descriptor, "r+b", buffering=0)
 
