@@ -239,7 +239,7 @@ class _StoredResults(Mapping[int, RowResult]):
 
 
 def open_for_append(path: Path) -> BinaryIO:
-    """Open a file for reading and writing, unbuffered; create it if it does not exist."""
+    """Open a file to read and write, unbuffered; create it if missing."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     return open(descriptor, "r+b", buffering=0)
 
