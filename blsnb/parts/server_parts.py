@@ -45,7 +45,6 @@ class ServerParts:
     log: ModelLog
     models: Models
     folders: Folders
-    implied_configs: ImpliedConfigs
     readers: Readers
     following: Following
     requests: ClientRequests
@@ -122,7 +121,10 @@ def _make(given: ServerSettings) -> ServerParts:
     control = ModelControl(engine, repository, overrides, log)
     changed_files = ChangedFiles(control, repository, log.note)
     lifetime = ServerLifetime(given.exit_timeout_s)
-    models = Models(engine, control, repository, changed_files, lifetime)
+    implied_configs = ImpliedConfigs(engine.catalog, repository, recorder)
+    models = Models(
+        engine, control, repository, changed_files, lifetime, implied_configs
+    )
     readers = Readers(engine, lifetime)
     requests = ClientRequests(engine, readers)
     following = Following(models, readers, log.note)
@@ -135,7 +137,6 @@ def _make(given: ServerSettings) -> ServerParts:
         log=log,
         models=models,
         folders=Folders(models, following),
-        implied_configs=ImpliedConfigs(engine.catalog, repository, recorder),
         readers=readers,
         following=following,
         requests=requests,
