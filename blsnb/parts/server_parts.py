@@ -35,8 +35,9 @@ from blsnb.trace.recorder import Recorder
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ServerParts:
-    """The parts of one server."""
+    """The parts of one server, and the settings from which they were made."""
 
+    settings: ServerSettings
     engine: Engine
     recorder: Recorder
     repository: ModelRepository
@@ -127,6 +128,7 @@ def _make(given: ServerSettings) -> ServerParts:
     requests = ClientRequests(engine, readers)
     following = Following(models, engine, control, repository, readers, log.note)
     parts = ServerParts(
+        settings=given,
         engine=engine,
         recorder=recorder,
         repository=repository,
@@ -150,7 +152,9 @@ def _make(given: ServerSettings) -> ServerParts:
         async_requests=AsyncRequests(requests),
         measurements=Measurements(engine, lifetime),
         stand_ins=ModelStandIns(models, engine, control, repository, lifetime),
-        devices=Devices(chosen, engine.placements, control, lifetime),
+        devices=Devices(
+            given.runtime, chosen, engine.placements, control, lifetime
+        ),
         lifetime=lifetime,
     )
     _close_in_order(parts, Exporter(recorder, given.otlp) if given.otlp else None)
