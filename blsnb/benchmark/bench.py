@@ -12,7 +12,9 @@ from blsnb.printable import printable
 from blsnb.views.format import counted, time
 
 _HEAD = ("clients", "requests/s", "p50", "p90", "p95", "p99")
+_OPEN_HEAD = ("wanted/s", "sent/s", "requests/s", "p50", "p90", "p95", "p99")
 _TAIL = ("queue", "compute", "batch", "requests", "failed")
+_OPEN_TAIL = ("in flight", *_TAIL)
 _STREAM = ("first p50", "first p99")
 _DASH = "-"
 _LEFT = "unanswered at the end of their level, and not counted"
@@ -34,6 +36,11 @@ class Bench:
         One for each level: numbers of requests, latencies in microseconds.
     interrupted
         Whether Ctrl-C ended the measurement, during the last row.
+    left_out
+        Rates that were not measured, since a lower one was not held.
+    arrivals
+        When requests were sent in an open loop: ``"poisson"``, ``"constant"`` or
+        ``"recorded"``; empty for a closed loop.
     """
 
     model_name: str
@@ -41,6 +48,8 @@ class Bench:
     stream: bool
     rows: tuple[Row, ...]
     interrupted: bool = False
+    left_out: tuple[float, ...] = ()
+    arrivals: str = ""
 
     def __repr__(self) -> str:
         best = max(self.rows, key=lambda row: row.throughput, default=None)
@@ -49,8 +58,8 @@ class Bench:
         if failed:
             said.append(f"{failed:,} failed")
         if best is not None:
-            clients = counted(best.concurrency, "client")
-            said.append(f"{_few(best.throughput)}/s with {clients}")
+            clients = f" with {counted(best.concurrency, 'client')}"
+            said.append(f"{_few(best.throughput)}/s{'' if self.arrivals else clients}")
         if self.interrupted:
             said.append("interrupted")
         return printable(f"<Bench {self.model_name}: {', '.join(said)}>")
@@ -70,34 +79,57 @@ class Bench:
     def caption(self) -> str:
         """The model and the conditions, in a line."""
         end = "; interrupted" if self.interrupted else ""
+        loop = "closed loop"
+        if self.arrivals:
+            loop = f"open loop, {self.arrivals} arrivals, latency from intended times"
         last = ", latency to the last response" if self.stream else ""
-        return (
-            f"{self.model_name}: closed loop{last}, trace level {self.trace_level}{end}"
-        )
+        return f"{self.model_name}: {loop}{last}, trace level {self.trace_level}{end}"
 
     @property
     def errors(self) -> list[str]:
-        """Error texts of failed requests, each with its count."""
+        """Error texts of failed requests with their counts, and rates not held."""
         total: Counter[str] = Counter()
         for row in self.rows:
             total.update(row.errors)
         unfinished = sum(row.unfinished for row in self.rows)
         texts = [f"{count:,} failed: {text}" for text, count in total.most_common()]
-        return [*texts, f"{unfinished:,} {_LEFT}"] if unfinished else texts
+        if unfinished:
+            texts.append(f"{unfinished:,} {_LEFT}")
+        return [*texts, *self._not_held()]
+
+    def _not_held(self) -> list[str]:
+        """Return a text for each rate that was not reached, and those left out."""
+        texts = [
+            f"{row.rate:g} requests/s were not held: {_few(row.sent_rate)}/s were "
+            f"sent, {_few(row.throughput)}/s were answered, and {row.growth:,} more "
+            "were in flight at the end"
+            for row in self.rows
+            if not row.is_held
+        ]
+        if self.left_out:
+            rates = ", ".join(f"{rate:g}" for rate in self.left_out)
+            texts.append(f"not measured, as a lower rate was not held: {rates}")
+        return texts
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return the head of a table, and a line of texts for each level."""
+        head, tail = (_OPEN_HEAD, _OPEN_TAIL) if self.arrivals else (_HEAD, _TAIL)
         first = _STREAM if self.stream else ()
-        return (*_HEAD, *first, *_TAIL), [self._line(row) for row in self.rows]
+        return (*head, *first, *tail), [self._line(row) for row in self.rows]
 
     def _line(self, row: Row) -> tuple[str, ...]:
-        latencies = [row.p50_us, row.p90_us, row.p95_us, row.p99_us]
-        if self.stream:
-            latencies += [row.first_p50_us, row.first_p99_us]
+        load = (_few(row.rate), _few(row.sent_rate)) if self.arrivals else ()
+        clients = (f"{row.concurrency:,}",)
+        first = (row.first_p50_us, row.first_p99_us) if self.stream else ()
         return (
-            f"{row.concurrency:,}",
+            *(load or clients),
             _few(row.throughput),
-            *map(_time, (*latencies, row.queue_us, row.compute_us)),
+            _interval(row.p50_us, row.p50_error_us),
+            *map(_time, (row.p90_us, row.p95_us)),
+            _interval(row.p99_us, row.p99_error_us),
+            *map(_time, first),
+            *(clients if load else ()),
+            *map(_time, (row.queue_us, row.compute_us)),
             _batches(row),
             f"{row.requests:,}",
             f"{row.failed:,}",
@@ -116,6 +148,11 @@ def _few(number: float) -> str:
 
 def _time(us: float) -> str:
     return _DASH if math.isnan(us) else time(us)
+
+
+def _interval(us: float, error_us: float) -> str:
+    """Return a latency with its confidence interval, if there is one."""
+    return _time(us) if math.isnan(error_us) else f"{time(us)} ± {time(error_us)}"
 
 
 def _batches(row: Row) -> str:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from numbers import Real
+from typing import Any, NamedTuple
 
 from blsnb.arguments import check_callable, check_type, check_whole
+from blsnb.benchmark.arrivals import RECORDED, Arrivals, open_levels
 from blsnb.benchmark.bench import Bench
-from blsnb.benchmark.closed_loop import MAX_CLIENTS, ClosedLoop, Load
-from blsnb.benchmark.samples import NOTHING, Counts, Row, row_of
+from blsnb.benchmark.client import Client
+from blsnb.benchmark.closed_loop import Tick, run_closed
+from blsnb.benchmark.level import MAX_CLIENTS, Level, Load
+from blsnb.benchmark.open_loop import run_open
+from blsnb.benchmark.samples import NOTHING, Counts, Row, open_row_of, row_of
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.request.validation import RequestError
+from blsnb.engine.threads.workers import Workers
 from blsnb.parts.models import inference_error
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
@@ -22,11 +30,32 @@ Progress = Callable[[float, str], None]
 """Receives the completed share, from 0 to 1, and the current step as text."""
 
 
+class LevelPlan(NamedTuple):
+    """One level, before it runs."""
+
+    words: str
+    run: Callable[[Tick], Level]
+    row: Callable[[Level, Counts], Row]
+    rate: float = math.nan
+    """Requests per second of an open loop."""
+
+
+class Measured(NamedTuple):
+    """The rows, whether Ctrl-C ended the last one, and the rates without a row."""
+
+    rows: tuple[Row, ...]
+    interrupted: bool
+    left_out: tuple[float, ...]
+
+
 def bench(
     parts: ServerParts,
     request: ClientRequest,
     *,
     concurrency: Iterable[int],
+    rate: Iterable[float] | None,
+    arrivals: Any,
+    seed: int,
     duration_s: float,
     requests: int,
     warm_up_requests: int,
@@ -35,14 +64,12 @@ def bench(
 ) -> Bench:
     """Measure a model of a server under load; see `Server.bench`."""
     parts.lifetime.check_open()
-    check_type("concurrency", concurrency, Iterable, "a list of numbers")
-    check_type("duration_s", duration_s, Real, "a number of seconds")
-    check_type("requests", requests, Real, "a number")
-    check_whole(warm_up_requests=warm_up_requests)
-    check_type("trace_level", trace_level, str | None, f"a string, such as {'off'!r}")
+    _check(concurrency, rate, duration_s, requests, trace_level)
+    check_whole(warm_up_requests=warm_up_requests, seed=seed)
     check_callable(progress=progress)
-    levels = levels_of(concurrency)
-    load = Load(request, duration_s, requests)
+    clients = levels_of(concurrency)
+    load = Load(duration_s, requests)
+    opened = open_levels(rate, arrivals, load, seed)
     recorder, catalog = parts.recorder, parts.engine.catalog
     level = recorder.level if trace_level is None else parse_level(trace_level)
     record = partial(recorder.unkept, level)
@@ -50,11 +77,41 @@ def bench(
     counts = partial(_counts, catalog, name, version)
     try:
         decoupled = catalog.find(name, version).decoupled
-        with ClosedLoop(parts.requests, load, record, decoupled) as loop:
-            measured = measure(loop, levels, counts, warm_up_requests, progress)
+        client = Client(parts.requests, request, record, decoupled)
+        with _threads() as workers:
+            warm_up = _closed(client, load, workers, 1, warm_up_requests)
+            warm_up = warm_up._replace(words="warm-up")
+            if opened is None:
+                plans = [
+                    _closed(client, load, workers, each, requests) for each in clients
+                ]
+            else:
+                plans = [_opened(client, workers, each) for each in opened]
+            measured = measure(warm_up, plans, counts, progress)
     except RequestError as error:
         raise inference_error(error) from None
-    return Bench(name, level.name.lower(), decoupled, *measured)
+    kind = "" if opened is None else arrivals if isinstance(arrivals, str) else RECORDED
+    return Bench(name, level.name.lower(), decoupled, *measured, arrivals=kind)
+
+
+def _check(
+    concurrency: Any, rate: Any, duration_s: Any, requests: Any, trace_level: Any
+) -> None:
+    check_type("concurrency", concurrency, Iterable, "a list of numbers")
+    check_type("rate", rate, Iterable | None, "a list of requests per second")
+    check_type("duration_s", duration_s, Real, "a number of seconds")
+    check_type("requests", requests, Real, "a number")
+    check_type("trace_level", trace_level, str | None, f"a string, such as {'off'!r}")
+
+
+@contextlib.contextmanager
+def _threads() -> Iterator[Workers]:
+    workers = Workers(MAX_CLIENTS, "blsnb bench")
+    try:
+        yield workers
+    finally:
+        # A model that never returns keeps its thread, as after Ctrl-C.
+        workers.shutdown(cancel_futures=True)
 
 
 def _counts(catalog: Catalog, name: str, version: int) -> Counts:
@@ -85,35 +142,63 @@ def levels_of(concurrency: Iterable[int]) -> tuple[int, ...]:
 
 
 def measure(
-    loop: ClosedLoop,
-    levels: tuple[int, ...],
+    warm_up: LevelPlan,
+    plans: Sequence[LevelPlan],
     counts: Callable[[], Counts],
-    warm_up_requests: int,
     progress: Progress | None = None,
-) -> tuple[tuple[Row, ...], bool]:
-    """Run the levels; return a row for each, and whether Ctrl-C ended them."""
+) -> Measured:
+    """Run the levels. After a rate that is not held, higher ones are left out."""
     report = progress or _ignore
     rows: list[Row] = []
-    warm_up = partial(_tick, lambda _, words: report(0.0, words), 0, 1, "warm-up")
-    interrupted = loop.run(1, warm_up, warm_up_requests).interrupted
-    for number, clients in enumerate(levels):
+    left_out: list[float] = []
+    tick = partial(_tick, lambda _, words: report(0.0, words), 0, 1, warm_up.words)
+    interrupted = warm_up.run(tick).interrupted
+    too_high = math.inf
+    for number, plan in enumerate(plans):
         if interrupted:
             break
+        if plan.rate >= too_high:
+            left_out.append(plan.rate)
+            continue
         before = counts()
-        tick = partial(_tick, report, number, len(levels), counted(clients, "client"))
-        level = loop.run(clients, tick)
+        level = plan.run(partial(_tick, report, number, len(plans), plan.words))
         interrupted = level.interrupted
-        since = counts().since(before)
-        row = row_of(
+        rows.append(plan.row(level, counts().since(before)))
+        if not (interrupted or rows[-1].is_held):
+            too_high = min(too_high, plan.rate)
+    report(1.0, "interrupted" if interrupted else "done")
+    return Measured(tuple(rows), interrupted, tuple(left_out))
+
+
+def _closed(
+    client: Client, load: Load, workers: Workers, clients: int, requests: int
+) -> LevelPlan:
+    def row(level: Level, since: Counts) -> Row:
+        return row_of(
             clients,
             level.samples,
             since,
-            stream=loop.stream,
+            stream=client.stream,
             unfinished=level.unfinished,
         )
-        rows.append(row)
-    report(1.0, "interrupted" if interrupted else "done")
-    return tuple(rows), interrupted
+
+    run = partial(run_closed, client, load, workers, clients, requests)
+    return LevelPlan(counted(clients, "client"), run, row)
+
+
+def _opened(client: Client, workers: Workers, arrivals: Arrivals) -> LevelPlan:
+    def row(level: Level, since: Counts) -> Row:
+        return open_row_of(
+            arrivals.rate,
+            level.samples,
+            since,
+            level.sending,
+            stream=client.stream,
+            unfinished=level.unfinished,
+        )
+
+    run = partial(run_open, client, arrivals, workers)
+    return LevelPlan(f"{arrivals.rate:g} requests/s", run, row, arrivals.rate)
 
 
 def _tick(report: Progress, number: int, levels: int, words: str, share: float) -> None:

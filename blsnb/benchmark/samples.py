@@ -9,28 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from blsnb.benchmark.sample import Sample, Sending
+
 _PHASES = ("queue", "compute_input", "compute_infer", "compute_output")
 _PERCENTILES = (50, 90, 95, 99)
-
-
-class Sample(NamedTuple):
-    """One request as measured by its client.
-
-    Parameters
-    ----------
-    began_ns, first_ns, ended_ns
-        Monotonic times of the request, of its first and of its last response.
-    responses
-        Number of responses.
-    error
-        Text of the failure; empty if the request succeeded.
-    """
-
-    began_ns: int
-    first_ns: int
-    ended_ns: int
-    responses: int = 1
-    error: str = ""
+_BLOCKS = 10
+_STUDENT = 2.262
+"""Quantile 0.975 of Student's distribution for ten blocks."""
+_MIN_BLOCK = 5
+"""Minimum number of requests of a block."""
+_MIN_GROWTH, _MAX_GROWTH = 10, 0.05
+"""Number of requests, and share of those sent, that may pile up by chance."""
+_MIN_SENT = 0.98
 
 
 class Counts(NamedTuple):
@@ -86,7 +76,7 @@ class Row(NamedTuple):
     Parameters
     ----------
     concurrency
-        Number of clients.
+        Number of clients; in an open loop the maximum number of requests in flight.
     duration_s
         Seconds from the first request to the last response.
     requests, failed
@@ -107,6 +97,16 @@ class Row(NamedTuple):
         Number of failures by text.
     unfinished
         Number of requests that were abandoned at the end of the level.
+    rate, sent_rate
+        Wanted and achieved requests per second of an open loop; else NaN.
+    growth
+        Number of requests in flight at the end of an open loop beyond those after its
+        warm-up.
+    unsent
+        Number of requests that were not sent, since too many were in flight.
+    p50_error_us, p99_error_us
+        Half of the 95 % confidence interval of an open loop's latencies; NaN with too
+        few requests.
     """
 
     concurrency: int
@@ -129,6 +129,23 @@ class Row(NamedTuple):
     batch_sizes: dict[int, int]
     errors: dict[str, int]
     unfinished: int = 0
+    rate: float = math.nan
+    sent_rate: float = math.nan
+    growth: int = 0
+    unsent: int = 0
+    p50_error_us: float = math.nan
+    p99_error_us: float = math.nan
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the server kept up with the rate of an open loop.
+
+        It did not if requests piled up, or were sent too late to reach the rate.
+        """
+        sent = self.rate * self.duration_s
+        piled_up = self.growth > max(_MIN_GROWTH, _MAX_GROWTH * sent)
+        late = self.sent_rate < _MIN_SENT * self.rate
+        return not (piled_up or late or self.unsent)
 
     @property
     def compute_us(self) -> float:
@@ -189,6 +206,41 @@ def row_of(
         errors=dict(errors.most_common()),
         unfinished=unfinished,
     )
+
+
+def open_row_of(
+    rate: float,
+    samples: Sequence[Sample],
+    counted: Counts,
+    sending: Sending,
+    *,
+    stream: bool,
+    unfinished: int = 0,
+) -> Row:
+    """Return the row of one level of an open loop, without the warm-up's requests."""
+    measured = sorted(each for each in samples if each.began_ns >= sending.warm_ns)
+    row = row_of(sending.peak, measured, counted, stream=stream, unfinished=unfinished)
+    answered = [each for each in measured if not each.error]
+    whole = _times_us([each.ended_ns - each.began_ns for each in answered])
+    return row._replace(
+        rate=float(rate),
+        sent_rate=sending.sent / sending.window_s if sending.window_s else 0.0,
+        growth=sending.growth,
+        unsent=sending.unsent,
+        p50_error_us=_error_us(whole, 50),
+        p99_error_us=_error_us(whole, 99),
+    )
+
+
+def _error_us(times: np.ndarray[Any, np.dtype[np.float64]], percentile: int) -> float:
+    """Return half of a percentile's 95 % confidence interval.
+
+    Latencies of neighbours depend on each other, those of blocks hardly do.
+    """
+    if len(times) < _BLOCKS * _MIN_BLOCK:
+        return math.nan
+    found = [np.percentile(each, percentile) for each in np.array_split(times, _BLOCKS)]
+    return float(_STUDENT * np.std(found, ddof=1) / math.sqrt(_BLOCKS))
 
 
 def _seconds(samples: Sequence[Sample]) -> float:

@@ -25,6 +25,7 @@ from blsnb.engine.served import Served
 from blsnb.errors import InferenceError, ModelLoadError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.model.config import ModelConfig
+from blsnb.parts.implied_configs import ImpliedConfigs
 from blsnb.parts.lifetime import ServerLifetime
 from blsnb.repository.change import FileContent
 from blsnb.repository.directory import CONFIG_FILE
@@ -45,12 +46,14 @@ class Models:
         repository: ModelRepository,
         changed_files: ChangedFiles,
         lifetime: ServerLifetime,
+        implied_configs: ImpliedConfigs,
     ) -> None:
         self._engine = engine
         self._control = control
         self._repository = repository
         self._changed_files = changed_files
         self._lifetime = lifetime
+        self._implied_configs = implied_configs
         self._unloadable: dict[str, str] = {}
         """Why a newer text of a model did not load, by model, with the cell."""
 
@@ -259,7 +262,8 @@ class Models:
         )
         differs = self._folder_that_differs(name)
         texts = tuple(itertools.chain(*running))
-        return replace(status, running=texts, differs=differs)
+        imply = self._implied_configs.of
+        return replace(status, running=texts, differs=differs, imply=imply)
 
     def _folder_that_differs(self, name: str) -> str:
         derived = self._repository.derivations.get(name)

@@ -46,7 +46,6 @@ class ServerParts:
     log: ModelLog
     models: Models
     folders: Folders
-    implied_configs: ImpliedConfigs
     readers: Readers
     following: Following
     requests: ClientRequests
@@ -123,7 +122,10 @@ def _make(given: ServerSettings) -> ServerParts:
     control = ModelControl(engine, repository, overrides, log)
     changed_files = ChangedFiles(control, repository, log.note)
     lifetime = ServerLifetime(given.exit_timeout_s)
-    models = Models(engine, control, repository, changed_files, lifetime)
+    implied_configs = ImpliedConfigs(engine.catalog, repository, recorder)
+    models = Models(
+        engine, control, repository, changed_files, lifetime, implied_configs
+    )
     readers = Readers(engine, lifetime)
     requests = ClientRequests(engine, readers)
     following = Following(models, engine, control, repository, readers, log.note)
@@ -145,7 +147,6 @@ def _make(given: ServerSettings) -> ServerParts:
             lifetime,
             following,
         ),
-        implied_configs=ImpliedConfigs(engine.catalog, repository, recorder),
         readers=readers,
         following=following,
         requests=requests,

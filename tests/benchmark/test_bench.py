@@ -7,7 +7,8 @@ import math
 import pytest
 
 from blsnb.benchmark.bench import Bench
-from blsnb.benchmark.samples import NOTHING, Counts, Row, Sample, row_of
+from blsnb.benchmark.sample import Sample
+from blsnb.benchmark.samples import NOTHING, Counts, Row, row_of
 
 MS = 1_000_000
 

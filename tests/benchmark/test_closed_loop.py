@@ -12,7 +12,7 @@ from asserting import every, some
 from cells import CONFIG, DOUBLE, FINAL, calling, cell
 
 from blsnb import InferenceError
-from blsnb.benchmark import closed_loop
+from blsnb.benchmark import level
 from blsnb.errors import InputError
 from blsnb.parts.server_parts import parts_of
 
@@ -86,7 +86,7 @@ def clock(monkeypatch):
 
     def put(hours):
         elapsed = property(lambda level: HOUR_S * hours())
-        monkeypatch.setattr(closed_loop.Level, "elapsed_s", elapsed)
+        monkeypatch.setattr(level.Level, "elapsed_s", elapsed)
 
     return put
 
@@ -167,7 +167,7 @@ def test_an_interrupt_ends_it_with_what_was_measured(server, monkeypatch):
     """The interrupted level has a row, later ones do not."""
     waits = "if len(stage.seen) > 40:\n    assert stage.events['pressed'].wait(60)\n"
     server.define("model", cell(f"{waits}{_COUNT}"), config=CONFIG)
-    monkeypatch.setattr(closed_loop, "GRACE_S", 60)
+    monkeypatch.setattr(level, "GRACE_S", 60)
 
     def press(share: float, words: str) -> None:
         if words == "2 clients":
@@ -184,8 +184,8 @@ def test_an_interrupt_ends_it_with_what_was_measured(server, monkeypatch):
 
 def test_a_model_that_never_returns_is_abandoned(server, monkeypatch, clock):
     """Its request does not count; the bench ends, and so do its threads."""
-    monkeypatch.setattr(closed_loop, "MIN_DRAIN_S", 0.05)
-    monkeypatch.setattr(closed_loop, "GRACE_S", 0.05)
+    monkeypatch.setattr(level, "MIN_DRAIN_S", 0.05)
+    monkeypatch.setattr(level, "GRACE_S", 0.05)
     server.define("model", SLEEPS, config=CONFIG)
     clock(lambda: 2 if stage.events["asleep"].is_set() else 0)
     measured = bench(server, warm_up_requests=0)
@@ -197,8 +197,8 @@ def test_a_model_that_never_returns_is_abandoned(server, monkeypatch, clock):
 
 def test_a_stream_that_never_ends_is_abandoned(server, monkeypatch, clock):
     """Its reader is cancelled, and the model can see it."""
-    monkeypatch.setattr(closed_loop, "MIN_DRAIN_S", 0.05)
-    monkeypatch.setattr(closed_loop, "GRACE_S", 0.05)
+    monkeypatch.setattr(level, "MIN_DRAIN_S", 0.05)
+    monkeypatch.setattr(level, "GRACE_S", 0.05)
     endless = cell(
         """
         stage.values["request"] = request

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blsnb.benchmark.samples import NOTHING, Counts, Sample, row_of
+from blsnb.benchmark.sample import Sample
+from blsnb.benchmark.samples import NOTHING, Counts, row_of
 
 US = 1_000
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import base64
 import re
+from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
 
+from blsnb.benchmark.arrivals import CONSTANT, POISSON
 from blsnb.magics import card
 from blsnb.magics import default_server as default
 from blsnb.magics.flags import Flags
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
 
 USAGE = (
-    "NAME INPUT=EXPRESSION ... [--concurrency N,N] [--duration 5s] [--requests N] "
-    "[--trace-level LEVEL]"
+    "NAME INPUT=EXPRESSION ... [--concurrency N,N | --rate R,R] [--arrivals KIND] "
+    "[--duration 5s] [--requests N] [--trace-level LEVEL]"
 )
 SUMMARY = "measure a model under load, with several clients at once"
 _SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0}
@@ -32,14 +34,8 @@ _DURATION = re.compile(r"(\d+\.?\d*|\.\d+)(ms|s|m|)")
 def bench_flags() -> Flags:
     """Return the parser of ``%triton bench``'s options."""
     flags = Flags("%triton bench NAME INPUT=EXPRESSION ...", f"{SUMMARY}.")
+    _add_levels(flags.add_argument)
     add = flags.add_argument
-    add(
-        "--concurrency",
-        type=_numbers,
-        default=(1, 2, 4, 8),
-        metavar="N,N",
-        help="number of concurrent clients, level by level (1,2,4,8)",
-    )
     add(
         "--duration",
         type=_seconds,
@@ -63,6 +59,30 @@ def bench_flags() -> Flags:
     return flags
 
 
+def _add_levels(add: Callable[..., object]) -> None:
+    add(
+        "--concurrency",
+        type=_numbers,
+        default=(1, 2, 4, 8),
+        metavar="N,N",
+        help="number of concurrent clients, level by level (1,2,4,8)",
+    )
+    add(
+        "--rate",
+        type=_rates,
+        metavar="R,R",
+        help="requests per second, level by level, whether or not earlier ones were "
+        "answered (instead of clients)",
+    )
+    add(
+        "--arrivals",
+        choices=(POISSON, CONSTANT),
+        default=POISSON,
+        help="times of the requests of --rate: random as of many clients, or even "
+        "(poisson)",
+    )
+
+
 def bench(line: Line) -> Bench:
     """Measure the model named in a line."""
     request = request_line(line, bench_flags(), "%triton bench", USAGE)
@@ -73,6 +93,8 @@ def bench(line: Line) -> Bench:
             request.name,
             request.inputs,
             concurrency=given.concurrency,
+            rate=given.rate,
+            arrivals=given.arrivals,
             duration_s=given.duration,
             requests=given.requests,
             trace_level=given.trace_level,
@@ -107,6 +129,15 @@ def _figure(measured: Bench) -> str:
         f'<img alt="{escape(repr(measured))}" style="max-width:100%" '
         f'src="data:image/png;base64,{base64.b64encode(png).decode()}">'
     )
+
+
+def _rates(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(map(float, text.split(",")))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of requests per second such as 50,100,200"
+        ) from None
 
 
 def _numbers(text: str) -> tuple[int, ...]:

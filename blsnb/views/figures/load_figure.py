@@ -1,7 +1,8 @@
-"""Throughput and latencies by number of clients, as a matplotlib figure."""
+"""Throughput and latencies by clients or rate, as a matplotlib figure."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +18,12 @@ _WIDE = 10
 """Minimum ratio of latencies for a logarithmic axis."""
 _HEADROOM = 1.08
 """Height of the linear axes, as a multiple of the largest value."""
+_MAX_ERROR = 0.9
+"""Maximum length of an error bar, as a share of the latency."""
 _LATENCIES = (
-    ("p50_us", "p50", "infer", "-"),
-    ("p90_us", "p90", "input", "--"),
-    ("p99_us", "p99", "queue", ":"),
+    ("p50_us", "p50", "infer", "-", "p50_error_us"),
+    ("p90_us", "p90", "input", "--", ""),
+    ("p99_us", "p99", "queue", ":", "p99_error_us"),
 )
 
 
@@ -34,17 +37,21 @@ def plot(title: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
     """
     drawn = shown_figure.new_figure(figsize=(7.2, 2.9), dpi=100, layout="constrained")
     left, right = drawn.subplots(1, 2)
-    clients = [row["concurrency"] for row in rows]
-    left.plot(clients, [row["throughput"] for row in rows], "o-", color=_INFER)
+    is_open = bool(rows) and not math.isnan(rows[0].get("rate", math.nan))
+    levels = [row["rate" if is_open else "concurrency"] for row in rows]
+    left.plot(levels, [row["throughput"] for row in rows], "o-", color=_INFER)
     left.set_title("requests per second", fontsize=9)
-    for name, label, colour, dash in _LATENCIES:
+    for name, label, colour, dash, error in _LATENCIES:
         times = [row[name] / 1e3 for row in rows]
-        right.plot(
-            clients, times, "o", ls=dash, color=COLOURS[colour], label=label, ms=4
-        )
+        how: Any = {"color": COLOURS[colour], "ms": 4}
+        right.plot(levels, times, "o", ls=dash, label=label, **how)
+        if is_open and error:
+            # The lower end stays above 0, for a logarithmic axis.
+            half = [min(row[error], row[name] * _MAX_ERROR) / 1e3 for row in rows]
+            right.errorbar(levels, times, half, fmt="none", capsize=2, **how)
     right.set_title("latency, ms", fontsize=9)
     for axes in (left, right):
-        _tidy(axes, clients)
+        _tidy(axes, levels, "requests sent per second" if is_open else "clients")
     _from_zero(left, [row["throughput"] for row in rows])
     _scale(right, [row[name] / 1e3 for row in rows for name, *_ in _LATENCIES])
     if rows:
@@ -58,9 +65,9 @@ def plot(title: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
 _INFER = COLOURS["infer"]
 
 
-def _tidy(axes: Axes, clients: Sequence[int]) -> None:
-    axes.set_xlabel("clients", fontsize=8)
-    axes.set_xticks(sorted(set(clients)))
+def _tidy(axes: Axes, levels: Sequence[float], label: str) -> None:
+    axes.set_xlabel(label, fontsize=8)
+    axes.set_xticks(sorted(set(levels)))
     axes.tick_params(labelsize=8)
     axes.spines[["top", "right"]].set_visible(False)
 

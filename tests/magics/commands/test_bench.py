@@ -167,3 +167,15 @@ def test_a_name_that_is_markup_stays_text(double, monkeypatch, capsys):
 
     assert "<b>" not in shown[0]["text/html"]
     assert "&lt;b&gt;: not begun" in shown[0]["text/html"]
+
+
+def test_rates_open_the_loop(double):
+    """The table has what was wanted and what was sent."""
+    ran = double.run(
+        "%triton bench double X=[1.0, 2.0] --rate 100,200 --arrivals constant "
+        "--duration 200ms"
+    )
+    text = ran.outputs[0]["text/plain"]
+
+    assert "open loop, constant arrivals" in text
+    assert ["100", "200"] == [line.split()[0] for line in text.splitlines()[2:4]]

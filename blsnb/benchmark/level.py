@@ -1,0 +1,131 @@
+"""One level of load: the requests in flight, and their measurements."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from dataclasses import dataclass
+from threading import Event
+
+from blsnb.benchmark.sample import Sample, Sending
+
+MAX_CLIENTS = 1024
+"""Maximum number of requests in flight."""
+_MAX_DURATION_S = 86_400
+_MAX_REQUESTS = 1_000_000
+GRACE_S = 0.3
+"""Seconds that requests have to end after the end of their level."""
+MIN_DRAIN_S = 2.0
+"""Minimum of seconds that responses are awaited after the end of a level."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """The limits of a level.
+
+    Parameters
+    ----------
+    duration_s
+        Seconds in which clients send requests; later responses are awaited.
+    requests
+        Maximum number of requests of all clients together.
+
+    Raises
+    ------
+    ValueError
+        A number is out of range.
+    """
+
+    duration_s: float
+    requests: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.duration_s <= _MAX_DURATION_S:
+            raise ValueError(
+                f"duration_s={self.duration_s!r} is not valid; expected more than 0 "
+                f"and at most {_MAX_DURATION_S}"
+            )
+        if not 1 <= self.requests <= _MAX_REQUESTS:
+            raise ValueError(
+                f"requests={self.requests!r} is not valid; expected 1 to "
+                f"{_MAX_REQUESTS}"
+            )
+
+
+class Level:
+    """One level of load: the requests in flight, and the measurements.
+
+    Parameters
+    ----------
+    duration_s
+        Seconds in which requests are sent.
+    """
+
+    def __init__(self, duration_s: float) -> None:
+        self.duration_s = duration_s
+        self.began = time.monotonic()
+        self.stopped = Event()
+        """Set when no further request is to be sent."""
+        self._abandoned = False
+        self.samples: list[Sample] = []
+        self._open: dict[int, Callable[[], None]] = {}
+        self.sending = Sending()
+        self.interrupted = False
+        self.unfinished = 0
+        """Number of abandoned requests."""
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.began
+
+    @property
+    def drain_until_s(self) -> float:
+        """Seconds from the start until which responses are awaited."""
+        return self.duration_s + max(self.duration_s, MIN_DRAIN_S)
+
+    def stop(self) -> None:
+        """Stop the clients from sending further requests."""
+        self.stopped.set()
+
+    def end(self, futures: list[Future[None]]) -> None:
+        """Wait for the requests in flight, then cancel them."""
+        self.stop()
+        _, waiting = wait(futures, timeout=GRACE_S)
+        if waiting:
+            self._abandon()
+            wait(waiting, timeout=GRACE_S)
+
+    def _abandon(self) -> None:
+        """Cancel the requests in flight; they do not count."""
+        self._abandoned = True
+        cancels = list(self._open.values())
+        self.unfinished = len(cancels)
+        for cancel in cancels:
+            cancel()
+
+    def begun(self, number: int, cancel: Callable[[], None]) -> None:
+        """Add a request in flight, and the function that cancels it.
+
+        Parameters
+        ----------
+        number
+            Number of the client in a closed loop, of the request in an open one.
+        """
+        self._open[number] = cancel
+        if self._abandoned:
+            cancel()
+
+    def add(self, number: int, sample: Sample) -> None:
+        """Add the measurement of a request."""
+        self._open.pop(number, None)
+        if not self._abandoned:
+            self.samples.append(sample)
+
+
+def raise_errors(futures: list[Future[None]]) -> None:
+    """Raise the error of a client that could not make its request."""
+    for future in futures:
+        if future.done() and not future.cancelled():
+            future.result()

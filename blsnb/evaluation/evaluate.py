@@ -1,0 +1,206 @@
+"""Evaluates a model on a data set: rows to a runner, results to the evaluation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from blsnb.arguments import check_callable, check_type, check_whole
+from blsnb.engine.request.validation import RequestError
+from blsnb.evaluation.plain import Chunk, EvaluationSettings, Row, RowResult, RowRunner
+from blsnb.evaluation.result.evaluation import Evaluation
+from blsnb.evaluation.result.gathering import Gathering
+from blsnb.evaluation.result.metrics import Metric, metric_functions
+from blsnb.evaluation.rows.source import row_source
+from blsnb.evaluation.work.chunks import Chunks
+from blsnb.evaluation.work.in_server import InServer
+from blsnb.parts.models import inference_error
+from blsnb.parts.requests import client_request
+from blsnb.parts.server_parts import ServerParts
+from blsnb.request_fields import RequestOptions
+
+_TICK_S = 0.1
+"""Seconds between two reports of progress."""
+_now = time.monotonic
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an evaluation is.
+
+    Parameters
+    ----------
+    done, failed
+        Number of completed rows, and of failed ones among them.
+    total
+        Number of rows; None if it is unknown.
+    elapsed_s
+        Seconds since the start.
+    """
+
+    done: int
+    failed: int
+    total: int | None
+    elapsed_s: float
+
+    @property
+    def share(self) -> float:
+        """The completed share, from 0 to 1; 0 if it is unknown."""
+        return self.done / self.total if self.total else 0.0
+
+    @property
+    def text(self) -> str:
+        """Rows, rate, time left and failures, in a line."""
+        rate = self.done / self.elapsed_s if self.elapsed_s > 0 else 0.0
+        total = "" if self.total is None else f" of {self.total:,}"
+        said = [f"{self.done:,}{total} rows", f"{rate:,.3g}/s"]
+        if self.total and rate and self.done < self.total:
+            said.append(f"{_duration((self.total - self.done) / rate)} left")
+        if self.failed:
+            said.append(f"{self.failed:,} failed")
+        return ", ".join(said)
+
+
+Report = Callable[[Progress], None]
+"""Receives the progress of an evaluation, ten times a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """The arguments of `blsnb.Server.evaluate` besides the rows.
+
+    Parameters
+    ----------
+    settings
+        The model, the options of each request, batches, kept runs.
+    metrics
+        The metrics by name.
+    lower_is_better
+        Names of metrics of which high values are the worst.
+    sequence
+        Key that holds the correlation id of a row; None for no sequences.
+    """
+
+    settings: EvaluationSettings
+    metrics: Mapping[str, Metric] | None = None
+    lower_is_better: Collection[str] = ()
+    sequence: str | None = None
+
+    def __post_init__(self) -> None:
+        settings = self.settings
+        given: RequestOptions = dict(settings.options)  # type: ignore[assignment]
+        client_request(settings.model_name, {}, given, "evaluate")
+        for name in ("correlation_id", "sequence_start", "sequence_end"):
+            if name in given:
+                raise ValueError(
+                    f"evaluate() sets {name} itself, from the rows; name the key of "
+                    "their sequences: sequence='KEY'"
+                )
+        check_type("sequence", self.sequence, str | None, "a key of the rows")
+        check_whole(batch=settings.batch, keep=settings.keep)
+        if settings.batch < 1:
+            raise ValueError("batch=0 is not valid; expected 1 or more")
+
+
+def evaluate(
+    parts: ServerParts,
+    demand: Demand,
+    rows: Any,
+    *,
+    runner: RowRunner | None = None,
+    progress: Report | None = None,
+) -> Evaluation:
+    """Evaluate a model on a data set; see `Server.evaluate`.
+
+    Parameters
+    ----------
+    runner
+        The place where rows are executed; None for this thread. It is closed.
+    """
+    parts.lifetime.check_open()
+    check_callable(progress=progress)
+    settings = demand.settings
+    metrics = metric_functions(demand.metrics, frozenset(demand.lower_is_better))
+    wanted = settings.options.get("outputs")
+    gathering = Gathering(
+        settings.model_name,
+        metrics,
+        None if wanted is None else tuple(wanted),
+        settings.keep,
+    )
+    source = row_source(rows, _input_names(parts, settings), sequence=demand.sequence)
+    place = InServer(parts, settings) if runner is None else runner
+    loop = _Loop(gathering, source.total, progress)
+    try:
+        loop.run(place, source, settings.batch)
+    finally:
+        place.close()
+    return gathering.evaluation(duration_s=loop.elapsed_s, interrupted=loop.interrupted)
+
+
+def _input_names(parts: ServerParts, settings: EvaluationSettings) -> list[str]:
+    version = settings.options.get("version")
+    try:
+        config = parts.engine.catalog.config(
+            settings.model_name, -1 if version is None else version
+        )
+    except RequestError as error:
+        raise inference_error(error) from None
+    return [] if config is None else [spec.name for spec in config.inputs]
+
+
+class _Loop:
+    """Feeds rows to a place, and its results to the gathering."""
+
+    def __init__(
+        self, gathering: Gathering, total: int | None, report: Report | None
+    ) -> None:
+        self._gathering = gathering
+        self._total = total
+        self._report = report
+        self._began_s = self._reported_s = _now()
+        self._waiting: dict[int, Row] = {}
+        """Rows without a result, by number: metrics need their labels."""
+        self.interrupted = False
+        self.elapsed_s = 0.0
+
+    def run(self, place: RowRunner, rows: Iterable[Row], batch: int) -> None:
+        """Execute all rows; Ctrl-C ends the loop early."""
+        try:
+            for results in place.results(self._chunks(rows, batch)):
+                self._add(results)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        finally:
+            self.elapsed_s = _now() - self._began_s
+            self._tell()
+
+    def _chunks(self, rows: Iterable[Row], batch: int) -> Iterator[Chunk]:
+        for chunk in Chunks(rows, batch, batch):
+            for row in chunk.rows:
+                self._waiting[row.number] = row
+            yield chunk
+
+    def _add(self, results: list[RowResult]) -> None:
+        for result in results:
+            self._gathering.add(self._waiting.pop(result.number), result)
+        if self._report is not None and _now() - self._reported_s >= _TICK_S:
+            self._tell()
+
+    def _tell(self) -> None:
+        if self._report is None:
+            return
+        self._reported_s = _now()
+        done, failed = self._gathering.done, self._gathering.failed
+        elapsed_s = self._reported_s - self._began_s
+        self._report(Progress(done, failed, self._total, elapsed_s))
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    hours, minutes = divmod(whole // 60, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"
