@@ -45,7 +45,7 @@ class StandIn(Backend, Protocol):
 
     @property
     def arguments(self) -> Mapping[str, Any] | None:
-        """What `make_standin` needs to make it in another process; None if it cannot."""
+        """Arguments of `make_standin` in another process; None if it cannot travel."""
 
 
 class FunctionStandIn:

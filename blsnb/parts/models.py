@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from blsnb.arguments import (
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.changed_files import ChangedFiles
 from blsnb.engine.loading.control import ModelControl
+from blsnb.engine.loading.load_failures import last_line
 from blsnb.engine.loading.model_sources import ConfigOverride
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
@@ -32,8 +32,6 @@ from blsnb.repository.directory import CONFIG_FILE
 from blsnb.repository.repository import ModelRepository
 from blsnb.repository.status import ModelStatus, ambiguous_row, status_of
 from blsnb.trace.events import Origin
-
-_EXCEPTION = re.compile(r"(Internal: )?\w*(Error|Exception|Exit|Interrupt)\b")
 
 
 class Models:
@@ -130,7 +128,7 @@ class Models:
         texts = [each for each in files.values() if isinstance(each, str)]
         found = (self._control.origins.get(text) for text in texts)
         cell = next((f"{origin.cell} " for origin in found if origin is not None), "")
-        return f"newer text did not load: {cell}{_last_line(error)}"
+        return f"newer text did not load: {cell}{last_line(error)}"
 
     def _changed(
         self,
@@ -223,7 +221,7 @@ class Models:
         if error is None:
             self._unloadable.pop(name, None)
         else:
-            self._unloadable[name] = f"newer files did not load: {_last_line(error)}"
+            self._unloadable[name] = f"newer files did not load: {last_line(error)}"
 
     def newer_failure(self, name: str) -> str:
         """Return why a newer text of a model did not load; empty if none failed."""
@@ -344,11 +342,3 @@ def _bytes(content: FileContent) -> bytes:
     if isinstance(content, Path):
         return content.read_bytes()
     return content if isinstance(content, bytes) else content.encode("utf-8")
-
-
-def _last_line(error: BaseException) -> str:
-    """Return the line of a failed load that names the exception."""
-    reason = error.reason or error.message if isinstance(error, ModelLoadError) else ""
-    lines = (reason or str(error)).strip().splitlines()
-    named = [line.strip() for line in lines if _EXCEPTION.match(line.strip())]
-    return (named or lines or [""])[0].removeprefix("Internal: ")

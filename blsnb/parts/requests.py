@@ -16,8 +16,8 @@ from blsnb.engine.profiling.line_timer import LineTimer
 from blsnb.engine.profiling.sampler import Sampler
 from blsnb.engine.request.failure import note_lost, notes_of
 from blsnb.engine.request.inflight import Caller
-from blsnb.engine.request.lifetime import RootRequest, deadline_ns, interruptible
-from blsnb.engine.request.open_requests import Begun
+from blsnb.engine.request.lifetime import RootRequest, deadline_ns
+from blsnb.engine.request.open_requests import Begun, interruptible
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.version import ServedVersion
 from blsnb.errors import BlsnbError, InferenceError

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from blsnb.errors import BlsnbError
-from blsnb.model_graph.server_graph import graph_of
 from blsnb.evaluation.work.server_copy import ServerCopy
+from blsnb.model_graph.server_graph import graph_of
 from blsnb.parts.server_parts import ServerParts
 from blsnb.repository.manifest import digest_of, files_below
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import wait
 
 from blsnb.errors import BlsnbError
@@ -32,10 +33,18 @@ class RowsInProcesses:
         What each worker opens; its folder must exist until `close`.
     count
         Number of workers.
+    at_close
+        Called once all workers have ended.
     """
 
-    def __init__(self, opening: Opening, count: int) -> None:
+    def __init__(
+        self,
+        opening: Opening,
+        count: int,
+        at_close: Callable[[], object] = lambda: None,
+    ) -> None:
         self._opening = opening
+        self._at_close = at_close
         self.workers: dict[int, WorkerProcess] = {}
         """The workers by number; started by `results`."""
         self._numbers = range(count)
@@ -65,10 +74,11 @@ class RowsInProcesses:
         """End all workers: let them finalize their models, then kill them."""
         deadline = _now() + STOP_S
         workers, self.workers = self.workers, {}
-        for each in workers.values():
-            each.leave()
-        for each in workers.values():
-            each.close(deadline)
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._at_close)
+            for each in workers.values():
+                each.leave()
+                stack.callback(each.close, deadline)
 
     def _start_missing(self, plan: Plan) -> None:
         for number in self._numbers:

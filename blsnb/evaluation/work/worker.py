@@ -6,6 +6,7 @@ import contextlib
 import os
 import queue
 import signal
+import tempfile
 import threading
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
@@ -13,12 +14,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from blsnb.errors import BlsnbError
+from blsnb.evaluation.keeper import Keeper
 from blsnb.evaluation.plain import Chunk, EvaluationSettings, RowResult
 from blsnb.evaluation.work.frames import Frames
-from blsnb.evaluation.work.kept_runs import KeptRuns
 from blsnb.evaluation.work.rows_in_server import RowsInServer
 from blsnb.evaluation.work.server_copy import ServerCopy
 from blsnb.parts.server_parts import ServerParts
+from blsnb.run import Run
 
 OWNER_POLL_S = 1.0
 """Seconds between two checks that the owner still runs."""
@@ -57,7 +59,7 @@ class CopiedServer:
         self, copy: ServerCopy, folder: Path, settings: EvaluationSettings
     ) -> None:
         self._parts: ServerParts = copy.open(folder)
-        self._kept = KeptRuns(settings.keep)
+        self._keeper = Keeper(settings.keep)
         try:
             self._rows = RowsInServer(self._parts, settings)
         except BaseException:
@@ -68,12 +70,22 @@ class CopiedServer:
         """Execute a chunk; runs that are kept are the contents of files."""
         results = self._rows.run(chunk)
         for result in results:
-            self._kept.choose(result, whole=chunk.whole)
+            self._keeper.offer(result, {})
+            run, result.run = result.run, None
+            is_kept = chunk.whole or result.number in self._keeper
+            if is_kept and isinstance(run, Run):
+                result.run = run_bytes(run)
         return results
 
     def close(self) -> None:
         """Finalize the models."""
         self._parts.lifetime.close()
+
+
+def run_bytes(run: Run) -> bytes:
+    """Return the content of a run's ``.blsrun`` file."""
+    with tempfile.TemporaryDirectory(prefix="blsnb-run-") as folder:
+        return run.save(Path(folder) / "run.blsrun").read_bytes()
 
 
 class Worker:

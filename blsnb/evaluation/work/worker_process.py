@@ -46,7 +46,7 @@ class WorkerProcess:
 
     def __init__(self, opening: Opening) -> None:
         self._creator = Creator()
-        self._output = tempfile.TemporaryFile()
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 (kill closes it)
         self._arrived: list[Any] = []
         self.is_ready = False
         try:

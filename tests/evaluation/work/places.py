@@ -15,7 +15,7 @@ from blsnb.evaluation.work.worker import Opening
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
 
-DOUBLE = '''
+DOUBLE = """
 import os
 import sys
 import time
@@ -50,7 +50,7 @@ class TritonPythonModel:
         if x[0] == -6:
             sys.exit(4)
         return pb_utils.InferenceResponse([pb_utils.Tensor("Y", 2 * x)])
-'''
+"""
 """Doubles X; a negative first value kills its process, fails, or never returns."""
 MODEL = "double"
 SETTINGS = EvaluationSettings(MODEL)

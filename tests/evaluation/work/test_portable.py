@@ -18,7 +18,7 @@ from blsnb.runtimes.host import NumpyRuntime
 
 from .places import DOUBLE
 
-CALLER = '''
+CALLER = """
 import triton_python_backend_utils as pb_utils
 
 
@@ -29,7 +29,7 @@ class TritonPythonModel:
             model_name=TARGET, requested_output_names=["Y"], inputs=[x]
         )
         return [pb_utils.InferenceResponse(request.exec().output_tensors())]
-'''
+"""
 CONFIG = """
 backend: "python"
 input [ { name: "X" data_type: TYPE_INT64 dims: [ -1 ] } ]
@@ -153,7 +153,7 @@ def test_a_runtime_of_the_user_is_refused(tmp_path: Path) -> None:
     """A runtime that is an object cannot be made again."""
     with Server(runtime=NumpyRuntime()) as server:
         server.define("double", DOUBLE, config=CONFIG)
-        with pytest.raises(BlsnbError, match="runtime: .* is an object of this proc"):
+        with pytest.raises(BlsnbError, match=r"runtime: .* is an object of this proc"):
             copy_server(parts_of(server), "double", tmp_path)
 
 

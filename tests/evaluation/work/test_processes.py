@@ -134,11 +134,10 @@ def test_ctrl_c_yields_the_chunks_in_flight_and_takes_no_more(
         signal.raise_signal(signal.SIGINT)
         yield from chunks
 
-    found: list[RowResult] = []
+    found: list[list[RowResult]] = []
     with pytest.raises(KeyboardInterrupt):
-        for results in runner.results(with_interrupt()):
-            found += results
-    assert [0] == [result.number for result in found]
+        found.extend(runner.results(with_interrupt()))
+    assert [[0]] == [[result.number for result in results] for results in found]
 
 
 def test_close_ends_a_worker_whose_model_never_returns(
