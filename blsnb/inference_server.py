@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from blsnb.engine.model_log import ModelLog
     from blsnb.engine.scheduling.resource_admission import Counts
     from blsnb.errors import ModelLoadError
-    from blsnb.evaluation.evaluate import Report
+    from blsnb.evaluation.progress import Report
     from blsnb.evaluation.result.evaluation import Evaluation
     from blsnb.evaluation.result.metrics import Metric
     from blsnb.form.form import Form

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from blsnb.arguments import check_callable, check_type, check_whole
 from blsnb.engine.request.validation import RequestError
 from blsnb.evaluation.plain import Chunk, EvaluationSettings, Row, RowResult, RowRunner
+from blsnb.evaluation.progress import Progress, Report, ShownProgress
 from blsnb.evaluation.result.evaluation import Evaluation
 from blsnb.evaluation.result.gathering import Gathering
 from blsnb.evaluation.result.metrics import Metric, metric_functions
@@ -24,47 +25,6 @@ from blsnb.request_fields import RequestOptions
 _TICK_S = 0.1
 """Seconds between two reports of progress."""
 _now = time.monotonic
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far an evaluation is.
-
-    Parameters
-    ----------
-    done, failed
-        Number of completed rows, and of failed ones among them.
-    total
-        Number of rows; None if it is unknown.
-    elapsed_s
-        Seconds since the start.
-    """
-
-    done: int
-    failed: int
-    total: int | None
-    elapsed_s: float
-
-    @property
-    def share(self) -> float:
-        """The completed share, from 0 to 1; 0 if it is unknown."""
-        return self.done / self.total if self.total else 0.0
-
-    @property
-    def text(self) -> str:
-        """Rows, rate, time left and failures, in a line."""
-        rate = self.done / self.elapsed_s if self.elapsed_s > 0 else 0.0
-        total = "" if self.total is None else f" of {self.total:,}"
-        said = [f"{self.done:,}{total} rows", f"{rate:,.3g}/s"]
-        if self.total and rate and self.done < self.total:
-            said.append(f"{_duration((self.total - self.done) / rate)} left")
-        if self.failed:
-            said.append(f"{self.failed:,} failed")
-        return ", ".join(said)
-
-
-Report = Callable[[Progress], None]
-"""Receives the progress of an evaluation, ten times a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +88,13 @@ def evaluate(
     )
     source = row_source(rows, _input_names(parts, settings), sequence=demand.sequence)
     place = open_place(parts, settings, workers=demand.workers)
-    loop = _Loop(gathering, source.total, progress)
+    shown = ShownProgress(settings.model_name)
+    loop = _Loop(gathering, source.total, progress or shown)
     try:
         loop.run(place, Chunks(source, settings.batch))
     finally:
         place.close()
+        shown.end()
     return gathering.evaluation(duration_s=loop.elapsed_s, interrupted=loop.interrupted)
 
 
@@ -150,9 +112,7 @@ def _input_names(parts: ServerParts, settings: EvaluationSettings) -> list[str]:
 class _Loop:
     """Feeds rows to a place, and its results to the gathering."""
 
-    def __init__(
-        self, gathering: Gathering, total: int | None, report: Report | None
-    ) -> None:
+    def __init__(self, gathering: Gathering, total: int | None, report: Report) -> None:
         self._gathering = gathering
         self._total = total
         self._report = report
@@ -183,21 +143,11 @@ class _Loop:
     def _add(self, results: list[RowResult]) -> None:
         for result in results:
             self._gathering.add(self._waiting.pop(result.number), result)
-        if self._report is not None and _now() - self._reported_s >= _TICK_S:
+        if _now() - self._reported_s >= _TICK_S:
             self._tell()
 
     def _tell(self) -> None:
-        if self._report is None:
-            return
         self._reported_s = _now()
         done, failed = self._gathering.done, self._gathering.failed
         elapsed_s = self._reported_s - self._began_s
         self._report(Progress(done, failed, self._total, elapsed_s))
-
-
-def _duration(seconds: float) -> str:
-    whole = round(seconds)
-    hours, minutes = divmod(whole // 60, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -195,7 +195,7 @@ class Evaluation:
         __tracebackhide__ = True
         from blsnb.evaluation.result.tables import to_pandas
 
-        return to_pandas(self)
+        return to_pandas(self.numbers, self._columns())
 
     def to_arrow(self) -> Any:
         """Return the columns of `to_pandas` as a ``pyarrow.Table``.
@@ -210,7 +210,27 @@ class Evaluation:
         __tracebackhide__ = True
         from blsnb.evaluation.result.tables import to_arrow
 
-        return to_arrow(self)
+        return to_arrow(self.numbers, self._columns())
+
+    def _columns(self) -> Iterator[tuple[str, str, Any]]:
+        """Yield kind, name and values of each column of a table."""
+        numbers = self.numbers.tolist()
+        for name, values in self.rest.items():
+            yield "row", name, list(values)
+        for name, values in self.outputs.items():
+            yield "output", name, list(values)
+        for metric in self.metrics.values():
+            yield "metric", metric.name, metric.values
+            if metric.errors:
+                texts = [metric.errors.get(number) for number in numbers]
+                yield "metric", f"{metric.name}_error", texts
+        yield "time", "latency_ms", self.latency_us / 1e3
+        yield "time", "queue_ms", self.queue_us / 1e3
+        for name, model_us in self.model_us.items():
+            yield "time", f"{name}_ms", model_us / 1e3
+        pairs = [self.errors.get(number, (None, None)) for number in numbers]
+        yield "failure", "error_code", [code for code, _ in pairs]
+        yield "failure", "error", [text for _, text in pairs]
 
 
 def whole_run(kept: Any) -> Run:

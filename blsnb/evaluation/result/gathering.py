@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -73,36 +73,17 @@ class Gathering:
         columns, keeper = self._columns, self._keeper
         numbers = np.array(columns.numbers, np.int64)
         order = np.argsort(numbers, kind="stable")
-        numbers = numbers[order]
-        none = array("d")
         return Evaluation(
             model_name=self._model_name,
-            numbers=numbers,
+            numbers=numbers[order],
             latency_us=ordered(columns.latency_us, order),
             queue_us=ordered(columns.queue_us, order),
-            model_us={
-                name: ordered(column, order)
-                for name, column in columns.model_us.items()
-            },
+            model_us=_sorted(ordered, columns.model_us, order),
             calls=dict(columns.calls),
             errors={at: columns.errors[at] for at in sorted(columns.errors)},
-            metrics={
-                each.name: MetricColumn(
-                    each.name,
-                    ordered(columns.metrics.get(each.name, none), order),
-                    each.higher_is_better,
-                    dict(sorted(columns.metric_errors.get(each.name, {}).items())),
-                )
-                for each in self._metrics
-            },
-            outputs={
-                name: ordered_objects(column, order)
-                for name, column in columns.outputs.items()
-            },
-            rest={
-                name: ordered_objects(column, order)
-                for name, column in columns.rest.items()
-            },
+            metrics={each.name: self._metric(each, order) for each in self._metrics},
+            outputs=_sorted(ordered_objects, columns.outputs, order),
+            rest=_sorted(ordered_objects, columns.rest, order),
             left_out=tuple(sorted(columns.left_out)),
             runs=dict(self._runs),
             slowest=keeper.slowest(),
@@ -111,3 +92,15 @@ class Gathering:
             duration_s=duration_s,
             interrupted=interrupted,
         )
+
+    def _metric(self, metric: MetricFunction, order: Any) -> MetricColumn:
+        name, columns = metric.name, self._columns
+        values = ordered(columns.metrics.get(name, array("d")), order)
+        errors = dict(sorted(columns.metric_errors.get(name, {}).items()))
+        return MetricColumn(name, values, metric.higher_is_better, errors)
+
+
+def _sorted(
+    sort: Callable[[Any, Any], Any], columns: Mapping[str, Any], order: Any
+) -> dict[str, Any]:
+    return {name: sort(column, order) for name, column in columns.items()}

@@ -1,18 +1,18 @@
-"""Evaluations as tables of pandas and Arrow."""
+"""Columns of any kind as tables of pandas and Arrow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from blsnb.evaluation.result.evaluation import Evaluation
+Column = tuple[str, str, Any]
+"""Kind, name and values: an array of numbers, or a list of anything."""
 
 
-def to_pandas(evaluation: Evaluation) -> Any:
-    """Return an evaluation as a pandas DataFrame; see `Evaluation.to_pandas`."""
+def to_pandas(numbers: Any, columns: Iterable[Column]) -> Any:
+    """Return columns as a pandas DataFrame; see `Evaluation.to_pandas`."""
     __tracebackhide__ = True
     try:
         import pandas
@@ -20,18 +20,18 @@ def to_pandas(evaluation: Evaluation) -> Any:
         raise ImportError(
             "evaluation.to_pandas() needs pandas: pip install 'blsnb[data]'"
         ) from None
-    index = pandas.Index(evaluation.numbers, name="row")
-    columns = {
+    index = pandas.Index(numbers, name="row")
+    shown = {
         name: pandas.Series(_objects(values), index, dtype=object).infer_objects()
         if isinstance(values, list)
         else pandas.Series(values, index)
-        for name, values in table_columns(evaluation)
+        for name, values in named(columns).items()
     }
-    return pandas.DataFrame(columns, index)
+    return pandas.DataFrame(shown, index)
 
 
-def to_arrow(evaluation: Evaluation) -> Any:
-    """Return an evaluation as an Arrow table; see `Evaluation.to_arrow`."""
+def to_arrow(numbers: Any, columns: Iterable[Column]) -> Any:
+    """Return columns as an Arrow table; see `Evaluation.to_arrow`."""
     __tracebackhide__ = True
     try:
         import pyarrow
@@ -39,43 +39,22 @@ def to_arrow(evaluation: Evaluation) -> Any:
         raise ImportError(
             "evaluation.to_arrow() needs pyarrow: pip install 'blsnb[data]'"
         ) from None
-    columns = {"row": pyarrow.array(evaluation.numbers)}
-    for name, values in table_columns(evaluation):
+    shown = {"row": pyarrow.array(numbers)}
+    for name, values in named(columns).items():
         if isinstance(values, list):
             values = [_plain(value) for value in values]
         # NaN stands for a missing value, as in pandas.
-        columns[name] = pyarrow.array(values, from_pandas=True)
-    return pyarrow.table(columns)
+        shown[name] = pyarrow.array(values, from_pandas=True)
+    return pyarrow.table(shown)
 
 
-def table_columns(evaluation: Evaluation) -> Iterator[tuple[str, Any]]:
-    """Yield names and values of the columns; a name that is taken gets a prefix."""
-    taken = {"row"}
-    for prefix, name, values in _columns(evaluation):
-        unique = name if name not in taken else f"{prefix}.{name}"
-        taken.add(unique)
-        yield unique, values
-
-
-def _columns(evaluation: Evaluation) -> Iterator[tuple[str, str, Any]]:
-    for name, values in evaluation.rest.items():
-        yield "row", name, list(values)
-    for name, values in evaluation.outputs.items():
-        yield "output", name, list(values)
-    numbers = evaluation.numbers.tolist()
-    for metric in evaluation.metrics.values():
-        yield "metric", metric.name, metric.values
-        if metric.errors:
-            texts = [metric.errors.get(number) for number in numbers]
-            yield "metric", f"{metric.name}_error", texts
-    yield "time", "latency_ms", evaluation.latency_us / 1e3
-    yield "time", "queue_ms", evaluation.queue_us / 1e3
-    for name, model_us in evaluation.model_us.items():
-        yield "time", f"{name}_ms", model_us / 1e3
-    none = "", ""
-    pairs = [evaluation.errors.get(number, none) for number in numbers]
-    yield "failure", "error_code", [code or None for code, _ in pairs]
-    yield "failure", "error", [text or None for _, text in pairs]
+def named(columns: Iterable[Column]) -> Mapping[str, Any]:
+    """Return columns by name; a name that is taken gets its kind as prefix."""
+    found: dict[str, Any] = {}
+    for kind, name, values in columns:
+        is_taken = name in found or name == "row"
+        found[f"{kind}.{name}" if is_taken else name] = values
+    return found
 
 
 def _objects(values: Sequence[Any]) -> Any:

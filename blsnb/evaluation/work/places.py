@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from blsnb.arguments import check_whole
-from blsnb.evaluation.plain import Chunk, EvaluationSettings, RowResult, RowRunner
-from blsnb.evaluation.work.rows_in_server import RowsInServer
+from blsnb.evaluation.plain import EvaluationSettings, RowRunner
+from blsnb.evaluation.work.rows_in_server import InServer, RowsInServer
 from blsnb.files.owned import OwnedFolder, sweep
 from blsnb.parts.server_parts import ServerParts
 
@@ -43,30 +42,6 @@ def open_place(
     return _processes(parts, settings, workers)
 
 
-class InServer:
-    """A place in this process: rows are executed on the thread that takes results.
-
-    Parameters
-    ----------
-    parts
-        The parts of the server.
-    settings
-        The model, and the options of each request.
-    """
-
-    def __init__(self, parts: ServerParts, settings: EvaluationSettings) -> None:
-        self._rows = RowsInServer(parts, settings)
-
-    def results(self, chunks: Iterable[Chunk]) -> Iterator[list[RowResult]]:
-        """Yield the result of each row at once: no run waits for its chunk's end."""
-        for chunk in chunks:
-            for result in self._rows.rows(chunk.rows):
-                yield [result]
-
-    def close(self) -> None:
-        """Do nothing: the server belongs to the caller."""
-
-
 def check_place(workers: int | None) -> None:
     """Refuse invalid arguments.
 
@@ -87,7 +62,7 @@ def _processes(
 ) -> RowRunner:
     from blsnb.evaluation.work.portable import copy_server
     from blsnb.evaluation.work.processes import RowsInProcesses
-    from blsnb.evaluation.work.worker import Opening
+    from blsnb.evaluation.work.server_copy import Opening
 
     # Raises what the first row would raise in this process.
     RowsInServer(parts, settings)

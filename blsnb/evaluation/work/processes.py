@@ -11,7 +11,8 @@ from blsnb.errors import BlsnbError
 from blsnb.evaluation.plain import Chunk, Row, RowResult
 from blsnb.evaluation.work.frames import dumped
 from blsnb.evaluation.work.plan import MAX_DEATHS, Fail, Plan, Stop, Submit
-from blsnb.evaluation.work.worker import Opening, Ready
+from blsnb.evaluation.work.server_copy import Opening
+from blsnb.evaluation.work.worker import Ready
 from blsnb.evaluation.work.worker_process import STOP_S, WorkerEnded, WorkerProcess
 
 KILLED_CODE = "INTERNAL"

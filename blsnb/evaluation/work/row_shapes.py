@@ -111,12 +111,12 @@ class RowShapes:
         added = [
             name
             for name, value in inputs.items()
-            if isinstance(value, np.ndarray | np.generic | int | float | list)
+            if isinstance(value, np.ndarray | list)
             and np.ndim(value) == ranks.get(name, -1)
         ]
         if added:
             inputs = {
-                name: np.asarray(value)[None] if name in added else value
+                name: _with_axis(value) if name in added else value
                 for name, value in inputs.items()
             }
         return RowRequest((row,), inputs, (_size(inputs),), bool(added))
@@ -152,6 +152,11 @@ def stacked(requests: Sequence[RowRequest]) -> RowRequest:
         tuple(each.sizes[0] for each in requests),
         first.added_axis,
     )
+
+
+def _with_axis(value: Any) -> Any:
+    # A list takes the configured datatype when it becomes a tensor.
+    return [value] if isinstance(value, list) else value[None]
 
 
 def _size(inputs: Mapping[str, Any]) -> int:

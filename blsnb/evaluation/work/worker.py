@@ -6,34 +6,19 @@ import contextlib
 import os
 import queue
 import signal
-import tempfile
 import threading
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from blsnb.errors import BlsnbError
-from blsnb.evaluation.keeper import Keeper
-from blsnb.evaluation.plain import Chunk, EvaluationSettings, RowResult
 from blsnb.evaluation.work.frames import Frames
-from blsnb.evaluation.work.rows_in_server import RowsInServer
-from blsnb.evaluation.work.server_copy import ServerCopy
-from blsnb.parts.server_parts import ServerParts
-from blsnb.run import Run
+from blsnb.evaluation.work.server_copy import CopiedServer, Opening
 
 OWNER_POLL_S = 1.0
 """Seconds between two checks that the owner still runs."""
 END_S = 2.0
 """Maximum seconds in which models are finalized after the owner has ended."""
-
-
-class Opening(NamedTuple):
-    """The first message to a worker."""
-
-    copy: ServerCopy
-    folder: Path
-    settings: EvaluationSettings
 
 
 class Ready(NamedTuple):
@@ -44,48 +29,6 @@ class Failed(NamedTuple):
     """A worker's message that it can execute no chunk."""
 
     text: str
-
-
-class CopiedServer:
-    """A copy of a server in this process, which executes chunks.
-
-    Raises
-    ------
-    BlsnbError
-        A model does not load in this process, or the settings are invalid.
-    """
-
-    def __init__(
-        self, copy: ServerCopy, folder: Path, settings: EvaluationSettings
-    ) -> None:
-        self._parts: ServerParts = copy.open(folder)
-        self._keeper = Keeper(settings.keep)
-        try:
-            self._rows = RowsInServer(self._parts, settings)
-        except BaseException:
-            self.close()
-            raise
-
-    def run(self, chunk: Chunk) -> list[RowResult]:
-        """Execute a chunk; runs that are kept are the contents of files."""
-        results = self._rows.run(chunk)
-        for result in results:
-            self._keeper.offer(result, {})
-            run, result.run = result.run, None
-            is_kept = chunk.whole or result.number in self._keeper
-            if is_kept and isinstance(run, Run):
-                result.run = run_bytes(run)
-        return results
-
-    def close(self) -> None:
-        """Finalize the models."""
-        self._parts.lifetime.close()
-
-
-def run_bytes(run: Run) -> bytes:
-    """Return the content of a run's ``.blsrun`` file."""
-    with tempfile.TemporaryDirectory(prefix="blsnb-run-") as folder:
-        return run.save(Path(folder) / "run.blsrun").read_bytes()
 
 
 class Worker:

@@ -16,7 +16,8 @@ from typing import Any
 from blsnb.errors import BlsnbError
 from blsnb.evaluation.plain import Chunk, RowResult
 from blsnb.evaluation.work.frames import Frames
-from blsnb.evaluation.work.worker import Failed, Opening, Ready
+from blsnb.evaluation.work.server_copy import Opening
+from blsnb.evaluation.work.worker import Failed, Ready
 from blsnb.files.interrupts import uninterrupted
 from blsnb.files.owned import Creator
 

@@ -11,7 +11,7 @@ import numpy as np
 from blsnb.evaluation.plain import EvaluationSettings, Row, RowResult, RowRunner
 from blsnb.evaluation.work.chunks import Chunks
 from blsnb.evaluation.work.portable import copy_server
-from blsnb.evaluation.work.worker import Opening
+from blsnb.evaluation.work.server_copy import Opening
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
 

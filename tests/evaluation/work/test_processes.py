@@ -20,7 +20,7 @@ from blsnb.evaluation.work import plan
 from blsnb.evaluation.work.chunks import Chunks
 from blsnb.evaluation.work.plan import MAX_DEATHS
 from blsnb.evaluation.work.processes import KILLED_CODE, RowsInProcesses
-from blsnb.evaluation.work.worker import Opening
+from blsnb.evaluation.work.server_copy import Opening
 from blsnb.trace.files.v2.chunks import MAGIC
 
 from .places import by_number, opening, rows
