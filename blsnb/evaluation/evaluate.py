@@ -66,6 +66,12 @@ class Demand:
         if settings.batch < 1:
             raise ValueError("batch=0 is not valid; expected 1 or more")
 
+    @property
+    def chunk_size(self) -> int | None:
+        """Number of rows of a chunk; None to follow the durations of rows."""
+        # On this thread a larger chunk would only delay results.
+        return self.settings.batch if self.workers is None else None
+
 
 def evaluate(
     parts: ServerParts,
@@ -91,7 +97,7 @@ def evaluate(
     shown = ShownProgress(settings.model_name)
     loop = _Loop(gathering, source.total, progress or shown)
     try:
-        loop.run(place, Chunks(source, settings.batch))
+        loop.run(place, Chunks(source, settings.batch, demand.chunk_size))
     finally:
         place.close()
         shown.end()

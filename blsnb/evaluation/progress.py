@@ -77,7 +77,7 @@ class Displays:
         self.make = make
 
     def open(self, model_name: str) -> Shown | None:
-        """Return a new place; None if there is none."""
+        """Return a new place; None without a place for it."""
         if self.make is not None:
             return self.make(model_name)
         return TerminalLine(model_name) if sys.stderr.isatty() else None

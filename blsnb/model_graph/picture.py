@@ -173,10 +173,12 @@ def _picture(
         graph,
         graph_picture.legend(drawn, height - 14) if has_legend else "",
     ]
+    inner = "".join(parts)
     return svg.tag(
         "svg",
-        "".join(parts),
+        svg.dark_style(inner) + inner,
         xmlns="http://www.w3.org/2000/svg",
+        class_=svg.THEMED,
         width="100%",
         viewBox=f"0 0 {width:.0f} {svg.number(height)}",
         font_family=svg.FONT,

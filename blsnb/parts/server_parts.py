@@ -128,7 +128,7 @@ def _make(given: ServerSettings) -> ServerParts:
     )
     readers = Readers(engine, lifetime)
     requests = ClientRequests(engine, readers)
-    following = Following(models, engine, control, repository, readers, log.note)
+    following = Following(models, readers, log.note)
     parts = ServerParts(
         settings=given,
         engine=engine,
@@ -138,24 +138,14 @@ def _make(given: ServerSettings) -> ServerParts:
         changed_files=changed_files,
         log=log,
         models=models,
-        folders=Folders(
-            models,
-            engine,
-            control,
-            repository,
-            changed_files,
-            lifetime,
-            following,
-        ),
+        folders=Folders(models, following),
         readers=readers,
         following=following,
         requests=requests,
         async_requests=AsyncRequests(requests),
         measurements=Measurements(engine, lifetime),
-        stand_ins=ModelStandIns(models, engine, control, repository, lifetime),
-        devices=Devices(
-            given.runtime, chosen, engine.placements, control, lifetime
-        ),
+        stand_ins=ModelStandIns(models),
+        devices=Devices(given.runtime, chosen, engine.placements, control, lifetime),
         lifetime=lifetime,
     )
     _close_in_order(parts, Exporter(recorder, given.otlp) if given.otlp else None)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import BlsnbError, InferenceError, ServerClosedError
 from blsnb.evaluation.plain import Chunk, EvaluationSettings, Row, RowResult
-from blsnb.evaluation.work.call_times import add_times
 from blsnb.evaluation.work.row_shapes import RowRequest, RowShapes
 from blsnb.parts.models import inference_error
 from blsnb.parts.requests import ClientRequest, client_request
@@ -21,6 +20,8 @@ from blsnb.request_fields import (
     RequestOptions,
 )
 from blsnb.run import Run
+from blsnb.trace.events import Call
+from blsnb.trace.run_record import RunRecord
 
 _now = time.perf_counter_ns
 INPUT_CODE = "INVALID_ARG"
@@ -108,7 +109,7 @@ class RowsInServer:
         result.latency_us = (_now() - began_ns) / 1e3
         if isinstance(run, Run):
             result.run = run
-            add_times(result, record)
+            _add_times(result, record)
         return _of_each_row(request, result, outputs)
 
     def _client_request(self, request: RowRequest) -> ClientRequest:
@@ -122,7 +123,7 @@ class RowsInServer:
             template.show,
         )
 
-    def _stream(self, request: ClientRequest, record: Any) -> tuple[Run, Any]:
+    def _stream(self, request: ClientRequest, record: RunRecord) -> tuple[Run, Any]:
         """Run a decoupled model; each output is a list with an item per response."""
         outputs: dict[str, list[Any]] = {}
         stream = self._requests.stream(request, record)
@@ -189,3 +190,49 @@ class InServer:
 
     def close(self) -> None:
         """Do nothing: the server belongs to the caller."""
+
+
+def _add_times(result: RowResult, record: RunRecord) -> None:
+    """Add the time in queues, and the time and number of calls of each model."""
+    calls = record.calls
+    covered = _covered_ns(calls) if len(calls) > 1 else {}
+    times, counts, queued = result.model_us, result.model_calls, 0
+    for call in calls:
+        name = call.model.name
+        own = call.request_end_ns - call.request_start_ns - covered.get(call.id, 0)
+        if call.request_end_ns:
+            times[name] = times.get(name, 0.0) + own / 1e3
+        counts[name] = counts.get(name, 0) + 1
+        if call.queue_start_ns and call.compute_start_ns:
+            queued += call.compute_start_ns - call.queue_start_ns
+    result.queue_us = queued / 1e3
+    if record.gaps is not None:
+        _add_folded(result, record)
+
+
+def _covered_ns(calls: Sequence[Call]) -> dict[int, int]:
+    """Return the time of each call during which a child call was running, by id."""
+    covered: dict[int, int] = {}
+    reached: dict[int, int] = {}
+    for call in calls:
+        parent = call.parent
+        if parent is None or not call.request_end_ns:
+            continue
+        end = min(call.request_end_ns, parent.request_end_ns or call.request_end_ns)
+        start = max(call.request_start_ns, reached.get(parent.id, 0))
+        if end > start:
+            covered[parent.id] = covered.get(parent.id, 0) + end - start
+            reached[parent.id] = end
+    return covered
+
+
+def _add_folded(result: RowResult, record: RunRecord) -> None:
+    """Add the calls of a long run that are only counted."""
+    times, counts = result.model_us, result.model_calls
+    for folded in record.folded.listed():
+        name, us = folded.model.name, folded.duration_ns / 1e3
+        counts[name] = counts.get(name, 0) + folded.calls
+        times[name] = times.get(name, 0.0) + us
+        if folded.caller is not None:
+            caller = folded.caller.name
+            times[caller] = max(0.0, times.get(caller, 0.0) - us)

@@ -49,21 +49,10 @@ def test_rows_may_be_any_expression(double):
 )
 def test_a_wrong_line_is_a_usage_error(double, line, text):
     """The text names what is wrong."""
-    with pytest.raises(UsageError, match=text):
-        double.raises(f"%triton evaluate {line}")
+    error = double.run(f"%triton evaluate {line}").error
 
-
-@pytest.mark.parametrize(
-    ("typed", "expected"),
-    [
-        ("%triton evaluate dou", "double"),
-        ("%triton evaluate double rows --met", "--metrics"),
-        ('blsnb.evaluate("dou', "double"),
-    ],
-)
-def test_names_and_options_are_completed(double, typed, expected):
-    """Models come first, options anywhere behind them."""
-    assert expected in double.completions(typed)
+    assert isinstance(error, UsageError)
+    assert text in str(error)
 
 
 def test_progress_says_rate_time_left_and_failures():
@@ -96,4 +85,4 @@ def test_a_short_evaluation_shows_no_progress(monkeypatch):
 
     progress(Progress(2, 0, 4, 1.0))
     progress.end()
-    assert ["m", (0.5, "2 of 4 rows, 2/s, 2 s left"), "end"] == shown
+    assert ["m", (0.5, "2 of 4 rows, 2/s, 1 s left"), "end"] == shown
