@@ -1,5 +1,7 @@
 """Specification of the panel's commands, and of the launcher's notebook."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -23,7 +25,7 @@ def test_the_launcher_opens_a_notebook_with_a_first_model_that_runs(lab):
     """All of its cells run as they are."""
     opened(lab, "1 + 1")
     lab.command("launcher:create")
-    lab.page.locator(".jp-LauncherCard").get_by_text("Triton Model").click()
+    lab.page.locator(".jp-LauncherCard:visible").get_by_text("Triton Model").click()
     lab.wait_for(f"({IDLE}) && {HAS_FIRST_MODEL}")
     lab.run_all()
 
@@ -59,3 +61,17 @@ def test_the_graph_opens_the_cell_of_a_model(lab):
     panel.node.get_by_role("button", name="Open double").click()
     lab.wait_for("jupyterapp.shell.currentWidget.content.activeCellIndex === 1")
     expect(panel.node.get_by_role("img")).to_be_visible()
+
+
+@pytest.mark.slow
+def test_the_graph_has_the_colours_of_the_theme(lab):
+    """In a cell and in the panel, and it changes with the theme."""
+    panel = opened(lab, START, DOUBLE, "%triton graph", run=3)
+    lab.command("blsnb:show-graph")
+    card = lab.cell(2).locator(".blsnb-picture rect").nth(1)
+    fills = {"Dark": "rgb(29, 33, 39)", "Light": "rgb(255, 255, 255)"}
+    for theme, fill in fills.items():
+        lab.theme(theme)
+        expect(card).to_have_css("fill", fill)
+        source = re.compile(f"data-theme%3D%22{theme.lower()}%22")
+        expect(panel.node.get_by_role("img")).to_have_attribute("src", source)
