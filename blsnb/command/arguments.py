@@ -1,8 +1,11 @@
-"""Parse the arguments of the command line."""
+"""Parse the arguments of the command line, and pass them on to other programs."""
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import os
+import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -68,3 +71,18 @@ def first(words: Sequence[str]) -> tuple[str | None, list[str]]:
 def asks_for_help(words: Sequence[str]) -> bool:
     """Whether the first word requests help."""
     return words[:1] in (["--help"], ["-h"])
+
+
+def check_installed(module: str, package: str) -> None:
+    """Raise an error that names the package to install if a module is missing."""
+    if importlib.util.find_spec(module) is None:
+        raise CommandError(
+            f"{module} is not installed: {sys.executable} -m pip install {package!r}"
+        )
+
+
+def become(module: str, words: Sequence[str]) -> NoReturn:
+    """Replace this process by ``python -m module``, which receives all signals."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(sys.executable, [sys.executable, "-m", module, *words])

@@ -6,8 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from blsnb.command.arguments import asks_for_help, first
-from blsnb.command.process import become, check_installed
+from blsnb.command.arguments import asks_for_help, become, check_installed, first
 from blsnb.magics.commands.tutorial import FOLDER, copy_notebooks, notebooks
 
 _HELP = f"""\

@@ -152,21 +152,12 @@ def run(words: Sequence[str]) -> int:
 def _endpoints(
     given: argparse.Namespace, server: Server, access: Access, options: ServingOptions
 ) -> Endpoints:
-    from blsnb.serving.endpoints import serve
+    from blsnb.magics.commands.serve import open_endpoints
 
     try:
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
-            endpoints = serve(
-                server,
-                http=given.http,
-                grpc=given.grpc,
-                metrics=given.metrics,
-                host=given.host,
-                access=access,
-                unix_sockets=given.unix_sockets,
-                options=options,
-            )
+            endpoints = open_endpoints(given, server, access, options)
     except OSError as error:
         raise CommandError(error.strerror or str(error)) from error
     for warning in warned:

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from blsnb.command.arguments import CommandError, asks_for_help, first
-from blsnb.command.process import become, check_installed
+from blsnb.command.arguments import (
+    CommandError,
+    asks_for_help,
+    become,
+    check_installed,
+    first,
+)
 
 _HELP = """\
 usage: blsnb test REPOSITORY [OPTION OF PYTEST ...]

@@ -69,3 +69,13 @@ def fill_refusal(
     call.error_code = error.code
     if error.advice:
         call.notes = [error.advice]
+
+
+def refused_pair() -> ResponseMessage:
+    """Return what a client receives that expects one response and is sent two.
+
+    References
+    ----------
+    server: src/grpc/infer_handler.cc, InferResponseComplete
+    """
+    return ResponseMessage(error="expected a single response, got 2")

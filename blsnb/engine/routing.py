@@ -7,17 +7,18 @@ from collections.abc import Callable
 
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.catalog import Catalog
+from blsnb.engine.decoupled import DecoupledRequests
 from blsnb.engine.instance.pool import Retired
 from blsnb.engine.refusals import (
     NOT_READY,
     decoupled_refusal,
     fill_refusal,
-    late_refusal,
+    refused_pair,
 )
 from blsnb.engine.request.deferred import DeferredResponse, start_on_worker
 from blsnb.engine.request.inflight import Caller, Inflight
 from blsnb.engine.request.lifetime import RootRequest, Unwind
-from blsnb.engine.request.streaming import Readable, SingleResponse, StreamInflight
+from blsnb.engine.request.streaming import Readable, SingleResponse
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.engine.threads.workers import Workers
@@ -56,6 +57,9 @@ class Router:
         self._workers = workers
         self.keeps_codes = keeps_codes
         self._root_ended = root_ended
+        self._decoupled = DecoupledRequests(
+            catalog, recorder, workers, keeps_codes, root_ended
+        )
 
     def route(
         self, message: RequestMessage, caller: Caller, many: bool = False
@@ -164,75 +168,7 @@ class Router:
                 return self._deferred(served, message, caller, many=True)
             return SingleResponse(self.route(message, caller, many=True))
         call = self._opened(served, message, caller)
-        call.flags |= CallFlag.DECOUPLED
-        self._recorder.log_responses(caller.root.record, call, message.inputs)
-        inflight = StreamInflight(message, caller.root, call)
-        if caller.execution is not None:
-            # The caller's thread waits for the first response.
-            caller.execution.blocked_on = inflight
-        if caller.steps is not None:
-            caller.steps.begin(inflight)
-        work = functools.partial(self._stream, served, inflight, caller)
-        try:
-            start_on_worker(self._workers, message, caller, work)
-        except RequestError as error:
-            self._not_started(inflight, caller, error)
-            raise
-        return inflight
-
-    def _not_started(
-        self, inflight: StreamInflight, caller: Caller, error: RequestError
-    ) -> None:
-        """Close the call of a request for which no thread could start."""
-        if caller.execution is not None:
-            caller.execution.blocked_on = None
-        if caller.steps is not None:
-            caller.steps.end(inflight)
-        message, record = inflight.message, caller.root.record
-        fill_refusal(inflight.call, message, caller, error)
-        self._recorder.close(record, inflight.call, message.inputs, ())
-
-    def _stream(self, served: Served, inflight: StreamInflight, caller: Caller) -> None:
-        """Run a decoupled request on a worker's thread."""
-        message = inflight.message
-        try:
-            while True:
-                ended = functools.partial(self._stream_ended, served, inflight, caller)
-                inflight.then(ended)
-                try:
-                    served.stream(inflight, caller.blocks)
-                    break
-                except Retired:
-                    # Replaced between look-up and execution: use the successor.
-                    served = self._catalog.find(
-                        message.model_name, message.fields.version
-                    )
-                    served.validator.check(message)
-        except RequestError as error:
-            inflight.abandon(late_refusal(message, caller, error, self.keeps_codes))
-        except Exception as error:
-            # No thread will send a response: the reader would wait forever.
-            inflight.abandon(ResponseMessage(error=repr(error), cause=error))
-            raise
-        if inflight.lost:
-            inflight.leave()
-            if inflight.call.parent is None:
-                self._root_ended(inflight.root)
-
-    def _stream_ended(
-        self, served: Served, inflight: StreamInflight, caller: Caller
-    ) -> None:
-        call, record = inflight.call, inflight.root.record
-        served.ended(inflight)
-        if caller.steps is not None:
-            caller.steps.end(inflight)
-        if inflight.failure is not None:
-            call.flags |= CallFlag.ERROR
-            call.error = inflight.failure.error or ""
-            call.error_code = inflight.failure.code
-        self._recorder.close(record, call, inflight.message.inputs, ())
-        if call.parent is None:
-            self._root_ended(inflight.root)
+        return self._decoupled.start(served, call, message, caller)
 
     def check(self, message: RequestMessage) -> bool:
         """Refuse a request that its model would refuse.
@@ -320,7 +256,7 @@ class Router:
             if steps is not None:
                 steps.end(inflight)
         if response.followed and caller.is_client and steps is None and not many:
-            response = _refused_pair()
+            response = refused_pair()
         if response.error is not None:
             call.flags |= CallFlag.ERROR
             call.error = response.error
@@ -343,13 +279,3 @@ class Router:
         call = self._recorder.open(record, info, parent)
         fill_refusal(call, message, caller, error)
         self._recorder.close(record, call, message.inputs, ())
-
-
-def _refused_pair() -> ResponseMessage:
-    """Return what a client receives that expects one response and is sent two.
-
-    References
-    ----------
-    server: src/grpc/infer_handler.cc, InferResponseComplete
-    """
-    return ResponseMessage(error="expected a single response, got 2")

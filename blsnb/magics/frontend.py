@@ -174,7 +174,7 @@ class DisplayedRuns:
             self._replayers[run] = replayer
         if self._connection is None:
             self._connection = Connection(
-                self.find, self._work, self._debug, self.main.submit
+                self.find, self._work, self.debug, self.main.submit
             )
 
     def find(self, run: str) -> Trace:
@@ -199,8 +199,8 @@ class DisplayedRuns:
         )
         raise QueryError("dropped", text)
 
-    def _debug(self, run: str, call: int) -> str:
-        """Execute a call again in the debugger; return what differs."""
+    def debug(self, run: str, call: int) -> str:
+        """Execute a call of a displayed run in the debugger; return what differs."""
         # Deferred: loading the extension must not import the views.
         from blsnb.debugger.page_action import debug_call
 
@@ -280,6 +280,29 @@ def note_run(run: Run, *, in_page: bool = False) -> None:
     from blsnb.run import replayer_in, source_of
 
     note(source_of(run), in_page=in_page, replayer=replayer_in(run))
+
+
+def debug(run: str, call: int) -> str:
+    """Execute a call of a displayed run again in the debugger; return what differs.
+
+    Raises
+    ------
+    QueryError
+        A cell is running, the extension was unloaded, or the call failed to run.
+    """
+    from blsnb.views.live.queries import gone
+
+    if _runs is None:
+        raise gone()
+    return _runs.debug(run, call)
+
+
+def on_main_thread(call: Callable[[], None]) -> None:
+    """Call a function on the kernel's main thread, or at once while a cell runs."""
+    if _runs is None:
+        call()
+    else:
+        _runs.main.submit(call)
 
 
 def has_page(shell: Any) -> bool:

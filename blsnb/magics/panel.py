@@ -39,6 +39,8 @@ def _host() -> Host:
         model_cells.cells_of,
         lambda subcommand, name: f"%triton {subcommand} {model_cells.word(name)}",
         partial(frontend.note_run, in_page=True),
+        frontend.debug,
+        frontend.on_main_thread,
     )
 
 

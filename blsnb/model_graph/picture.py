@@ -9,11 +9,10 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from blsnb.model_graph.graph import Finding, GraphModel, Measured, ModelGraph
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.trace.spans import Trace
 from blsnb.views import callgraph
 from blsnb.views.callgraph import Box, CallGraph, Edge
-from blsnb.views.format import counted
 from blsnb.views.pictures import graph_picture, svg
 from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH, Layout, lay_out
 
@@ -173,10 +172,12 @@ def _picture(
         graph,
         graph_picture.legend(drawn, height - 14) if has_legend else "",
     ]
+    inner = "".join(parts)
     return svg.tag(
         "svg",
-        "".join(parts),
+        svg.dark_style(inner) + inner,
         xmlns="http://www.w3.org/2000/svg",
+        class_=svg.THEMED,
         width="100%",
         viewBox=f"0 0 {width:.0f} {svg.number(height)}",
         font_family=svg.FONT,

@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol
 
 from blsnb.panel.changes import Changes, Rows
-from blsnb.views.live.answers import Answers, at_once
+from blsnb.views.live.answers import Answers, Work, at_once
 from blsnb.views.live.connection import welcome
 from blsnb.views.live.queries import VERSION, Message
 
 LISTS = ("models", "runs", "logs", "notes")
 """What a page can watch."""
 Answer = Callable[[Message, Any], Message]
+_NONE: Mapping[str, Work] = {}
 
 
 class Comm(Protocol):
@@ -40,6 +41,8 @@ class PanelConnection:
         Called after the page said what it watches.
     work
         Calls a function later on another thread, so that no cell waits for answers.
+    apart
+        How to call what answers an action that may take long, by the action's name.
     """
 
     def __init__(
@@ -48,11 +51,16 @@ class PanelConnection:
         actions: Collection[str],
         answer: Answer,
         watched: Callable[[], None],
-        work: Callable[[Callable[[], None]], None] = at_once,
+        work: Work = at_once,
+        apart: Mapping[str, Work] = _NONE,
     ) -> None:
         self._comm = comm
         self._actions = actions
         self._answers = Answers(answer, self._send, work)
+        # The other answers do not wait for these.
+        self._apart = {
+            name: Answers(answer, self._send, each) for name, each in apart.items()
+        }
         self._watched = watched
         self._changes: Mapping[str, Changes] = {}
 
@@ -71,7 +79,8 @@ class PanelConnection:
                     self._changes = {each: Changes() for each in LISTS if each in what}
                 self._watched()
             case {"type": str(), "id": _}:
-                self._answers.receive(dict(message))
+                name = str(message.get("name"))
+                self._apart.get(name, self._answers).receive(dict(message))
 
     def show(self, lists: Mapping[str, Rows]) -> None:
         """Send the rows that are new or changed since the last call."""

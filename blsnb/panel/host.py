@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import ServerParts, parts_of
+from blsnb.views.live.answers import Work
 from blsnb.views.live.queries import QueryError
 
 if TYPE_CHECKING:
@@ -29,12 +30,19 @@ class Host:
         Returns the ``%triton`` line of a subcommand about a model.
     connect_run
         Connects a run that a page displays to the kernel.
+    debug
+        Executes the call of a page id and a call id again, in the debugger, and
+        returns a sentence; or raises `QueryError`.
+    on_main_thread
+        Calls a function on the thread that may execute calls in the debugger.
     """
 
     started: Callable[[], Server | None]
     cells_of: Callable[[ModelDirectory], list[str]]
     line: Callable[[str, str], str]
     connect_run: Callable[[Run], None]
+    debug: Callable[[str, int], str]
+    on_main_thread: Work
 
     def parts(self) -> ServerParts | None:
         """Return the parts of the default server if it is open."""

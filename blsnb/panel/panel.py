@@ -16,7 +16,7 @@ from blsnb.panel.host import Host
 from blsnb.panel.model_actions import MODEL_ACTIONS, act_on_model, show_graph
 from blsnb.panel.model_rows import ModelRows
 from blsnb.panel.note_rows import NoteRows
-from blsnb.panel.run_actions import RUN_ACTIONS, act_on_run
+from blsnb.panel.run_actions import DEBUG, RUN_ACTIONS, act_on_run
 from blsnb.panel.run_rows import LogRows, RunRows
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.live.queries import Message, check
@@ -58,7 +58,12 @@ class Panel:
     def accept(self, comm: Any, message: Any) -> None:
         """Connect a page that opened a comm with its first message."""
         connection = PanelConnection(
-            comm, _ACTIONS, self._answer, self._watch, self._work
+            comm,
+            _ACTIONS,
+            self._answer,
+            self._watch,
+            self._work,
+            {DEBUG: self._host.on_main_thread},
         )
         self._connections[comm.comm_id] = connection
         comm.on_msg(lambda each: connection.receive(each["content"]["data"]))

@@ -14,6 +14,7 @@ from blsnb.parts.server_parts import parts_of
 from blsnb.run import Run
 from blsnb.trace.comparison import AnyTrace
 from blsnb.trace.run_record import RunRecord
+from blsnb.trace.spans import Trace
 from blsnb.views.documents import document
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.live.queries import Message, QueryError, invalid
@@ -22,6 +23,8 @@ from blsnb.views.summary import heading
 _MAX_HTML = 8 << 20
 """Maximum number of characters of a page that is sent."""
 _SUFFIX = ".blsrun"
+DEBUG = "debug"
+"""Name of the action that executes a run's call again on the main thread."""
 Action = Callable[[Host, RunRecord, Message, Buffer], Message]
 
 
@@ -90,6 +93,22 @@ def _replay(host: Host, record: RunRecord, _: Message, buffer: Buffer) -> Messag
     return _shown(comparison.trace, f"replay of {record.id}", buffer)
 
 
+def _debug(host: Host, record: RunRecord, _: Message, buffer: Buffer) -> Message:
+    run = _run(host, record)
+    call = _first_python_call(run.trace)
+    host.connect_run(run)
+    return {"done": host.debug(page_id_of(record), call)}
+
+
+def _first_python_call(trace: Trace) -> int:
+    """Return the id of the first call that a Python model served."""
+    for span in trace.spans:
+        model = trace.models[span.model]
+        if (model.kind, model.backend) == ("model", "python"):
+            return span.id
+    raise QueryError("refused", "no call of the run was served by a Python model")
+
+
 def _pin(host: Host, record: RunRecord, _: Message, buffer: Buffer) -> Message:
     record.pinned = True
     return {"done": f"Run {record.id} is pinned: no limit drops it."}
@@ -120,6 +139,7 @@ RUN_ACTIONS: Mapping[str, Action] = {
     "view": _view,
     "compare": _compare,
     "replay": _replay,
+    DEBUG: _debug,
     "pin": _pin,
     "unpin": _unpin,
     "save": _save,

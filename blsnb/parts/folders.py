@@ -10,16 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blsnb.arguments import check_flags, check_names, check_path, check_text
-from blsnb.engine.engine import Engine
-from blsnb.engine.loading.changed_files import ChangedFiles
-from blsnb.engine.loading.control import ModelControl
 from blsnb.errors import ModelLoadError, RepositoryError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.parts.following import Following
-from blsnb.parts.lifetime import ServerLifetime
 from blsnb.parts.models import Models
 from blsnb.repository.directory import CONFIG_FILE, ModelDirectory
-from blsnb.repository.repository import ModelRepository, models_in
+from blsnb.repository.repository import models_in
 from blsnb.repository.status import ModelStatus
 
 if TYPE_CHECKING:
@@ -35,37 +31,27 @@ class Folders:
     def __init__(
         self,
         models: Models,
-        engine: Engine,
-        control: ModelControl,
-        repository: ModelRepository,
-        changed_files: ChangedFiles,
-        lifetime: ServerLifetime,
         following: Following,
     ) -> None:
         self._models = models
-        self._engine = engine
-        self._control = control
-        self._repository = repository
-        self._changed_files = changed_files
-        self._lifetime = lifetime
         self._following = following
 
     def watch(self, name: str) -> None:
         """Reload a model whenever a file of its folder is saved."""
-        self._lifetime.check_open()
+        self._models.lifetime.check_open()
         # Raises unless the model serves.
         self._models.config_text(name)
-        self._changed_files.watch(name)
+        self._models.changed_files.watch(name)
 
     def unwatch(self, name: str) -> None:
         """Stop watching a model, if it is watched."""
         check_text(name=name)
-        self._changed_files.unwatch(name)
+        self._models.changed_files.unwatch(name)
 
     @property
     def watched(self) -> list[str]:
         """Sorted names of the models that are watched."""
-        return self._changed_files.watched()
+        return self._models.changed_files.watched()
 
     def load_changed(self) -> dict[str, ModelLoadError | None]:
         """Reload the models of the private folder whose sources changed.
@@ -78,10 +64,10 @@ class Folders:
             The models, each with the error if it did not load; the version that
             served before then still does.
         """
-        self._lifetime.check_open()
-        ours = sorted(models_in(self._repository.private_root))
-        with self._control.alone():
-            return self._changed_files.load_changed(ours)
+        self._models.lifetime.check_open()
+        ours = sorted(models_in(self._models.repository.private_root))
+        with self._models.control.alone():
+            return self._models.changed_files.load_changed(ours)
 
     def import_(
         self,
@@ -94,8 +80,8 @@ class Folders:
         check_path(path=path)
         check_names(names=names)
         check_flags(watch=watch)
-        self._lifetime.check_open()
-        folder = self._repository.add(path)
+        self._models.lifetime.check_open()
+        folder = self._models.repository.add(path)
         there = sorted(models_in(folder))
         if unknown := sorted({*(names or ())} - {*there}):
             raise RepositoryError(
@@ -113,7 +99,7 @@ class Folders:
 
     def _imported(self, name: str, folder: Path) -> ModelStatus:
         """Load a model of a folder; return its status, with the error, if any."""
-        directory = self._repository.directory(name)
+        directory = self._models.repository.directory(name)
         if directory is not None and directory.path.parent != folder:
             return replace(self._models.status(name), reason=_HIDDEN)
         try:
@@ -141,7 +127,7 @@ class Folders:
         check_path(path=path)
         assert path is not None
         exported = self._exported(Path(path).expanduser(), names, force)
-        others = filter(self._control.sources.is_overridden, exported.models)
+        others = filter(self._models.control.sources.is_overridden, exported.models)
         notes = (*exported.notes, *map(_override_note, others))
         return replace(exported, notes=notes)
 
@@ -157,11 +143,11 @@ class Folders:
                 f"path={str(path)!r} and in_place=True exclude each other: in place, "
                 "models are written to the folders that they come from"
             )
-        self._lifetime.check_open()
+        self._models.lifetime.check_open()
         models, notes = self.changed_models(names)
         differences = [line for model in models for line in model.difference()]
         # No definition changes a folder while it is copied.
-        with self._control.alone():
+        with self._models.control.alone():
             uninterrupted(lambda: write_back(models, force=force))
         for model in models:
             paths = [edit.path for edit in model.edits]
@@ -183,11 +169,11 @@ class Folders:
         """
         from blsnb.repository.imported.write_back import ChangedModel
 
-        derivations, notes = self._repository.derivations, []
+        derivations, notes = self._models.repository.derivations, []
         for name in names or ():
             if why := self._why_in_no_folder(name):
                 raise RepositoryError(why)
-        for name in self._repository.names() if names is None else ():
+        for name in self._models.repository.names() if names is None else ():
             if derivations.get(name) is None and self._is_private(name):
                 notes.append(f"{self._why_in_no_folder(name)}; it was left out")
         found = []
@@ -199,15 +185,15 @@ class Folders:
         return found, notes
 
     def _is_private(self, name: str) -> bool:
-        return self._repository.private(name).path.is_dir()
+        return self._models.repository.private(name).path.is_dir()
 
     def _why_in_no_folder(self, name: str) -> str:
         """Return why a model cannot be compared with a folder; empty if it can."""
-        if self._repository.directory(name) is None:
-            return self._repository.why_none(name)[0]
+        if self._models.repository.directory(name) is None:
+            return self._models.repository.why_none(name)[0]
         if not self._is_private(name):
             return ""
-        if self._repository.derivations.get(name) is not None:
+        if self._models.repository.derivations.get(name) is not None:
             return ""
         return (
             f"{name}: it comes from a cell, not from an imported folder: write it to "
@@ -219,38 +205,65 @@ class Folders:
     ) -> Exported:
         from blsnb.repository.export import Export, exportable
 
-        standins = self._control.standins.all()
-        unloaded = filter(self._engine.catalog.is_unloaded, self._repository.names())
-        chosen, left_out = exportable(self._repository, names, standins, list(unloaded))
-        derivations = self._repository.derivations
+        repository, standins = self._models.repository, self._models.control.standins
+        catalog = self._models.engine.catalog
+        unloaded = list(filter(catalog.is_unloaded, repository.names()))
+        chosen, left_out = exportable(repository, names, standins.all(), unloaded)
+        derivations = repository.derivations
         # No definition changes a folder while it is copied.
-        with self._control.alone():
+        with self._models.control.alone():
             texts = {
                 each.name: derived.restored_texts()
                 for each in chosen
                 if (derived := derivations.get(each.name)) is not None
             }
-            export = Export(path, self._engine.release, force=force, texts=texts)
+            export = Export(path, self._models.engine.release, force=force, texts=texts)
             return export.write(chosen, left_out)
 
-    def export_as_served(self, folder: Path) -> Exported:
-        """Export all models, each with the files and configuration that serve.
+    def export_as_served(
+        self, folder: Path, names: Sequence[str] | None = None
+    ) -> Exported:
+        """Export models, each with the files and configuration that serve.
+
+        Parameters
+        ----------
+        names
+            Names of the models; all that can be exported if None.
 
         Raises
         ------
         RepositoryError
             A file cannot be read or written.
         """
-        exported = self._exported(folder)
-        names = set(exported.models)
-        for name in filter(
-            self._control.sources.is_overridden, self._control.serving()
-        ):
-            served = self._control.sources.folder(name)
+        control = self._models.control
+        sources, serving = control.sources, control.serving()
+        others = set(filter(sources.is_overridden, serving))
+        if names is not None:
+            others &= set(names)
+            names = [name for name in names if name not in others]
+        exported = self._exported(folder, names)
+        done = set(exported.models)
+        for name in others:
+            served = sources.folder(name)
             if served is not None:
                 _replace_by_served(served, folder / name)
-                names.add(name)
-        return replace(exported, models=tuple(sorted(names)))
+                done.add(name)
+        return replace(exported, models=tuple(sorted(done)))
+
+    def export_config(self, folder: Path, name: str) -> None:
+        """Write a folder with the configuration of a model that serves, and no files.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        """
+        config = self._models.engine.catalog.config(name)
+        assert config is not None
+        for version in self._models.engine.catalog.versions(name):
+            (folder / name / str(version)).mkdir(parents=True)
+        text = config.to_pbtxt()
+        (folder / name / CONFIG_FILE).write_text(text, encoding="utf-8")
 
 
 def _override_note(name: str) -> str:

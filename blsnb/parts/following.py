@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from blsnb.clock.pausing_clock import CLOCK
-from blsnb.engine.engine import Engine
-from blsnb.engine.loading.control import ModelControl
 from blsnb.engine.model_log import NoteWriter
 from blsnb.errors import BlsnbError
 from blsnb.files.interrupts import uninterrupted
@@ -21,7 +19,6 @@ from blsnb.parts.readers import Readers
 from blsnb.repository.directory import Files
 from blsnb.repository.imported.folder_scan import FolderScan
 from blsnb.repository.imported.following import Follower, PollClock, followed
-from blsnb.repository.repository import ModelRepository
 
 _PAUSE_S = 0.05
 """Time between two polls of changing files, in seconds."""
@@ -61,12 +58,6 @@ class Following:
     ----------
     models
         Describes the models and their load errors.
-    engine
-        Runs the models.
-    control
-        Loads and unloads them.
-    repository
-        Their folders.
     readers
         Calls `poll_if_due` before each request once a folder is followed.
     note
@@ -76,16 +67,10 @@ class Following:
     def __init__(
         self,
         models: Models,
-        engine: Engine,
-        control: ModelControl,
-        repository: ModelRepository,
         readers: Readers,
         note: NoteWriter,
     ) -> None:
         self._models = models
-        self._engine = engine
-        self._control = control
-        self._repository = repository
         self._readers = readers
         self._note = note
         self._folders: dict[Path, _Folder] = {}
@@ -116,7 +101,7 @@ class Following:
         """Follow a folder whose models have been loaded after a scan."""
         before, after = scan.files, scan.read() or {}
         serving = frozenset(
-            name for name in before if self._control.sources.files(name)
+            name for name in before if self._models.control.sources.files(name)
         )
         follower = Follower(before, serving)
         for name in before.keys() & after.keys():
@@ -141,7 +126,7 @@ class Following:
         Requests during a load use the versions that serve, because the load may wait
         for them.
         """
-        if self._folders and not self._control.is_busy:
+        if self._folders and not self._models.control.is_busy:
             # Ctrl-C between a lock and its release would end all later polls.
             uninterrupted(self._poll_once)
 
@@ -197,30 +182,31 @@ class Following:
             self._report("", f"{root} is missing or unreadable; its models still serve")
 
     def _unload_removed(self, name: str, root: Path) -> None:
-        other = self._repository.directory(name)
-        if other is not None and other.path.parent == self._repository.private_root:
+        repository = self._models.repository
+        other = repository.directory(name)
+        if other is not None and other.path.parent == repository.private_root:
             self._report(
                 name, f"{name} was removed from {root}; the text of a cell still serves"
             )
         elif other is not None:
             self._loaded(name)
-        elif self._control.sources.files(name):
+        elif self._models.control.sources.files(name):
             self._models.forget(name)
             text = f"{name} was unloaded: its folder was removed from {root}"
             self._report(name, text)
 
     def _load(self, name: str, root: Path, files: Files) -> bool:
         """Load a saved model, and return whether it serves from these files."""
-        directory = self._repository.directory(name)
+        directory = self._models.repository.directory(name)
         if directory is None:
-            self._report(name, self._repository.why_none(name)[1], failed=True)
+            self._report(name, self._models.repository.why_none(name)[1], failed=True)
             return False
-        if directory.path.parent == self._repository.private_root:
+        if directory.path.parent == self._models.repository.private_root:
             return self._load_changed_by_cells(name, root)
-        if followed(self._control.sources.files(name)) == followed(files):
+        if followed(self._models.control.sources.files(name)) == followed(files):
             # It has been loaded by name.
             return True
-        if self._engine.catalog.is_unloaded(name):
+        if self._models.engine.catalog.is_unloaded(name):
             return False
         return self._loaded(name)
 
@@ -229,7 +215,7 @@ class Following:
 
         Files that a cell changed are kept; others are taken from the folder.
         """
-        derived = self._repository.derivations.get(name)
+        derived = self._models.repository.derivations.get(name)
         if derived is None or derived.folder != root / name:
             self._report(
                 name, f"{name} was saved in {root}, but a cell's own text serves"
@@ -237,7 +223,7 @@ class Following:
             return True
         edits = {edit.path: edit for edit in derived.edits()}
         if not edits:
-            return self._repository.release(name, lambda: self._loaded(name))
+            return self._models.repository.release(name, lambda: self._loaded(name))
         changed = derived.changed_paths()
         stale = [path for path in changed if path in edits and edits[path].is_stale]
         for path in stale:
@@ -259,7 +245,7 @@ class Following:
     def _settle_stale(self, root: Path) -> None:
         """Load saved files once they no longer conflict with a cell."""
         for name in list(self._stale):
-            derived = self._repository.derivations.get(name)
+            derived = self._models.repository.derivations.get(name)
             if derived is None:
                 self._stale.discard(name)
             elif derived.folder == root / name:
@@ -277,7 +263,8 @@ class Following:
             followed_folder.follower.note_written(name, files, paths)
 
     def _loaded(self, name: str) -> bool:
-        return self._tried(name, lambda: self._control.bring_up(name, always=True))
+        control = self._models.control
+        return self._tried(name, lambda: control.bring_up(name, always=True))
 
     def _tried(self, name: str, load: Callable[[], object]) -> bool:
         """Load a model, report the outcome, and return whether it serves."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,20 +18,21 @@ from blsnb.arguments import (
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.changed_files import ChangedFiles
 from blsnb.engine.loading.control import ModelControl
+from blsnb.engine.loading.load_failures import last_line
 from blsnb.engine.loading.model_sources import ConfigOverride
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.errors import InferenceError, ModelLoadError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.model.config import ModelConfig
+from blsnb.parts.implied_configs import ImpliedConfigs
 from blsnb.parts.lifetime import ServerLifetime
+from blsnb.printable import counted
 from blsnb.repository.change import FileContent
 from blsnb.repository.directory import CONFIG_FILE
 from blsnb.repository.repository import ModelRepository
 from blsnb.repository.status import ModelStatus, ambiguous_row, status_of
 from blsnb.trace.events import Origin
-
-_EXCEPTION = re.compile(r"(Internal: )?\w*(Error|Exception|Exit|Interrupt)\b")
 
 
 class Models:
@@ -45,12 +45,15 @@ class Models:
         repository: ModelRepository,
         changed_files: ChangedFiles,
         lifetime: ServerLifetime,
+        implied_configs: ImpliedConfigs,
     ) -> None:
-        self._engine = engine
-        self._control = control
-        self._repository = repository
-        self._changed_files = changed_files
-        self._lifetime = lifetime
+        # The parts that change models in other ways work on the same objects.
+        self.engine = engine
+        self.control = control
+        self.repository = repository
+        self.changed_files = changed_files
+        self.lifetime = lifetime
+        self._implied_configs = implied_configs
         self._unloadable: dict[str, str] = {}
         """Why a newer text of a model did not load, by model, with the cell."""
 
@@ -59,8 +62,8 @@ class Models:
         ready = {row["name"] for row in rows if row.get("state") == "READY"}
         # A folder without a model is in Triton's index, too.
         others = len({row["name"] for row in rows} - ready)
-        noun = "model" if len(ready) == 1 else "models"
-        return f"{len(ready)} {noun} ready{f', {others} not' * bool(others)}"
+        models = counted(len(ready), "model")
+        return f"{models} ready{f', {others} not' * bool(others)}"
 
     def define(
         self,
@@ -86,7 +89,7 @@ class Models:
             written[CONFIG_FILE] = text
         for path, content in (files or {}).items():
             written[f"{version}/{path}"] = content
-        with self._control.standins.changing(name, None):
+        with self.control.standins.changing(name, None):
             return self.change(name, written)
 
     def change(
@@ -111,7 +114,7 @@ class Models:
         RepositoryError
             A path leads out of the folder.
         """
-        self._lifetime.check_open()
+        self.lifetime.check_open()
         try:
             status = uninterrupted(lambda: self._changed(name, files, on_written))
         except ModelLoadError as error:
@@ -125,9 +128,9 @@ class Models:
     ) -> str:
         """Return a line that names the text that did not load, and the reason."""
         texts = [each for each in files.values() if isinstance(each, str)]
-        found = (self._control.origins.get(text) for text in texts)
+        found = (self.control.origins.get(text) for text in texts)
         cell = next((f"{origin.cell} " for origin in found if origin is not None), "")
-        return f"newer text did not load: {cell}{_last_line(error)}"
+        return f"newer text did not load: {cell}{last_line(error)}"
 
     def _changed(
         self,
@@ -135,8 +138,8 @@ class Models:
         files: Mapping[str, FileContent | None],
         on_written: Callable[[], None],
     ) -> ModelStatus:
-        catalog = self._engine.catalog
-        with self._control.alone():
+        catalog = self.engine.catalog
+        with self.control.alone():
             before = catalog.versions(name)
 
             def serves() -> bool:
@@ -144,13 +147,13 @@ class Models:
                 return catalog.versions(name) != before
 
             try:
-                with self._repository.changing(name, files, serves) as directory:
+                with self.repository.changing(name, files, serves) as directory:
                     on_written()
                     # A file may be written before its model.
                     if directory.has_model_file() or directory.is_ensemble():
-                        self._control.bring_up(name, always=True)
+                        self.control.bring_up(name, always=True)
             except BaseException:
-                if self._repository.directory(name) is None:
+                if self.repository.directory(name) is None:
                     catalog.forget(name)
                 raise
             return self.status(name)
@@ -165,7 +168,7 @@ class Models:
         offset
             Number of lines of the cell above the source.
         """
-        self._control.origins[source] = Origin(cell, offset)
+        self.control.origins[source] = Origin(cell, offset)
 
     def load(
         self,
@@ -179,40 +182,40 @@ class Models:
         kinds = "JSON text, a dict, a ModelConfig, or None"
         check_type("config", config, str | Mapping | ModelConfig | None, kinds)
         _check_files(files)
-        self._lifetime.check_open()
+        self.lifetime.check_open()
         contents = {path: _bytes(content) for path, content in (files or {}).items()}
-        uninterrupted(lambda: self._control.load(name, config, contents))
+        uninterrupted(lambda: self.control.load(name, config, contents))
         return self.status(name)
 
     def unload(self, name: str, *, unload_dependents: bool = False) -> None:
         """Stop serving a model, and watching its files."""
         check_text(name=name)
         check_flags(unload_dependents=unload_dependents)
-        self._lifetime.check_open()
-        self._control.unload(name, unload_dependents=unload_dependents)
-        self._changed_files.unwatch(name)
+        self.lifetime.check_open()
+        self.control.unload(name, unload_dependents=unload_dependents)
+        self.changed_files.unwatch(name)
         self._unloadable.pop(name, None)
 
     def remove(self, name: str) -> None:
         """Unload a model and remove its folder, if it is the server's own."""
         check_text(name=name)
-        self._lifetime.check_open()
-        self._repository.check_removable(name)
+        self.lifetime.check_open()
+        self.repository.check_removable(name)
         uninterrupted(lambda: self._removed(name))
 
     def _removed(self, name: str) -> None:
-        with self._control.alone():
-            self._control.take_down(name)
-            self._changed_files.unwatch(name)
-            self._repository.remove(name)
+        with self.control.alone():
+            self.control.take_down(name)
+            self.changed_files.unwatch(name)
+            self.repository.remove(name)
             self.forget(name)
 
     def forget(self, name: str) -> None:
         """Unload a model whose folder was removed, and drop what is known of it."""
-        with self._control.alone():
-            self._control.take_down(name)
-            self._engine.catalog.forget(name)
-            self._control.seconds.pop(name, None)
+        with self.control.alone():
+            self.control.take_down(name)
+            self.engine.catalog.forget(name)
+            self.control.seconds.pop(name, None)
             self._unloadable.pop(name, None)
 
     def note_unloadable(self, name: str, error: BaseException | None) -> None:
@@ -220,7 +223,7 @@ class Models:
         if error is None:
             self._unloadable.pop(name, None)
         else:
-            self._unloadable[name] = f"newer files did not load: {_last_line(error)}"
+            self._unloadable[name] = f"newer files did not load: {last_line(error)}"
 
     def newer_failure(self, name: str) -> str:
         """Return why a newer text of a model did not load; empty if none failed."""
@@ -231,8 +234,8 @@ class Models:
 
         A model that was removed is among them while Ctrl-C has not ended it.
         """
-        names = set(self._repository.names())
-        removed = {name for name, _ in self._engine.abandoned.running()} - names
+        names = set(self.repository.names())
+        removed = {name for name, _ in self.engine.abandoned.running()} - names
         return [
             replace(self.status(name), state="REMOVED")
             if name in removed
@@ -243,38 +246,39 @@ class Models:
     def status(self, name: str) -> ModelStatus:
         """Return the status of a model."""
         check_text(name=name)
-        serving = self._engine.catalog.versions(name).values()
+        serving = self.engine.catalog.versions(name).values()
         found = dict.fromkeys(each for served in serving for each in served.findings)
-        running = self._engine.abandoned.running(name).values()
+        running = self.engine.abandoned.running(name).values()
         status = status_of(
             name,
-            self._engine.catalog.states(name),
-            self._engine.catalog.config(name),
-            self._control.seconds.get(name, 0.0),
-            self._control.standins.description(name),
-            (*found, *self._control.ensembles.notes_on(name)),
-            self._engine.placements.gpu_count,
+            self.engine.catalog.states(name),
+            self.engine.catalog.config(name),
+            self.control.seconds.get(name, 0.0),
+            self.control.standins.description(name),
+            (*found, *self.control.ensembles.notes_on(name)),
+            self.engine.placements.gpu_count,
             self._origin(name),
             tuple(self._trouble(name)),
         )
         differs = self._folder_that_differs(name)
         texts = tuple(itertools.chain(*running))
-        return replace(status, running=texts, differs=differs)
+        imply = self._implied_configs.of
+        return replace(status, running=texts, differs=differs, imply=imply)
 
     def _folder_that_differs(self, name: str) -> str:
-        derived = self._repository.derivations.get(name)
+        derived = self.repository.derivations.get(name)
         return str(derived.folder) if derived is not None and derived.edits() else ""
 
     def _origin(self, name: str) -> str:
         """Return the origin of a serving model."""
-        directory = self._control.sources.folder(name)
+        directory = self.control.sources.folder(name)
         if directory is None:
             return ""
-        if self._control.sources.is_overridden(name):
+        if self.control.sources.is_overridden(name):
             return "files or a configuration given with load()"
-        if directory.path.parent != self._repository.private_root:
+        if directory.path.parent != self.repository.private_root:
             return str(directory.path)
-        versions = self._engine.catalog.versions(name)
+        versions = self.engine.catalog.versions(name)
         cells = [served.info.origin for served in versions.values()]
         named = dict.fromkeys(f"cell {origin.cell}" for origin in cells if origin)
         return ", ".join(named) or "define()"
@@ -283,28 +287,28 @@ class Models:
         """Yield reasons why the serving text is not the newest one."""
         if name in self._unloadable:
             yield self._unloadable[name]
-        elif self._control.sources.is_changed(name):
+        elif self.control.sources.is_changed(name):
             yield f"changed on disk since the load: %triton load {name}"
 
     def exists(self, name: str) -> bool:
         """Whether a model has a folder, or serves without one."""
-        if self._repository.directory(name) is not None:
+        if self.repository.directory(name) is not None:
             return True
-        return self._control.sources.folder(name) is not None
+        return self.control.sources.folder(name) is not None
 
     def index(self) -> list[dict[str, str]]:
         """Return Triton's repository index: a row for each version of each model."""
-        rivals = self._repository.ambiguous()
-        index = self._engine.catalog.index
+        rivals = self.repository.ambiguous()
+        index = self.engine.catalog.index
         return [
             row
-            for name in self._repository.names()
+            for name in self.repository.names()
             for row in ([ambiguous_row(name)] if name in rivals else index(name))
         ]
 
     def config(self, name: str, *, version: int = -1) -> dict[str, Any]:
         """Return the configuration of a model that serves, in Triton's JSON form."""
-        return self._served(name, version).config.to_dict(self._engine.release)
+        return self._served(name, version).config.to_dict(self.engine.release)
 
     def served_config(self, name: str) -> ModelConfig:
         """Return the completed configuration of a model that serves."""
@@ -318,7 +322,7 @@ class Models:
         check_text(name=name)
         check_version(version)
         try:
-            return self._engine.catalog.find(name, version)
+            return self.engine.catalog.find(name, version)
         except RequestError as error:
             raise inference_error(error) from None
 
@@ -340,11 +344,3 @@ def _bytes(content: FileContent) -> bytes:
     if isinstance(content, Path):
         return content.read_bytes()
     return content if isinstance(content, bytes) else content.encode("utf-8")
-
-
-def _last_line(error: BaseException) -> str:
-    """Return the line of a failed load that names the exception."""
-    reason = error.reason or error.message if isinstance(error, ModelLoadError) else ""
-    lines = (reason or str(error)).strip().splitlines()
-    named = [line.strip() for line in lines if _EXCEPTION.match(line.strip())]
-    return (named or lines or [""])[0].removeprefix("Internal: ")

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from blsnb.engine.engine import Engine
 from blsnb.engine.request.inflight import Caller
-from blsnb.engine.request.lifetime import RootRequest, interruptible
-from blsnb.engine.request.open_requests import Begun, stopping_refusal
+from blsnb.engine.request.lifetime import RootRequest
+from blsnb.engine.request.open_requests import Begun, interruptible, stopping_refusal
 from blsnb.engine.request.reader import Reader
 from blsnb.engine.request.streaming import Readable, SingleResponse
 from blsnb.errors import ServerClosedError, TraceError

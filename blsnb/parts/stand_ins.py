@@ -9,12 +9,8 @@ from typing import Any
 from blsnb.arguments import check_callable, check_flags, check_text, check_type
 from blsnb.backends.standin import StandIn
 from blsnb.backends.standin_registry import make_standin
-from blsnb.engine.engine import Engine
-from blsnb.engine.loading.control import ModelControl
 from blsnb.errors import ModelLoadError
-from blsnb.parts.lifetime import ServerLifetime
 from blsnb.parts.models import Models
-from blsnb.repository.repository import ModelRepository
 from blsnb.repository.status import ModelStatus
 from blsnb.run import Run
 
@@ -25,16 +21,8 @@ class ModelStandIns:
     def __init__(
         self,
         models: Models,
-        engine: Engine,
-        control: ModelControl,
-        repository: ModelRepository,
-        lifetime: ServerLifetime,
     ) -> None:
         self._models = models
-        self._engine = engine
-        self._control = control
-        self._repository = repository
-        self._lifetime = lifetime
 
     def load(
         self,
@@ -47,7 +35,7 @@ class ModelStandIns:
         remote: str | None = None,
     ) -> ModelStatus:
         """Load a stand-in for a model; see `Server.standin`."""
-        self._lifetime.check_open()
+        self._models.lifetime.check_open()
         check_text(name=name)
         check_flags(zeros=zeros)
         check_type("random", random, int | None, "a seed, such as 7")
@@ -70,10 +58,10 @@ class ModelStandIns:
         )
         self._refuse_ensemble(name)
         try:
-            with self._control.standins.changing(name, chosen):
-                self._control.bring_up(name, always=True)
+            with self._models.control.standins.changing(name, chosen):
+                self._models.control.bring_up(name, always=True)
         except ModelLoadError as error:
-            if self._repository.directory(name) is None and not error.advice:
+            if self._models.repository.directory(name) is None and not error.advice:
                 error.advice = (
                     f"A stand-in takes inputs and outputs from the configuration of "
                     f"{name!r}: write it (%%triton_config {name}), or import it."
@@ -85,8 +73,8 @@ class ModelStandIns:
     def loaded(self, name: str, **how: Any) -> Iterator[ModelStatus]:
         """Load a stand-in while a block runs; see `Server.standing_in`."""
         check_text(name=name)
-        before = self._control.standins.get(name)
-        served = self._engine.catalog.config(name) is not None
+        before = self._models.control.standins.get(name)
+        served = self._models.engine.catalog.config(name) is not None
         status = self.load(name, **how)
         try:
             yield status
@@ -95,16 +83,17 @@ class ModelStandIns:
 
     def _restore(self, name: str, before: StandIn | None, served: bool) -> None:
         # A model that was defined or unloaded within the block is left unchanged.
-        if self._lifetime.closed or self._control.standins.get(name) is None:
+        control = self._models.control
+        if self._models.lifetime.closed or control.standins.get(name) is None:
             return
-        with self._control.standins.changing(name, before):
+        with control.standins.changing(name, before):
             if served:
-                self._control.bring_up(name, always=True)
+                control.bring_up(name, always=True)
             else:
-                self._control.unload(name)
+                control.unload(name)
 
     def _refuse_ensemble(self, name: str) -> None:
-        directory = self._repository.directory(name)
+        directory = self._models.repository.directory(name)
         if directory is not None and directory.is_ensemble():
             raise ModelLoadError(
                 f"an ensemble has no backend: '{name}' consists of models, and a "

@@ -13,8 +13,8 @@ from blsnb.planning.calibration import Calibration
 from blsnb.planning.judgement import CORES, Judgement
 from blsnb.planning.options import Setting
 from blsnb.planning.search import Judged
-from blsnb.printable import printable
-from blsnb.views.format import counted, time
+from blsnb.printable import counted, printable
+from blsnb.views.format import time
 
 _SHOWN = 8
 """Maximum number of configurations in the table."""

@@ -8,7 +8,6 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from types import TracebackType
 from typing import Protocol
 
 from blsnb.arguments import check_text, check_type
@@ -95,12 +94,7 @@ class Endpoints:
     def __enter__(self) -> Endpoints:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property

@@ -33,8 +33,8 @@ export class DebugPart {
   /** Return the button of a call that a model's code has served; it appears with the kernel that has the run. */
   show(call: number): HTMLElement[] {
     const { kernel, trace } = this.#session;
-    const { backend } = trace.header.models[trace.calls.model[call]] ?? {};
-    if (!kernel || backend !== "python" || trace.has(call, Flag.RUNNING)) return [];
+    const { backend, kind } = trace.header.models[trace.calls.model[call]] ?? {};
+    if (!kernel || backend !== "python" || kind !== "model" || trace.has(call, Flag.RUNNING)) return [];
     this.#shown = trace.id(call);
     kernel.onFound(() => this.#draw());
     this.#draw();

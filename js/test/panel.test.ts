@@ -235,6 +235,24 @@ test("log lines are filtered by call", async () => {
   assert.deepEqual([...sidebar.node.querySelectorAll("li .text")].map(({ textContent }) => textContent), ["0"]);
 });
 
+test("an ended run is debugged by a kernel that has the action", async () => {
+  const run = { run: "a-1", id: "a", model: "m", at_ms: 0, duration_us: 5, calls: 1, errors: 0, error: "", cell: "", pinned: false, bars: [] };
+  const labels = async (actions: string[], rest: Row = {}): Promise<(string | null)[]> => {
+    const sidebar = await shown();
+    choose(sidebar, "Runs");
+    current.say({ v: 1, type: "welcome", actions });
+    current.say({ v: 1, type: "runs", seq: 1, whole: true, rows: [{ ...run, ...rest }], removed: [] });
+    sidebar.node.querySelector<HTMLElement>(".toggle")!.click();
+    const buttons = [...sidebar.node.querySelectorAll<HTMLElement>(".actions button")];
+    buttons.find(({ textContent }) => textContent === "Debug")?.click();
+    return buttons.map(({ textContent }) => textContent);
+  };
+  assert.ok((await labels(["debug"])).includes("Debug"));
+  assert.deepEqual(acted, [["debug", { run: "a-1" }]]);
+  assert.ok(!(await labels([])).includes("Debug"));
+  assert.ok(!(await labels(["debug"], { duration_us: null })).includes("Debug"));
+});
+
 test("a note opens the view of its run", async () => {
   const sidebar = await shown();
   choose(sidebar, "Notes");
@@ -247,12 +265,12 @@ test("a note opens the view of its run", async () => {
   assert.deepEqual(acted, [["view", { run: "a-1" }]]);
 });
 
-test("the graph is drawn as an image with a button over each model, and drawn again after changes", async () => {
+test("the graph is drawn as an image with a button over each model, in the theme of the page, and drawn again after changes", async () => {
   const sidebar = await shown();
   choose(sidebar, "Graph");
   const asked = (): Row[] => current.sent.filter(({ type, name }) => type === "action" && name === "graph");
   current.say({ v: 1, type: "models", seq: 1, whole: true, rows: [model("m")], removed: [] });
-  const svg = new TextEncoder().encode("<svg/>");
+  const svg = new TextEncoder().encode('<svg x="1"/>');
   const graph = { svg: [0, svg.length], size: [300, 100], box: [120, 40], places: [["m", 30, 10]], findings: [["m", "model.py:3", "no <model>", true]], others: 1, unlisted: 0 };
   for (const count of [1, 2]) {
     assert.equal(asked().length, count);
@@ -262,7 +280,12 @@ test("the graph is drawn as an image with a button over each model, and drawn ag
     await settled();
   }
   const image = sidebar.node.querySelector("img")!;
-  assert.equal(image.src, "data:image/svg+xml,%3Csvg%2F%3E");
+  const shownIn = (theme: string): string => `data:image/svg+xml,${encodeURIComponent(`<svg data-theme="${theme}" x="1"/>`)}`;
+  assert.equal(image.src, shownIn("light"));
+  document.body.dataset.jpThemeLight = "false";
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(image.src, shownIn("dark"));
+  delete document.body.dataset.jpThemeLight;
   const spot = sidebar.node.querySelector<HTMLElement>(".spot")!;
   assert.deepEqual([spot.style.left, spot.style.height], ["10%", "40%"]);
   spot.click();

@@ -1,5 +1,7 @@
 """A panel over a server, with pages that are lists of messages."""
 
+import threading
+
 import pytest
 
 import blsnb
@@ -69,11 +71,27 @@ def connected():
 
 
 @pytest.fixture
-def panel(server, connected):
+def loop():
+    """What waits for the kernel's main thread."""
+    return []
+
+
+@pytest.fixture
+def panel(server, connected, loop):
     def line(subcommand, name):
         return f"%triton {subcommand} {name}"
 
-    host = Host(lambda: server, lambda _: ["one", "two"], line, connected.append)
+    def debug(run, call):
+        return f"{run} call {call} on {threading.current_thread().name}"
+
+    host = Host(
+        lambda: server,
+        lambda _: ["one", "two"],
+        line,
+        connected.append,
+        debug,
+        loop.append,
+    )
     panel = Panel(host)
     yield panel
     panel.close()

@@ -37,6 +37,16 @@ CONFIG = """
 input { name: "X" data_type: TYPE_FP32 dims: -1 }
 output { name: "Y" data_type: TYPE_FP32 dims: -1 }
 """
+ENSEMBLE = """
+name: "steps" platform: "ensemble"
+input { name: "X" data_type: TYPE_FP32 dims: -1 }
+output { name: "Y" data_type: TYPE_FP32 dims: -1 }
+ensemble_scheduling { step {
+  model_name: "double" model_version: -1
+  input_map { key: "X" value: "X" }
+  output_map { key: "Y" value: "Y" }
+} }
+"""
 
 
 @pytest.fixture
@@ -46,8 +56,8 @@ def run(server):
     return infer(server)
 
 
-def infer(server):
-    return server.infer("double", {"X": np.ones(2, np.float32)})
+def infer(server, name="double"):
+    return server.infer(name, {"X": np.ones(2, np.float32)})
 
 
 def answered(page):
@@ -125,6 +135,40 @@ def test_saving_writes_a_new_file_each_time(server, page, run, tmp_path, monkeyp
 
     expected = [f"double-{run.id}-2.blsrun", f"double-{run.id}.blsrun"]
     assert expected == sorted(path.name for path in tmp_path.iterdir())
+
+
+def test_a_run_is_debugged_on_the_main_thread(server, page, run, connected, loop):
+    """Other actions are answered while it waits there, or is stopped."""
+    name = page_id(run.trace)
+    page.act("debug", run=name)
+    assert "Run" in act(page, "pin", run=name)["done"]
+    assert [] == connected
+    (serve,) = loop
+    serve()
+
+    assert f"{name} call 0 on MainThread" == page.answer["done"]
+    assert [run] == connected
+
+
+def test_the_first_call_of_a_python_model_is_debugged(server, page, run, loop):
+    """An ensemble has no code to stop in."""
+    server.define("steps", None, config=ENSEMBLE)
+    steps = infer(server, "steps")
+    page.act("debug", run=page_id(steps.trace))
+    loop.pop()()
+
+    assert f"{page_id(steps.trace)} call 1 on MainThread" == page.answer["done"]
+
+
+def test_a_run_without_python_code_is_not_debugged(server, page, loop):
+    """With the reason."""
+    server.define("nothing", SOURCE, config=CONFIG)
+    server.standin("nothing", zeros=True)
+    run = infer(server, "nothing")
+    page.act("debug", run=page_id(run.trace))
+    loop.pop()()
+
+    assert "no call of the run" in page.answer["error"]["text"]
 
 
 @pytest.mark.parametrize(("name", "code"), [(7, "invalid"), ("ffff-0", "gone")])

@@ -8,6 +8,7 @@ import pytest
 from asserting import some
 
 import blsnb
+from blsnb.evaluation.rows.source import row_source
 
 pytestmark = [pytest.mark.triton_server, pytest.mark.timeout(180)]
 MODELS = ("sync", "gathers", "streams", "threads", "double", "counts")
@@ -99,3 +100,16 @@ def test_a_recorded_run_is_like_any_other(recorded, server, tmp_path):
     assert "Comparison" in repr(again.compare(run))
     assert "threads" in page
     assert run.started_at == again.started_at
+
+
+def test_the_requests_of_a_recording_are_rows_of_a_data_set(production):
+    """Those of one model, with what it answered in production."""
+    folder, received = production
+
+    rows = list(row_source(folder / "recording", ["X"], model_name="sync"))
+
+    assert len(blsnb.load_recording(folder / "recording").filter("sync")) == len(rows)
+    errors = [row.rest["recorded_error"] for row in some(rows)]
+    assert 1 == sum(map(bool, errors))
+    [answered] = [row for row in rows if row.rest["request_id"] == "id of sync"]
+    assert received["sync"].tolist() == (answered.rest["recorded"]["Y"].tolist())

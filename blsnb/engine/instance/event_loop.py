@@ -5,19 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import gc
 import sys
 import threading
-import types
 from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Future
-from contextvars import Context, ContextVar
+from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeVar, cast
 
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.threads import async_exception, coroutines, until_left
-from blsnb.engine.threads.coroutines import CancellableAwait
-from blsnb.engine.threads.outcome import CANCEL_S, Abandoned, Outcome, ends_soon
+from blsnb.engine.threads.coroutines import CancellableAwait, Closable, stop_loop
+from blsnb.engine.threads.outcome import Abandoned, Outcome, ends_soon
 from blsnb.engine.threads.start import new_loop
 from blsnb.engine.threads.start import start as start_thread
 from blsnb.errors import OutOfResourcesError
@@ -39,9 +37,6 @@ class LoopEnded(Exception):
     def __init__(self, cause: BaseException | None) -> None:
         super().__init__()
         self.cause = cause
-
-
-Closable = Coroutine[Any, Any, Any] | Generator[Any, Any, Any]
 
 
 class _Pending(NamedTuple):
@@ -202,7 +197,7 @@ class EventLoop:
         except RuntimeError:
             # The loop is closed.
             self._pending.pop(key, None)
-            _close(coroutine, *inner)
+            coroutines.close(coroutine, *inner)
             raise LoopEnded(self._error) from None
         # Called by the loop, so a coroutine whose end the loop never reported counts as
         # not ended.
@@ -231,7 +226,7 @@ class EventLoop:
         """Return a context variable of the running task; None if no task runs."""
         loop = self._loop
         task = None if loop is None else asyncio.current_task(loop)
-        contexts = [] if task is None else _contexts_of(task)
+        contexts = [] if task is None else coroutines.contexts_of(task)
         return next((each[variable] for each in contexts if variable in each), None)
 
     def start(self) -> asyncio.AbstractEventLoop:
@@ -273,7 +268,7 @@ class EventLoop:
             tasks = asyncio.all_tasks(loop)
             is_stopped = self._loop is not loop
             if is_stopped:
-                _end_stubborn(loop, tasks)
+                coroutines.end_tasks(loop, tasks, Unwind)
             # No task can be started from here on.
             loop.close()
             if not is_stopped:
@@ -288,12 +283,12 @@ class EventLoop:
         for each in pending:
             each.loop_ended()
         for each in pending:
-            _close(*each.coroutines)
+            coroutines.close(*each.coroutines)
         for task in tasks:
             task._log_destroy_pending = False  # type: ignore[attr-defined]
             coroutine = task.get_coro()
             if isinstance(coroutine, Coroutine):
-                _close(coroutine)
+                coroutines.close(coroutine)
 
     def stop(self) -> None:
         """Stop the event loop, if there is one, and cancel its tasks."""
@@ -304,7 +299,9 @@ class EventLoop:
         endings: list[asyncio.Task[None]] = []
         with contextlib.suppress(RuntimeError):
             # The model may have ended the loop.
-            loop.call_soon_threadsafe(lambda: endings.append(loop.create_task(_end())))
+            loop.call_soon_threadsafe(
+                lambda: endings.append(loop.create_task(stop_loop()))
+            )
         if thread is not threading.current_thread():
             thread.join(JOIN_S)
 
@@ -348,50 +345,8 @@ async def _guarded(
         work.close()
 
 
-def _contexts_of(task: asyncio.Task[Any]) -> list[Context]:
-    """Return the context of a task, and others that it refers to."""
-    if sys.version_info >= (3, 12):
-        return [task.get_context()]
-    # A task of 3.11 does not tell its context.
-    return [each for each in gc.get_referents(task) if isinstance(each, Context)]
-
-
-def _end_stubborn(
-    loop: asyncio.AbstractEventLoop, tasks: set[asyncio.Task[Any]]
-) -> None:
-    """End the tasks of a stopped loop that swallowed their cancellation."""
-    # Without a loop each wait fails at once, and they would never pause.
-    asyncio._set_running_loop(loop)
-    try:
-        for task in tasks:
-            task._log_destroy_pending = False  # type: ignore[attr-defined]
-            coroutine = task.get_coro()
-            if isinstance(coroutine, types.CoroutineType):
-                coroutines.end(coroutine, Unwind)
-    finally:
-        asyncio._set_running_loop(None)
-
-
-def _close(*coroutines: Closable) -> None:
-    """Close coroutines; ignore what they raise."""
-    for coroutine in coroutines:
-        with contextlib.suppress(BaseException):
-            coroutine.close()
-
-
 def _ignore() -> None:
     """Do nothing."""
-
-
-async def _end() -> None:
-    """Cancel all tasks of the running loop, and stop it."""
-    loop = asyncio.get_running_loop()
-    tasks = asyncio.all_tasks(loop) - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        await asyncio.wait(tasks, timeout=CANCEL_S)
-    loop.stop()
 
 
 def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from blsnb.engine.loading.load_failures import (
     check_name,
     refuse_circle,
     refuse_crossed,
+    with_findings,
 )
 from blsnb.engine.loading.load_lock import ALL_MODELS, CrossedLoads, Names
 from blsnb.engine.loading.load_runner import LoadRunner
@@ -27,11 +28,9 @@ from blsnb.engine.loading.override_folders import OverrideFolders
 from blsnb.engine.model_log import ModelLog
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.served import Served
-from blsnb.errors import ModelConfigError, ModelLoadError
+from blsnb.errors import ModelLoadError
 from blsnb.model.config import ModelConfig
-from blsnb.model.rules.lint import advised
 from blsnb.pb_utils.compiled.releases import has
-from blsnb.repository.directory import ModelDirectory
 from blsnb.repository.repository import ModelRepository
 
 
@@ -261,7 +260,7 @@ class ModelControl:
             if error.reasons is not None:
                 catalog.put_failures(name, states, error.reasons)
             count = self._engine.placements.gpu_count
-            error.advice = _with_findings(error.advice, directory, count)
+            error.advice = with_findings(error.advice, directory, count)
             raise
 
     def _note_serving(self, source: ModelSource, before: Iterable[Served]) -> None:
@@ -308,10 +307,6 @@ class ModelControl:
         """Whether a model is being loaded or unloaded."""
         return self._runner.lock.is_busy
 
-    def steps(self, name: str) -> Iterable[str]:
-        """Return the models that an ensemble's folder names; none if it is invalid."""
-        return self.sources.steps(name)
-
     def is_loading(self, name: str) -> bool:
         """Whether the caller is part of a load of this model."""
         return self._runner.lock.is_held_for(name)
@@ -330,13 +325,3 @@ class ModelControl:
         """
         self._runner.close(timeout_s)
         self.sources.close()
-
-
-def _with_findings(advice: str, directory: ModelDirectory, gpu_count: int) -> str:
-    """Return advice, followed by warnings about the configuration."""
-    try:
-        found = advised(directory.config(), gpu_count=gpu_count)
-    except ModelConfigError:
-        # It could not be read, as the advice says.
-        found = ""
-    return "\n".join(filter(None, (advice, found)))

@@ -11,7 +11,7 @@ from blsnb.engine.catalog import Catalog
 from blsnb.engine.engine import Engine
 from blsnb.engine.ensemble import ServedEnsemble
 from blsnb.engine.loading.load_failures import dependency_failed, poll_failed
-from blsnb.engine.loading.model_sources import ModelSource
+from blsnb.engine.loading.model_sources import ModelSource, ModelSources
 from blsnb.engine.model_log import NoteWriter
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.scheduling.ensembles.plan import EnsemblePlan
@@ -37,6 +37,9 @@ _is_reloading: ContextVar[bool] = ContextVar("is_reloading", default=False)
 class SingleModels(Protocol):
     """Loads and unloads one model each; the methods of `ModelControl`."""
 
+    sources: ModelSources
+    """The folders and files from which models serve."""
+
     def bring_up(self, name: str, *, root: RootRequest | None, by_name: bool) -> bool:
         """Load a model if it does not serve or its files are newer."""
 
@@ -48,9 +51,6 @@ class SingleModels(Protocol):
 
     def take_down(self, name: str, *, wanted: bool = False) -> None:
         """Stop serving a model."""
-
-    def steps(self, name: str) -> Iterable[str]:
-        """Return the models that an ensemble's folder names; none if it is invalid."""
 
     def is_loading(self, name: str) -> bool:
         """Whether the caller is part of a load of this model."""
@@ -226,7 +226,7 @@ class Ensembles:
             each = left.pop()
             found.add(each)
             connected = {*self.models_of(each), *self._ensembles_of(each)}
-            left |= connected.union(self._control.steps(each)) - found
+            left |= connected.union(self._control.sources.steps(each)) - found
         return frozenset(found)
 
 

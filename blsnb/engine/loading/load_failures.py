@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import NoReturn
 
@@ -9,10 +10,13 @@ from blsnb.engine.instance.instance import HookFailed
 from blsnb.engine.request.failure import notes_of
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.errors import ModelConfigError, ModelLoadError, WouldHang
+from blsnb.model.rules.lint import advised
+from blsnb.repository.directory import ModelDirectory
 
 CreateError = HookFailed | ModelConfigError
 """Why a version could not be made."""
 
+_EXCEPTION = re.compile(r"(Internal: )?\w*(Error|Exception|Exit|Interrupt)\b")
 _CODE_TEXTS = {
     "INTERNAL": "Internal",
     "INVALID_ARG": "Invalid argument",
@@ -167,3 +171,21 @@ def _refuse(text: str, root: RootRequest | None) -> NoReturn:
         raise ModelLoadError(hang.message, code="INTERNAL")
     root.end(hang)
     raise Unwind
+
+
+def with_findings(advice: str, directory: ModelDirectory, gpu_count: int) -> str:
+    """Return advice, followed by warnings about the configuration."""
+    try:
+        found = advised(directory.config(), gpu_count=gpu_count)
+    except ModelConfigError:
+        # It could not be read, as the advice says.
+        found = ""
+    return "\n".join(filter(None, (advice, found)))
+
+
+def last_line(error: BaseException) -> str:
+    """Return the line of a failed load that names the exception."""
+    reason = error.reason or error.message if isinstance(error, ModelLoadError) else ""
+    lines = (reason or str(error)).strip().splitlines()
+    named = [line.strip() for line in lines if _EXCEPTION.match(line.strip())]
+    return (named or lines or [""])[0].removeprefix("Internal: ")

@@ -9,8 +9,8 @@ from typing import TypeAlias
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.load_lock import ALL_MODELS, LoadLock
 from blsnb.engine.loading.loader import Loader
-from blsnb.engine.request.lifetime import RootRequest, Unwind, interruptible
-from blsnb.engine.request.open_requests import OpenRequests
+from blsnb.engine.request.lifetime import RootRequest, Unwind
+from blsnb.engine.request.open_requests import OpenRequests, interruptible
 from blsnb.engine.served import Served
 from blsnb.engine.threads.outcome import Abandoned
 from blsnb.errors import ModelLoadError, ServerClosedError

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import logging
 import math
 import operator
-import signal
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -21,7 +18,7 @@ from blsnb.engine.request.failure import (
     innermost_outside,
     joined,
 )
-from blsnb.engine.request.interrupts import InterruptHandler, in_model
+from blsnb.engine.request.interrupts import in_model
 from blsnb.engine.threads import async_exception, until_left
 from blsnb.engine.threads.repetition import GRACE_NS
 from blsnb.engine.threads.waiter import Waiter
@@ -31,9 +28,6 @@ from blsnb.trace.events import CallFlag
 from blsnb.trace.run_record import RunRecord
 
 HangNotice = Callable[[float], None]
-_KEPT = (None, signal.SIG_IGN)
-"""Handlers of SIGINT that are kept; None is not Python's and cannot be restored."""
-_log = logging.getLogger(__name__)
 _HOOK_THREAD = operator.attrgetter("hook_thread_id")
 TOO_LATE = ("Deadline Exceeded", "DEADLINE_EXCEEDED")
 """Text and code of gRPC for a client whose deadline has passed."""
@@ -322,56 +316,3 @@ def _woken(waiter: Waiter, seconds: float | None, until_ns: int) -> bool:
     if not CLOCK.wait(waiter, left_s):
         raise TooLate
     return True
-
-
-@contextlib.contextmanager
-def interruptible(
-    root: RootRequest, close: Callable[[RootRequest], None]
-) -> Iterator[None]:
-    """Let Ctrl-C end the request, even if a model catches the interrupt.
-
-    Only the main thread receives signals. The interrupt is raised in code of models and
-    users; inside the engine it is only noted, so that no instance is lost between two
-    lists. A model that continues is interrupted again. `Unwind` stops here;
-    `RootRequest.raise_ended` then raises the reason.
-
-    Parameters
-    ----------
-    close
-        Called with an interrupted request; a further Ctrl-C does not interrupt it.
-    """
-    main, previous = threading.main_thread(), signal.getsignal(signal.SIGINT)
-    is_handled = threading.current_thread() is main and previous not in _KEPT
-    handler: InterruptHandler | None = None
-
-    def on_interrupt(number: int, frame: types.FrameType | None) -> None:
-        nonlocal handler
-        if handler is None:
-            handler = InterruptHandler(root.end, root.folders, previous)
-        handler.handle(number, frame)
-
-    if is_handled:
-        signal.signal(signal.SIGINT, on_interrupt)
-    try:
-        yield
-    except Unwind as error:
-        root.unwound(error)
-    except KeyboardInterrupt as error:
-        if not root.ended_by(error):
-            raise
-    finally:
-        if handler is not None:
-            _close_interrupted(root, close, handler)
-        if is_handled and signal.getsignal(signal.SIGINT) is on_interrupt:
-            signal.signal(signal.SIGINT, previous)
-
-
-def _close_interrupted(
-    root: RootRequest, close: Callable[[RootRequest], None], handler: InterruptHandler
-) -> None:
-    try:
-        if isinstance(root.ended, RequestInterrupted):
-            close(root)
-    except Exception:
-        _log.exception("an interrupted request could not be closed")
-    handler.close()

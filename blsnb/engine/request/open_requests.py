@@ -1,15 +1,21 @@
-"""Client requests in flight: opened, closed, and drained at shutdown."""
+"""Client requests in flight: opened, interrupted, closed, and drained at shutdown."""
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import signal
+import threading
 import time
+import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from blsnb.engine.request.lifetime import RootRequest
+from blsnb.engine.request.interrupts import InterruptHandler
+from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.request.validation import RequestError
-from blsnb.errors import ServerClosedError
+from blsnb.errors import RequestInterrupted, ServerClosedError
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.trace.recorder import Recorder
 from blsnb.trace.run_record import RunRecord
@@ -18,6 +24,9 @@ Begun = Callable[[RootRequest], None]
 """Receives a new request, so that other threads can cancel it."""
 Folders = Callable[[], tuple[Path, ...]]
 """Returns the folders that contain the files of models."""
+_KEPT = (None, signal.SIG_IGN)
+"""Handlers of SIGINT that are kept; None is not Python's and cannot be restored."""
+_log = logging.getLogger(__name__)
 _STOPPING = (
     "Server is stopping, scheduler for model has stopped accepting new inference "
     "requests"
@@ -151,3 +160,56 @@ def stopping_refusal(message: RequestMessage, scheduling: str) -> RequestError:
     prefix = "" if scheduling == "sequence_batching" else message.fields.prefix
     advice = "Send requests before server.close(), or make a new blsnb.Server()."
     return RequestError(f"{prefix}{_STOPPING}", "UNAVAILABLE", advice)
+
+
+@contextlib.contextmanager
+def interruptible(
+    root: RootRequest, close: Callable[[RootRequest], None]
+) -> Iterator[None]:
+    """Let Ctrl-C end the request, even if a model catches the interrupt.
+
+    Only the main thread receives signals. The interrupt is raised in code of models and
+    users; inside the engine it is only noted, so that no instance is lost between two
+    lists. A model that continues is interrupted again. `Unwind` stops here;
+    `RootRequest.raise_ended` then raises the reason.
+
+    Parameters
+    ----------
+    close
+        Called with an interrupted request; a further Ctrl-C does not interrupt it.
+    """
+    main, previous = threading.main_thread(), signal.getsignal(signal.SIGINT)
+    is_handled = threading.current_thread() is main and previous not in _KEPT
+    handler: InterruptHandler | None = None
+
+    def on_interrupt(number: int, frame: types.FrameType | None) -> None:
+        nonlocal handler
+        if handler is None:
+            handler = InterruptHandler(root.end, root.folders, previous)
+        handler.handle(number, frame)
+
+    if is_handled:
+        signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield
+    except Unwind as error:
+        root.unwound(error)
+    except KeyboardInterrupt as error:
+        if not root.ended_by(error):
+            raise
+    finally:
+        if handler is not None:
+            _close_interrupted(root, close, handler)
+        if is_handled and signal.getsignal(signal.SIGINT) is on_interrupt:
+            signal.signal(signal.SIGINT, previous)
+
+
+def _close_interrupted(
+    root: RootRequest, close: Callable[[RootRequest], None], handler: InterruptHandler
+) -> None:
+    try:
+        if isinstance(root.ended, RequestInterrupted):
+            close(root)
+    except Exception:
+        _log.exception("an interrupted request could not be closed")
+    handler.close()

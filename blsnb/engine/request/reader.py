@@ -6,9 +6,8 @@ from blsnb.engine.request.lifetime import (
     TOO_LATE,
     RootRequest,
     TooLate,
-    interruptible,
 )
-from blsnb.engine.request.open_requests import OpenRequests
+from blsnb.engine.request.open_requests import OpenRequests, interruptible
 from blsnb.engine.request.streaming import Left, Readable
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import InferenceError

@@ -5,20 +5,22 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from blsnb.arguments import did_you_mean, names_advice
+from blsnb.arguments import names_advice
+from blsnb.engine.request.advice import (
+    batch_advice,
+    datatype_advice,
+    input_advice,
+    shape_advice,
+)
 from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.model.rules.hash_order import hash_order
 from blsnb.pb_utils.message import RequestMessage
-from blsnb.tensors.dtypes import BY_DATATYPE, BYTES, Shape
+from blsnb.tensors.dtypes import BYTES, Shape
 from blsnb.tensors.ref import TensorRef
 
 REMEMBERED = 512
 """Maximum number of valid signatures kept per model."""
 _LENGTH_BYTES = 4
-_NO_INPUTS = (
-    "The model's configuration has no inputs at all: give --input and --output to "
-    "%%triton_model, write them in %%triton_config, or add auto_complete_config."
-)
 _BATCH_NOTE = (
     "NOTE: Setting a non-zero max_batch_size in the model config requires a batch "
     "dimension to be prepended to each input shape. If you want to specify the full "
@@ -156,19 +158,8 @@ class RequestValidator:
             f"'{self._model}'. Got input(s) [{_quoted(given)}], but missing required "
             f"input(s) {'[' + _quoted(missing) if missing else ''}]. Please provide "
             "all required input(s).",
-            advice=self._count_advice(given, missing),
+            advice=input_advice(given, missing, list(self._inputs)),
         )
-
-    def _count_advice(self, given: list[str], missing: list[str]) -> str:
-        """Return advice on a wrong number of inputs: a misspelled name, if any."""
-        if not self._inputs:
-            return _NO_INPUTS
-        unknown = [name for name in given if name not in self._inputs]
-        pairs = ((name, did_you_mean(name, missing)) for name in unknown)
-        meant = [
-            f"{name!r} is not an input. {similar}" for name, similar in pairs if similar
-        ]
-        return "\n".join(meant)
 
     def _known(self, name: str) -> _Input:
         known = self._inputs.get(name)
@@ -198,8 +189,7 @@ class RequestValidator:
             raise RequestError(
                 f"{request}inference request batch-size must be <= "
                 f"{self._max_batch_size} for '{self._model}'",
-                advice=f"The first axis is the batch: send {self._max_batch_size} rows "
-                "at most in a request, or raise max_batch_size.",
+                advice=batch_advice(self._max_batch_size),
             )
 
     def _check_tensor(self, ref: TensorRef, request: str) -> None:
@@ -209,7 +199,7 @@ class RequestValidator:
                 f"{request}inference input '{ref.name}' data-type is "
                 f"'{ref.dtype.datatype}', but model '{self._model}' expects "
                 f"'{spec.datatype}'",
-                advice=_dtype_advice(ref, spec),
+                advice=datatype_advice(ref, spec),
             )
         self._check_shape(ref, expected, request)
         if self._max_batch_size and ref.shape[0] == 0 and ref.dtype is not BYTES:
@@ -230,7 +220,7 @@ class RequestValidator:
                 f"{request}unexpected shape for input '{ref.name}' for model "
                 f"'{self._model}'. Expected {_shape(expected)}, got "
                 f"{_shape(ref.shape)}. {note}",
-                advice=self._shape_advice(ref.shape, expected),
+                advice=shape_advice(ref.shape, expected, bool(self._max_batch_size)),
             )
 
     def _check_bytes(self, ref: TensorRef, request: str) -> None:
@@ -285,22 +275,6 @@ class RequestValidator:
                 f"string of length {length} but only {left} bytes available"
             )
 
-    def _shape_advice(self, shape: Shape, expected: Shape) -> str:
-        batched = bool(self._max_batch_size)
-        marked = f"  expected {_marked(expected, batched)}"
-        has_batch = batched and len(shape) >= len(expected)
-        actual = f"  actual   {_marked(shape, has_batch)}"
-        if self._max_batch_size and len(shape) == len(expected) - 1:
-            hint = "The batch axis is missing: add it with array[np.newaxis]."
-        elif not self._max_batch_size and len(shape) == len(expected) + 1:
-            hint = (
-                "There is one axis too many: index it away (array[0]), or give the "
-                "model a max_batch_size."
-            )
-        else:
-            hint = "Reshape the array, or change dims in the model's configuration."
-        return f"{marked}\n{actual}\n{hint}"
-
 
 def _quoted(names: list[str]) -> str:
     return ",".join(f"'{name}'" for name in names)
@@ -308,25 +282,6 @@ def _quoted(names: list[str]) -> str:
 
 def _shape(shape: Shape) -> str:
     return f"[{','.join(map(str, shape))}]"
-
-
-def _marked(shape: Shape, batched: bool) -> str:
-    """Return a shape as text, with the batch axis marked."""
-    parts = [str(length) for length in shape]
-    if batched and parts:
-        parts[0] = f"batch={parts[0]}"
-    return f"[{', '.join(parts)}]"
-
-
-def _dtype_advice(ref: TensorRef, spec: TensorSpec) -> str:
-    row = BY_DATATYPE.get(spec.datatype)
-    wanted = "ml_dtypes.bfloat16"
-    if row is not None and row.dtype is not None:
-        wanted = f"np.{row.dtype.name}{'_' if row.dtype.name == 'object' else ''}"
-    return (
-        f"Convert the array, for example with array.astype({wanted}), or change the "
-        f"data type of input {ref.name!r} in the model's configuration."
-    )
 
 
 def fits(shape: Shape, expected: Shape) -> bool:

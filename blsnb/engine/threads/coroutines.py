@@ -1,14 +1,20 @@
-"""Coroutines that swallow their cancellation, and how they are ended."""
+"""Coroutines and tasks of an event loop, and how they are ended."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
+import sys
 import types
-from collections.abc import Coroutine, Generator
+from collections.abc import Coroutine, Generator, Iterable
+from contextvars import Context
 from typing import Any
 
 from blsnb.engine.threads import until_left
+from blsnb.engine.threads.outcome import CANCEL_S
 
+Closable = Coroutine[Any, Any, Any] | Generator[Any, Any, Any]
 _ATTEMPTS = 100
 """Maximum number of times that a coroutine is resumed to end it."""
 
@@ -92,3 +98,47 @@ def _waiting_place(coroutine: Any) -> types.TracebackType | None:
     for frame in reversed(until_left.waiting_frames(coroutine)):
         trace = types.TracebackType(trace, frame, frame.f_lasti, frame.f_lineno)
     return trace
+
+
+def end_tasks(
+    loop: asyncio.AbstractEventLoop,
+    tasks: Iterable[asyncio.Task[Any]],
+    kind: type[BaseException],
+) -> None:
+    """End the tasks of a stopped loop that swallowed their cancellation."""
+    # Without a loop each wait fails at once, and they would never pause.
+    asyncio._set_running_loop(loop)
+    try:
+        for task in tasks:
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+            coroutine = task.get_coro()
+            if isinstance(coroutine, types.CoroutineType):
+                end(coroutine, kind)
+    finally:
+        asyncio._set_running_loop(None)
+
+
+def close(*coroutines: Closable) -> None:
+    """Close coroutines; ignore what they raise."""
+    for coroutine in coroutines:
+        with contextlib.suppress(BaseException):
+            coroutine.close()
+
+
+def contexts_of(task: asyncio.Task[Any]) -> list[Context]:
+    """Return the context of a task, and others that it refers to."""
+    if sys.version_info >= (3, 12):
+        return [task.get_context()]
+    # A task of 3.11 does not tell its context.
+    return [each for each in gc.get_referents(task) if isinstance(each, Context)]
+
+
+async def stop_loop() -> None:
+    """Cancel all tasks of the running loop, and stop it."""
+    loop = asyncio.get_running_loop()
+    tasks = asyncio.all_tasks(loop) - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=CANCEL_S)
+    loop.stop()

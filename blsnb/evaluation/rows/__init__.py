@@ -1,1 +1,1 @@
-"""Rows of a data set, read one after the other from what users have."""
+"""The rows of a data set, read one after the other from whatever users have."""

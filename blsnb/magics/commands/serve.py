@@ -23,6 +23,7 @@ from blsnb.serving.access import (
 from blsnb.serving.core.serving_options import ServingOptions
 
 if TYPE_CHECKING:
+    from blsnb.inference_server import Server
     from blsnb.serving.endpoints import Endpoints
 
 USAGE = (
@@ -205,27 +206,39 @@ class Serving:
             endpoints.close()
 
 
-def _opened(given: argparse.Namespace) -> tuple[Endpoints, str]:
+def open_endpoints(
+    given: argparse.Namespace, server: Server, access: Access, options: ServingOptions
+) -> Endpoints:
+    """Serve a server as the options of `add_ports` and `add_access` demand.
+
+    Raises
+    ------
+    OSError
+        A port is in use or not permitted.
+    """
     from blsnb.serving.endpoints import serve
 
+    return serve(
+        server,
+        http=given.http,
+        grpc=given.grpc,
+        metrics=given.metrics,
+        host=given.host,
+        access=access,
+        unix_sockets=given.unix_sockets,
+        options=options,
+    )
+
+
+def _opened(given: argparse.Namespace) -> tuple[Endpoints, str]:
     try:
         access, token = access_of(given)
         options = ServingOptions(http_max_input_size=given.http_max_input_size)
-        endpoints = serve(
-            default.server(),
-            http=given.http,
-            grpc=given.grpc,
-            metrics=given.metrics,
-            host=given.host,
-            access=access,
-            unix_sockets=given.unix_sockets,
-            options=options,
-        )
+        return open_endpoints(given, default.server(), access, options), token
     except OSError as error:
         raise UsageError(f"%triton serve: {error.strerror or error}") from error
     except ValueError as error:
         raise UsageError(f"%triton serve: {error}") from error
-    return endpoints, token
 
 
 def _described(endpoints: Endpoints, token: str) -> str:

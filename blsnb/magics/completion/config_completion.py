@@ -10,7 +10,7 @@ from IPython.core.completer import SimpleCompletion, context_matcher
 from blsnb.errors import ModelConfigError
 from blsnb.magics import default_server as default
 from blsnb.magics.checked import lint_lines
-from blsnb.magics.completion.cell_text import text_until_cursor
+from blsnb.magics.completion.cursor import text_until_cursor
 from blsnb.parts.server_parts import parts_of
 
 _CONFIG_CELL = re.compile(r"\s*%%triton_config\b[^\n]*\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
 _OPEN, _CLOSE = "([{", ")]}"
 _CALLEE = re.compile(r"([A-Za-z_][\w.]*)\s*$")
@@ -66,6 +67,13 @@ class Cursor:
     brackets: tuple[Bracket, ...]
     in_string: bool
     before: str
+
+
+def text_until_cursor(context: Any) -> str:
+    """Return the text of a cell up to the cursor."""
+    lines = context.full_text.split("\n")[: context.cursor_line + 1]
+    lines[-1] = context.text_until_cursor
+    return "\n".join(lines)
 
 
 def cursor_at_end(text: str) -> Cursor | None:

@@ -8,9 +8,13 @@ from typing import Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
-from blsnb.magics.completion.cell_text import text_until_cursor
 from blsnb.magics.completion.choices import argument_choices, option_choices
-from blsnb.magics.completion.cursor import Bracket, Cursor, cursor_at_end
+from blsnb.magics.completion.cursor import (
+    Bracket,
+    Cursor,
+    cursor_at_end,
+    text_until_cursor,
+)
 from blsnb.magics.completion.known_models import (
     Direction,
     all_tensor_names,
@@ -22,16 +26,8 @@ from blsnb.magics.completion.known_models import (
 _REQUESTS = frozenset({"infer", "async_infer", "stream", "async_stream"})
 _TAKE_MODEL = _REQUESTS | {
     *("load", "unload", "remove", "model", "config", "watch", "unwatch", "standin"),
-    *(
-        "bench",
-        "plan",
-        "compare",
-        "statistics",
-        "batching",
-        "is_model_ready",
-        "load_model",
-    ),
-    *("unload_model", "form"),
+    *("bench", "compare", "statistics", "batching", "is_model_ready", "load_model"),
+    *("unload_model", "form", "evaluate", "plan"),
 }
 """Methods whose first argument is a model's name."""
 _VERSIONS = ("version", "model_version")

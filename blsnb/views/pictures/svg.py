@@ -7,7 +7,7 @@ from html import escape
 
 from blsnb.printable import printable
 
-# The light colours of the view: the picture is a light card on any background.
+# The light colours of the view: without a style sheet, the picture is a light card.
 COLOURS = {
     "bg2": "#f6f7f9",
     "card": "#ffffff",
@@ -23,6 +23,31 @@ COLOURS = {
     "error": "#b42318",
     "running": "#7a5cc9",
 }
+THEMED = "blsnb-picture"
+"""Class of the pictures that follow their page's theme."""
+DARK = {
+    "bg2": "#181b20",
+    "card": "#1d2127",
+    "fg": "#e6e9ed",
+    "fg2": "#a3adb8",
+    "fg3": "#77818d",
+    "line": "#31373f",
+    "line2": "#23282e",
+    "queue": "#f7c948",
+    "input": "#a5dbfa",
+    "infer": "#4593e0",
+    "output": "#3ccf9b",
+    "error": "#f2545b",
+    "running": "#b79cf5",
+}
+_DARK_PAGES = (
+    '[data-jp-theme-light="false"]',
+    '[data-vscode-theme-kind="vscode-dark"]',
+    '[data-vscode-theme-kind="vscode-high-contrast"]',
+    'html[theme="dark"]',
+    '[data-theme="dark"]',
+)
+"""Pages that say that they are dark: JupyterLab, VS Code, Colab, documentation."""
 FONT = "system-ui,Segoe UI,DejaVu Sans,sans-serif"
 
 Value = str | float
@@ -88,4 +113,23 @@ def warning(x: float, y: float) -> str:
     mark = f"M{number(x + 4.5)} {number(y - 6)}v3m0 1v1"
     return tag("path", d=outline, fill=COLOURS["error"]) + tag(
         "path", d=mark, stroke=COLOURS["card"], stroke_width=1.2
+    )
+
+
+def dark_style(drawing: str) -> str:
+    """Return the style sheet of a drawing of the class `THEMED`.
+
+    A picture that is an image of its own is dark if its root has ``data-theme="dark"``.
+    """
+    pages = ",".join(f"{page} .{THEMED}" for page in _DARK_PAGES)
+    values = "".join(f"--{name}:{colour};" for name, colour in DARK.items())
+    rules = "".join(
+        f'.{THEMED} [{key}="{colour}"]{{{key}:var(--{name},{colour})}}'
+        for name, colour in COLOURS.items()
+        for key in ("fill", "stroke")
+        if f'{key}="{colour}"' in drawing
+    )
+    return tag(
+        "style",
+        f'{pages},.{THEMED}[data-theme="dark"]{{{values}fill:var(--fg)}}{rules}',
     )

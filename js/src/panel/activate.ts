@@ -9,6 +9,7 @@ import { Sidebar } from "./sidebar.ts";
 
 /** Time until a request counts as waiting, in milliseconds. */
 const PATIENCE_MS = 300;
+const DEBUGGING = "The run waits for the kernel, or has stopped in the debugger: continue there.";
 /** Event of a form that inserts a cell, see `placed.ts`. */
 const INSERT = "blsnb-insert-cell";
 const ID = "blsnb-panel";
@@ -27,7 +28,7 @@ export function activate(app: Application, { classes, trackers, rendermime, pale
   const doing = new Doing(app, classes, rendermime);
   const link = new Link((list) => sidebar.update(list));
   const act = async (action: string, about: About): Promise<void> => {
-    const waits = setTimeout(() => sidebar.say("Waiting for the kernel."), PATIENCE_MS);
+    const waits = setTimeout(() => sidebar.say(action === "debug" ? DEBUGGING : "Waiting for the kernel."), PATIENCE_MS);
     try {
       const reply = await link.act(action, about);
       clearTimeout(waits);

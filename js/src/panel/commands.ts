@@ -55,6 +55,7 @@ export function addCommands(
   add("blsnb:list-models", "List Models", () => doer.insert("%triton models", true));
   add("blsnb:show-graph", "Show the Graph of the Models", () => doer.show("graph"));
   add("blsnb:view-run", "View the Newest Run", () => doer.act("view", { run: NEWEST }));
+  add("blsnb:debug-run", "Debug the Newest Run", () => doer.act("debug", { run: NEWEST }));
   add("blsnb:save-run", "Save the Newest Run", () => doer.act("save", { run: NEWEST }));
   const create = ({ cwd = "" }: { cwd?: string }): Promise<unknown> => newNotebook(app, cwd);
   app.commands.addCommand(NEW, {

@@ -2,6 +2,7 @@
 
 import { h, setText } from "../dom.ts";
 import { count, counted } from "../format.ts";
+import { themeOf, watchTheme } from "../theme.ts";
 import type { About, Drawing, Reply, Row } from "./link.ts";
 import type { Act } from "./models.ts";
 
@@ -18,6 +19,9 @@ export class Graph {
   #seen = "";
   #isAsking = false;
   #picture = h("div", { class: "drawing" });
+  #image = h("img", {});
+  /** The drawing as SVG. */
+  #svg = "";
   #findings = h("ul", { class: "rows findings", "aria-label": "findings" });
   #note = h("p", { class: "note" });
 
@@ -26,6 +30,7 @@ export class Graph {
     const refresh = h("button", { type: "button", onclick: () => void this.#refresh() }, "Draw again");
     const bar = h("div", { class: "filters" }, refresh);
     this.node = h("div", { class: "listing graph" }, bar, this.#picture, this.#note, this.#findings);
+    watchTheme(() => this.#colour());
   }
 
   /** Draw the graph again if models have changed. */
@@ -59,7 +64,10 @@ export class Graph {
 
   #draw(drawing: Drawing, buffer: ArrayBuffer): void {
     const { svg, places, findings, others, unlisted } = drawing;
-    this.#picture.replaceChildren(pictureOf(svg, buffer, places.length), ...places.map((place) => this.#spot(place, drawing)));
+    this.#svg = new TextDecoder().decode(new Uint8Array(buffer, ...svg));
+    this.#image.alt = `Graph of ${counted(places.length, "model")}`;
+    this.#colour();
+    this.#picture.replaceChildren(this.#image, ...places.map((place) => this.#spot(place, drawing)));
     this.#findings.replaceChildren(...findings.map((each) => this.#finding(each)));
     const left = [
       places.length + others ? "" : "There are no models yet.",
@@ -67,6 +75,14 @@ export class Graph {
       unlisted > 0 ? `${count(unlisted)} findings are not listed.` : "",
     ];
     setText(this.#note, left.filter(Boolean).join(" "));
+  }
+
+  /** Show the drawing as an image, in which no script runs, in the colours of the page. */
+  #colour(): void {
+    if (!this.#svg) return;
+    const theme = themeOf(document.body);
+    const source = `data:image/svg+xml,${encodeURIComponent(this.#svg.replace("<svg ", `<svg data-theme="${theme}" `))}`;
+    if (this.#image.src !== source) this.#image.src = source;
   }
 
   /** Return a button over a model's box. */
@@ -88,13 +104,4 @@ export class Graph {
     const kind = isFault ? "trouble" : "line";
     return h("li", {}, h("div", { class: kind }, h("b", {}, model), place ? ` (${place})` : "", `: ${text}`));
   }
-}
-
-/** Return the drawing as an image, in which no script runs. */
-function pictureOf([offset, size]: [number, number], buffer: ArrayBuffer, models: number): HTMLElement {
-  const text = new TextDecoder().decode(new Uint8Array(buffer, offset, size));
-  const image = h("img", {});
-  image.alt = `Graph of ${counted(models, "model")}`;
-  image.src = `data:image/svg+xml,${encodeURIComponent(text)}`;
-  return image;
 }

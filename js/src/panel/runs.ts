@@ -27,10 +27,13 @@ export class Runs {
   readonly node: HTMLElement;
   #list: RowList<RunRow>;
   #act: Act;
+  #known: () => ReadonlySet<string>;
   #runs: RunRow[] = [];
 
-  constructor(act: Act) {
+  /** `known` returns the names of the actions that the kernel has. */
+  constructor(act: Act, known: () => ReadonlySet<string>) {
     this.#act = act;
+    this.#known = known;
     this.#list = new RowList("runs", "No run has been recorded.", (run, isOpen) => this.#draw(run, isOpen));
     this.node = this.#list.node;
   }
@@ -79,6 +82,7 @@ export class Runs {
       button("view", "View"),
       run.pinned ? button("unpin", "Unpin") : button("pin", "Pin"),
       button("replay", "Replay"),
+      this.#known().has("debug") && run.duration_us !== null ? button("debug", "Debug") : null,
       button("save", "Save"),
       button("delete", "Delete"),
       this.#comparison(run),

@@ -36,7 +36,7 @@ export class Sidebar {
     const graph = new Graph((action, about) => link.act(action, about), act);
     this.#tabs = [
       { name: "models", list: "models", label: "Models", view: new Models(act, () => link.actions) },
-      { name: "runs", list: "runs", label: "Runs", view: new Runs(act) },
+      { name: "runs", list: "runs", label: "Runs", view: new Runs(act, () => link.actions) },
       { name: "logs", list: "logs", label: "Logs", view: new Logs() },
       { name: "graph", list: "models", label: "Graph", view: graph },
       { name: "notes", list: "notes", label: "Notes", view: new Notes(act) },

@@ -1,5 +1,7 @@
 """Specification of the panel's commands, and of the launcher's notebook."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -23,8 +25,8 @@ def test_the_launcher_opens_a_notebook_with_a_first_model_that_runs(lab):
     """All of its cells run as they are."""
     opened(lab, "1 + 1")
     lab.command("launcher:create")
-    lab.page.locator(".jp-LauncherCard").get_by_text("Triton Model").click()
-    lab.page.wait_for_function(f"({IDLE}) && {HAS_FIRST_MODEL}")
+    lab.page.locator(".jp-LauncherCard:visible").get_by_text("Triton Model").click()
+    lab.wait_for(f"({IDLE}) && {HAS_FIRST_MODEL}")
     lab.run_all()
 
     expect(lab.cell(3).locator(".jp-OutputArea-output").last).to_contain_text(
@@ -57,7 +59,19 @@ def test_the_graph_opens_the_cell_of_a_model(lab):
     expect(panel.node).to_contain_text("this kernel has no server")
     lab.run_cell(1)
     panel.node.get_by_role("button", name="Open double").click()
-    lab.page.wait_for_function(
-        "jupyterapp.shell.currentWidget.content.activeCellIndex === 1"
-    )
+    lab.wait_for("jupyterapp.shell.currentWidget.content.activeCellIndex === 1")
     expect(panel.node.get_by_role("img")).to_be_visible()
+
+
+@pytest.mark.slow
+def test_the_graph_has_the_colours_of_the_theme(lab):
+    """In a cell and in the panel, and it changes with the theme."""
+    panel = opened(lab, START, DOUBLE, "%triton graph", run=3)
+    lab.command("blsnb:show-graph")
+    card = lab.cell(2).locator(".blsnb-picture rect").nth(1)
+    fills = {"Dark": "rgb(29, 33, 39)", "Light": "rgb(255, 255, 255)"}
+    for theme, fill in fills.items():
+        lab.theme(theme)
+        expect(card).to_have_css("fill", fill)
+        source = re.compile(f"data-theme%3D%22{theme.lower()}%22")
+        expect(panel.node.get_by_role("img")).to_have_attribute("src", source)

@@ -16,7 +16,8 @@ from asserting import every
 from cells import CONFIG, DOUBLE, cell, instances
 from faults import LineFault, press_ctrl_c
 
-from blsnb.engine.request.lifetime import RootRequest, interruptible
+from blsnb.engine.request.lifetime import RootRequest
+from blsnb.engine.request.open_requests import interruptible
 from blsnb.errors import ModelLoadError
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of

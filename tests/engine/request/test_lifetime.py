@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import stage
 
-from blsnb.engine.request.lifetime import RootRequest, Unwind, interruptible
+from blsnb.engine.request.lifetime import RootRequest, Unwind
+from blsnb.engine.request.open_requests import interruptible
 from blsnb.engine.threads.waiter import Waiter
 from blsnb.errors import WouldHang
 from blsnb.trace.run_record import RunRecord

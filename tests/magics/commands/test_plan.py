@@ -35,10 +35,11 @@ def test_a_plan_is_a_table_a_figure_and_a_difference(double):
 
 def test_choices_are_ranges_lists_and_times():
     """Each option may be repeated."""
-    given = plan_flags().parse(
+    line = (
         "--rate 5 --p99 50ms --instances a=1..3 --instances b=2,4 "
-        "--delay a=0,500us,2ms --batch a=1,8 --cores 8".split()
+        "--delay a=0,500us,2ms --batch a=1,8 --cores 8"
     )
+    given = plan_flags().parse(line.split())
 
     assert [("a", [1, 2, 3]), ("b", [2, 4])] == given.instances
     assert [("a", [0, 500, 2000])] == given.delay

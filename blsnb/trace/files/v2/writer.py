@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, NamedTuple, Self
 
 from blsnb.clock.pausing_clock import Pause
@@ -102,12 +101,7 @@ class RunWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

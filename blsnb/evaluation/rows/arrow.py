@@ -1,0 +1,155 @@
+"""Rows of Arrow data and Parquet files, read batch by batch."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blsnb.evaluation.rows.records import Records, by_rows, rows_at_once
+
+_Array = np.ndarray[Any, Any]
+_TAIL = 8
+"""Bytes at the end of a Parquet file: the length of its footer and a signature."""
+
+
+def arrow_records(data: Any) -> Records:
+    """Return the rows of a ``pyarrow.Table`` or ``RecordBatch``."""
+    return Records(lambda: _rows(_parts(data)), data.num_rows)
+
+
+def _parts(data: Any) -> Iterator[Any]:
+    step = rows_at_once(data.nbytes / max(1, data.num_rows))
+    for start in range(0, data.num_rows, step):
+        yield data.slice(start, step)
+
+
+def batch_records(reader: Iterable[Any]) -> Records:
+    """Return the rows of a ``pyarrow.RecordBatchReader``, which is read only once."""
+
+    def read() -> Iterator[dict[str, Any]]:
+        for batch in reader:
+            yield from _rows(_parts(batch))
+
+    return Records(read, None)
+
+
+def parquet_records(paths: Sequence[Path]) -> Records:
+    """Return the rows of Parquet files, one file after the other.
+
+    Raises
+    ------
+    ImportError
+        pyarrow is not installed.
+    ValueError
+        A file is not a Parquet file.
+    """
+    total = sum(_opened(path).metadata.num_rows for path in paths)
+
+    def read() -> Iterator[dict[str, Any]]:
+        for path in paths:
+            with _opened(path) as file:
+                size = rows_at_once(_row_bytes(file.metadata))
+                yield from _rows(file.iter_batches(batch_size=size))
+
+    return Records(read, total, lambda: _parquet_digest(paths))
+
+
+def _opened(path: Path) -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError(
+            f"reading {path.name} needs pyarrow: pip install 'blsnb[data]'"
+        ) from None
+    try:
+        return pyarrow.parquet.ParquetFile(path, memory_map=True)
+    except pyarrow.ArrowInvalid as error:
+        raise ValueError(f"{str(path)!r} is not a Parquet file: {error}") from None
+
+
+def _row_bytes(metadata: Any) -> float:
+    """Return the largest mean size of a row in a row group, in bytes."""
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    sizes = [group.total_byte_size / max(1, group.num_rows) for group in groups]
+    return max(sizes, default=0)
+
+
+def _parquet_digest(paths: Sequence[Path]) -> str:
+    """Return a digest of the sizes and footers of files.
+
+    A footer has the schema, and the statistics and positions of all values.
+    """
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            size = file.seek(-_TAIL, 2) + _TAIL
+            footer = int.from_bytes(file.read(4), "little")
+            file.seek(-min(size, footer + _TAIL), 2)
+            digest.update(f"{size} ".encode() + file.read())
+    return digest.hexdigest()
+
+
+def _rows(batches: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    for batch in batches:
+        names = batch.schema.names
+        columns = [_values(_one_chunk(column)) for column in batch.columns]
+        yield from by_rows(dict(zip(names, columns, strict=True)))
+
+
+def _one_chunk(column: Any) -> Any:
+    """Return a column as an array, also that of a table, which has chunks."""
+    return column.combine_chunks() if hasattr(column, "combine_chunks") else column
+
+
+def _values(column: Any) -> list[Any]:
+    """Return the elements of a column; those of nested columns are arrays."""
+    block = _block(column)
+    flat = isinstance(block, list) or block.ndim == 1
+    return list(block) if isinstance(block, list) or not flat else block.tolist()
+
+
+def _block(column: Any) -> _Array | list[Any]:
+    """Return a column as an array if its elements have one shape, else as a list."""
+    from pyarrow import types
+
+    kind = column.type
+    if hasattr(column, "to_numpy_ndarray") and not column.null_count:
+        tensor: _Array = column.to_numpy_ndarray()
+        return tensor
+    if hasattr(column, "storage"):
+        return _block(column.storage)
+    if hasattr(kind, "value_type") and not types.is_dictionary(kind):
+        return _nested(column)
+    numeric = types.is_integer(kind) or types.is_floating(kind)
+    if (numeric or types.is_boolean(kind)) and not column.null_count:
+        numbers: _Array = column.to_numpy(zero_copy_only=False)
+        return numbers
+    elements: list[Any] = column.to_pylist()
+    return elements
+
+
+def _nested(column: Any) -> _Array | list[Any]:
+    inner = _block(column.flatten())
+    present = column.is_valid().to_numpy(zero_copy_only=False)
+    lengths = np.where(present, column.value_lengths().fill_null(0), 0)
+    same = lengths.size and present.all() and (lengths == lengths[0]).all()
+    if same and isinstance(inner, np.ndarray):
+        return inner.reshape(lengths.size, lengths[0], *inner.shape[1:])
+    ends = np.cumsum(lengths).tolist()
+    starts = [0, *ends[:-1]]
+    return [
+        _stacked(inner[start:end]) if there else None
+        for start, end, there in zip(starts, ends, present.tolist(), strict=True)
+    ]
+
+
+def _stacked(part: _Array | list[Any]) -> _Array | list[Any]:
+    """Join arrays of one shape; other elements stay as they are."""
+    if isinstance(part, list) and part and isinstance(part[0], np.ndarray):
+        shapes = {each.shape if each is not None else None for each in part}
+        return np.stack(part) if len(shapes) == 1 else part
+    return part

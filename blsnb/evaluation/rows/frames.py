@@ -1,0 +1,72 @@
+"""Rows of pandas and polars DataFrames, converted in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from blsnb.evaluation.rows.records import BLOCK_ROWS, Records, by_rows
+
+
+def pandas_records(frame: Any) -> Records:
+    """Return the rows of a pandas DataFrame; its index is not part of them.
+
+    Missing values are None; NaN in a column of NumPy floats is a value.
+
+    Raises
+    ------
+    ValueError
+        Two columns have the same name.
+    """
+    names = [str(name) for name in frame.columns]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the DataFrame has several columns {twice!r}; expected one")
+
+    def read() -> Iterator[dict[str, Any]]:
+        for start in range(0, len(frame), BLOCK_ROWS):
+            block = frame.iloc[start : start + BLOCK_ROWS]
+            columns = [_pandas_values(block.iloc[:, n]) for n in range(len(names))]
+            yield from by_rows(dict(zip(names, columns, strict=True)))
+
+    return Records(read, len(frame))
+
+
+def _pandas_values(series: Any) -> list[Any]:
+    values: list[Any] = series.tolist()
+    if str(series.dtype).startswith("float"):
+        return values
+    missing = series.isna().tolist()
+    return [None if no else value for value, no in zip(values, missing, strict=True)]
+
+
+def polars_records(frame: Any) -> Records:
+    """Return the rows of a polars DataFrame; nested columns become arrays."""
+
+    def read() -> Iterator[dict[str, Any]]:
+        for block in frame.iter_slices(BLOCK_ROWS):
+            yield from by_rows({each.name: _polars_values(each) for each in block})
+
+    return Records(read, len(frame))
+
+
+def _polars_values(series: Any) -> list[Any]:
+    if not series.dtype.is_nested():
+        values: list[Any] = series.to_list()
+        return values
+    if _is_array(series) and not series.null_count():
+        return list(series.to_numpy())
+    if not hasattr(series.dtype, "inner"):
+        return list(series.to_list())
+    return [None if each is None else _array(each) for each in series]
+
+
+def _array(series: Any) -> Any:
+    """Return an element of a nested column: an array if its elements are numbers."""
+    numeric = series.dtype.is_numeric() and not series.null_count()
+    return series.to_numpy() if numeric else series.to_list()
+
+
+def _is_array(series: Any) -> bool:
+    """Whether all elements of a nested column have the same shape."""
+    return type(series.dtype).__name__ == "Array"

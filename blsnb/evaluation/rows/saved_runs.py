@@ -1,0 +1,131 @@
+"""Rows of runs: their recorded inputs, and the recorded outputs as labels."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from blsnb.errors import TraceError
+from blsnb.evaluation.rows.records import Records
+from blsnb.loaded_run import load_run
+from blsnb.response import Response
+from blsnb.run import ImportedRun, Run
+from blsnb.trace.dropped import missing_values
+from blsnb.trace.excerpt import parts_of
+from blsnb.trace.files import run_file
+from blsnb.trace.spans import Span
+
+SUFFIX = run_file.SUFFIX
+
+
+def run_records(paths: Sequence[Path], model_name: str) -> Records:
+    """Return the requests in files of `Run.save` and of the recorder.
+
+    One file is in memory at a time.
+
+    Parameters
+    ----------
+    paths
+        The files.
+    model_name
+        Name of the model whose requests are rows; an empty string for all.
+
+    Raises
+    ------
+    ValueError
+        No file has a request of the model.
+    """
+
+    def read() -> Iterator[dict[str, Any]]:
+        seen: dict[str, None] = {}
+        count = 0
+        for path in paths:
+            for run in _runs(path):
+                seen[run.model_name] = None
+                if model_name in ("", run.model_name):
+                    count += 1
+                    yield run_record(run)
+        if not count:
+            raise ValueError(_no_run(model_name, seen))
+
+    return Records(read, None, lambda: _digest(paths))
+
+
+def _no_run(model_name: str, seen: Iterable[str]) -> str:
+    listed = ", ".join(map(repr, seen)) or "no model"
+    return f"the files have no run of the model {model_name!r}; they are of {listed}"
+
+
+def run_record(run: Run) -> dict[str, Any]:
+    """Return the request of a run as a row.
+
+    Its keys besides the inputs are ``recorded``, the recorded outputs by name (lists of
+    arrays for a decoupled model), ``recorded_error``, ``request_id`` and
+    ``correlation_id``.
+
+    Raises
+    ------
+    TraceError
+        The value of an input was not recorded, or is no longer kept.
+    """
+    trace = run.trace
+    if not trace.roots:
+        raise TraceError(f"run {run.id} has no recorded request")
+    root = trace.spans[trace.roots[0]]
+    lost = [f"input {ref.name!r}" for ref in root.inputs if ref.evicted]
+    if lost or not root.has_tensors:
+        raise TraceError(f"run {run.id}: {missing_values(trace, lost)}")
+    return {
+        "recorded": _outputs(run, root),
+        "recorded_error": run.error or "",
+        "request_id": root.request_id,
+        "correlation_id": root.request_fields.correlation_id,
+        **{ref.name: ref.view() for ref in root.inputs},
+    }
+
+
+def _outputs(run: Run, root: Span) -> dict[str, Any]:
+    """Return the recorded outputs whose values are kept."""
+    responses = [_kept(response) for response in run.responses]
+    if not root.response_count:
+        return responses[0] if responses else {}
+    names = dict.fromkeys(name for each in responses for name in each)
+    return {name: [each[name] for each in responses if name in each] for name in names}
+
+
+def _kept(response: Response) -> dict[str, Any]:
+    found = {}
+    for name in response:
+        try:
+            found[name] = response[name]
+        except TraceError:
+            # A label that is missing fails the metrics that need it, not the row.
+            continue
+    return found
+
+
+def _runs(path: Path) -> Iterator[Run]:
+    """Yield the runs of a file in the order of their starts."""
+    run = load_run(path)
+    if len(run.trace.roots) == 1 and not _is_unattributed(run.trace.spans[0]):
+        yield run
+        return
+    parts = [part for part in parts_of(run.trace) if part.spans]
+    known = [part for part in parts if not _is_unattributed(part.spans[0])]
+    for part in sorted(known, key=lambda each: each.start_ns):
+        yield ImportedRun(part)
+
+
+def _is_unattributed(span: Span) -> bool:
+    """Whether it is a recorded BLS call whose request is unknown."""
+    return isinstance(span.origin, dict) and bool(span.origin.get("bls"))
+
+
+def _digest(paths: Sequence[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()

@@ -1,0 +1,154 @@
+"""Rows of iterables and folders, and errors that say what was expected."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+
+from blsnb.evaluation.plain import Row
+from blsnb.evaluation.rows.source import row_source
+
+
+def test_keys_that_are_no_inputs_are_labels():
+    """Only metrics receive them."""
+    [row] = row_source([{"X": [1], "label": 3}], ["X"])
+
+    assert Row(0, {"X": [1]}, {"label": 3}) == row
+
+
+def test_a_value_that_is_none_is_left_out():
+    """An optional input of a data set may be missing in some rows."""
+    rows = row_source([{"X": [1], "MASK": None, "label": None}], ["X", "MASK"])
+
+    assert [Row(0, {"X": [1]}, {"label": None})] == list(rows)
+
+
+def test_rows_are_read_when_they_are_needed():
+    """A generator without an end is a data set, too."""
+    rows = row_source(({"X": n} for n in itertools.count()), ["X"])
+
+    assert [0, 1, 2] == [row.inputs["X"] for row in itertools.islice(rows, 3)]
+    assert rows.total is None
+
+
+def test_a_list_is_read_again_and_a_generator_is_not():
+    """An empty second evaluation would look like a success."""
+    several = row_source([{"X": 1}], ["X"])
+    assert [list(several)] == [list(several)]
+    assert 1 == several.total
+    once = row_source(iter([{"X": 1}]), ["X"])
+    assert 1 == len(list(once))
+
+    with pytest.raises(ValueError, match="a generator has them only once"):
+        list(once)
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "text"),
+    [
+        (3, TypeError, "rows=3 is not valid; expected an iterable of dicts such as"),
+        (b"X", TypeError, "rows=b'X' is not valid; expected an iterable of dicts"),
+        ({"X": [1]}, TypeError, "rows is a dict; expected several rows: [rows] for"),
+        ([[1, 2]], TypeError, "rows[0]=[1, 2] is not valid; expected a dict such as"),
+        ("no.npz", FileNotFoundError, "there is no file or folder 'no.npz' of rows"),
+    ],
+)
+def test_other_rows_are_refused(rows, error, text):
+    """The sentence has the value, and what was expected."""
+    with pytest.raises(error, match=re.escape(text)):
+        list(row_source(rows, ["X"]))
+
+
+def test_an_unknown_kind_of_file_is_refused(tmp_path):
+    """Nothing is guessed from a file's content."""
+    path = tmp_path / "rows.pickle"
+    path.touch()
+
+    with pytest.raises(ValueError, match=r"expected \.parquet, \.npz or \.blsrun"):
+        row_source(path, ["X"])
+
+
+def test_names_that_no_input_has_are_refused_with_a_similar_one():
+    """Each row would fail, since the data set spells the input in another way."""
+    rows = row_source([{"image": 1, "label": 2}], ["IMAGE", "MASK"])
+
+    with pytest.raises(ValueError, match="no key of the first row") as caught:
+        list(rows)
+    assert "found 'image', 'label'; expected 'IMAGE', 'MASK'" in str(caught.value)
+    assert str(caught.value).endswith("Did you mean 'IMAGE'?")
+
+
+def test_a_row_without_inputs_stays_a_row():
+    """Its failure is that of the model, in Triton's words."""
+    assert [Row(0, {}, {})] == list(row_source([{}], ["X"]))
+
+
+def test_rows_of_a_sequence_have_flags():
+    """The order of the rows says where a sequence starts and ends."""
+    rows = [{"X": n, "video": video} for n, video in enumerate("aabc")]
+
+    found = list(row_source(rows, ["X"], sequence="video"))
+
+    expected = [("a", True, False), ("a", False, True), *[("b", True, True)]]
+    assert [*expected, ("c", True, True)] == [row[3:] for row in found]
+
+
+def test_a_sequence_does_not_continue_after_another_one():
+    """Its state would have ended."""
+    rows = [{"X": n, "video": video} for n, video in enumerate([1, 2, 1])]
+
+    with pytest.raises(ValueError, match="row 2: sequence 1 continues after rows"):
+        list(row_source(rows, ["X"], sequence="video"))
+
+
+def test_a_row_without_the_id_of_its_sequence_is_refused():
+    """It would be executed outside of all sequences."""
+    with pytest.raises(ValueError, match="row 0 has no 'video'"):
+        list(row_source([{"X": 1}], ["X"], sequence="video"))
+
+
+@pytest.mark.parametrize("pattern", ["", "*/*.txt"])
+def test_a_loader_makes_rows_of_the_files_of_a_folder(tmp_path, pattern):
+    """Files are sorted by path; hidden ones are left out."""
+    for name in ("b/2.txt", "a/10.txt", "a/.hidden"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    source = row_source(
+        (tmp_path / pattern, lambda path: {"X": path.read_text()}), ["X"]
+    )
+
+    expected = [("a/10.txt", "a/10.txt"), ("b/2.txt", "b/2.txt")]
+    assert expected == [(row.inputs["X"], row.rest["path"]) for row in source]
+    assert 2 == source.total
+
+
+def test_the_digest_of_a_folder_changes_with_its_files(tmp_path):
+    """An evaluation does not continue with other files."""
+    (tmp_path / "a.bin").write_bytes(b"1")
+
+    def digest():
+        return row_source((tmp_path, np.fromfile), ["X"]).digest()
+
+    before = digest()
+    assert before == digest()
+    (tmp_path / "b.bin").write_bytes(b"1")
+    assert before != digest()
+
+
+def test_a_loader_returns_a_dict(tmp_path):
+    """The error names the file."""
+    (tmp_path / "a.bin").touch()
+
+    with pytest.raises(TypeError, match=r"the loaded row of a\.bin=3 is not valid"):
+        list(row_source((tmp_path, lambda path: 3), ["X"]))
+
+
+def test_an_empty_folder_is_refused(tmp_path):
+    """The sentence says what a folder may contain."""
+    with pytest.raises(ValueError, match=re.escape("pass a pair (folder, loader)")):
+        row_source(tmp_path, ["X"])
+    with pytest.raises(ValueError, match="has no files; expected one for each row"):
+        row_source((tmp_path, np.fromfile), ["X"])

@@ -1,0 +1,244 @@
+"""Rows of DataFrames, Arrow data and Parquet files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from peak_memory import measure
+
+from blsnb.evaluation.rows.source import row_source
+
+INPUTS = ("X", "TEXT", "IMAGE")
+COLUMNS = {
+    "X": [1.5, 2.5, 3.5],
+    "TEXT": ["a", None, "c"],
+    "IMAGE": [[[1, 2], [3, 4]], [[5, 6], [7, 8]], [[9, 10], [11, 12]]],
+    "label": [1, None, 3],
+}
+
+
+def plain(value):
+    """Return arrays as lists."""
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def expected(columns=COLUMNS):
+    """Return the rows of columns; a missing input is left out."""
+    rows = [
+        dict(zip(columns, values, strict=True))
+        for values in zip(*columns.values(), strict=True)
+    ]
+    return [
+        (
+            {name: row[name] for name in INPUTS if row.get(name) is not None},
+            {name: row[name] for name in row if name not in INPUTS},
+        )
+        for row in rows
+    ]
+
+
+def found(rows):
+    """Return the rows of a source as plain values."""
+    return [
+        ({name: plain(value) for name, value in row.inputs.items()}, dict(row.rest))
+        for row in row_source(rows, INPUTS)
+    ]
+
+
+@pytest.fixture
+def pandas():
+    """Skip without pandas."""
+    return pytest.importorskip("pandas", reason="pandas is not installed")
+
+
+@pytest.fixture
+def polars():
+    """Skip without polars."""
+    return pytest.importorskip("polars", reason="polars is not installed")
+
+
+@pytest.fixture
+def arrow():
+    """Skip without pyarrow."""
+    return pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+
+@pytest.fixture
+def parquet(arrow):
+    """Return the module that writes Parquet files."""
+    import pyarrow.parquet
+
+    return pyarrow.parquet
+
+
+def test_rows_of_a_pandas_frame(pandas):
+    """Missing strings and integers are left out of the inputs."""
+    frame = pandas.DataFrame(COLUMNS).astype({"label": "Int64"})
+
+    assert expected() == found(frame)
+    assert 3 == row_source(frame, INPUTS).total
+
+
+def test_nan_is_a_value_of_a_float_column(pandas):
+    """A tensor may have it."""
+    [row] = row_source(pandas.DataFrame({"X": [float("nan")]}), INPUTS)
+
+    assert np.isnan(row.inputs["X"])
+
+
+def test_arrays_in_a_pandas_frame_stay_what_they_are(pandas):
+    """An image in a cell is not copied."""
+    image = np.zeros((2, 2), np.uint8)
+    [row] = row_source(pandas.DataFrame({"IMAGE": [image]}), INPUTS)
+
+    assert row.inputs["IMAGE"] is image
+
+
+def test_two_columns_of_one_name_are_refused(pandas):
+    """A row would lose one of them."""
+    frame = pandas.DataFrame([[1, 2]], columns=["X", "X"])
+
+    with pytest.raises(ValueError, match="several columns 'X'; expected one"):
+        row_source(frame, INPUTS)
+
+
+def test_rows_of_a_polars_frame(polars):
+    """Nested columns are lists or arrays."""
+    assert expected() == found(polars.DataFrame(COLUMNS))
+
+
+def test_columns_of_arrays_in_a_polars_frame(polars):
+    """Arrays of a fixed shape and lists of numbers become NumPy arrays."""
+    images = np.arange(12, dtype=np.int16).reshape(3, 2, 2)
+    frame = polars.DataFrame({"IMAGE": images, "X": [[1.0], [], [2.0, 3.0]]})
+
+    rows = [row.inputs for row in row_source(frame, INPUTS)]
+
+    assert images.tolist() == [row["IMAGE"].tolist() for row in rows]
+    assert np.dtype(np.int16) == rows[0]["IMAGE"].dtype
+    assert [[1.0], [], [2.0, 3.0]] == [row["X"].tolist() for row in rows]
+
+
+def test_rows_of_an_arrow_table(arrow):
+    """A slice of a table, a batch and a reader have the same rows."""
+    table = arrow.table(COLUMNS)
+
+    assert expected() == found(table)
+    assert expected()[1:] == found(table.slice(1))
+    [batch] = table.to_batches()
+    assert expected() == found(batch)
+    assert expected() == found(table.to_reader())
+
+
+def test_nested_arrow_columns_become_arrays_of_their_own_type(arrow):
+    """Rows may differ in shape, and one may be missing."""
+    table = arrow.table(
+        {
+            "X": arrow.array([[1.0], None, [2.0, 3.0]], arrow.list_(arrow.float32())),
+            "IMAGE": [[[1, 2]], [[3, 4], [5, 6]], [[7], [8, 9]]],
+            "label": arrow.array(["a", "b", "a"]).dictionary_encode(),
+        }
+    )
+
+    rows = list(row_source(table, INPUTS))
+
+    assert np.dtype(np.float32) == rows[0].inputs["X"].dtype
+    assert [True, False, True] == ["X" in row.inputs for row in rows]
+    assert [[3, 4], [5, 6]] == rows[1].inputs["IMAGE"].tolist()
+    ragged = rows[2].inputs["IMAGE"]
+    assert [[7], [8, 9]] == [part.tolist() for part in ragged]
+    assert ["a", "b", "a"] == [row.rest["label"] for row in rows]
+
+
+def test_tensors_of_an_arrow_table(arrow):
+    """Columns of the type fixed_shape_tensor keep their shape."""
+    images = np.arange(12, dtype=np.float32).reshape(3, 2, 2)
+    column = arrow.FixedShapeTensorArray.from_numpy_ndarray(images)
+
+    rows = list(row_source(arrow.table({"IMAGE": column}), INPUTS))
+
+    assert images.tolist() == [row.inputs["IMAGE"].tolist() for row in rows]
+
+
+def test_rows_of_parquet_files(parquet, arrow, tmp_path):
+    """A folder of files has the rows of each, sorted by name."""
+    table = arrow.table(COLUMNS)
+    parquet.write_table(table.slice(0, 2), tmp_path / "0.parquet", row_group_size=1)
+    parquet.write_table(table.slice(2), tmp_path / "1.parquet")
+
+    assert expected() == found(tmp_path)
+    assert expected()[:2] == found(str(tmp_path / "0.parquet"))
+    assert 3 == row_source(tmp_path, INPUTS).total
+
+
+def test_the_digest_of_a_parquet_file_follows_its_values(parquet, arrow, tmp_path):
+    """A copy has the same digest."""
+    digests = []
+    for name, value in (("a", 1), ("b", 1), ("c", 2)):
+        parquet.write_table(arrow.table({"X": [value]}), tmp_path / name)
+        path = (tmp_path / name).rename(tmp_path / f"{name}.parquet")
+        digests.append(row_source(path, INPUTS).digest())
+
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_another_file_is_no_parquet_file(arrow, tmp_path):
+    """The error names the file."""
+    path = tmp_path / "rows.parquet"
+    path.write_text("no rows at all")
+
+    with pytest.raises(ValueError, match=r"rows\.parquet' is not a Parquet file"):
+        row_source(path, INPUTS)
+
+
+def test_without_pyarrow_a_sentence_names_the_extra(tmp_path):
+    """It is the whole error."""
+    path = tmp_path / "rows.parquet"
+    path.touch()
+    script = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "from blsnb.evaluation.rows.source import row_source\n"
+        "try: row_source(sys.argv[1], ['X'])\n"
+        "except ImportError as error: print(error)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script, path], capture_output=True, text=True, check=True
+    )
+
+    sentence = "reading rows.parquet needs pyarrow: pip install 'blsnb[data]'"
+    assert sentence == done.stdout.strip()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_million_rows_of_parquet_need_the_memory_of_a_thousand(
+    parquet, arrow, tmp_path, figures
+):
+    """Reading 64 MB of values keeps memory flat."""
+    rows = 1_000_000
+    path = tmp_path / "rows.parquet"
+    column = arrow.array(np.random.default_rng(0).random(rows * 8, np.float32))
+    nested = arrow.FixedSizeListArray.from_arrays(column, 8)
+    parquet.write_table(
+        arrow.table({"X": nested, "label": range(rows)}), path, row_group_size=1 << 16
+    )
+
+    measured = measure(
+        """
+        import itertools
+        from blsnb.evaluation.rows.source import row_source
+
+        source = row_source(sys.argv[1], ["X"])
+        warm = list(itertools.islice(source, 100_000))[:0]
+        """,
+        "result = sum(1 for row in source)",
+        path,
+    )
+
+    assert rows == measured.result
+    assert measured.grown < 24 << 20
+    figures(rows=rows, bytes=measured.grown)
