@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from cells import DOUBLE
 from IPython.core.error import UsageError
 
 from blsnb.magics.commands.plan import plan_flags
+
+from ..models import DOUBLE
 
 PLAN = (
     "%triton plan double X=[1.0, 2.0] --rate 20 --p99 10s --instances double=1..2 "

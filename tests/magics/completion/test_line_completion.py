@@ -105,7 +105,7 @@ def test_all_subcommands_are_offered(completer):
 def parsers():
     """Yield each subcommand that has options."""
     for name, subcommand in SUBCOMMANDS.items():
-        options = set(re.findall(r"--[a-z-]+", subcommand.usage))
+        options = set(re.findall(r"--[a-z0-9-]+", subcommand.usage))
         if subcommand.flags:
             options.update(subcommand.flags().option_strings())
         if options:
