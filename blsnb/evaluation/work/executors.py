@@ -12,7 +12,7 @@ from blsnb.evaluation.plain import Chunk, RowResult
 from blsnb.evaluation.work.frames import divide_sendable
 from blsnb.evaluation.work.plan import GRACE_S, MAX_IN_FLIGHT
 from blsnb.evaluation.work.server_copy import Opening
-from blsnb.evaluation.work.tasks import NeedsModels, Task, pack, run_task
+from blsnb.evaluation.work.tasks import NeedsModels, Task, close_here, pack, run_task
 
 Answer = list[RowResult] | NeedsModels
 
@@ -37,7 +37,7 @@ class RowsInExecutor:
     def __init__(
         self, executor: Executor, opening: Opening, count: int | None = None
     ) -> None:
-        self._executor = executor
+        self.executor = executor
         self._opening = opening
         self._archive = pack(opening.folder)
         known = getattr(executor, "_max_workers", None)
@@ -74,6 +74,7 @@ class RowsInExecutor:
     def close(self) -> None:
         """Cancel what has not begun; the executor belongs to its maker."""
         self._cancel()
+        close_here(self._opening.copy, self._opening.settings)
 
     def _fill(self, source: Iterator[Chunk]) -> bool:
         """Submit chunks up to the limit; return whether any is in flight."""
@@ -89,7 +90,7 @@ class RowsInExecutor:
     def _submit(self, chunk: Chunk, archive: bytes | None = None) -> None:
         task = Task(self._opening.copy, self._opening.settings, chunk, archive)
         try:
-            future = self._executor.submit(run_task, task)
+            future = self.executor.submit(run_task, task)
         except Exception as error:
             raise self._stopped(error) from error
         self._in_flight[future] = chunk
@@ -103,9 +104,10 @@ class RowsInExecutor:
             try:
                 answer = future.result()
             except Exception as error:
-                unsent = self._again_without_unsendable(chunk)
-                broken = broken if unsent else error
-                yield unsent
+                if unsent := self._again_without_unsendable(chunk):
+                    yield unsent
+                else:
+                    broken = error
                 continue
             if isinstance(answer, NeedsModels):
                 self._held.append(chunk)
@@ -153,8 +155,9 @@ class RowsInExecutor:
     def _stopped(self, error: Exception) -> BlsnbError:
         if isinstance(error, BlsnbError):
             return BlsnbError(f"a process of the executor cannot evaluate: {error}")
+        text = f"{type(error).__name__}: {error}".rstrip(". ")
         return BlsnbError(
-            f"the executor failed after {self._done:,} rows: {type(error).__name__}: "
-            f"{error}. Make a new executor and evaluate again; with resume='FILE' the "
-            "completed rows are not executed again."
+            f"the executor failed after {self._done:,} rows: {text}. Make a new "
+            "executor and evaluate again; with resume='FILE' the completed rows are not "
+            "executed again."
         )

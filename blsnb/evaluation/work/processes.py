@@ -169,4 +169,3 @@ class RowsInProcesses:
             f"last one {self._last_ending}"
         )
         return RowResult(row.number, error=text, code=KILLED_CODE)
-

@@ -1,4 +1,4 @@
-"""Tasks for executors of others: chunks on copies of servers that processes open once."""
+"""Tasks of an executor: chunks, executed on a server that each process opens once."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class _Servers:
 
     def get(self, task: Task) -> CopiedServer | None:
         """Return the server of a task, opened if necessary; None without its models."""
-        key = f"{task.copy.digest} {task.settings}"
+        key = key_of(task.copy, task.settings)
         with self._lock:
             if key not in self._opened:
                 if task.archive is None:
@@ -80,6 +80,13 @@ class _Servers:
                 self._close_oldest()
             self._opened.move_to_end(key)
             return self._opened[key].server
+
+    def close(self, key: str) -> None:
+        """Close a server, if this process has opened it."""
+        with self._lock:
+            opened = self._opened.pop(key, None)
+        if opened is not None:
+            opened.close()
 
     def _close_oldest(self) -> None:
         while len(self._opened) > MAX_SERVERS:
@@ -109,6 +116,16 @@ class _Opened:
 
 
 _servers = _Servers()
+
+
+def close_here(copy: ServerCopy, settings: EvaluationSettings) -> None:
+    """Close a copy of a server in this process, where an executor has threads."""
+    _servers.close(key_of(copy, settings))
+
+
+def key_of(copy: ServerCopy, settings: EvaluationSettings) -> str:
+    """Return the key under which a process keeps a copy of a server open."""
+    return f"{copy.digest} {settings}"
 
 
 def pack(folder: Path) -> bytes:
