@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,42 +113,6 @@ def test_all_places_give_the_answers_of_this_process(
     assert [*FAILS] == [*there.errors]
     right = [e.metrics["right"].values.tolist() for e in (here, there)]
     assert str(right[0]) == str(right[1])
-
-
-DASK = """
-import sys
-from distributed import Client, LocalCluster
-from blsnb.inference_server import Server
-from evaluation.test_workers import DOUBLE, MODEL, errors, outputs, rows
-
-if __name__ == "__main__":
-    options = {"n_workers": 1, "threads_per_worker": 1, "host": "127.0.0.1"}
-    with Server() as server, LocalCluster(**options, dashboard_address=None) as cluster:
-        server.define(MODEL, DOUBLE)
-        here = server.evaluate(MODEL, rows(1000))
-        with Client(cluster) as client:
-            executor = client.get_executor()
-            there = server.evaluate(MODEL, rows(1000), executor=executor, workers=1)
-        assert outputs(here) == outputs(there)
-        assert errors(here) == errors(there)
-        print(len(there), "rows agree")
-"""
-
-
-def test_dask_gives_the_answers_of_this_process(tmp_path: Path) -> None:
-    """A cluster of one process, in a process of its own: Dask leaves threads."""
-    pytest.importorskip("distributed", reason="dask is not installed")
-    script = tmp_path / "script.py"
-    script.write_text(DASK)
-    ended = subprocess.run(
-        [sys.executable, str(script)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        timeout=120,
-        check=False,
-    )
-    assert "1000 rows agree" in ended.stdout, ended.stderr
 
 
 def test_whole_runs_arrive_from_processes(double: Server) -> None:

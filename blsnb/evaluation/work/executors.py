@@ -158,6 +158,6 @@ class RowsInExecutor:
         text = f"{type(error).__name__}: {error}".rstrip(". ")
         return BlsnbError(
             f"the executor failed after {self._done:,} rows: {text}. Make a new "
-            "executor and evaluate again; with resume='FILE' the completed rows are not "
+            "executor and evaluate again; with resume='FILE' completed rows are not "
             "executed again."
         )
