@@ -9,7 +9,7 @@ from typing import Any
 
 from blsnb.arguments import check_callable, check_type, check_whole
 from blsnb.engine.request.validation import RequestError
-from blsnb.evaluation.plain import Chunk, EvaluationSettings, Row, RowResult, RowRunner
+from blsnb.evaluation.plain import EvaluationSettings, Row, RowResult, RowRunner
 from blsnb.evaluation.progress import Progress, Report, ShownProgress
 from blsnb.evaluation.result.evaluation import Evaluation
 from blsnb.evaluation.result.gathering import Gathering
@@ -94,8 +94,10 @@ def evaluate(
     place = InServer(parts, settings) if runner is None else runner
     shown = ShownProgress(settings.model_name)
     loop = _Loop(gathering, source.total, progress or shown)
+    # On this thread no run waits for the end of a chunk.
+    size = settings.batch if runner is None else None
     try:
-        loop.run(place, source, settings.batch)
+        loop.run(place, Chunks(loop.noted(source), settings.batch, size))
     finally:
         place.close()
         shown.end()
@@ -126,10 +128,11 @@ class _Loop:
         self.interrupted = False
         self.elapsed_s = 0.0
 
-    def run(self, place: RowRunner, rows: Iterable[Row], batch: int) -> None:
+    def run(self, place: RowRunner, chunks: Chunks) -> None:
         """Execute all rows; Ctrl-C ends the loop early."""
         try:
-            for results in place.results(self._chunks(rows, batch)):
+            for results in place.results(chunks):
+                chunks.note(results)
                 self._add(results)
         except KeyboardInterrupt:
             self.interrupted = True
@@ -137,11 +140,11 @@ class _Loop:
             self.elapsed_s = _now() - self._began_s
             self._tell()
 
-    def _chunks(self, rows: Iterable[Row], batch: int) -> Iterator[Chunk]:
-        for chunk in Chunks(rows, batch, batch):
-            for row in chunk.rows:
-                self._waiting[row.number] = row
-            yield chunk
+    def noted(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Yield rows, and note that their results are expected."""
+        for row in rows:
+            self._waiting[row.number] = row
+            yield row
 
     def _add(self, results: list[RowResult]) -> None:
         for result in results:
