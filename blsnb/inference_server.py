@@ -298,9 +298,7 @@ class Server:
         """
         __tracebackhide__ = True
         request = client_request(model_name, inputs, options)
-        if profile:
-            return self._parts.requests.run_profiled(request)
-        return self._parts.requests.run(request)
+        return self._parts.requests.run(request, profile=profile)
 
     @takes_request_options
     async def async_infer(
@@ -992,6 +990,7 @@ class Server:
         sequence: str | None = None,
         batch: int = 1,
         keep: int = 20,
+        workers: int | None = None,
         progress: Report | None = None,
         **options: Unpack[RequestOptions],
     ) -> Evaluation:
@@ -1024,6 +1023,10 @@ class Server:
         keep
             Maximum number of whole runs kept for each reason: of the first failures of
             each text, of the slowest rows, of the worst rows of each metric.
+        workers
+            Number of processes that execute rows; None for this thread. They have
+            copies of the models that requests may reach. A killed process is replaced,
+            and its rows run again; a row that ends two processes fails.
         progress
             Called ten times a second with the number of completed rows.
         **options
@@ -1041,6 +1044,9 @@ class Server:
             The model is not ready; the text is Triton's.
         InputError
             An option of the requests has a wrong type or is out of range.
+        BlsnbError
+            With ``workers``: a model exists in this process only, such as a function
+            as stand-in, or does not load in another process.
         TypeError
             An argument has the wrong type, or ``rows`` is no data set.
         ValueError
@@ -1050,7 +1056,7 @@ class Server:
         from blsnb.evaluation.plain import EvaluationSettings
 
         settings = EvaluationSettings(model_name, options, batch, keep)
-        demand = Demand(settings, metrics, lower_is_better, sequence)
+        demand = Demand(settings, metrics, lower_is_better, sequence, workers)
         return evaluate(self._parts, demand, rows, progress=progress)
 
     @takes_request_options

@@ -9,14 +9,14 @@ from typing import Any
 
 from blsnb.arguments import check_callable, check_type, check_whole
 from blsnb.engine.request.validation import RequestError
-from blsnb.evaluation.plain import EvaluationSettings, Row, RowResult, RowRunner
+from blsnb.evaluation.plain import Chunk, EvaluationSettings, Row, RowResult, RowRunner
 from blsnb.evaluation.progress import Progress, Report, ShownProgress
 from blsnb.evaluation.result.evaluation import Evaluation
 from blsnb.evaluation.result.gathering import Gathering
 from blsnb.evaluation.result.metrics import Metric, metric_functions
 from blsnb.evaluation.rows.source import row_source
 from blsnb.evaluation.work.chunks import Chunks
-from blsnb.evaluation.work.rows_in_server import InServer
+from blsnb.evaluation.work.places import open_place
 from blsnb.parts.models import inference_error
 from blsnb.parts.requests import client_request
 from blsnb.parts.server_parts import ServerParts
@@ -41,12 +41,15 @@ class Demand:
         Names of metrics of which high values are the worst.
     sequence
         Key that holds the correlation id of a row; None for no sequences.
+    workers
+        Number of worker processes; None for this thread.
     """
 
     settings: EvaluationSettings
     metrics: Mapping[str, Metric] | None = None
     lower_is_better: Collection[str] = ()
     sequence: str | None = None
+    workers: int | None = None
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -63,22 +66,21 @@ class Demand:
         if settings.batch < 1:
             raise ValueError("batch=0 is not valid; expected 1 or more")
 
+    @property
+    def chunk_size(self) -> int | None:
+        """Number of rows of a chunk; None to follow the durations of rows."""
+        # On this thread a larger chunk would only delay results.
+        return self.settings.batch if self.workers is None else None
+
 
 def evaluate(
     parts: ServerParts,
     demand: Demand,
     rows: Any,
     *,
-    runner: RowRunner | None = None,
     progress: Report | None = None,
 ) -> Evaluation:
-    """Evaluate a model on a data set; see `Server.evaluate`.
-
-    Parameters
-    ----------
-    runner
-        The place where rows are executed; None for this thread. It is closed.
-    """
+    """Evaluate a model on a data set; see `Server.evaluate`."""
     parts.lifetime.check_open()
     check_callable(progress=progress)
     settings = demand.settings
@@ -91,13 +93,11 @@ def evaluate(
         settings.keep,
     )
     source = row_source(rows, _input_names(parts, settings), sequence=demand.sequence)
-    place = InServer(parts, settings) if runner is None else runner
+    place = open_place(parts, settings, workers=demand.workers)
     shown = ShownProgress(settings.model_name)
     loop = _Loop(gathering, source.total, progress or shown)
-    # On this thread no run waits for the end of a chunk.
-    size = settings.batch if runner is None else None
     try:
-        loop.run(place, Chunks(loop.noted(source), settings.batch, size))
+        loop.run(place, Chunks(source, settings.batch, demand.chunk_size))
     finally:
         place.close()
         shown.end()
@@ -131,7 +131,7 @@ class _Loop:
     def run(self, place: RowRunner, chunks: Chunks) -> None:
         """Execute all rows; Ctrl-C ends the loop early."""
         try:
-            for results in place.results(chunks):
+            for results in place.results(self._taken(chunks)):
                 chunks.note(results)
                 self._add(results)
         except KeyboardInterrupt:
@@ -140,11 +140,11 @@ class _Loop:
             self.elapsed_s = _now() - self._began_s
             self._tell()
 
-    def noted(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """Yield rows, and note that their results are expected."""
-        for row in rows:
-            self._waiting[row.number] = row
-            yield row
+    def _taken(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        for chunk in chunks:
+            for row in chunk.rows:
+                self._waiting[row.number] = row
+            yield chunk
 
     def _add(self, results: list[RowResult]) -> None:
         for result in results:
