@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from blsnb.evaluation.progress import rate_text
+from blsnb.printable import counted
 from blsnb.views.evaluations.histogram import Distribution
 from blsnb.views.evaluations.page import EvaluationPage, Table
-from blsnb.views.format import counted, time
+from blsnb.views.format import time
 
 if TYPE_CHECKING:
     from blsnb.evaluation.result.evaluation import Evaluation
