@@ -9,9 +9,10 @@ from IPython.core.getipython import get_ipython
 from IPython.display import display
 
 from blsnb.magics import card
-from blsnb.magics.commands import bench, graph, plan, stats, verify
+from blsnb.magics.commands import graph, stats, verify
 from blsnb.magics.evaluating.evaluate import evaluation_bundle
 from blsnb.magics.frontend import bundle, has_no_models, has_page, note_run
+from blsnb.magics.load_tests import bench, plan
 from blsnb.options import options
 
 if TYPE_CHECKING:
@@ -21,6 +22,17 @@ if TYPE_CHECKING:
     from blsnb.parity.parity import Parity
     from blsnb.run import Run
 
+_TABLES: dict[str, Callable[..., dict[str, Any]]] = {
+    "blsnb.benchmark.bench.Bench": lambda measured, **_: bench.bundle(measured),
+    "blsnb.planning.plan.Plan": lambda planned, **_: plan.bundle(planned),
+    "blsnb.engine.metrics.batching.ModelBatching": (
+        lambda counts, **_: stats.batching_tables(counts)
+    ),
+    "blsnb.evaluation.result.evaluation.Evaluation": evaluation_bundle,
+    "blsnb.model_graph.graph.ModelGraph": lambda shown, **_: graph.bundle(shown),
+    "blsnb.repository.status.ModelStatus": lambda status, **_: card.bundle(status),
+}
+"""Types whose displays need nothing but the value."""
 _EMPTY = {"text/html": "", "text/plain": ""}
 
 
@@ -62,17 +74,10 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
         return verify.bundle(parity, embed_previews=options.embed_previews)
 
     printers: dict[str, Callable[..., dict[str, Any]]] = {
+        **_TABLES,
         "blsnb.parity.parity.Parity": parity_bundle,
-        "blsnb.benchmark.bench.Bench": lambda measured, **_: bench.bundle(measured),
-        "blsnb.planning.plan.Plan": lambda planned, **_: plan.bundle(planned),
-        "blsnb.engine.metrics.batching.ModelBatching": (
-            lambda counts, **_: stats.batching_tables(counts)
-        ),
         "blsnb.comparison.Comparison": comparison_bundle,
-        "blsnb.evaluation.result.evaluation.Evaluation": evaluation_bundle,
-        "blsnb.model_graph.graph.ModelGraph": lambda shown, **_: graph.bundle(shown),
         "blsnb.run.Run": run_bundle,
-        "blsnb.repository.status.ModelStatus": lambda status, **_: card.bundle(status),
     }
     before = {
         name: formatter.for_type_by_name(*name.rsplit(".", 1), printer)

@@ -20,11 +20,9 @@ from IPython.core.magic import (
 from blsnb.magics import default_server as default
 from blsnb.magics import line
 from blsnb.magics.commands import (
-    bench,
     graph,
     models,
     monitor,
-    plan,
     repositories,
     runtime,
     serve,
@@ -37,6 +35,7 @@ from blsnb.magics.commands import (
 from blsnb.magics.evaluating import evaluate
 from blsnb.magics.flags import Flags, HelpShown
 from blsnb.magics.line import Line, request_line
+from blsnb.magics.load_tests import bench, plan
 from blsnb.magics.watching import watch
 
 _INFER_USAGE = "NAME INPUT=EXPRESSION ... [--profile]"

@@ -6,8 +6,8 @@ from IPython.core.error import UsageError
 
 from blsnb.errors import InferenceError
 from blsnb.magics import default_server as default
-from blsnb.magics.commands.bench import bench_flags
 from blsnb.magics.frontend import ProgressBar
+from blsnb.magics.load_tests.bench import bench_flags
 from blsnb.views.figures import load_figure
 
 from ..models import DOUBLE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from IPython.core.error import UsageError
 
-from blsnb.magics.commands.plan import plan_flags
+from blsnb.magics.load_tests.plan import plan_flags
 
 from ..models import DOUBLE
 

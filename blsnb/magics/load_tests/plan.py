@@ -11,10 +11,10 @@ from IPython.core.error import UsageError
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
-from blsnb.magics.commands import bench
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import ProgressBar
 from blsnb.magics.line import Line, request_line
+from blsnb.magics.load_tests import bench
 
 if TYPE_CHECKING:
     from blsnb.planning.plan import Plan

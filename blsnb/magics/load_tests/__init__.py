@@ -1,0 +1,1 @@
+"""``%triton bench`` and ``%triton plan``: models under load."""
