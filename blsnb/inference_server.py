@@ -992,6 +992,8 @@ class Server:
         sequence: str | None = None,
         batch: int = 1,
         keep: int = 20,
+        workers: int | None = None,
+        resume: str | Path | None = None,
         progress: Report | None = None,
         **options: Unpack[RequestOptions],
     ) -> Evaluation:
@@ -1006,7 +1008,10 @@ class Server:
         model_name
             The evaluated model.
         rows
-            The data set: an iterable of dicts such as ``{"IMAGE": array, "label": 3}``.
+            The data set: an iterable of dicts such as ``{"IMAGE": array, "label": 3}``;
+            a DataFrame of pandas or polars; an Arrow table; the path of a ``.parquet``
+            or ``.npz`` file, of a run or of a recording; runs; or a pair of a folder
+            and a function that loads a file.
             Keys that are no inputs, such as labels, reach only the metrics. Of a model
             with batches a row may lack the batch axis; then its outputs lack it, too.
         metrics
@@ -1024,6 +1029,14 @@ class Server:
         keep
             Maximum number of whole runs kept for each reason: of the first failures of
             each text, of the slowest rows, of the worst rows of each metric.
+        workers
+            Number of processes that execute rows; None for this thread. They have
+            copies of the models that requests may reach. A killed process is replaced,
+            and its rows run again; a row that ends two processes fails.
+        resume
+            File to which results are appended. An evaluation that was interrupted or
+            killed continues from it: rows with a result are not executed again. It
+            holds all outputs, but no whole runs.
         progress
             Called ten times a second with the number of completed rows.
         **options
@@ -1041,16 +1054,20 @@ class Server:
             The model is not ready; the text is Triton's.
         InputError
             An option of the requests has a wrong type or is out of range.
+        BlsnbError
+            With ``workers``: a model exists in this process only, such as a function
+            as stand-in, or does not load in another process.
         TypeError
             An argument has the wrong type, or ``rows`` is no data set.
         ValueError
-            A number is out of range, or no key of the first row is an input.
+            A number is out of range, no key of the first row is an input, a file has
+            no rows, or the file of ``resume`` has results of other models or rows.
         """
         from blsnb.evaluation.evaluate import Demand, evaluate
         from blsnb.evaluation.plain import EvaluationSettings
 
         settings = EvaluationSettings(model_name, options, batch, keep)
-        demand = Demand(settings, metrics, lower_is_better, sequence)
+        demand = Demand(settings, metrics, lower_is_better, sequence, workers, resume)
         return evaluate(self._parts, demand, rows, progress=progress)
 
     @takes_request_options

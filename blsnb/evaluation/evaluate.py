@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from blsnb.arguments import check_callable, check_type, check_whole
+from blsnb.arguments import check_callable, check_path, check_type, check_whole
 from blsnb.engine.request.validation import RequestError
+from blsnb.evaluation.identity import header_of
+from blsnb.evaluation.journal import Journal, Journaled
 from blsnb.evaluation.plain import Chunk, EvaluationSettings, Row, RowResult, RowRunner
 from blsnb.evaluation.progress import Progress, Report, ShownProgress
 from blsnb.evaluation.result.evaluation import Evaluation
@@ -16,7 +20,8 @@ from blsnb.evaluation.result.gathering import Gathering
 from blsnb.evaluation.result.metrics import Metric, metric_functions
 from blsnb.evaluation.rows.source import row_source
 from blsnb.evaluation.work.chunks import Chunks
-from blsnb.evaluation.work.rows_in_server import InServer
+from blsnb.evaluation.work.places import open_place
+from blsnb.evaluation.work.portable import needed_models
 from blsnb.parts.models import inference_error
 from blsnb.parts.requests import client_request
 from blsnb.parts.server_parts import ServerParts
@@ -41,12 +46,18 @@ class Demand:
         Names of metrics of which high values are the worst.
     sequence
         Key that holds the correlation id of a row; None for no sequences.
+    workers
+        Number of worker processes; None for this thread.
+    resume
+        File of results from which the evaluation continues; None for none.
     """
 
     settings: EvaluationSettings
     metrics: Mapping[str, Metric] | None = None
     lower_is_better: Collection[str] = ()
     sequence: str | None = None
+    workers: int | None = None
+    resume: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -58,10 +69,18 @@ class Demand:
                     f"evaluate() sets {name} itself, from the rows; name the key of "
                     "their sequences: sequence='KEY'"
                 )
+        if self.resume is not None:
+            check_path(resume=self.resume)
         check_type("sequence", self.sequence, str | None, "a key of the rows")
         check_whole(batch=settings.batch, keep=settings.keep)
         if settings.batch < 1:
             raise ValueError("batch=0 is not valid; expected 1 or more")
+
+    @property
+    def chunk_size(self) -> int | None:
+        """Number of rows of a chunk; None to follow the durations of rows."""
+        # On this thread a larger chunk would only delay results.
+        return self.settings.batch if self.workers is None else None
 
 
 def evaluate(
@@ -69,16 +88,9 @@ def evaluate(
     demand: Demand,
     rows: Any,
     *,
-    runner: RowRunner | None = None,
     progress: Report | None = None,
 ) -> Evaluation:
-    """Evaluate a model on a data set; see `Server.evaluate`.
-
-    Parameters
-    ----------
-    runner
-        The place where rows are executed; None for this thread. It is closed.
-    """
+    """Evaluate a model on a data set; see `Server.evaluate`."""
     parts.lifetime.check_open()
     check_callable(progress=progress)
     settings = demand.settings
@@ -90,16 +102,30 @@ def evaluate(
         None if wanted is None else tuple(wanted),
         settings.keep,
     )
-    source = row_source(rows, _input_names(parts, settings), sequence=demand.sequence)
-    place = InServer(parts, settings) if runner is None else runner
+    names = _input_names(parts, settings)
+    source = row_source(
+        rows, names, sequence=demand.sequence, model_name=settings.model_name
+    )
     shown = ShownProgress(settings.model_name)
     loop = _Loop(gathering, source.total, progress or shown)
-    try:
-        loop.run(place, source, settings.batch)
-    finally:
-        place.close()
-        shown.end()
+    with contextlib.ExitStack() as opened:
+        opened.callback(shown.end)
+        journal = None
+        if demand.resume is not None:
+            journal = opened.enter_context(_journal(parts, demand, source.digest()))
+        place = open_place(parts, settings, workers=demand.workers)
+        opened.callback(place.close)
+        left = journal.to_execute(source, gathering.add) if journal else source
+        chunks = Chunks(left, settings.batch, demand.chunk_size)
+        loop.run(Journaled(place, journal) if journal else place, chunks)
     return gathering.evaluation(duration_s=loop.elapsed_s, interrupted=loop.interrupted)
+
+
+def _journal(parts: ServerParts, demand: Demand, digest: str) -> Journal:
+    assert demand.resume is not None
+    models = needed_models(parts, demand.settings.model_name)
+    header = header_of(parts, demand.settings, models, digest)
+    return Journal(demand.resume, header)
 
 
 def _input_names(parts: ServerParts, settings: EvaluationSettings) -> list[str]:
@@ -126,10 +152,11 @@ class _Loop:
         self.interrupted = False
         self.elapsed_s = 0.0
 
-    def run(self, place: RowRunner, rows: Iterable[Row], batch: int) -> None:
+    def run(self, place: RowRunner, chunks: Chunks) -> None:
         """Execute all rows; Ctrl-C ends the loop early."""
         try:
-            for results in place.results(self._chunks(rows, batch)):
+            for results in place.results(self._taken(chunks)):
+                chunks.note(results)
                 self._add(results)
         except KeyboardInterrupt:
             self.interrupted = True
@@ -137,8 +164,8 @@ class _Loop:
             self.elapsed_s = _now() - self._began_s
             self._tell()
 
-    def _chunks(self, rows: Iterable[Row], batch: int) -> Iterator[Chunk]:
-        for chunk in Chunks(rows, batch, batch):
+    def _taken(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        for chunk in chunks:
             for row in chunk.rows:
                 self._waiting[row.number] = row
             yield chunk

@@ -35,8 +35,9 @@ from blsnb.trace.recorder import Recorder
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ServerParts:
-    """The parts of one server."""
+    """The parts of one server, and the settings from which they were made."""
 
+    settings: ServerSettings
     engine: Engine
     recorder: Recorder
     repository: ModelRepository
@@ -129,6 +130,7 @@ def _make(given: ServerSettings) -> ServerParts:
     requests = ClientRequests(engine, readers)
     following = Following(models, readers, log.note)
     parts = ServerParts(
+        settings=given,
         engine=engine,
         recorder=recorder,
         repository=repository,
@@ -143,7 +145,7 @@ def _make(given: ServerSettings) -> ServerParts:
         async_requests=AsyncRequests(requests),
         measurements=Measurements(engine, lifetime),
         stand_ins=ModelStandIns(models),
-        devices=Devices(chosen, engine.placements, control, lifetime),
+        devices=Devices(given.runtime, chosen, engine.placements, control, lifetime),
         lifetime=lifetime,
     )
     _close_in_order(parts, Exporter(recorder, given.otlp) if given.otlp else None)

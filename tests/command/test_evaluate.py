@@ -28,9 +28,7 @@ def rows():
 NUMBER = 3
 """
 FAILING = cell(
-    "x = x_of(request)\n"
-    "if x[0] == 2: raise ValueError('two')\n"
-    "return [reply(x * 2)]"
+    "x = x_of(request)\nif x[0] == 2: raise ValueError('two')\nreturn [reply(x * 2)]"
 )
 
 
