@@ -55,6 +55,7 @@ def flags() -> Parser:
         add(option, action="append", default=[], metavar=limit, help=help_)
     add("--max-failed", type=int, default=0, metavar="N", help="allowed failed rows")
     add("--batch", type=int, default=1, metavar="N", help="rows in one request")
+    add("--workers", type=int, metavar="N", help="processes that execute rows")
     add("--sequence", metavar="KEY", help="key of the rows' correlation id")
     add("--resume", type=Path, metavar="FILE", help="continue from this file")
     add("--json", action="store_true", help="print the result as JSON")
@@ -102,6 +103,7 @@ def _evaluated(
             lower_is_better=[*required.at_most],
             sequence=given.sequence,
             batch=given.batch,
+            workers=given.workers,
             resume=given.resume,
         )
 

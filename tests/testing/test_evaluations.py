@@ -111,26 +111,23 @@ def test_a_file_of_rows_lies_beside_the_test(server, tmp_path):
     assert 2 == len(evaluation)
 
 
-def test_the_fixture_fails_a_test_with_its_rows(pytester, imported_once):
-    """The traceback ends in the test, and its runs are shown."""
-    pytester.makepyfile(
-        "CONFIG, DOUBLE = " + repr((CONFIG, DOUBLE.replace("import stage\n", ""))),
+def test_the_fixture_fails_a_test_with_its_rows(run_tests, models):
+    """The traceback ends in the test."""
+    result = run_tests(
         """
-        def test_it(assert_evaluates, triton_server):
-            triton_server.define("double", DOUBLE, config=CONFIG)
+        def test_it(assert_evaluates):
             rows = [{"X": [1.0], "label": 3}]
             metrics = {"right": lambda row, outputs: outputs["Y"][0] == row["label"]}
-            assert_evaluates("double", rows, metrics, at_least={"right": 1})
+            assert_evaluates("inner", rows, metrics, at_least={"right": 1})
         """,
+        "--triton-repository=models",
     )
-
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
             ">*assert_evaluates(*at_least=*",
-            "E*EvaluationError: double: right 0 *is below 1",
+            "E*EvaluationError: inner: right 0 *is below 1",
             "E*row 0 (label=3): 0",
         ]
     )
