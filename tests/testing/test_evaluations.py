@@ -95,9 +95,9 @@ def test_rows_may_fail_up_to_a_number(server):
 
 def test_a_limit_of_an_unknown_metric_is_refused(server):
     """It would never be checked."""
-    with pytest.raises(ValueError, match=r"no metric 'rigth'\. Did you mean 'right'"):
+    with pytest.raises(ValueError, match=r"no metric 'rights'\. Did you mean 'right'"):
         server.assert_evaluates(
-            "double", rows(0), {"right": right}, at_least={"rigth": 1}
+            "double", rows(0), {"right": right}, at_least={"rights": 1}
         )
 
 
