@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from blsnb.command.arguments import CommandError, Parser
 from blsnb.command.repository_server import check_serves, open_server
+from blsnb.errors import BlsnbError
 
 if TYPE_CHECKING:
     from blsnb.evaluation.result.evaluation import Evaluation
@@ -79,6 +80,11 @@ def run(words: Sequence[str]) -> int:
         evaluation = _evaluated(given, metrics, required)
     except (ValueError, TypeError, ImportError) as error:
         raise CommandError(str(error)) from error
+    except (BlsnbError, OSError, CommandError):
+        raise
+    except Exception as error:
+        # Raised by a function of the user that returns rows.
+        raise CommandError(f"{type(error).__name__}: {error}") from error
     shortfalls = required.shortfalls(evaluation)
     if given.json:
         print(json.dumps(as_json(evaluation, shortfalls), indent=1, allow_nan=False))

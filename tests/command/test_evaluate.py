@@ -25,6 +25,9 @@ def broken(row, outputs):
 def rows():
     yield {"X": np.ones(1, np.float32), "label": 2}
 
+def bad_rows():
+    yield {}["path"]
+
 NUMBER = 3
 """
 FAILING = cell(
@@ -148,6 +151,7 @@ def test_a_resumed_evaluation_executes_no_finished_row(folder, blsnb):
     ("words", "text"),
     [
         (["nowhere.npz"], "there is no file or folder 'nowhere.npz' of rows"),
+        (["measures_of_test:bad_rows"], "KeyError: 'path'"),
         (["rows.npz", "--metric", "right"], "expected MODULE:FUNCTION"),
         (["rows.npz", "--metric", "measures_of_test:no"], "AttributeError: module"),
         (["rows.npz", "--metric", "measures_of_test:NUMBER"], "expected a function"),
