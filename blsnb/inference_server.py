@@ -298,9 +298,7 @@ class Server:
         """
         __tracebackhide__ = True
         request = client_request(model_name, inputs, options)
-        if profile:
-            return self._parts.requests.run_profiled(request)
-        return self._parts.requests.run(request)
+        return self._parts.requests.run(request, profile=profile)
 
     @takes_request_options
     async def async_infer(

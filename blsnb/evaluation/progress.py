@@ -41,7 +41,7 @@ class Progress:
         """Rows, rate, time left and failures, in a line."""
         rate = self.done / self.elapsed_s if self.elapsed_s > 0 else 0.0
         total = "" if self.total is None else f" of {self.total:,}"
-        said = [f"{self.done:,}{total} rows", f"{_number(rate)}/s"]
+        said = [f"{self.done:,}{total} rows", f"{rate_text(rate)}/s"]
         if self.total and rate and self.done < self.total:
             said.append(f"{_duration((self.total - self.done) / rate)} left")
         if self.failed:
@@ -135,7 +135,8 @@ class ShownProgress:
             self._shown.end()
 
 
-def _number(rate: float) -> str:
+def rate_text(rate: float) -> str:
+    """Return a number of rows per second as text."""
     return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from blsnb.arguments import names_advice
 from blsnb.evaluation.result.evaluation import Evaluation, MetricColumn
-from blsnb.views.format import counted, cut
+from blsnb.printable import counted
+from blsnb.views.format import cut
 
 _MAX_ROWS = 5
 """Maximum number of rows listed for each reason."""

@@ -27,6 +27,7 @@ from blsnb.files.interrupts import uninterrupted
 from blsnb.model.config import ModelConfig
 from blsnb.parts.implied_configs import ImpliedConfigs
 from blsnb.parts.lifetime import ServerLifetime
+from blsnb.printable import counted
 from blsnb.repository.change import FileContent
 from blsnb.repository.directory import CONFIG_FILE
 from blsnb.repository.repository import ModelRepository
@@ -61,8 +62,8 @@ class Models:
         ready = {row["name"] for row in rows if row.get("state") == "READY"}
         # A folder without a model is in Triton's index, too.
         others = len({row["name"] for row in rows} - ready)
-        noun = "model" if len(ready) == 1 else "models"
-        return f"{len(ready)} {noun} ready{f', {others} not' * bool(others)}"
+        models = counted(len(ready), "model")
+        return f"{models} ready{f', {others} not' * bool(others)}"
 
     def define(
         self,

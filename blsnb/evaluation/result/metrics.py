@@ -105,9 +105,8 @@ def mean_interval(values: Floats) -> Interval:
         return Interval(mean, mean, mean)
     random = np.random.default_rng(_SEED)
     sums, counts = _groups(values, random)
-    groups = len(sums)
-    drawn = random.multinomial(groups, np.full(groups, 1 / groups), _RESAMPLES)
-    means = (drawn @ sums) / (drawn @ counts)
+    drawn = random.integers(0, len(sums), (_RESAMPLES, len(sums)))
+    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
     low, high = np.percentile(means, _COVERAGE)
     return Interval(mean, float(low), float(high))
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
+from IPython.core.getipython import get_ipython
 
 from blsnb.magics import default_server as default
 from blsnb.magics.flags import Flags
+from blsnb.magics.frontend import bundle, has_page, note_run
 from blsnb.magics.line import Line, evaluated, expand, words
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from blsnb.evaluation.result.evaluation import Evaluation
+    from blsnb.run import Run
+    from blsnb.views.evaluations.page import EvaluationPage
 
 USAGE = (
     "NAME ROWS [--metrics NAME,NAME] [--lower-is-better NAME,NAME] [--outputs NAMES] "
@@ -93,3 +99,26 @@ def _function(name: str, line: Line) -> Any:
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name for name in text.split(",") if name)
+
+
+def evaluation_bundle(evaluation: Evaluation, **_: Any) -> dict[str, Any]:
+    """Return the display of an evaluation."""
+    from blsnb.evaluation.result.page import page_of
+
+    return _page_bundle(page_of(evaluation), evaluation.run)
+
+
+def _page_bundle(page: EvaluationPage, run_of: Callable[[int], Run]) -> dict[str, Any]:
+    """Return a page whose rows open the views of their runs; elsewhere tables."""
+    if not (page.lists and has_page(get_ipython())):
+        from blsnb.views.evaluations.page import html, text
+
+        return {"text/html": html(page), "text/plain": text(page)}
+    from blsnb.views.live.evaluation_view import EvaluationView
+
+    def open_run(row: int) -> dict[str, Any]:
+        run = run_of(row)
+        note_run(run, in_page=True)
+        return bundle(run.trace)
+
+    return EvaluationView(page, open_run)._repr_mimebundle_()

@@ -6,6 +6,8 @@ import pytest
 from IPython.core.error import UsageError
 
 from blsnb.evaluation.progress import Progress, ShownProgress, displays
+from blsnb.magics.evaluating import evaluate
+from blsnb.views.live import evaluation_view
 
 from ..models import DOUBLE
 
@@ -86,3 +88,35 @@ def test_a_short_evaluation_shows_no_progress(monkeypatch):
     progress(Progress(2, 0, 4, 1.0))
     progress.end()
     assert ["m", (0.5, "2 of 4 rows, 2/s, 1 s left"), "end"] == shown
+
+
+def test_an_evaluation_is_displayed_with_its_rows(double):
+    """Without a page the lists are tables."""
+    [shown] = double.run("%triton evaluate double rows --metrics first").outputs
+
+    assert "latency" in shown["text/html"]
+    assert "<summary>worst first</summary>" in shown["text/html"]
+    assert "Evaluation of double: 5 rows, none failed" in shown["text/plain"]
+
+
+def test_a_click_opens_the_view_of_a_run(double, monkeypatch):
+    """In a page each row is a button of the chosen list."""
+    views = []
+    created = evaluation_view.EvaluationView
+    monkeypatch.setattr(evaluate, "has_page", lambda shell: True)
+    monkeypatch.setattr(
+        evaluation_view,
+        "EvaluationView",
+        lambda *given: views.append(created(*given)) or views[-1],
+    )
+    [shown] = double.run("%triton evaluate double rows --metrics first").outputs
+    assert "application/vnd.jupyter.widget-view+json" in shown
+    [view] = views
+    choice, _, listed, output = view.children[1:]
+
+    assert ["worst first", "slowest"] == [title for title, _ in choice.options]
+    shown_rows = [each for each in listed.children if each.layout.display == ""]
+    assert 5 == len(shown_rows)
+    shown_rows[0].click()
+    [opened] = output.outputs
+    assert "blsnb" in opened["data"]["text/html"]
