@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import overload
 
 from blsnb.arguments import check_path, check_type
 from blsnb.errors import TraceFileError
-from blsnb.printable import printable
+from blsnb.recorder.recording import Recording, wall_start_ns
 from blsnb.run import ImportedRun, Run
 from blsnb.trace.excerpt import parts_of
 from blsnb.trace.files import run_file
@@ -22,97 +20,6 @@ _REDACTIONS = {
     "redact_ids": "ids",
     "redact_errors": "error texts of models",
 }
-
-
-class Recording(Sequence[Run]):
-    """The runs of a recording, in the order of their starts.
-
-    Each request that a model received is a run, with the BLS calls that it made. The
-    requests of a model that was called by another one are runs as well.
-
-    Parameters
-    ----------
-    runs
-        Runs of received requests.
-    unattributed
-        Runs of BLS calls whose request is not known.
-    remarks
-        Remarks about the files.
-    """
-
-    def __init__(
-        self,
-        runs: Iterable[Run],
-        unattributed: Iterable[Run] = (),
-        remarks: Iterable[str] = (),
-    ) -> None:
-        self._runs = tuple(runs)
-        self.unattributed = tuple(unattributed)
-        """BLS calls whose request is not known, such as those of a batch."""
-        self.remarks = tuple(remarks)
-        """What the files lack, and what was redacted."""
-
-    def __repr__(self) -> str:
-        counts = [f"{len(self):,} run{'' if len(self) == 1 else 's'}"]
-        failed = sum(run.trace.error_count > 0 for run in self)
-        counts += [f"{failed:,} failed"] * bool(failed)
-        counts += [f"{len(self.unattributed):,} unattributed BLS calls"] * bool(
-            self.unattributed
-        )
-        models = ", ".join(dict.fromkeys(run.model_name for run in self))
-        return printable(f"<Recording of {models or 'no model'}: {', '.join(counts)}>")
-
-    def __len__(self) -> int:
-        """Return the number of runs."""
-        return len(self._runs)
-
-    @overload
-    def __getitem__(self, index: int) -> Run: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Run]: ...
-    def __getitem__(self, index: int | slice) -> Run | Sequence[Run]:
-        """Return a run by its position, or several."""
-        return self._runs[index]
-
-    def filter(
-        self,
-        model: str = "*",
-        *,
-        request_id: str | None = None,
-        failed: bool | None = None,
-        slower_than_ms: float = 0,
-    ) -> Recording:
-        """Return the recording with some of its runs.
-
-        Parameters
-        ----------
-        model
-            Name of the model that received the request, or a pattern such as ``pre*``.
-        request_id
-            Id of the request; None for all.
-        failed
-            Whether the request, or a BLS call of it, failed; None for all.
-        slower_than_ms
-            Minimum duration in milliseconds.
-
-        Raises
-        ------
-        TypeError
-            An argument has the wrong type.
-        """
-        check_type("model", model, str, "a name or a pattern")
-        check_type("request_id", request_id, str | None, "a string, or None")
-        check_type("failed", failed, bool | None, "True, False or None")
-        check_type("slower_than_ms", slower_than_ms, int | float, "milliseconds")
-        runs = [
-            run
-            for run in self
-            if fnmatchcase(run.model_name, model)
-            and request_id in (None, run.trace.request_id)
-            and failed in (None, run.trace.error_count > 0)
-            and run.duration_ms >= slower_than_ms
-        ]
-        return Recording(runs, self.unattributed, self.remarks)
 
 
 def load_recording(path: str | Path, *, limit_bytes: int | None = None) -> Recording:
@@ -154,7 +61,7 @@ def load_recording(path: str | Path, *, limit_bytes: int | None = None) -> Recor
             "BLSNB_RECORD"
         )
     traces = [run_file.read_run(file, limit_bytes).trace for file in files]
-    runs = sorted(_runs(traces), key=_start)
+    runs = sorted(_runs(traces), key=wall_start_ns)
     return Recording(
         [run for run in runs if not _is_unattributed(run.trace.spans[0])],
         [run for run in runs if _is_unattributed(run.trace.spans[0])],
@@ -168,12 +75,6 @@ def _runs(traces: Iterable[Trace]) -> Iterator[Run]:
             root = part.spans[0]
             run_id = f"{trace.run_id}-{root.id}"
             yield ImportedRun(dataclasses.replace(part, run_id=run_id))
-
-
-def _start(run: Run) -> int:
-    trace = run.trace
-    clock = trace.clock
-    return trace.start_ns + (clock.unix_ns - clock.monotonic_ns if clock else 0)
 
 
 def _is_unattributed(span: Span) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,8 @@ RUNNING = "still running"
 NAMES = ("request_id", "correlation_id")
 """Fields that only identify a request, and are not compared."""
 UNRECORDED = "tensors were not recorded"
+_REPOSITORY = re.compile(r"^  /(?:[^/\n]+/)*(?=[^/\n]+/\d+/[^\n]+\(\d+\): )", re.M)
+"""The folder of a model repository, in a line of an error text with a frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +88,19 @@ def change_of(alignment: Alignment, row: int, baseline: int) -> CallChange:
         this.id,
         before.id,
         tuple(change for change in compared if change.difference),
-        next((pair for pair in _errors(this, before) if pair[0] != pair[1]), None),
+        next(_differing_errors(this, before), None),
         None if counts[0] == counts[1] else counts,
         gone,
         tuple(_requests(this, before)),
         missing_values(lossy) if gone else "" if known or may_lack else UNRECORDED,
     )
+
+
+def _differing_errors(this: Span, baseline: Span) -> Iterator[tuple[str, str]]:
+    for here, there in _errors(this, baseline):
+        # Each server has its own folder for the same file of a model.
+        if here != there and _REPOSITORY.sub("", here) != _REPOSITORY.sub("", there):
+            yield here, there
 
 
 def _errors(this: Span, baseline: Span) -> Iterator[tuple[str, str]]:

@@ -56,6 +56,33 @@ def test_an_error_that_came_or_went_is_a_change_and_outputs_are_not(before):
     assert (1, ("boom", ""), ()) == (change.call, change.error, change.tensors)
 
 
+PLACES = """\
+x is negative
+
+At:
+  {0}/tiny/1/model.py(7): fail
+  {0}/tiny/1/model.py(5): execute
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "differs"),
+    [
+        (PLACES.format("/tmp/a b/models"), False),
+        (PLACES.format("/srv").replace("negative", "odd"), True),
+        (PLACES.format("/srv").replace("(7)", "(8)"), True),
+        (PLACES.format("/srv").replace("tiny", "other"), True),
+        (PLACES.format("/srv").replace("model.py", "helper.py"), True),
+    ],
+)
+def test_the_folder_of_a_repository_is_no_difference_of_errors(before, text, differs):
+    """Production has another one; model, version, file, line and message count."""
+    failed = changed(before, 1, error=PLACES.format("/opt/models"), outputs=())
+    again = changed(before, 1, error=text, outputs=())
+
+    assert differs == bool(compare(again, failed).changes)
+
+
 def test_other_inputs_are_a_change(before):
     """The caller was edited."""
     given = (tensor("ENCODED", "UINT8", [1, 2]), tensor("MORE", "INT32", [1]))
