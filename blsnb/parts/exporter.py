@@ -12,6 +12,7 @@ from typing import NamedTuple
 from blsnb.engine.threads.start import start
 from blsnb.errors import BlsnbError
 from blsnb.otlp.encoding import Json, document, spans_of
+from blsnb.otlp.sampling import Sampler
 from blsnb.otlp.sending import MAX_SPANS, endpoint_of, send
 from blsnb.run import clock_of
 from blsnb.trace.capture import trace_so_far
@@ -47,7 +48,7 @@ class ExportCounts(NamedTuple):
 
 
 class Exporter:
-    """Sends each run of a recorder after its end, on a thread of its own.
+    """Sends the sampled runs of a recorder after their end, on a thread of its own.
 
     A request only appends its run to a queue of limited length. Without a Collector
     the oldest runs and spans are dropped and counted.
@@ -58,6 +59,8 @@ class Exporter:
         Records the runs.
     url
         Where the Collector receives spans.
+    sampler
+        Decides which runs are sent.
 
     Raises
     ------
@@ -65,7 +68,8 @@ class Exporter:
         The URL is invalid.
     """
 
-    def __init__(self, recorder: Recorder, url: str) -> None:
+    def __init__(self, recorder: Recorder, url: str, sampler: Sampler) -> None:
+        self.sampler = sampler
         self._endpoint = endpoint_of(url)
         self._changed = threading.Condition()
         self._runs: deque[RunRecord] = deque()
@@ -80,13 +84,19 @@ class Exporter:
 
     def _observe(self, run: RunRecord, call: Call | None) -> None:
         if call is not None:
-            if not run.is_exported:
-                # Now, since a model may pass the context on.
-                run.is_exported = True
-                run.context = run.context or TraceContext(secrets.token_hex(16))
+            if call.parent is None and not call.ended:
+                self._choose(run)
         elif run.is_exported:
             run.is_exported = False
             self._add(run)
+
+    def _choose(self, run: RunRecord) -> None:
+        """Decide whether a run is sent, before a model may pass its context on."""
+        run.is_exported = self.sampler.takes(run.context is not None)
+        if not run.is_exported:
+            run.context = None
+        elif run.context is None:
+            run.context = TraceContext(secrets.token_hex(16))
 
     def _add(self, run: RunRecord) -> None:
         with self._changed:
