@@ -25,6 +25,7 @@ NAMES = (
     "device",
     "recorder",
     "profiling",
+    "evaluation",
 )
 
 

@@ -33,7 +33,13 @@ from blsnb.release import TRITON_RELEASE
 if TYPE_CHECKING:
     from blsnb.inference_server import Server
     from blsnb.loaded_run import load_run, load_trace
-    from blsnb.magics.default_requests import async_infer, bench, infer, stream
+    from blsnb.magics.default_requests import (
+        async_infer,
+        bench,
+        evaluate,
+        infer,
+        stream,
+    )
     from blsnb.magics.default_server import server
     from blsnb.magics.extension import (
         load_ipython_extension,
@@ -66,6 +72,7 @@ __all__ = [
     "WouldHang",
     "async_infer",
     "bench",
+    "evaluate",
     "infer",
     "load_ipython_extension",
     "load_recording",
@@ -83,6 +90,7 @@ _HOMES = {
     "Server": "blsnb.inference_server",
     "async_infer": "blsnb.magics.default_requests",
     "bench": "blsnb.magics.default_requests",
+    "evaluate": "blsnb.magics.default_requests",
     "infer": "blsnb.magics.default_requests",
     "load_ipython_extension": "blsnb.magics.extension",
     "load_recording": "blsnb.recorder.loaded_recording",

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import AbstractContextManager
 from os import PathLike
 from pathlib import Path
@@ -26,9 +33,11 @@ if TYPE_CHECKING:
     from blsnb.engine.model_log import ModelLog
     from blsnb.engine.scheduling.resource_admission import Counts
     from blsnb.errors import ModelLoadError
+    from blsnb.evaluation.progress import Report
+    from blsnb.evaluation.result.evaluation import Evaluation
+    from blsnb.evaluation.result.metrics import Metric
     from blsnb.form.form import Form
     from blsnb.model.config import ModelConfig
-    from blsnb.model.implied import Implied
     from blsnb.model_graph.graph import ModelGraph
     from blsnb.parity.cases import Cases
     from blsnb.parity.parity import Parity
@@ -299,9 +308,7 @@ class Server:
         """
         __tracebackhide__ = True
         request = client_request(model_name, inputs, options)
-        if profile:
-            return self._parts.requests.run_profiled(request)
-        return self._parts.requests.run(request)
+        return self._parts.requests.run(request, profile=profile)
 
     @takes_request_options
     async def async_infer(
@@ -714,34 +721,6 @@ class Server:
         """
         return self._parts.folders.export(path, names, force=force, in_place=in_place)
 
-    def implied_config(self, name: str, *runs: Run) -> Implied:
-        """Return a configuration that fits the tensors of a model in recorded runs.
-
-        An axis whose size differs between calls becomes -1. With ``max_batch_size``
-        above 0 the first axis is the batch and left out. Unseen inputs and outputs stay
-        as configured.
-
-        Parameters
-        ----------
-        name
-            Name of the model.
-        *runs
-            The runs; without any, the newest run in `runs` that called the model.
-
-        Returns
-        -------
-        Implied
-            The configuration, and its text.
-
-        Raises
-        ------
-        ModelConfigError
-            No configuration fits, or no tensor was recorded.
-        RepositoryError
-            There is no such model.
-        """
-        return self._parts.implied_configs.of(name, runs)
-
     def standin(
         self,
         name: str,
@@ -1009,6 +988,86 @@ class Server:
             trace_level=trace_level,
             progress=progress,
         )
+
+    @takes_request_options
+    def evaluate(
+        self,
+        model_name: str,
+        rows: Any,
+        *,
+        metrics: Mapping[str, Metric] | None = None,
+        lower_is_better: Collection[str] = (),
+        sequence: str | None = None,
+        batch: int = 1,
+        keep: int = 20,
+        workers: int | None = None,
+        progress: Report | None = None,
+        **options: Unpack[RequestOptions],
+    ) -> Evaluation:
+        """Evaluate a model on a data set.
+
+        Each row becomes a request. A row that fails keeps its error, and the others go
+        on. The rows are read as they are executed. Ctrl-C ends the evaluation and
+        returns the results so far.
+
+        Parameters
+        ----------
+        model_name
+            The evaluated model.
+        rows
+            The data set: an iterable of dicts such as ``{"IMAGE": array, "label": 3}``.
+            Keys that are no inputs, such as labels, reach only the metrics. Of a model
+            with batches a row may lack the batch axis; then its outputs lack it, too.
+        metrics
+            Functions by name. Each receives the dict of a row and the outputs of its
+            run, and returns a number. A decoupled model's output is a list with an
+            item for each response. A metric that fails is missing for its row.
+        lower_is_better
+            Names of metrics whose high values are the worst ones, such as errors.
+        sequence
+            Key that holds the correlation id of a row. Consecutive rows with the same
+            id are one sequence; its start and end flags are set.
+        batch
+            Maximum number of rows stacked into one request, where their shapes are
+            equal. If such a request fails, its rows are executed one by one.
+        keep
+            Maximum number of whole runs kept for each reason: of the first failures of
+            each text, of the slowest rows, of the worst rows of each metric.
+        workers
+            Number of processes that execute rows; None for this thread. They have
+            copies of the models that requests may reach. A killed process is replaced,
+            and its rows run again; a row that ends two processes fails.
+        progress
+            Called ten times a second with the number of completed rows.
+        **options
+            Options of every request. Outputs named in ``outputs`` are kept for each
+            row; without it, those of at most 1 KiB.
+
+        Returns
+        -------
+        Evaluation
+            A row for each row of the data set, with statistics, and whole runs of some.
+
+        Raises
+        ------
+        InferenceError
+            The model is not ready; the text is Triton's.
+        InputError
+            An option of the requests has a wrong type or is out of range.
+        BlsnbError
+            With ``workers``: a model exists in this process only, such as a function
+            as stand-in, or does not load in another process.
+        TypeError
+            An argument has the wrong type, or ``rows`` is no data set.
+        ValueError
+            A number is out of range, or no key of the first row is an input.
+        """
+        from blsnb.evaluation.evaluate import Demand, evaluate
+        from blsnb.evaluation.plain import EvaluationSettings
+
+        settings = EvaluationSettings(model_name, options, batch, keep)
+        demand = Demand(settings, metrics, lower_is_better, sequence, workers)
+        return evaluate(self._parts, demand, rows, progress=progress)
 
     @takes_request_options
     def compare(

@@ -1,4 +1,4 @@
-"""Text from models, clients and files, made safe to show and to print."""
+"""Text to show and to print: that of models, clients and files made safe, counts."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ def printable(text: str) -> str:
 def printable_lines(text: str) -> str:
     """Return text of several lines with such marks; line breaks and tabs remain."""
     return _UNSEEN.sub(lambda found: _LINES.get(found[0]) or _mark(found), text)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a count and its noun, such as "2 calls"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _mark(match: re.Match[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -13,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blsnb.arguments import check_flags, check_path, check_text, check_type, refuse
-from blsnb.clock.pausing_clock import CLOCK
 from blsnb.errors import MissingOutputError, TraceError
 from blsnb.options import options
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.response import Response, recorded_responses
-from blsnb.trace.capture import trace_so_far
-from blsnb.trace.facts import ClockReading
+from blsnb.trace.capture import clock_of, known_clock, trace_so_far
 from blsnb.trace.profiles.lines import LineProfile, lines_of
 from blsnb.trace.profiles.run_profile import RunProfile, profile_of
 from blsnb.trace.run_record import RunRecord
@@ -31,26 +28,11 @@ if TYPE_CHECKING:
     from blsnb.replay import Replayer, ReplayingServer
 
 
-_CLOCK = ClockReading(time.monotonic_ns(), time.time_ns())
-"""Offset between monotonic time and time of day. It is read once, so that saving a run
-twice writes the same file."""
-
-
-def clock_of(trace: Trace) -> ClockReading:
-    """Return a reading that fits the times of a trace, after pauses before it."""
-    paused_ns = CLOCK.paused_before_ns(trace.start_ns) if trace.spans else 0
-    return _CLOCK._replace(unix_ns=_CLOCK.unix_ns + paused_ns)
-
-
 def _stopping(request: RequestMessage) -> contextlib.AbstractContextManager[None]:
     # Deferred: a run without a debugger does not import what steps through models.
     from blsnb.debugger.replays import stopping
 
     return stopping(request)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def take_trace(record: RunRecord) -> Trace:
@@ -155,8 +137,8 @@ class Run:
         failed = f", {trace.error_count} failed" if trace.error_count else ""
         return (
             f"<{type(self).__name__} {printable(self.model_name)}: {wall}, "
-            f"{_counted(trace.call_count, 'call')}, "
-            f"{_counted(len(trace.models), 'model')}{failed}>"
+            f"{counted(trace.call_count, 'call')}, "
+            f"{counted(len(trace.models), 'model')}{failed}>"
         )
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
@@ -239,14 +221,11 @@ class Run:
     def started_at(self) -> datetime | None:
         """Time of day of the start, in the local time zone; None if it is unknown."""
         trace = self.trace
-        clock = self._trace_clock(trace)
+        clock = known_clock(trace)
         if clock is None or not trace.spans:
             return None
         since_ns = trace.start_ns - clock.monotonic_ns
         return datetime.fromtimestamp((clock.unix_ns + since_ns) / 1e9).astimezone()
-
-    def _trace_clock(self, trace: Trace) -> ClockReading | None:
-        return trace.clock or (None if trace.file else clock_of(trace))
 
     @property
     def cell(self) -> str:
@@ -440,8 +419,7 @@ class Run:
         check_text(url=url, format=format)
         check_flags(tensors=tensors)
         trace = self.trace
-        clock = self._trace_clock(trace)
-        return export(trace, clock, url, tensors=tensors, format=format)
+        return export(trace, known_clock(trace), url, tensors=tensors, format=format)
 
     def plot(self) -> Any:
         """Return a matplotlib figure of the timeline."""

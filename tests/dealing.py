@@ -28,7 +28,20 @@ TOGETHER = {
         ),
         "browser with Jupyter",
     ),
+    **dict.fromkeys(
+        (
+            "tests/browser/test_browsing.py",
+            "tests/browser/test_connection.py",
+            "tests/browser/test_debugger.py",
+            "tests/browser/test_form.py",
+            "tests/browser/test_identity.py",
+            "tests/browser/test_shared_code.py",
+            "tests/browser/test_watch.py",
+        ),
+        "browser with finished runs in Jupyter",
+    ),
     "tests/browser": "browser",
+    "tests/browser/panel": "browser with the panel",
     "tests/notebooks": "notebooks",
 }
 """Files and folders whose tests share a server that starts slowly."""
@@ -57,8 +70,8 @@ QUIET = (
     "tests/serving/test_starvation.py",
 )
 """Files and folders whose models and servers wait for real times."""
-QUIET_PROCESSES = 2
-"""Processes that run quiet shares, last: one for each processor of a small machine."""
+QUIET_PROCESSES = 3
+"""Processes that run quiet shares, last: they mostly wait, on two processors."""
 DURATIONS = Path(__file__).with_name("durations.json")
 RECORD = "BLSNB_RECORD_DURATIONS"
 """Environment variable: 1 to rewrite the measured durations."""

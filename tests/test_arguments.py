@@ -117,9 +117,8 @@ CALLS = {
         "force='yes'",
         "True or False",
     ),
-    "implied_config": (lambda s: s.implied_config(5), "name=5", "a string"),
     "implied_config run": (
-        lambda s: s.implied_config("double", 5),
+        lambda s: s.model("double").implied_config(5),
         "run=5",
         "a blsnb.Run",
     ),

@@ -24,6 +24,7 @@ SECONDS = {
             "browser with Jupyter",
         ),
         ("tests/browser/test_graph.py::test_a", "browser"),
+        ("tests/browser/panel/test_lsp.py::test_a", "browser with the panel"),
         ("tests/notebooks/test_binder.py::test_a", "notebooks"),
         ("tests/conformance/test_bls.py::test_a[b]", "tests/conformance/test_bls.py"),
         ("tests/test_run.py::test_a", "tests/test_run.py"),

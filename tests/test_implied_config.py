@@ -41,9 +41,9 @@ def test_the_newest_run_is_used(server):
     first = server.infer("m", x(2, 3))
     second = server.infer("m", x(2, 5))
 
-    assert [[2, 5], [2, 5]] == dims(server.implied_config("m"))
-    assert [[2, 3], [2, 3]] == dims(server.implied_config("m", first))
-    assert [[2, -1], [2, -1]] == dims(server.implied_config("m", first, second))
+    assert [[2, 5], [2, 5]] == dims(server.model("m").implied_config())
+    assert [[2, 3], [2, 3]] == dims(server.model("m").implied_config(first))
+    assert [[2, -1], [2, -1]] == dims(server.model("m").implied_config(first, second))
 
 
 def test_calls_of_other_models_are_left_out(server):
@@ -54,7 +54,7 @@ def test_calls_of_other_models_are_left_out(server):
     server.define("other", DOUBLE, config=LOOSE)
     server.infer("other", x(7, 7))
 
-    assert [[2, 3], [2, 3]] == dims(server.implied_config("m"))
+    assert [[2, 3], [2, 3]] == dims(server.model("m").implied_config())
 
 
 def test_a_refused_request_shows_the_missing_configuration(server):
@@ -63,14 +63,14 @@ def test_a_refused_request_shows_the_missing_configuration(server):
     with pytest.raises(InferenceError):
         server.infer("m", x(2))
 
-    assert [[2]] == dims(server.implied_config("m"))
+    assert [[2]] == dims(server.model("m").implied_config())
 
 
 def test_the_batch_size_may_come_from_auto_completion(server):
     """The model's config.pbtxt need not contain it."""
     server.define("m", cell("return [reply(x_of(request))]", methods=COMPLETING))
     server.infer("m", x(3, 5))
-    implied = server.implied_config("m")
+    implied = server.model("m").implied_config()
 
     assert [[5], [5]] == dims(implied)
     assert 4 == implied.config.max_batch_size
@@ -80,7 +80,7 @@ def test_the_text_makes_the_model_strict(server):
     """The model loads with it, and refuses other tensors."""
     server.define("m", DOUBLE, config=LOOSE)
     server.infer("m", x(2, 3))
-    server.define("m", DOUBLE, config=server.implied_config("m").text())
+    server.define("m", DOUBLE, config=server.model("m").implied_config().text())
 
     server.infer("m", x(2, 3))
     with pytest.raises(InferenceError, match=r"Expected \[2,3\], got \[2,4\]"):
@@ -91,6 +91,6 @@ def test_without_a_run_nothing_is_implied(server):
     """An unknown model and a model without runs are errors."""
     server.define("m", DOUBLE, config=LOOSE)
     with pytest.raises(ModelConfigError, match="this model have no tensors"):
-        server.implied_config("m")
+        server.model("m").implied_config()
     with pytest.raises(RepositoryError, match="model not found in any"):
-        server.implied_config("nowhere")
+        server.model("nowhere").implied_config()

@@ -57,6 +57,7 @@ def test_the_public_names_are_exactly_these():
         "WouldHang",
         "async_infer",
         "bench",
+        "evaluate",
         "infer",
         "load_ipython_extension",
         "load_recording",

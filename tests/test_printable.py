@@ -19,7 +19,7 @@ from blsnb.engine.metrics.batching import ModelBatching
 from blsnb.engine.metrics.registry import MetricRegistry
 from blsnb.errors import BackendError
 from blsnb.magics import card
-from blsnb.printable import printable, printable_lines
+from blsnb.printable import counted, printable, printable_lines
 from blsnb.repository.export import Exported
 from blsnb.repository.serving_readme import readme_text
 
@@ -166,3 +166,8 @@ def test_what_others_name_has_no_controls(server, tmp_path):
     ]
 
     assert [[]] * len(texts) == list(map(controls, texts))
+
+
+def test_a_count_has_separators_and_the_noun_its_plural():
+    """One call, two calls, ten thousand calls."""
+    assert ["1 call", "10,000 calls"] == [counted(n, "call") for n in (1, 10_000)]

@@ -38,6 +38,7 @@ class RemoteStandIn:
     def __init__(self, address: str) -> None:
         self._target = messages.netloc_of(address)
         self.description = f"remote {address}"
+        self.arguments = {"remote": address}
         self._address = address
 
     def __repr__(self) -> str:

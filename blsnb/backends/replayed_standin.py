@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from blsnb.backends.standin import FunctionStandIn
 from blsnb.errors import BackendError
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.printable import counted
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.dropped import because, drop_of, lost
 from blsnb.trace.facts import Drop
@@ -87,16 +88,12 @@ def _missing(model_name: str, traces: Sequence[Trace]) -> Iterator[str]:
         run = trace.file or f"Run {trace.run_id}"
         number = sum(map(_is_lost, _spans(model_name, [trace])))
         if number:
-            drop = drop_of(trace, "values")
-            yield f"{run} lacks values of {_calls(number)}{_reason(drop)}"
+            calls, drop = counted(number, "call"), drop_of(trace, "values")
+            yield f"{run} lacks values of {calls} of this model{_reason(drop)}"
         counts = [each.calls for each in trace.folded if each.model.name == model_name]
         if counts:
-            drop = drop_of(trace, "calls")
-            yield f"{run} only counts {_calls(sum(counts))}{_reason(drop)}"
-
-
-def _calls(number: int) -> str:
-    return f"{number:,} call{'' if number == 1 else 's'} of this model"
+            calls, drop = counted(sum(counts), "call"), drop_of(trace, "calls")
+            yield f"{run} only counts {calls} of this model{_reason(drop)}"
 
 
 def _reason(drop: Drop | None) -> str:

@@ -43,6 +43,10 @@ class StandIn(Backend, Protocol):
     def description(self) -> str:
         """The source of its responses, such as ``"zeros"``."""
 
+    @property
+    def arguments(self) -> Mapping[str, Any] | None:
+        """Arguments of `make_standin` in another process; None if it cannot travel."""
+
 
 class FunctionStandIn:
     """A stand-in that responds to each request with a Python function.
@@ -53,12 +57,18 @@ class FunctionStandIn:
         The source of its responses.
     make
         Returns an instance's function for a configuration.
+    arguments
+        What `make_standin` needs to make it in another process; None if it cannot.
     """
 
     def __init__(
-        self, description: str, make: Callable[[ModelConfig], Respond]
+        self,
+        description: str,
+        make: Callable[[ModelConfig], Respond],
+        arguments: Mapping[str, Any] | None = None,
     ) -> None:
         self.description = description
+        self.arguments = arguments
         self._make = make
 
     def __repr__(self) -> str:

@@ -22,7 +22,9 @@ _MAX_INTEGER = 100
 
 def zeros() -> FunctionStandIn:
     """Return a stand-in whose outputs are zeros, false and empty strings."""
-    return FunctionStandIn("zeros", lambda config: _respond(config, _zeros))
+    return FunctionStandIn(
+        "zeros", lambda config: _respond(config, _zeros), {"zeros": True}
+    )
 
 
 def random(seed: int) -> FunctionStandIn:
@@ -36,7 +38,9 @@ def random(seed: int) -> FunctionStandIn:
         generator = np.random.default_rng([abs(seed), _checksum(request)])
         return _random(shape, dtype, generator)
 
-    return FunctionStandIn(f"random {seed}", lambda config: _respond(config, fill))
+    return FunctionStandIn(
+        f"random {seed}", lambda config: _respond(config, fill), {"random": seed}
+    )
 
 
 def _respond(config: ModelConfig, fill: Fill) -> Respond:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from blsnb.benchmark.samples import Row
-from blsnb.printable import printable
-from blsnb.views.format import counted, time
+from blsnb.printable import counted, printable
+from blsnb.views.format import time
 
 _HEAD = ("clients", "requests/s", "p50", "p90", "p95", "p99")
 _OPEN_HEAD = ("wanted/s", "sent/s", "requests/s", "p50", "p90", "p95", "p99")

@@ -23,8 +23,8 @@ from blsnb.engine.threads.workers import Workers
 from blsnb.parts.models import inference_error
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
+from blsnb.printable import counted
 from blsnb.trace.events import parse_level
-from blsnb.views.format import counted
 
 Progress = Callable[[float, str], None]
 """Receives the completed share, from 0 to 1, and the current step as text."""

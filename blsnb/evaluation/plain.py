@@ -96,6 +96,8 @@ class RowResult:
         Time of all calls of the run in the queues of their models.
     model_us
         Time of each model's own code by name, without the models that it calls.
+    model_calls
+        Number of calls of each model by name.
     run
         The whole run: a `blsnb.Run` within one process, the content of a ``.blsrun``
         file from other processes, None where it is not kept.
@@ -108,6 +110,7 @@ class RowResult:
     latency_us: float = 0.0
     queue_us: float = 0.0
     model_us: dict[str, float] = field(default_factory=dict)
+    model_calls: dict[str, int] = field(default_factory=dict)
     run: Any = None
 
 

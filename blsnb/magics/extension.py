@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from blsnb.debugger import adapter_guard
+from blsnb.evaluation.progress import displays
 from blsnb.magics import cell_transforms, display, frontend, panel
 from blsnb.magics.cell_book import CellBook
 from blsnb.magics.commands.subcommands import TritonMagics
@@ -61,6 +62,7 @@ def load_ipython_extension(shell: Any) -> None:
         undo.callback(kernel_requests.register(shell, debugger))
         undo.callback(adapter_guard.register(shell))
         undo.callback(_log_to_stderr())
+        undo.callback(_show_progress(shell))
         shell.events.register("pre_run_cell", load_saved)
         undo.callback(shell.events.unregister, "pre_run_cell", load_saved)
         _loaded[shell] = undo.pop_all()
@@ -71,6 +73,18 @@ def unload_ipython_extension(shell: Any) -> None:
     undo = _loaded.pop(shell, None)
     if undo is not None:
         undo.close()
+
+
+def _show_progress(shell: Any) -> Callable[[], None]:
+    """Show the progress of evaluations as bars, if the shell is that of a notebook."""
+    earlier = displays.make
+    if getattr(shell, "kernel", None) is not None:
+        displays.make = frontend.ProgressBar
+
+    def undo() -> None:
+        displays.make = earlier
+
+    return undo
 
 
 def _register_magics(shell: Any, magics: Any) -> Callable[[], None]:

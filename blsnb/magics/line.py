@@ -135,21 +135,27 @@ def named_inputs(line: Line, command: str, usage: str) -> tuple[str, dict[str, A
     if not name or "=" in name:
         raise UsageError(f"usage: {command} {usage}")
     inputs = {
-        tensor: _value(tensor, expression, namespace)
+        tensor: evaluated(tensor, expression, namespace)
         for tensor, expression in assignments(assigned.strip()).items()
     }
     return expand(name, namespace), inputs
 
 
-def _value(tensor: str, expression: str, namespace: dict[str, Any]) -> Any:
-    """Evaluate the expression of an input."""
+def evaluated(name: str, expression: str, namespace: dict[str, Any]) -> Any:
+    """Evaluate the expression of an input or argument.
+
+    Raises
+    ------
+    UsageError
+        The expression has an invalid syntax, or an unknown name.
+    """
     try:
-        return eval(compile(expression, f"<%triton {tensor}=...>", "eval"), namespace)
+        return eval(compile(expression, f"<%triton {name}=...>", "eval"), namespace)
     except (SyntaxError, NameError) as error:
         if _is_raised_below(error):
             raise
         reason = error.msg if isinstance(error, SyntaxError) else error
-        raise UsageError(f"{tensor}={expression}: {reason}") from error
+        raise UsageError(f"{name}={expression}: {reason}") from error
 
 
 def _is_raised_below(error: BaseException) -> bool:

@@ -9,11 +9,10 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from blsnb.model_graph.graph import Finding, GraphModel, Measured, ModelGraph
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.trace.spans import Trace
 from blsnb.views import callgraph
 from blsnb.views.callgraph import Box, CallGraph, Edge
-from blsnb.views.format import counted
 from blsnb.views.pictures import graph_picture, svg
 from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH, Layout, lay_out
 

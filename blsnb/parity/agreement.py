@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from blsnb.comparison import Comparison
 from blsnb.parity.checks import Check
 from blsnb.parity.triton.outcome import ClientOutcome
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.run import Run
-from blsnb.views.format import counted, time
+from blsnb.views.format import time
 
 
 @dataclass(frozen=True)

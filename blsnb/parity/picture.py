@@ -13,9 +13,10 @@ import numpy as np
 from blsnb.parity.agreement import Agreement, Case
 from blsnb.parity.checks import Check
 from blsnb.parity.triton.outcome import ClientOutcome
+from blsnb.printable import counted
 from blsnb.tensors.ref import TensorRef
 from blsnb.views.figures.shown_figure import new_figure
-from blsnb.views.format import clip, counted, time
+from blsnb.views.format import clip, time
 from blsnb.views.pictures.svg import COLOURS
 
 if TYPE_CHECKING:

@@ -30,8 +30,9 @@ class AsyncRequests:
         """Run a request, and cancel it with the task; see `ClientRequests.run`."""
         context = contextvars.copy_context()
         begun: list[RootRequest] = []
-        run = self._requests.run_profiled if profile else self._requests.run
-        call = functools.partial(run, request, begun.append)
+        call = functools.partial(
+            self._requests.run, request, begun.append, profile=profile
+        )
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._workers(), context.run, call)

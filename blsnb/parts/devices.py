@@ -46,11 +46,14 @@ class Devices:
 
     def __init__(
         self,
+        given: str | Runtime,
         chosen: RuntimeChoice,
         placements: Placements,
         control: ModelControl,
         lifetime: ServerLifetime,
     ) -> None:
+        self.given = given
+        """The runtime as the user named or made it."""
         self._chosen = chosen
         self._placements = placements
         self._control = control
@@ -77,6 +80,7 @@ class Devices:
         self._lifetime.check_open()
         check_runtime(runtime)
         self._chosen = choose_runtime(runtime, self._placements.hostile)
+        self.given = runtime
         self._placements.use(self._chosen.runtime)
         control = self._control
         names = [n for n in control.serving() if not control.sources.is_overridden(n)]

@@ -14,8 +14,7 @@ from blsnb.errors import BlsnbError
 from blsnb.otlp.encoding import Json, document, spans_of
 from blsnb.otlp.sampling import Sampler
 from blsnb.otlp.sending import MAX_SPANS, endpoint_of, send
-from blsnb.run import clock_of
-from blsnb.trace.capture import trace_so_far
+from blsnb.trace.capture import clock_of, trace_so_far
 from blsnb.trace.events import Call
 from blsnb.trace.facts import TraceContext
 from blsnb.trace.recorder import Recorder

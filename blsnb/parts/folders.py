@@ -220,24 +220,50 @@ class Folders:
             export = Export(path, self._models.engine.release, force=force, texts=texts)
             return export.write(chosen, left_out)
 
-    def export_as_served(self, folder: Path) -> Exported:
-        """Export all models, each with the files and configuration that serve.
+    def export_as_served(
+        self, folder: Path, names: Sequence[str] | None = None
+    ) -> Exported:
+        """Export models, each with the files and configuration that serve.
+
+        Parameters
+        ----------
+        names
+            Names of the models; all that can be exported if None.
 
         Raises
         ------
         RepositoryError
             A file cannot be read or written.
         """
-        exported = self._exported(folder)
-        names = set(exported.models)
-        for name in filter(
-            self._models.control.sources.is_overridden, self._models.control.serving()
-        ):
-            served = self._models.control.sources.folder(name)
+        control = self._models.control
+        sources, serving = control.sources, control.serving()
+        others = set(filter(sources.is_overridden, serving))
+        if names is not None:
+            others &= set(names)
+            names = [name for name in names if name not in others]
+        exported = self._exported(folder, names)
+        done = set(exported.models)
+        for name in others:
+            served = sources.folder(name)
             if served is not None:
                 _replace_by_served(served, folder / name)
-                names.add(name)
-        return replace(exported, models=tuple(sorted(names)))
+                done.add(name)
+        return replace(exported, models=tuple(sorted(done)))
+
+    def export_config(self, folder: Path, name: str) -> None:
+        """Write a folder with the configuration of a model that serves, and no files.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        """
+        config = self._models.engine.catalog.config(name)
+        assert config is not None
+        for version in self._models.engine.catalog.versions(name):
+            (folder / name / str(version)).mkdir(parents=True)
+        text = config.to_pbtxt()
+        (folder / name / CONFIG_FILE).write_text(text, encoding="utf-8")
 
 
 def _override_note(name: str) -> str:

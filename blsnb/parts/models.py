@@ -25,7 +25,9 @@ from blsnb.engine.served import Served
 from blsnb.errors import InferenceError, ModelLoadError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.model.config import ModelConfig
+from blsnb.parts.implied_configs import ImpliedConfigs
 from blsnb.parts.lifetime import ServerLifetime
+from blsnb.printable import counted
 from blsnb.repository.change import FileContent
 from blsnb.repository.directory import CONFIG_FILE
 from blsnb.repository.repository import ModelRepository
@@ -43,6 +45,7 @@ class Models:
         repository: ModelRepository,
         changed_files: ChangedFiles,
         lifetime: ServerLifetime,
+        implied_configs: ImpliedConfigs,
     ) -> None:
         # The parts that change models in other ways work on the same objects.
         self.engine = engine
@@ -50,6 +53,7 @@ class Models:
         self.repository = repository
         self.changed_files = changed_files
         self.lifetime = lifetime
+        self._implied_configs = implied_configs
         self._unloadable: dict[str, str] = {}
         """Why a newer text of a model did not load, by model, with the cell."""
 
@@ -58,8 +62,8 @@ class Models:
         ready = {row["name"] for row in rows if row.get("state") == "READY"}
         # A folder without a model is in Triton's index, too.
         others = len({row["name"] for row in rows} - ready)
-        noun = "model" if len(ready) == 1 else "models"
-        return f"{len(ready)} {noun} ready{f', {others} not' * bool(others)}"
+        models = counted(len(ready), "model")
+        return f"{models} ready{f', {others} not' * bool(others)}"
 
     def define(
         self,
@@ -258,7 +262,8 @@ class Models:
         )
         differs = self._folder_that_differs(name)
         texts = tuple(itertools.chain(*running))
-        return replace(status, running=texts, differs=differs)
+        imply = self._implied_configs.of
+        return replace(status, running=texts, differs=differs, imply=imply)
 
     def _folder_that_differs(self, name: str) -> str:
         derived = self.repository.derivations.get(name)

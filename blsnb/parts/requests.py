@@ -153,6 +153,8 @@ class ClientRequests:
         request: ClientRequest,
         begun: Begun | None = None,
         record: RunRecord | None = None,
+        *,
+        profile: bool = False,
     ) -> Run:
         """Run a request on this thread.
 
@@ -162,6 +164,8 @@ class ClientRequests:
             Receives the request's lifetime, so that another thread can cancel it.
         record
             Record of the run; None creates one that the server keeps.
+        profile
+            Whether the models' Python code is sampled.
 
         Raises
         ------
@@ -174,23 +178,10 @@ class ClientRequests:
         deadline = 0 if timeout_s is None else deadline_ns(timeout_s)
         root = self._open_requests.open(deadline, record, begun)
         root.record.is_hidden = not request.show
+        if profile:
+            with Sampler(root.record):
+                return self._run(message, root)
         return self._run(message, root)
-
-    def run_profiled(self, request: ClientRequest, begun: Begun | None = None) -> Run:
-        """Run a request, and sample its models' Python code; see `run`.
-
-        Raises
-        ------
-        InferenceError
-            The request failed; its run has a profile, too.
-        """
-        __tracebackhide__ = True
-        message = self.message(request)
-        deadline = deadline_ns(request.client_timeout_s)
-        root = self._open_requests.open(deadline, None, begun)
-        root.record.is_hidden = not request.show
-        with Sampler(root.record):
-            return self._run(message, root)
 
     def _run(self, message: RequestMessage, root: RootRequest) -> Run:
         __tracebackhide__ = True

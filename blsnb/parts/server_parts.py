@@ -36,8 +36,9 @@ from blsnb.trace.recorder import Recorder
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ServerParts:
-    """The parts of one server."""
+    """The parts of one server, and the settings from which they were made."""
 
+    settings: ServerSettings
     engine: Engine
     recorder: Recorder
     repository: ModelRepository
@@ -46,7 +47,6 @@ class ServerParts:
     log: ModelLog
     models: Models
     folders: Folders
-    implied_configs: ImpliedConfigs
     readers: Readers
     following: Following
     requests: ClientRequests
@@ -124,11 +124,15 @@ def _make(given: ServerSettings) -> ServerParts:
     control = ModelControl(engine, repository, overrides, log)
     changed_files = ChangedFiles(control, repository, log.note)
     lifetime = ServerLifetime(given.exit_timeout_s)
-    models = Models(engine, control, repository, changed_files, lifetime)
+    implied_configs = ImpliedConfigs(engine.catalog, repository, recorder)
+    models = Models(
+        engine, control, repository, changed_files, lifetime, implied_configs
+    )
     readers = Readers(engine, lifetime)
     requests = ClientRequests(engine, readers)
     following = Following(models, readers, log.note)
     parts = ServerParts(
+        settings=given,
         engine=engine,
         recorder=recorder,
         repository=repository,
@@ -137,14 +141,13 @@ def _make(given: ServerSettings) -> ServerParts:
         log=log,
         models=models,
         folders=Folders(models, following),
-        implied_configs=ImpliedConfigs(engine.catalog, repository, recorder),
         readers=readers,
         following=following,
         requests=requests,
         async_requests=AsyncRequests(requests),
         measurements=Measurements(engine, lifetime),
         stand_ins=ModelStandIns(models),
-        devices=Devices(chosen, engine.placements, control, lifetime),
+        devices=Devices(given.runtime, chosen, engine.placements, control, lifetime),
         lifetime=lifetime,
         exporter=_exporter(given, recorder),
     )

@@ -14,7 +14,7 @@ from blsnb.errors import RepositoryError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.files.owned import locked
 from blsnb.files.whole import whole_file
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.repository.copying import ModelCopy, complete_locked, contents
 from blsnb.repository.directory import ModelDirectory
 from blsnb.repository.manifest import Manifest, digest_of, files_below
@@ -54,10 +54,8 @@ class Exported:
     """What an export in place changed in the folder, as a unified difference."""
 
     def __repr__(self) -> str:
-        count = len(self.models)
-        return printable(
-            f"<{count} model{'' if count == 1 else 's'} exported to {self.path}>"
-        )
+        models = counted(len(self.models), "model")
+        return printable(f"<{models} exported to {self.path}>")
 
 
 class Export:

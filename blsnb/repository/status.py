@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from blsnb.model.config import ModelConfig
 from blsnb.model.rules.lint import findings
 from blsnb.model.tensor_spec import format_tensor_spec
 from blsnb.printable import printable
+
+if TYPE_CHECKING:
+    from blsnb.model.implied import Implied
 
 AMBIGUOUS = "model appears in two or more repositories"
 """Triton's reason for not serving a model of this kind."""
@@ -54,6 +58,8 @@ class ModelStatus:
         A line for each instance that Ctrl-C could not end.
     differs
         The user's folder of a model that cells changed; empty if they agree.
+    imply
+        Derives its configuration from recorded runs; see `implied_config`.
     """
 
     name: str
@@ -73,6 +79,37 @@ class ModelStatus:
     trouble: tuple[str, ...] = ()
     running: tuple[str, ...] = ()
     differs: str = ""
+    imply: Callable[[str, Sequence[Any]], Implied] | None = field(
+        default=None, compare=False
+    )
+
+    def implied_config(self, *runs: Any) -> Implied:
+        """Return a configuration that fits the tensors of the model in recorded runs.
+
+        An axis whose size differs between calls becomes -1. With ``max_batch_size``
+        above 0 the first axis is the batch and left out. Unseen inputs and outputs stay
+        as configured.
+
+        Parameters
+        ----------
+        *runs
+            Runs of type `blsnb.Run`; without any, the newest run of the server that
+            called the model.
+
+        Returns
+        -------
+        Implied
+            The configuration, and its text.
+
+        Raises
+        ------
+        ModelConfigError
+            No configuration fits, or no tensor was recorded.
+        RepositoryError
+            There is no such model.
+        """
+        assert self.imply is not None, "the status is not of `Server.model`"
+        return self.imply(self.name, runs)
 
     def __repr__(self) -> str:
         versions = ",".join(map(str, self.versions)) or "-"

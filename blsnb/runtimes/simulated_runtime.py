@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from blsnb.printable import counted
 from blsnb.runtimes.runtime import (
     NO_DEVICE,
     DeviceError,
@@ -75,8 +76,8 @@ class SimulatedRuntime:
 
     def describe(self) -> str:
         """Return the number of devices, and that they are simulated."""
-        count = f"{self.gpu_count} device{'' if self.gpu_count == 1 else 's'}"
-        return f"{count} simulated in the host's memory, with NumPy {np.__version__}"
+        devices = counted(self.gpu_count, "device")
+        return f"{devices} simulated in the host's memory, with NumPy {np.__version__}"
 
     def from_dlpack(self, producer: Any) -> ImportedMemory:
         """Import memory of a simulated device by DLPack, without a copy."""

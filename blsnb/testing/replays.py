@@ -7,11 +7,11 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from blsnb.printable import counted
 from blsnb.tensors.tolerance import Tolerance
 from blsnb.trace.comparison import CallChange, TraceComparison, change_of
 from blsnb.trace.dropped import find_call, missing_values
 from blsnb.trace.spans import Span
-from blsnb.views.format import counted
 
 if TYPE_CHECKING:
     from blsnb.comparison import Comparison

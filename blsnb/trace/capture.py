@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import attrgetter
@@ -9,6 +10,7 @@ from operator import attrgetter
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.trace.dropped import drops_of
 from blsnb.trace.events import Call, CallFlag, ModelInfo
+from blsnb.trace.facts import ClockReading
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gaps
 from blsnb.trace.review import reviewed
@@ -16,6 +18,20 @@ from blsnb.trace.run_record import RunRecord
 from blsnb.trace.spans import Span, Trace
 
 _ID = attrgetter("id")
+_CLOCK = ClockReading(time.monotonic_ns(), time.time_ns())
+"""Offset between monotonic time and time of day. It is read once, so that saving a run
+twice writes the same file."""
+
+
+def clock_of(trace: Trace) -> ClockReading:
+    """Return a reading that fits the times of a trace, after pauses before it."""
+    paused_ns = CLOCK.paused_before_ns(trace.start_ns) if trace.spans else 0
+    return _CLOCK._replace(unix_ns=_CLOCK.unix_ns + paused_ns)
+
+
+def known_clock(trace: Trace) -> ClockReading | None:
+    """Return the reading of a trace; None for a file without the time of day."""
+    return trace.clock or (None if trace.file else clock_of(trace))
 
 
 def trace_so_far(record: RunRecord, notes: bool) -> Trace:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from blsnb.errors import TraceError
+from blsnb.printable import counted
 from blsnb.trace.facts import Drop
 from blsnb.trace.spans import Span, Trace
 
@@ -30,7 +31,7 @@ def drop_of(trace: Trace, what: Literal["calls", "values"]) -> Drop | None:
 
 def notice(drop: Drop) -> str:
     """Return a short text about a drop."""
-    calls = f"{drop.calls:,} call{'' if drop.calls == 1 else 's'}"
+    calls = counted(drop.calls, "call")
     return f"{calls} dropped" if drop.what == "calls" else f"values of {calls} dropped"
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from blsnb.printable import counted
 from blsnb.trace.spans import Span, Trace
-from blsnb.views.format import TIMES, counted
+from blsnb.views.format import TIMES
 
 _MAX_CAUSES = 3
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from blsnb.printable import counted
 from blsnb.trace.dropped import notices
 from blsnb.trace.folding import FoldedCalls, Pair
 from blsnb.trace.spans import Trace
-from blsnb.views.format import TIMES, counted, time
+from blsnb.views.format import TIMES, time
 
 _MAX_PAIRS = 5
 

@@ -16,11 +16,6 @@ _NARROW = frozenset("iIjlftr.,:;|!'()[]{}-/ \"`")
 _WIDE = frozenset(f"mwMW@%…⟨⟩<>=+~#{TIMES}")
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a count and its noun, such as "2 calls"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def cut(text: str, limit: int) -> str:
     """Return text with at most `limit` characters, without its middle.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.request_fields import PLAIN, spelled
 from blsnb.trace.facts import ParameterPairs
 from blsnb.trace.spans import Span, Trace
-from blsnb.views.format import counted, cut
+from blsnb.views.format import cut
 
 _MAX_LINES = 3
 """Maximum number of lines about the requests, and about the responses, of a row."""

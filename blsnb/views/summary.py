@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.trace.comparison import AnyTrace, CallChange, TraceComparison, sides
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
 from blsnb.views import callgraph
 from blsnb.views.columns import columns_of
 from blsnb.views.delta import Delta
-from blsnb.views.format import counted, cut, time
+from blsnb.views.format import cut, time
 
 State = Literal["running", "done", "error", "cancelled"]
 _MAX_NAME = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.trace.comparison import AnyTrace, TraceComparison, sides
 from blsnb.trace.events import CallFlag
 from blsnb.trace.folding import FoldedCalls
@@ -13,7 +13,7 @@ from blsnb.trace.spans import Trace
 from blsnb.views import batches, requests
 from blsnb.views.columns import columns_of
 from blsnb.views.folded import OnlyCounted, left_out
-from blsnb.views.format import TIMES, counted, time
+from blsnb.views.format import TIMES, time
 from blsnb.views.rows import Row, distinct_names, rows
 from blsnb.views.summary import described, facts, heading
 

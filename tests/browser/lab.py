@@ -37,6 +37,7 @@ _CLEAR = """async () => {
         "apputils:change-theme", { theme: "JupyterLab Light" });
     for (const each of [...jupyterapp.shell.widgets("main")]) each.dispose();
 }"""
+_POLL_MS = 50
 _PATIENCE_S = 120
 """How long a notebook may run on a machine with other work."""
 _SCROLL = f"""async (index) => {{
@@ -80,6 +81,18 @@ class Lab:
         path.write_text(text, encoding="utf-8")
         return path
 
+    def wait_for(
+        self, condition: str, *, arg: Any = None, timeout: float | None = None
+    ) -> None:
+        """Wait for a condition in the page.
+
+        Playwright would evaluate it in each frame, of which the page then draws sixty
+        a second.
+        """
+        self.page.wait_for_function(
+            condition, arg=arg, timeout=timeout, polling=_POLL_MS
+        )
+
     def open(self, name: str) -> None:
         """Open a notebook in an empty workspace and wait for its kernel.
 
@@ -90,7 +103,7 @@ class Lab:
         else:
             self.page.goto(self.server.address(name))
         self._has_opened = True
-        self.page.wait_for_function(IDLE)
+        self.wait_for(IDLE)
         self.page.evaluate("jupyterapp.shell.collapseLeft()")
 
     def open_beside(self, name: str, *, kernel: bool = True) -> None:
@@ -99,14 +112,14 @@ class Lab:
             self._load()
         preference = {} if kernel else {"kernelPreference": {"shouldStart": False}}
         self.command("docmanager:open", path=name, **preference)
-        self.page.wait_for_function(f"{_PANEL}?.context?.path === {json.dumps(name)}")
-        self.page.wait_for_function(IDLE if kernel else _LOADED)
+        self.wait_for(f"{_PANEL}?.context?.path === {json.dumps(name)}")
+        self.wait_for(IDLE if kernel else _LOADED)
         self.page.evaluate("jupyterapp.shell.collapseLeft()")
 
     def restart_kernel(self) -> None:
         """Restart the kernel of the notebook, and wait for it."""
         self.page.evaluate(f"{_PANEL}.sessionContext.restartKernel().then(() => 0)")
-        self.page.wait_for_function(IDLE)
+        self.wait_for(IDLE)
 
     def open_without_kernel(self, name: str) -> None:
         """Open a notebook in a page that has shown no other; choose "No Kernel"."""
@@ -131,7 +144,7 @@ class Lab:
     def wait_until_run(self) -> None:
         """Wait until every code cell has run; an error in one of them fails."""
         try:
-            self.page.wait_for_function(_HAS_RUN, timeout=_PATIENCE_S * 1000)
+            self.wait_for(_HAS_RUN, timeout=_PATIENCE_S * 1000)
         except TimeoutError as error:
             states = self.page.evaluate(_STATES)
             raise AssertionError(f"the cells have not run:\n{states}") from error
@@ -148,7 +161,7 @@ class Lab:
         before = self.page.evaluate(f"{cell}.executionCount ?? 0")
         self.page.evaluate(_SCROLL, index)
         self.command("notebook:run-cell")
-        self.page.wait_for_function(
+        self.wait_for(
             f"({cell}.executionCount ?? 0) > {before}"
             f" && {cell}.executionState !== 'running'",
             timeout=_PATIENCE_S * 1000,
@@ -176,7 +189,7 @@ class Lab:
         """Load JupyterLab, or load it again, with nothing open."""
         self._has_opened = True
         self.page.goto(self.server.front)
-        self.page.wait_for_function("globalThis.jupyterapp?.restored")
+        self.wait_for("globalThis.jupyterapp?.restored")
         self.page.evaluate("jupyterapp.restored.then(() => 0)")
 
     @property
@@ -189,7 +202,7 @@ class Lab:
         """Change the theme, and wait until the page reports it."""
         self.command("apputils:change-theme", theme=f"JupyterLab {name}")
         light = json.dumps(str(name == "Light").lower())
-        self.page.wait_for_function(
+        self.wait_for(
             f"document.body.dataset.jpThemeLight === {light}"
             " && !document.getElementById('jupyterlab-splash')"
         )

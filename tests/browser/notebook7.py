@@ -11,7 +11,7 @@ class Notebook7(Lab):
     def open(self, name: str) -> None:
         """Open a notebook and wait for its kernel."""
         self.page.goto(self.server.notebook_address(name))
-        self.page.wait_for_function(IDLE)
+        self.wait_for(IDLE)
 
     def open_without_kernel(self, name: str) -> None:
         """Open a notebook whose kernel is gone; its new one knows nothing."""

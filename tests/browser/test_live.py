@@ -94,7 +94,7 @@ def end(running):
     def ended():
         enough.touch()
         lab.wait_until_run()
-        lab.page.wait_for_function(ENDED)
+        lab.wait_for(ENDED)
         expect(View(lab.page).element).not_to_contain_text("running")
 
     return ended
@@ -206,7 +206,7 @@ RESTART = "void jupyterapp.shell.currentWidget.sessionContext.restartKernel()"
 def saved(running, view):
     """The text of the notebook, saved during the run."""
     lab, _ = running
-    lab.page.wait_for_function(KEPT)
+    lab.wait_for(KEPT)
     lab.save()
     return (lab.server.notebooks / "live.ipynb").read_text(encoding="utf-8")
 

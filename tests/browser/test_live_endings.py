@@ -85,7 +85,7 @@ def test_the_stop_button_leaves_what_had_happened(opened, lab):
 
     expect(view.element).to_contain_text("cancelled")
     expect(lab.cell(CELL)).to_contain_text("KeyboardInterrupt")
-    lab.page.wait_for_function(ENDED)
+    lab.wait_for(ENDED)
     expect(view.row("step")).to_contain_text(TENS_OF_CALLS)
     expect(view.inspector).to_contain_text("interrupted")
 
@@ -101,11 +101,11 @@ def test_the_toolbars_stop_button_ends_a_model_that_swallows_it(opened, lab):
 
     expect(view.element).to_contain_text("cancelled")
     expect(lab.cell(CELL)).to_contain_text("KeyboardInterrupt")
-    lab.page.wait_for_function(ENDED)
+    lab.wait_for(ENDED)
     expect(view.inspector).to_contain_text("interrupted")
     after = lab.cell(CELL + 1)
     # Jupyter drops cells that it receives shortly after an error.
-    lab.page.wait_for_function(IDLE)
+    lab.wait_for(IDLE)
 
     def has_run() -> bool:
         lab.command("notebook:run-cell")
@@ -166,11 +166,11 @@ def test_a_run_that_ends_out_of_view_is_complete_when_it_is_shown_again(opened, 
     expect(view.row("step")).to_contain_text(TENS_OF_CALLS)
     view.row("step").click()
     lab.page.evaluate(SCROLL_TO, CELL + 3)
-    lab.page.wait_for_function(IS_OUT)
-    lab.page.wait_for_function(KEPT)
+    lab.wait_for(IS_OUT)
+    lab.wait_for(KEPT)
     enough.touch()
     lab.wait_until_run()
-    lab.page.wait_for_function(ENDED)
+    lab.wait_for(ENDED)
     view = View(lab.cell(CELL))
 
     expect(view.element).to_have_count(1)

@@ -122,7 +122,7 @@ def test_saved_while_it_is_live_it_is_a_table_with_the_numbers_of_then(opened, p
     """A later reader has neither kernel nor widget."""
     lab = opened(CLIENT, MONITOR)
     expect(Board(lab.cell(4)).cell("double", "requests")).to_have_text(SEVERAL)
-    page.wait_for_function(KEPT)
+    lab.wait_for(KEPT)
     expect(Board(lab.cell(4)).element).to_have_count(1)
     lab.save()
     path = lab.server.notebooks / "monitor.ipynb"

@@ -13,8 +13,7 @@ import stage
 from cells import CONFIG, DOUBLE, OWN_THREAD, cell, instances
 from waiting import until
 
-from blsnb.engine.request.interrupts import in_model
-from blsnb.engine.threads.repeater import Repeater
+from blsnb.engine.request.interrupts import Repeater, in_model
 from blsnb.parts.server_parts import parts_of
 
 from .loops import FAN_OUT, STOP, X

@@ -7,6 +7,7 @@ import pytest
 from asserting import every
 from ipywidgets.widgets.widget import _instances
 from views.samples import invoice_run, running_run
+from waiting import PATIENCE_S
 
 from blsnb.magics.runs import live_runs as live
 from blsnb.views.documents import document
@@ -188,7 +189,7 @@ def test_repeated_wakes_start_one_refresher_thread(active):
     """Each run that begins wakes the refresher."""
     for _ in range(3):
         active.refresher.wake()
-        assert active.refreshes.acquire(timeout=10)
+        assert active.refreshes.acquire(timeout=PATIENCE_S)
 
     assert 1 == len(threads())
 
@@ -198,10 +199,10 @@ def test_the_refresher_thread_ends_with_the_last_run_and_can_start_again(active)
     for _ in range(2):
         active.has_active = True
         active.refresher.wake()
-        assert active.refreshes.acquire(timeout=10)
+        assert active.refreshes.acquire(timeout=PATIENCE_S)
         [thread] = threads()
         active.has_active = False
-        thread.join(10)
+        thread.join(PATIENCE_S)
 
         assert [] == threads()
 
@@ -211,7 +212,7 @@ def test_a_refresh_that_fails_ends_the_refresher_thread(active, caplog):
     active.refresher._refresh = None
     active.refresher.wake()
     for thread in threads():
-        thread.join(10)
+        thread.join(PATIENCE_S)
 
     assert [] == threads()
     assert "the views of running requests could not be refreshed" in caplog.text

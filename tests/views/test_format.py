@@ -32,11 +32,6 @@ def test_a_time_that_was_not_recorded_is_a_dash():
     assert "\N{EN DASH}" == words.time(float("nan"))
 
 
-def test_a_count_has_separators_and_the_noun_its_plural():
-    """One call, two calls, ten thousand calls."""
-    assert ["1 call", "10,000 calls"] == [words.counted(n, "call") for n in (1, 10_000)]
-
-
 @given(st.text(), st.integers(20, 60))
 def test_sendable_text_is_utf_8_with_a_maximum_of_bytes(text, most):
     """Any string, lone surrogates included, fits the socket and the limit."""

@@ -10,6 +10,7 @@ from blsnb.engine.request.inflight import (
     InstanceQueue,
     RunningInstance,
 )
+from blsnb.printable import counted
 
 
 def is_deadlocked(waiting: Inflight) -> bool:
@@ -80,9 +81,8 @@ def _wait_in(pool: InstanceQueue) -> tuple[str, Execution | None]:
     if holders:
         return f"for resources of {holders[0].name}", holders[0].execution
     count = len(pool.instances)
-    noun = "instance" if count == 1 else "instances"
     busy = [i.execution for i in pool.instances if i.execution is not None]
-    return f"{count} {noun}, all busy", busy[0] if busy else None
+    return f"{counted(count, 'instance')}, all busy", busy[0] if busy else None
 
 
 def lacks_resources(pool: InstanceQueue) -> Sequence[RunningInstance]:

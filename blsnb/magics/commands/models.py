@@ -47,7 +47,7 @@ def print_config(line: Line) -> None:
             print(default.server().config_text(name))
         case [name, "--from-run", *runs]:
             found = [run_of(word, line.namespace) for word in runs]
-            print(default.server().implied_config(name, *found).text())
+            print(default.server().model(name).implied_config(*found).text())
         case _:
             raise _usage_error("config")
 

@@ -33,6 +33,7 @@ from blsnb.magics.commands import (
     tutorial,
     verify,
 )
+from blsnb.magics.evaluating import evaluate
 from blsnb.magics.flags import Flags, HelpShown
 from blsnb.magics.line import Line, request_line
 from blsnb.magics.watching import watch
@@ -127,6 +128,9 @@ SUBCOMMANDS = {
         standin.USAGE, standin.SUMMARY, standin.standin, standin.standin_flags
     ),
     "bench": Subcommand(bench.USAGE, bench.SUMMARY, bench.bench, bench.bench_flags),
+    "evaluate": Subcommand(
+        evaluate.USAGE, evaluate.SUMMARY, evaluate.evaluate, evaluate.evaluate_flags
+    ),
     "serve": Subcommand(serve.USAGE, serve.SUMMARY, flags=serve.serve_flags),
     "verify": Subcommand(
         verify.USAGE, verify.SUMMARY, verify.verify, verify.verify_flags

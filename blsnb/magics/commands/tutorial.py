@@ -64,7 +64,7 @@ class Copied(NamedTuple):
 
     def lines(self) -> list[str]:
         """Return the result in sentences."""
-        from blsnb.views.format import counted
+        from blsnb.printable import counted
 
         first = notebooks()[0].name
         lines = []

@@ -27,6 +27,7 @@ _TAKE_MODEL = frozenset(
         "config",
         "diff",
         "edit",
+        "evaluate",
         "infer",
         "load",
         "log",

@@ -27,7 +27,7 @@ _REQUESTS = frozenset({"infer", "async_infer", "stream", "async_stream"})
 _TAKE_MODEL = _REQUESTS | {
     *("load", "unload", "remove", "model", "config", "watch", "unwatch", "standin"),
     *("bench", "compare", "statistics", "batching", "is_model_ready", "load_model"),
-    *("unload_model", "form"),
+    *("unload_model", "form", "evaluate"),
 }
 """Methods whose first argument is a model's name."""
 _VERSIONS = ("version", "model_version")

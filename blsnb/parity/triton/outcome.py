@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import blsnb.pb_utils
+from blsnb.printable import counted
 from blsnb.run import Run
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.facts import time
@@ -82,9 +83,8 @@ class ClientOutcome:
     run: Run | None = None
 
     def __repr__(self) -> str:
-        count = len(self.responses)
-        plural = "" if count == 1 else "s"
-        return f"<{count} response{plural} in {time(self.duration_ns / 1000)}>"
+        responses = counted(len(self.responses), "response")
+        return f"<{responses} in {time(self.duration_ns / 1000)}>"
 
     @property
     def failure(self) -> ClientFailure | None:

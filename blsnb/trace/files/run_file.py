@@ -13,6 +13,7 @@ from blsnb.errors import TraceFileError
 from blsnb.files.read_budget import ReadBudget, ReadLimitError, limit_of
 from blsnb.files.whole import whole_file
 from blsnb.options import options
+from blsnb.printable import counted
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag
 from blsnb.trace.facts import ClockReading
@@ -166,7 +167,7 @@ def _left_out(count: int, size: int, budget_bytes: int) -> str:
     if not count:
         return ""
     return (
-        f"The values of {count:,} tensor{'' if count == 1 else 's'} ({size:,} bytes) "
+        f"The values of {counted(count, 'tensor')} ({size:,} bytes) "
         f"did not fit in the {budget_bytes:,} bytes of the file's budget."
     )
 

@@ -1,11 +1,12 @@
-"""RunProfile: the samples of a run, by model and line."""
+"""RunProfile: the samples of a run, by model and line, and their file."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from blsnb.files.whole import whole_file
 from blsnb.printable import printable
@@ -18,9 +19,9 @@ from blsnb.trace.profiles.samples import (
     own_line,
     read_samples,
 )
-from blsnb.trace.profiles.speedscope import speedscope
 from blsnb.trace.spans import Trace
 
+_SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 _SHOWN_LINES = 20
 """Maximum number of lines in the text of a profile."""
 
@@ -129,3 +130,43 @@ def profile_of(trace: Trace) -> RunProfile | None:
     """
     found = [each for each in trace.profiles if each.kind == KIND]
     return RunProfile(trace, read_samples(found[0])) if found else None
+
+
+def speedscope(profile: SampleProfile) -> dict[str, Any]:
+    """Return a profile in speedscope's JSON format: one profile for each model."""
+    frames: dict[StackFrame, int] = {}
+    profiles = [
+        _sampled(name, stacks, profile.interval_ns / 1e6, frames)
+        for name, stacks in profile.models().items()
+    ]
+    listed = [
+        {"name": frame.function, "file": frame.file, "line": frame.line}
+        for frame in frames
+    ]
+    return {
+        "$schema": _SCHEMA,
+        "exporter": "blsnb",
+        "shared": {"frames": listed},
+        "profiles": profiles,
+    }
+
+
+def _sampled(
+    name: str,
+    stacks: Mapping[Stack, int],
+    interval_ms: float,
+    frames: dict[StackFrame, int],
+) -> dict[str, Any]:
+    samples = [
+        [frames.setdefault(frame, len(frames)) for frame in stack] for stack in stacks
+    ]
+    weights = [count * interval_ms for count in stacks.values()]
+    return {
+        "type": "sampled",
+        "name": name,
+        "unit": "milliseconds",
+        "startValue": 0,
+        "endValue": sum(weights),
+        "samples": samples,
+        "weights": weights,
+    }

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from blsnb.errors import TraceFileError
 from blsnb.files.read_budget import ReadBudget, ReadLimitError
+from blsnb.printable import counted
 from blsnb.trace.files.refusal import is_run_file
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton.calls import traces_of
@@ -127,7 +128,7 @@ def _text(path: Path, budget: ReadBudget) -> str:
 def _gap(name: str, text: str, gap: Gap) -> str:
     start, size = _size(text[: gap.start]), _size(text[gap.start : gap.end])
     upto = ", to its end," if gap.end == len(text) else ""
-    count = f"{size:,} byte{'' if size == 1 else 's'}"
+    count = counted(size, "byte")
     return f"{name}: {count} from byte {start:,} on{upto} could not be read."
 
 

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.trace.comparison import AnyTrace, TraceComparison, page_part, sides
 from blsnb.trace.dropped import notices
 from blsnb.trace.spans import Span, Trace
@@ -18,7 +18,7 @@ from blsnb.views.documents import embed, wire
 from blsnb.views.documents.host import hosted
 from blsnb.views.exported import exported
 from blsnb.views.folded import folded_note, left_out
-from blsnb.views.format import counted, cut, time
+from blsnb.views.format import cut, time
 from blsnb.views.pictures.snapshot import snapshot
 from blsnb.views.summary import State, facts, heading, own_times, versus
 from blsnb.views.tree import tree

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
 from blsnb.views.callgraph import CallGraph, Edge, call_graph
 from blsnb.views.columns import Columns, columns_of
 from blsnb.views.figures import shown_figure
 from blsnb.views.folded import OnlyCounted
-from blsnb.views.format import TIMES, clip, counted, tick, time
+from blsnb.views.format import TIMES, clip, tick, time
 from blsnb.views.pictures.concurrency import merged, steps
 from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH, Layout, lay_out
 from blsnb.views.pictures.snapshot import WIDTH, visible_rows

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
+from blsnb.printable import counted
 from blsnb.trace.comparison import AnyTrace, sides
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
 from blsnb.views.callgraph import call_graph
 from blsnb.views.columns import columns_of
-from blsnb.views.format import clip, counted, width
+from blsnb.views.format import clip, width
 from blsnb.views.pictures import graph_picture, svg
 from blsnb.views.pictures.layout import lay_out
 from blsnb.views.pictures.timeline_picture import AXIS, ROW, Timeline

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from blsnb.printable import counted
 from blsnb.trace.comparison import AnyTrace, sides
 from blsnb.trace.events import CallFlag
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.spans import Trace
 from blsnb.views.columns import Columns, columns_of
 from blsnb.views.folded import OnlyCounted
-from blsnb.views.format import TIMES, clip, counted, tick, ticks, time, width
+from blsnb.views.format import TIMES, clip, tick, ticks, time, width
 from blsnb.views.pictures import svg
 from blsnb.views.pictures.call_bars import CallBars, Scale
 from blsnb.views.pictures.graph_picture import colour_of

@@ -26,7 +26,7 @@ def test_the_launcher_opens_a_notebook_with_a_first_model_that_runs(lab):
     opened(lab, "1 + 1")
     lab.command("launcher:create")
     lab.page.locator(".jp-LauncherCard:visible").get_by_text("Triton Model").click()
-    lab.page.wait_for_function(f"({IDLE}) && {HAS_FIRST_MODEL}")
+    lab.wait_for(f"({IDLE}) && {HAS_FIRST_MODEL}")
     lab.run_all()
 
     expect(lab.cell(3).locator(".jp-OutputArea-output").last).to_contain_text(
@@ -59,9 +59,7 @@ def test_the_graph_opens_the_cell_of_a_model(lab):
     expect(panel.node).to_contain_text("this kernel has no server")
     lab.run_cell(1)
     panel.node.get_by_role("button", name="Open double").click()
-    lab.page.wait_for_function(
-        "jupyterapp.shell.currentWidget.content.activeCellIndex === 1"
-    )
+    lab.wait_for("jupyterapp.shell.currentWidget.content.activeCellIndex === 1")
     expect(panel.node.get_by_role("img")).to_be_visible()
 
 

@@ -18,7 +18,7 @@ def console_of(lab):
     """Open a console with a kernel of its own; return its panel."""
     preference = {"name": "python3"}
     lab.command("console:create", kernelPreference=preference, activate=True)
-    lab.page.wait_for_function(IS_IDLE)
+    lab.wait_for(IS_IDLE)
     return Panel(lab)
 
 
@@ -28,7 +28,7 @@ def test_the_panel_follows_a_console_and_types_into_its_prompt(lab):
     panel = console_of(lab)
     expect(panel.node).to_contain_text("This kernel has not loaded blsnb.")
     panel.node.get_by_role("button", name="Insert %load_ext blsnb").click()
-    lab.page.wait_for_function(f"{PROMPT} === '%load_ext blsnb'")
+    lab.wait_for(f"{PROMPT} === '%load_ext blsnb'")
     expect(panel.status).to_have_text("The code is at the console's prompt.")
 
     lab.command("console:run-forced")
@@ -36,7 +36,7 @@ def test_the_panel_follows_a_console_and_types_into_its_prompt(lab):
     lab.page.evaluate(RUN, DOUBLE)
     expect(panel.row("double").locator(".state")).to_have_text("ready")
     panel.act("double", "Edit")
-    lab.page.wait_for_function(f"{PROMPT}.startsWith('%%triton_config double')")
+    lab.wait_for(f"{PROMPT}.startsWith('%%triton_config double')")
     expect(panel.status).to_have_text(
         "The first cell is at the console's prompt; a notebook takes all of them."
     )

@@ -88,7 +88,7 @@ def test_a_definition_is_found_in_the_cell(lab, cell):
     """The cursor goes to the line of the function."""
     put_cursor(lab, 10, 20)
     lab.command("lsp:jump-to-definition")
-    lab.page.wait_for_function(
+    lab.wait_for(
         "jupyterapp.shell.currentWidget.content.activeCell.editor"
         ".getCursorPosition().line === 4",
         timeout=WAIT_MS,

@@ -29,7 +29,7 @@ def is_free(lock: LoadLock) -> bool:
 
     thread = threading.Thread(target=hold, daemon=True)
     thread.start()
-    thread.join(5)
+    thread.join(waiting.PATIENCE_S)
     return held.is_set()
 
 

@@ -24,7 +24,8 @@ def test_every_subcommand_of_the_design_is_there():
     """Every subcommand exists and has a function."""
     designed = (
         "models config load unload remove import export infer stats trace log bench "
-        "help standin monitor runtime serve tutorial verify graph diff edit try watch"
+        "help standin monitor runtime serve tutorial verify graph diff edit try watch "
+        "evaluate"
     )
 
     assert sorted(designed.split()) == sorted(SUBCOMMANDS)

@@ -54,6 +54,8 @@ def texts(completer, text):
         ("%triton stats double --b", [("--b", "--batching")]),
         ("%triton bench d", [("d", "double")]),
         ("%triton bench double X", [("X", "X=")]),
+        ("%triton evaluate d", [("d", "double")]),
+        ("%triton evaluate double rows --met", [("--met", "--metrics")]),
         ("%triton bench double X=a --c", [("--c", "--concurrency")]),
         ("%triton bench double --trace-level ti", [("ti", "timestamps")]),
         (

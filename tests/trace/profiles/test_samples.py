@@ -7,6 +7,7 @@ import pytest
 
 from blsnb.errors import TraceError
 from blsnb.trace.facts import Profile
+from blsnb.trace.profiles.run_profile import speedscope
 from blsnb.trace.profiles.samples import (
     Sampled,
     SampleProfile,
@@ -14,7 +15,6 @@ from blsnb.trace.profiles.samples import (
     own_line,
     read_samples,
 )
-from blsnb.trace.profiles.speedscope import speedscope
 
 EXECUTE = StackFrame("TritonPythonModel.execute", "model.py", 7, True)
 HELPER = StackFrame("helper", "model.py", 2, True)

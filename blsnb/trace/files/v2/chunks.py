@@ -114,16 +114,22 @@ class ChunkReader:
     Parameters
     ----------
     file
-        Positioned after `MAGIC`.
+        Positioned after `MAGIC`, or after one of its chunks.
     size
         Bytes of the file.
+    number
+        Number of chunks before its position.
+    offset
+        Number of bytes before its position.
     """
 
-    def __init__(self, file: BinaryIO, size: int) -> None:
+    def __init__(
+        self, file: BinaryIO, size: int, number: int = 0, offset: int = len(MAGIC)
+    ) -> None:
         self._file = file
         self._size = size
-        self._number = 0
-        self.offset = len(MAGIC)
+        self._number = number
+        self.offset = offset
         """Number of bytes read in whole chunks, the signature before them included."""
 
     def read(self) -> Chunk | None:

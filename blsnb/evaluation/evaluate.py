@@ -1,0 +1,159 @@
+"""Evaluates a model on a data set: rows to a runner, results to the evaluation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from blsnb.arguments import check_callable, check_type, check_whole
+from blsnb.engine.request.validation import RequestError
+from blsnb.evaluation.plain import Chunk, EvaluationSettings, Row, RowResult, RowRunner
+from blsnb.evaluation.progress import Progress, Report, ShownProgress
+from blsnb.evaluation.result.evaluation import Evaluation
+from blsnb.evaluation.result.gathering import Gathering
+from blsnb.evaluation.result.metrics import Metric, metric_functions
+from blsnb.evaluation.rows.source import row_source
+from blsnb.evaluation.work.chunks import Chunks
+from blsnb.evaluation.work.places import open_place
+from blsnb.parts.models import inference_error
+from blsnb.parts.requests import client_request
+from blsnb.parts.server_parts import ServerParts
+from blsnb.request_fields import RequestOptions
+
+_TICK_S = 0.1
+"""Seconds between two reports of progress."""
+_now = time.monotonic
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """The arguments of `blsnb.Server.evaluate` besides the rows.
+
+    Parameters
+    ----------
+    settings
+        The model, the options of each request, batches, kept runs.
+    metrics
+        The metrics by name.
+    lower_is_better
+        Names of metrics of which high values are the worst.
+    sequence
+        Key that holds the correlation id of a row; None for no sequences.
+    workers
+        Number of worker processes; None for this thread.
+    """
+
+    settings: EvaluationSettings
+    metrics: Mapping[str, Metric] | None = None
+    lower_is_better: Collection[str] = ()
+    sequence: str | None = None
+    workers: int | None = None
+
+    def __post_init__(self) -> None:
+        settings = self.settings
+        given: RequestOptions = dict(settings.options)  # type: ignore[assignment]
+        client_request(settings.model_name, {}, given, "evaluate")
+        for name in ("correlation_id", "sequence_start", "sequence_end"):
+            if name in given:
+                raise ValueError(
+                    f"evaluate() sets {name} itself, from the rows; name the key of "
+                    "their sequences: sequence='KEY'"
+                )
+        check_type("sequence", self.sequence, str | None, "a key of the rows")
+        check_whole(batch=settings.batch, keep=settings.keep)
+        if settings.batch < 1:
+            raise ValueError("batch=0 is not valid; expected 1 or more")
+
+    @property
+    def chunk_size(self) -> int | None:
+        """Number of rows of a chunk; None to follow the durations of rows."""
+        # On this thread a larger chunk would only delay results.
+        return self.settings.batch if self.workers is None else None
+
+
+def evaluate(
+    parts: ServerParts,
+    demand: Demand,
+    rows: Any,
+    *,
+    progress: Report | None = None,
+) -> Evaluation:
+    """Evaluate a model on a data set; see `Server.evaluate`."""
+    parts.lifetime.check_open()
+    check_callable(progress=progress)
+    settings = demand.settings
+    metrics = metric_functions(demand.metrics, frozenset(demand.lower_is_better))
+    wanted = settings.options.get("outputs")
+    gathering = Gathering(
+        settings.model_name,
+        metrics,
+        None if wanted is None else tuple(wanted),
+        settings.keep,
+    )
+    source = row_source(rows, _input_names(parts, settings), sequence=demand.sequence)
+    place = open_place(parts, settings, workers=demand.workers)
+    shown = ShownProgress(settings.model_name)
+    loop = _Loop(gathering, source.total, progress or shown)
+    try:
+        loop.run(place, Chunks(source, settings.batch, demand.chunk_size))
+    finally:
+        place.close()
+        shown.end()
+    return gathering.evaluation(duration_s=loop.elapsed_s, interrupted=loop.interrupted)
+
+
+def _input_names(parts: ServerParts, settings: EvaluationSettings) -> list[str]:
+    version = settings.options.get("version")
+    try:
+        config = parts.engine.catalog.config(
+            settings.model_name, -1 if version is None else version
+        )
+    except RequestError as error:
+        raise inference_error(error) from None
+    return [] if config is None else [spec.name for spec in config.inputs]
+
+
+class _Loop:
+    """Feeds rows to a place, and its results to the gathering."""
+
+    def __init__(self, gathering: Gathering, total: int | None, report: Report) -> None:
+        self._gathering = gathering
+        self._total = total
+        self._report = report
+        self._began_s = self._reported_s = _now()
+        self._waiting: dict[int, Row] = {}
+        """Rows without a result, by number: metrics need their labels."""
+        self.interrupted = False
+        self.elapsed_s = 0.0
+
+    def run(self, place: RowRunner, chunks: Chunks) -> None:
+        """Execute all rows; Ctrl-C ends the loop early."""
+        try:
+            for results in place.results(self._taken(chunks)):
+                chunks.note(results)
+                self._add(results)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        finally:
+            self.elapsed_s = _now() - self._began_s
+            self._tell()
+
+    def _taken(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        for chunk in chunks:
+            for row in chunk.rows:
+                self._waiting[row.number] = row
+            yield chunk
+
+    def _add(self, results: list[RowResult]) -> None:
+        for result in results:
+            self._gathering.add(self._waiting.pop(result.number), result)
+        if _now() - self._reported_s >= _TICK_S:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._reported_s = _now()
+        done, failed = self._gathering.done, self._gathering.failed
+        elapsed_s = self._reported_s - self._began_s
+        self._report(Progress(done, failed, self._total, elapsed_s))

@@ -1,0 +1,106 @@
+"""Gathering: collects results in order of completion, and makes the evaluation."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from blsnb.evaluation.keeper import Keeper
+from blsnb.evaluation.plain import Row, RowResult
+from blsnb.evaluation.result.columns import Columns, ordered, ordered_objects
+from blsnb.evaluation.result.evaluation import Evaluation, MetricColumn
+from blsnb.evaluation.result.metrics import MetricFunction
+
+
+class Gathering:
+    """Results so far: columns, values of metrics, and whole runs.
+
+    Parameters
+    ----------
+    model_name
+        The evaluated model.
+    metrics
+        The metrics, which are called on this thread.
+    outputs
+        Names of the outputs to keep; None for the small ones.
+    keep
+        Maximum number of whole runs kept for each reason.
+    """
+
+    def __init__(
+        self,
+        model_name: str,
+        metrics: Iterable[MetricFunction] = (),
+        outputs: tuple[str, ...] | None = None,
+        keep: int = 20,
+    ) -> None:
+        self._model_name = model_name
+        self._metrics = tuple(metrics)
+        self._columns = Columns(outputs)
+        directions = {each.name: each.higher_is_better for each in self._metrics}
+        self._keeper = Keeper(keep, directions)
+        self._runs: dict[int, Any] = {}
+
+    @property
+    def done(self) -> int:
+        """Number of completed rows."""
+        return len(self._columns)
+
+    @property
+    def failed(self) -> int:
+        """Number of failed rows."""
+        return len(self._columns.errors)
+
+    def add(self, row: Row, result: RowResult) -> None:
+        """Add the result of a row."""
+        values: dict[str, float] = {}
+        if not result.error:
+            for metric in self._metrics:
+                values[metric.name], error = metric.value(row, result.outputs)
+                if error:
+                    self._columns.note_metric_error(metric.name, row.number, error)
+        self._columns.add(row, result, values)
+        for dropped in self._keeper.offer(result, values):
+            self._runs.pop(dropped, None)
+        if result.run is not None and result.number in self._keeper:
+            self._runs[result.number] = result.run
+
+    def evaluation(self, *, duration_s: float, interrupted: bool = False) -> Evaluation:
+        """Return the evaluation of the rows so far, in the order of the data set."""
+        columns, keeper = self._columns, self._keeper
+        numbers = np.array(columns.numbers, np.int64)
+        order = np.argsort(numbers, kind="stable")
+        return Evaluation(
+            model_name=self._model_name,
+            numbers=numbers[order],
+            latency_us=ordered(columns.latency_us, order),
+            queue_us=ordered(columns.queue_us, order),
+            model_us=_sorted(ordered, columns.model_us, order),
+            calls=dict(columns.calls),
+            errors={at: columns.errors[at] for at in sorted(columns.errors)},
+            metrics={each.name: self._metric(each, order) for each in self._metrics},
+            outputs=_sorted(ordered_objects, columns.outputs, order),
+            rest=_sorted(ordered_objects, columns.rest, order),
+            left_out=tuple(sorted(columns.left_out)),
+            runs=dict(self._runs),
+            slowest=keeper.slowest(),
+            worst={each.name: keeper.worst(each.name) for each in self._metrics},
+            failures=keeper.failures(),
+            duration_s=duration_s,
+            interrupted=interrupted,
+        )
+
+    def _metric(self, metric: MetricFunction, order: Any) -> MetricColumn:
+        name, columns = metric.name, self._columns
+        values = ordered(columns.metrics.get(name, array("d")), order)
+        errors = dict(sorted(columns.metric_errors.get(name, {}).items()))
+        return MetricColumn(name, values, metric.higher_is_better, errors)
+
+
+def _sorted(
+    sort: Callable[[Any, Any], Any], columns: Mapping[str, Any], order: Any
+) -> dict[str, Any]:
+    return {name: sort(column, order) for name, column in columns.items()}

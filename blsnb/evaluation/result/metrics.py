@@ -1,0 +1,121 @@
+"""Metrics: values of user functions, with their means and bootstrap intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from blsnb.arguments import check_callable, check_type
+from blsnb.evaluation.plain import Row
+from blsnb.evaluation.result.columns import Floats
+
+Metric = Callable[[Mapping[str, Any], Mapping[str, Any]], float]
+"""Receives the values of a row and the outputs of its run; returns a number."""
+
+_RESAMPLES = 2000
+_SEED = 20_240_229
+_MAX_DRAWN = 1024
+"""Maximum number of groups that are resampled; more values share groups."""
+_COVERAGE = (2.5, 97.5)
+
+
+class Interval(NamedTuple):
+    """A mean with its 95 % bootstrap interval; NaN without values."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4g} [{self.low:.4g}, {self.high:.4g}]"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricFunction:
+    """A metric with its direction.
+
+    Parameters
+    ----------
+    name
+        Name of its column.
+    function
+        The function.
+    higher_is_better
+        Whether rows with low values are the worst ones.
+    """
+
+    name: str
+    function: Metric
+    higher_is_better: bool = True
+
+    def value(self, row: Row, outputs: Mapping[str, Any]) -> tuple[float, str]:
+        """Return the value for a row, and the text of the failure; NaN if it failed."""
+        try:
+            value = self.function({**row.inputs, **row.rest}, outputs)
+            return float(value), ""
+        except Exception as error:
+            return math.nan, f"{type(error).__name__}: {error}"
+
+
+def metric_functions(
+    metrics: Mapping[str, Metric] | None, lower_is_better: frozenset[str]
+) -> tuple[MetricFunction, ...]:
+    """Return the metrics of an evaluation.
+
+    Raises
+    ------
+    TypeError
+        An argument has the wrong type.
+    ValueError
+        ``lower_is_better`` names an unknown metric.
+    """
+    check_type("metrics", metrics, Mapping | None, "a dict of names and functions")
+    given = dict(metrics or {})
+    for name, function in given.items():
+        check_type("metrics", name, str, "a dict whose keys are strings")
+        check_callable(**{f"metrics[{name!r}]": function})
+    if unknown := lower_is_better - given.keys():
+        raise ValueError(
+            f"lower_is_better={sorted(unknown)!r} is not valid; expected names of "
+            f"metrics: {', '.join(given) or 'there are none'}"
+        )
+    return tuple(
+        MetricFunction(name, function, name not in lower_is_better)
+        for name, function in given.items()
+    )
+
+
+def mean_interval(values: Floats) -> Interval:
+    """Return the mean of values, and its 95 % bootstrap interval; NaN is left out.
+
+    The generator's seed is fixed: equal values have equal intervals. More than 1,024
+    values are gathered into as many groups at random, and groups are resampled: the
+    interval remains that of the mean, at a bounded cost.
+    """
+    values = values[~np.isnan(values)]
+    size = len(values)
+    if not size:
+        return Interval(math.nan, math.nan, math.nan)
+    mean = float(values.mean())
+    if size == 1 or not np.isfinite(mean):
+        return Interval(mean, mean, mean)
+    random = np.random.default_rng(_SEED)
+    sums, counts = _groups(values, random)
+    drawn = random.integers(0, len(sums), (_RESAMPLES, len(sums)))
+    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    low, high = np.percentile(means, _COVERAGE)
+    return Interval(mean, float(low), float(high))
+
+
+def _groups(values: Floats, random: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return the sums and sizes of the groups that are resampled."""
+    if len(values) <= _MAX_DRAWN:
+        return values, np.ones(len(values))
+    group = random.permutation(len(values)) % _MAX_DRAWN
+    sums = np.bincount(group, values).astype(np.float64)
+    counts: Floats = np.bincount(group).astype(np.float64)
+    return sums, counts

@@ -1,0 +1,88 @@
+"""Messages between a server's process and its workers, arrays as raw buffers.
+
+Messages are pickled: both ends are this package, on a pipe that no other process has.
+"""
+
+from __future__ import annotations
+
+import pickle
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+_APART_BYTES = 4096
+"""Size from which a buffer is sent without being copied."""
+
+
+class Frames:
+    """Sends and receives messages over a connection.
+
+    Parameters
+    ----------
+    connection
+        One end of a pipe; `close` closes it.
+    """
+
+    def __init__(self, connection: Connection[Any, Any]) -> None:
+        self.connection = connection
+
+    def send(self, message: object) -> None:
+        """Send a message.
+
+        Raises
+        ------
+        OSError
+            The other end is closed.
+        Exception
+            A part of the message cannot be pickled; nothing was sent.
+        """
+        payload, buffers = dumped(message)
+        connection = self.connection
+        sizes = [len(payload), *(each.nbytes for each in buffers)]
+        connection.send_bytes(np.array(sizes, np.int64).tobytes())
+        connection.send_bytes(payload)
+        for each in buffers:
+            connection.send_bytes(each)
+
+    def receive(self) -> Any:
+        """Wait for a message and return it; its arrays may be changed.
+
+        Raises
+        ------
+        EOFError, OSError
+            The other end is closed, or its process has ended.
+        """
+        connection = self.connection
+        payload_size, *sizes = np.frombuffer(connection.recv_bytes(), np.int64).tolist()
+        payload = connection.recv_bytes(payload_size)
+        buffers = []
+        for size in sizes:
+            buffer = np.empty(size, np.uint8)
+            connection.recv_bytes_into(buffer.data)
+            buffers.append(buffer)
+        return pickle.loads(payload, buffers=buffers)
+
+    def close(self) -> None:
+        """Close this end."""
+        self.connection.close()
+
+
+def dumped(message: object) -> tuple[bytes, list[memoryview]]:
+    """Return a pickled message, and its large buffers apart.
+
+    Raises
+    ------
+    Exception
+        A part of the message cannot be pickled; classes raise errors of any type.
+    """
+    buffers: list[memoryview] = []
+
+    def is_small(buffer: pickle.PickleBuffer) -> bool:
+        raw = buffer.raw()
+        if raw.nbytes < _APART_BYTES:
+            return True
+        buffers.append(raw)
+        return False
+
+    return pickle.dumps(message, 5, buffer_callback=is_small), buffers

@@ -1,0 +1,177 @@
+"""RowShapes: rows as inputs of requests, alone or stacked, and outputs as of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from blsnb.evaluation.plain import Row
+from blsnb.model.config import ModelConfig
+
+Arrays = dict[str, Any]
+
+
+class RowRequest(NamedTuple):
+    """The inputs of one request.
+
+    Parameters
+    ----------
+    rows
+        The rows; several if they are stacked.
+    inputs
+        The inputs, with the batch axis of the model.
+    sizes
+        Number of items of each row along the batch axis.
+    added_axis
+        Whether the rows lack the batch axis, so that their outputs lack it, too.
+    """
+
+    rows: tuple[Row, ...]
+    inputs: Mapping[str, Any]
+    sizes: tuple[int, ...] = (1,)
+    added_axis: bool = False
+
+    def row_outputs(self, outputs: Arrays) -> list[Arrays]:
+        """Return the outputs of each row.
+
+        Raises
+        ------
+        ValueError
+            The rows are stacked, and an output has another batch size.
+        """
+        if len(self.rows) == 1:
+            each = [outputs]
+        else:
+            parts = [self._parts(name, value) for name, value in outputs.items()]
+            each = [
+                dict(zip(outputs, values, strict=True))
+                for values in zip(*parts, strict=True)
+            ] or [{} for _ in self.rows]
+        return [_items(row) for row in each] if self.added_axis else each
+
+    def _parts(self, name: str, array: Any) -> list[Any]:
+        if not array.ndim or len(array) != sum(self.sizes):
+            raise ValueError(
+                f"output {name!r} has shape {list(array.shape)} for a batch of "
+                f"{sum(self.sizes)}: it cannot be divided among the rows"
+            )
+        ends = np.cumsum(self.sizes[:-1])
+        # Copies: a part of one row would keep the whole batch alive.
+        return [part.copy() for part in np.split(array, ends)]
+
+
+class RowShapes:
+    """Adds the batch axis to rows that lack it, and stacks rows of equal shapes.
+
+    Parameters
+    ----------
+    config
+        The model's configuration.
+    batch
+        Maximum number of rows of one request; 1 to stack none.
+    """
+
+    def __init__(self, config: ModelConfig | None, batch: int = 1) -> None:
+        batches = config is not None and config.max_batch_size > 0
+        self._most = config.max_batch_size if config is not None else 0
+        self._batch = batch if batches else 1
+        self._ranks = (
+            {spec.name: len(spec.dims) for spec in config.inputs}
+            if config is not None and batches
+            else {}
+        )
+
+    def requests(self, rows: Iterable[Row]) -> Iterator[RowRequest]:
+        """Yield the requests of rows, in order; rows of sequences stay alone."""
+        stack: list[RowRequest] = []
+        kind: Any = None
+        for row in rows:
+            request = self.request(row)
+            found = self._kind(request)
+            full = sum(each.sizes[0] for each in stack) + request.sizes[0] > self._most
+            if stack and (found != kind or full or len(stack) == self._batch):
+                yield stacked(stack)
+                stack = []
+            if found is None:
+                yield request
+                continue
+            kind = found
+            stack.append(request)
+        if stack:
+            yield stacked(stack)
+
+    def request(self, row: Row) -> RowRequest:
+        """Return the request of one row."""
+        inputs = row.inputs
+        ranks = self._ranks
+        if not ranks:
+            return RowRequest((row,), inputs)
+        added = [
+            name
+            for name, value in inputs.items()
+            if isinstance(value, np.ndarray | list)
+            and np.ndim(value) == ranks.get(name, -1)
+        ]
+        if added:
+            inputs = {
+                name: _with_axis(value) if name in added else value
+                for name, value in inputs.items()
+            }
+        return RowRequest((row,), inputs, (_size(inputs),), bool(added))
+
+    def _kind(self, request: RowRequest) -> Any:
+        """Return what rows of one stack have in common; None for a row alone."""
+        if self._batch == 1 or request.rows[0].sequence is not None:
+            return None
+        arrays = request.inputs.values()
+        if not all(isinstance(value, np.ndarray) and value.ndim for value in arrays):
+            return None
+        if len({len(value) for value in arrays}) != 1:
+            return None
+        shapes = [
+            (name, value.dtype, value.shape[1:])
+            for name, value in sorted(request.inputs.items())
+        ]
+        return request.added_axis, shapes
+
+
+def stacked(requests: Sequence[RowRequest]) -> RowRequest:
+    """Return one request for several of equal shapes."""
+    if len(requests) == 1:
+        return requests[0]
+    first = requests[0]
+    inputs = {
+        name: np.concatenate([each.inputs[name] for each in requests])
+        for name in first.inputs
+    }
+    return RowRequest(
+        tuple(each.rows[0] for each in requests),
+        inputs,
+        tuple(each.sizes[0] for each in requests),
+        first.added_axis,
+    )
+
+
+def _with_axis(value: Any) -> Any:
+    # A list takes the configured datatype when it becomes a tensor.
+    return [value] if isinstance(value, list) else value[None]
+
+
+def _size(inputs: Mapping[str, Any]) -> int:
+    for value in inputs.values():
+        if isinstance(value, np.ndarray) and value.ndim:
+            return len(value)
+    return 1
+
+
+def _items(outputs: Arrays) -> Arrays:
+    return {name: _item(value) for name, value in outputs.items()}
+
+
+def _item(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_item(each) for each in value]
+    has_axis = isinstance(value, np.ndarray) and value.ndim and len(value) == 1
+    return value[0] if has_axis else value

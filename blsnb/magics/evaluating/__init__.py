@@ -1,0 +1,1 @@
+"""``%triton evaluate``, its progress in a notebook, and its result."""

@@ -1,0 +1,124 @@
+"""``%triton evaluate``: a model on a data set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+from IPython.core.getipython import get_ipython
+
+from blsnb.magics import default_server as default
+from blsnb.magics.flags import Flags
+from blsnb.magics.frontend import bundle, has_page, note_run
+from blsnb.magics.line import Line, evaluated, expand, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from blsnb.evaluation.result.evaluation import Evaluation
+    from blsnb.run import Run
+    from blsnb.views.evaluations.page import EvaluationPage
+
+USAGE = (
+    "NAME ROWS [--metrics NAME,NAME] [--lower-is-better NAME,NAME] [--outputs NAMES] "
+    "[--sequence KEY] [--batch N] [--keep N]"
+)
+SUMMARY = "evaluate a model on a data set; ROWS is a Python expression of the notebook"
+
+
+def evaluate_flags() -> Flags:
+    """Return the parser of ``%triton evaluate``'s options."""
+    flags = Flags("%triton evaluate NAME ROWS ...", f"{SUMMARY}.")
+    add = flags.add_argument
+    add(
+        "--metrics",
+        type=_names,
+        default=(),
+        metavar="NAME,NAME",
+        help="functions of the notebook that receive a row and its outputs",
+    )
+    add(
+        "--lower-is-better",
+        type=_names,
+        default=(),
+        metavar="NAME,NAME",
+        help="metrics whose high values are the worst ones",
+    )
+    add(
+        "--outputs",
+        type=_names,
+        metavar="NAMES",
+        help="requested outputs, which are kept (those of at most 1 KiB)",
+    )
+    add("--sequence", metavar="KEY", help="key of the correlation ids of sequences")
+    add("--batch", type=int, default=1, metavar="N", help="rows of a request (1)")
+    add(
+        "--keep",
+        type=int,
+        default=20,
+        metavar="N",
+        help="whole runs kept of failures, slowest and worst rows (20)",
+    )
+    return flags
+
+
+def evaluate(line: Line) -> Evaluation:
+    """Evaluate the model named in a line."""
+    flags = evaluate_flags()
+    written, rest = flags.split_options(line.text)
+    given = flags.parse(
+        [word for part in written for word in words(part, line.namespace)]
+    )
+    name, _, expression = rest.strip().partition(" ")
+    if not expression.strip():
+        raise UsageError(f"usage: %triton evaluate {USAGE}")
+    try:
+        return default.server().evaluate(
+            expand(name, line.namespace),
+            evaluated("ROWS", expression.strip(), line.namespace),
+            metrics={each: _function(each, line) for each in given.metrics},
+            lower_is_better=given.lower_is_better,
+            outputs=given.outputs,
+            sequence=given.sequence,
+            batch=given.batch,
+            keep=given.keep,
+        )
+    except ValueError as error:
+        raise UsageError(f"%triton evaluate: {error}") from error
+
+
+def _function(name: str, line: Line) -> Any:
+    found = line.namespace.get(name)
+    if not callable(found):
+        raise UsageError(
+            f"%triton evaluate: --metrics {name}: the notebook has no function of "
+            "this name; expected f(row, outputs) -> float"
+        )
+    return found
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for name in text.split(",") if name)
+
+
+def evaluation_bundle(evaluation: Evaluation, **_: Any) -> dict[str, Any]:
+    """Return the display of an evaluation."""
+    from blsnb.evaluation.result.page import page_of
+
+    return _page_bundle(page_of(evaluation), evaluation.run)
+
+
+def _page_bundle(page: EvaluationPage, run_of: Callable[[int], Run]) -> dict[str, Any]:
+    """Return a page whose rows open the views of their runs; elsewhere tables."""
+    if not (page.lists and has_page(get_ipython())):
+        from blsnb.views.evaluations.page import html, text
+
+        return {"text/html": html(page), "text/plain": text(page)}
+    from blsnb.views.live.evaluation_view import EvaluationView
+
+    def open_run(row: int) -> dict[str, Any]:
+        run = run_of(row)
+        note_run(run, in_page=True)
+        return bundle(run.trace)
+
+    return EvaluationView(page, open_run)._repr_mimebundle_()

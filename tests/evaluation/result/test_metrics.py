@@ -1,0 +1,38 @@
+"""Specification of means and their bootstrap intervals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from blsnb.evaluation.result.metrics import mean_interval
+
+
+@pytest.mark.parametrize("size", [200, 1024, 1025, 100_000])
+def test_an_interval_is_that_of_the_mean(size):
+    """Its width is that of theory, 3.92 standard errors, within a tenth."""
+    values = np.random.default_rng(7).normal(5, 2, size)
+    interval = mean_interval(values)
+
+    assert interval.low < interval.mean < interval.high
+    width = 2 * 1.96 * values.std() / math.sqrt(size)
+    assert math.isclose(width, interval.high - interval.low, rel_tol=0.1)
+
+
+def test_equal_values_have_equal_intervals():
+    """The seed is fixed."""
+    values = np.arange(3000.0)
+    assert mean_interval(values) == mean_interval(values.copy())
+
+
+def test_missing_values_are_left_out():
+    """Without values the interval is NaN; a single value is its own interval."""
+    assert (2.0, 2.0, 2.0) == mean_interval(np.array([math.nan, 2.0]))
+    assert [True] * 3 == np.isnan(mean_interval(np.array([math.nan]))).tolist()
+
+
+def test_an_infinite_value_makes_no_interval():
+    """The mean is infinite, and so are the limits."""
+    assert (math.inf,) * 3 == mean_interval(np.array([1.0, math.inf]))

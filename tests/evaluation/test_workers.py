@@ -1,0 +1,107 @@
+"""Server.evaluate in several places: the same answers in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from blsnb.errors import BlsnbError, InferenceError
+from blsnb.evaluation.result.evaluation import Evaluation
+from blsnb.inference_server import Server
+from blsnb.run import Run
+
+from .work.places import DOUBLE, MODEL
+
+pytestmark = pytest.mark.xdist_group("evaluation workers")
+COUNT = 10_000
+FAILS = {1234: -3, 5678: -4}
+"""Values with which the model fails, by row."""
+
+
+def rows(count: int = COUNT) -> Iterator[dict[str, object]]:
+    """Yield rows with labels; two of them fail."""
+    for number in range(count):
+        yield {"X": np.array([FAILS.get(number, number), 1]), "label": 2 * number}
+
+
+def is_right(row: dict[str, object], outputs: dict[str, np.ndarray]) -> float:
+    """Return 1 if the first output is the label."""
+    return float(outputs["Y"][0] == row["label"])
+
+
+def outputs(evaluation: Evaluation) -> list[list[int] | None]:
+    """Return the output of each row; None where it failed."""
+    return [y if y is None else y.tolist() for y in evaluation.outputs["Y"]]
+
+
+def errors(evaluation: Evaluation) -> dict[int, list[str]]:
+    """Return code and text of each failed row, without the lines of the model."""
+    return {
+        number: [text.split("\n")[0] for text in found]
+        for number, found in evaluation.errors.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def double() -> Iterator[Server]:
+    """Serve the model."""
+    with Server() as server:
+        server.define(MODEL, DOUBLE)
+        yield server
+
+
+def test_processes_give_the_answers_of_this_process(double: Server) -> None:
+    """10,000 rows have the same outputs, errors and metrics, in the same order."""
+    metrics = {"right": is_right}
+    here = double.evaluate(MODEL, rows(), metrics=metrics)
+    there = double.evaluate(MODEL, rows(), metrics=metrics, workers=2)
+    assert here.numbers.tolist() == there.numbers.tolist()
+    assert outputs(here) == outputs(there)
+    assert errors(here) == errors(there)
+    assert [*FAILS] == [*there.errors]
+    right = [e.metrics["right"].values.tolist() for e in (here, there)]
+    assert str(right[0]) == str(right[1])
+
+
+def test_whole_runs_arrive_from_processes(double: Server) -> None:
+    """The slowest and the failed rows are runs, as those of this process."""
+    found = double.evaluate(MODEL, rows(10), workers=1)
+    run = found.run(found.slowest[0])
+    assert isinstance(run, Run)
+
+
+def test_what_cannot_travel_is_refused_before_a_row_runs(double: Server) -> None:
+    """The error names the model; no row is taken."""
+    taken = []
+
+    def noted() -> Iterator[dict[str, object]]:
+        for row in rows():
+            taken.append(row)
+            yield row
+
+    config = double.config_text(MODEL)
+    double.define("bound", None, config=config.replace(MODEL, "bound"))
+    with (
+        double.standing_in("bound", call=lambda inputs: inputs),
+        pytest.raises(BlsnbError, match=r"bound: a stand-in replaces it"),
+    ):
+        double.evaluate("bound", noted(), workers=2)
+    assert len(taken) <= 1
+
+
+def test_a_missing_model_is_the_error_of_this_process(double: Server) -> None:
+    """With workers, too, it is Triton's text."""
+    with pytest.raises(InferenceError) as here:
+        double.evaluate("absent", rows(1))
+    with pytest.raises(InferenceError) as there:
+        double.evaluate("absent", rows(1), workers=2)
+    assert str(here.value) == str(there.value)
+
+
+@pytest.mark.parametrize("workers", [0, -1])
+def test_an_invalid_number_of_workers_is_refused(double: Server, workers: int) -> None:
+    """At least one process is needed."""
+    with pytest.raises(ValueError, match="workers"):
+        double.evaluate(MODEL, rows(1), workers=workers)

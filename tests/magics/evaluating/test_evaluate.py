@@ -1,0 +1,122 @@
+"""Specification of %triton evaluate."""
+
+from __future__ import annotations
+
+import pytest
+from IPython.core.error import UsageError
+
+from blsnb.evaluation.progress import Progress, ShownProgress, displays
+from blsnb.magics.evaluating import evaluate
+from blsnb.views.live import evaluation_view
+
+from ..models import DOUBLE
+
+ROWS = "rows = [{'X': [float(n)], 'label': n} for n in range(5)]"
+METRIC = "def first(row, outputs):\n    return outputs['Y'][0] - row['label']"
+
+
+@pytest.fixture
+def double(notebook):
+    notebook.run(DOUBLE)
+    notebook.run(ROWS)
+    notebook.run(METRIC)
+    return notebook
+
+
+def test_rows_and_metrics_are_names_of_the_notebook(double):
+    """The value is the evaluation of all rows."""
+    evaluation = double.run(
+        "%triton evaluate double rows --metrics first --lower-is-better first --keep 1"
+    ).value
+
+    assert [0.0, 1.0, 2.0, 3.0, 4.0] == evaluation.metrics["first"].values.tolist()
+    assert [4] == evaluation.worst["first"]
+
+
+def test_rows_may_be_any_expression(double):
+    """Options stand anywhere."""
+    evaluation = double.run("%triton evaluate double --outputs Y rows[1:] + rows").value
+
+    assert 9 == len(evaluation)
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("double", "usage: %triton evaluate NAME ROWS"),
+        ("double nowhere", "ROWS=nowhere: name 'nowhere' is not defined"),
+        ("double rows --metrics rows", "--metrics rows: the notebook has no function"),
+        ("double rows --batch 0", "batch=0 is not valid"),
+    ],
+)
+def test_a_wrong_line_is_a_usage_error(double, line, text):
+    """The text names what is wrong."""
+    error = double.run(f"%triton evaluate {line}").error
+
+    assert isinstance(error, UsageError)
+    assert text in str(error)
+
+
+def test_progress_says_rate_time_left_and_failures():
+    """The time left needs the number of rows."""
+    assert (
+        "500 of 2,000 rows, 50/s, 30 s left, 3 failed"
+        == Progress(500, 3, 2000, 10.0).text
+    )
+    assert "500 rows, 50/s" == Progress(500, 0, None, 10.0).text
+
+
+def test_a_short_evaluation_shows_no_progress(monkeypatch):
+    """After half a second it is shown; its last text remains."""
+    shown = []
+
+    class Bar:
+        def __init__(self, name):
+            shown.append(name)
+
+        def __call__(self, share, text):
+            shown.append((share, text))
+
+        def end(self):
+            shown.append("end")
+
+    monkeypatch.setattr(displays, "make", Bar)
+    progress = ShownProgress("m")
+    progress(Progress(1, 0, 4, 0.1))
+    assert [] == shown
+
+    progress(Progress(2, 0, 4, 1.0))
+    progress.end()
+    assert ["m", (0.5, "2 of 4 rows, 2/s, 1 s left"), "end"] == shown
+
+
+def test_an_evaluation_is_displayed_with_its_rows(double):
+    """Without a page the lists are tables."""
+    [shown] = double.run("%triton evaluate double rows --metrics first").outputs
+
+    assert "latency" in shown["text/html"]
+    assert "<summary>worst first</summary>" in shown["text/html"]
+    assert "Evaluation of double: 5 rows, none failed" in shown["text/plain"]
+
+
+def test_a_click_opens_the_view_of_a_run(double, monkeypatch):
+    """In a page each row is a button of the chosen list."""
+    views = []
+    created = evaluation_view.EvaluationView
+    monkeypatch.setattr(evaluate, "has_page", lambda shell: True)
+    monkeypatch.setattr(
+        evaluation_view,
+        "EvaluationView",
+        lambda *given: views.append(created(*given)) or views[-1],
+    )
+    [shown] = double.run("%triton evaluate double rows --metrics first").outputs
+    assert "application/vnd.jupyter.widget-view+json" in shown
+    [view] = views
+    choice, _, listed, output = view.children[1:]
+
+    assert ["worst first", "slowest"] == [title for title, _ in choice.options]
+    shown_rows = [each for each in listed.children if each.layout.display == ""]
+    assert 5 == len(shown_rows)
+    shown_rows[0].click()
+    [opened] = output.outputs
+    assert "blsnb" in opened["data"]["text/html"]

@@ -1,0 +1,78 @@
+"""Specification of the page of an evaluation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from blsnb.views.evaluations.histogram import Distribution, histogram
+from blsnb.views.evaluations.page import EvaluationPage, Table, aligned, html, text
+
+ROWS = Table("slowest", ("row", "latency"), [("7", "12 ms"), ("12", "3 ms")], (7, 12))
+HOSTILE = "<script>\n\nx"
+
+
+def drawn(*values: float) -> str:
+    """Return the picture of some values."""
+    return histogram(Distribution("iou", "", np.array(values), "{:g}".format))
+
+
+def bars(picture: str) -> int:
+    """Return the number of drawn bars."""
+    return picture.split("<path", 2)[1].count("z")
+
+
+@pytest.mark.parametrize(
+    ("values", "count"), [([5.0], 1), ([0.0, 1.0], 2), ([1.0, 1.0, 1.0], 1)]
+)
+def test_each_distinct_value_has_a_bar(values, count):
+    """Equal values are one bar."""
+    assert count == bars(drawn(*values))
+
+
+def test_values_that_differ_a_lot_have_a_logarithmic_axis():
+    """The picture says so; zero and negative values keep the axis linear."""
+    assert "logarithmic axis" in drawn(1, 2, 1000)
+    assert "logarithmic axis" not in drawn(-1, 2, 1000)
+
+
+def test_a_picture_says_what_it_shows():
+    """Its label has the quantity, the number of values and the ends of the axis."""
+    label = "Distribution of iou: 2 values from 0.25 to 0.5"
+    assert label in drawn(0.25, math.nan, 0.5)
+
+
+def test_nothing_is_drawn_without_values():
+    """NaN and infinite values are left out."""
+    assert "" == drawn(math.nan, math.inf)
+
+
+def test_foreign_text_is_escaped_and_one_line():
+    """Error texts and labels are not markup."""
+    table = Table(HOSTILE, (HOSTILE,), [(HOSTILE,)], (1,))
+    page = EvaluationPage(
+        HOSTILE,
+        [HOSTILE],
+        [Distribution(HOSTILE, HOSTILE, np.array([1.0]), "{:g}".format)],
+        [table],
+        [table],
+        [HOSTILE],
+    )
+
+    assert "<script" not in html(page)
+    assert "&lt;script&gt; x</summary>" in html(page)
+
+
+def test_columns_of_a_list_are_aligned():
+    """The head and the rows are lines of text."""
+    assert ("row  latency", ["7    12 ms", "12   3 ms"]) == aligned(ROWS)
+
+
+def test_a_page_as_text_has_facts_and_tables():
+    """A terminal shows the same as a notebook, without pictures and lists."""
+    counts = Table("Errors", ("rows", "text"), [("2", "bad")])
+    page = EvaluationPage("Evaluation of m", ["2 rows"], (), [counts], [ROWS])
+
+    assert "Evaluation of m: 2 rows\nErrors\n  2  bad" == text(page)
