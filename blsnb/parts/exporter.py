@@ -12,8 +12,8 @@ from typing import NamedTuple
 from blsnb.engine.threads.start import start
 from blsnb.errors import BlsnbError
 from blsnb.otlp.encoding import Json, document, spans_of
-from blsnb.otlp.sampling import Sampler
 from blsnb.otlp.sending import MAX_SPANS, endpoint_of, send
+from blsnb.parts.sampler import Sampler
 from blsnb.trace.capture import clock_of, trace_so_far
 from blsnb.trace.events import Call
 from blsnb.trace.facts import TraceContext

@@ -16,7 +16,6 @@ from blsnb.engine.loading.startup import (
     parse_control_mode,
 )
 from blsnb.engine.model_log import ModelLog
-from blsnb.otlp.sampling import Sampler
 from blsnb.parts.async_requests import AsyncRequests
 from blsnb.parts.devices import Devices, choose_runtime
 from blsnb.parts.exporter import Exporter
@@ -28,6 +27,7 @@ from blsnb.parts.measurements import Measurements
 from blsnb.parts.models import Models
 from blsnb.parts.readers import Readers
 from blsnb.parts.requests import ClientRequests
+from blsnb.parts.sampler import Sampler
 from blsnb.parts.settings import ServerSettings
 from blsnb.parts.stand_ins import ModelStandIns
 from blsnb.repository.repository import ModelRepository

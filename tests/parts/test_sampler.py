@@ -2,7 +2,7 @@
 
 import pytest
 
-from blsnb.otlp.sampling import Sampler
+from blsnb.parts.sampler import Sampler
 
 
 def taken(sampler, count, **options):
