@@ -18,7 +18,7 @@ from blsnb.engine.loading.startup import (
 from blsnb.engine.model_log import ModelLog
 from blsnb.parts.async_requests import AsyncRequests
 from blsnb.parts.devices import Devices, choose_runtime
-from blsnb.parts.exporter import Exporter
+from blsnb.parts.exporter import Exporter, Sampler
 from blsnb.parts.folders import Folders
 from blsnb.parts.following import Following
 from blsnb.parts.implied_configs import ImpliedConfigs
@@ -27,7 +27,6 @@ from blsnb.parts.measurements import Measurements
 from blsnb.parts.models import Models
 from blsnb.parts.readers import Readers
 from blsnb.parts.requests import ClientRequests
-from blsnb.parts.sampler import Sampler
 from blsnb.parts.settings import ServerSettings
 from blsnb.parts.stand_ins import ModelStandIns
 from blsnb.repository.repository import ModelRepository

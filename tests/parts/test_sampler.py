@@ -2,7 +2,7 @@
 
 import pytest
 
-from blsnb.parts.sampler import Sampler
+from blsnb.parts.exporter import Sampler
 
 
 def taken(sampler, count, **options):
