@@ -25,6 +25,8 @@ from blsnb.run import Run
 from blsnb.trace.recorder import KEEP_CALLS
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from blsnb.benchmark.bench import Bench
     from blsnb.benchmark.measure import Progress
     from blsnb.dashboard.monitor import Monitor
@@ -1001,6 +1003,9 @@ class Server:
         batch: int = 1,
         keep: int = 20,
         workers: int | None = None,
+        executor: Executor | None = None,
+        server_url: str | None = None,
+        resume: str | Path | None = None,
         progress: Report | None = None,
         **options: Unpack[RequestOptions],
     ) -> Evaluation:
@@ -1015,7 +1020,10 @@ class Server:
         model_name
             The evaluated model.
         rows
-            The data set: an iterable of dicts such as ``{"IMAGE": array, "label": 3}``.
+            The data set: an iterable of dicts such as ``{"IMAGE": array, "label": 3}``;
+            a DataFrame of pandas or polars; an Arrow table; the path of a ``.parquet``
+            or ``.npz`` file, of a run or of a recording; runs; or a pair of a folder
+            and a function that loads a file.
             Keys that are no inputs, such as labels, reach only the metrics. Of a model
             with batches a row may lack the batch axis; then its outputs lack it, too.
         metrics
@@ -1036,7 +1044,19 @@ class Server:
         workers
             Number of processes that execute rows; None for this thread. They have
             copies of the models that requests may reach. A killed process is replaced,
-            and its rows run again; a row that ends two processes fails.
+            and its rows run again; a row that ends two processes fails. With an
+            executor it is the number of its processes, with a server the number of
+            requests in flight.
+        executor
+            Executes rows instead: an executor of `concurrent.futures`, or Dask's
+            ``client.get_executor()``. Its failure ends the evaluation.
+        server_url
+            A real Triton server that has the model and executes rows instead, such as
+            ``"grpc://localhost:8001"``. No runs are recorded.
+        resume
+            File to which results are appended. An evaluation that was interrupted or
+            killed continues from it: rows with a result are not executed again. It
+            holds all outputs, but no whole runs.
         progress
             Called ten times a second with the number of completed rows.
         **options
@@ -1055,18 +1075,24 @@ class Server:
         InputError
             An option of the requests has a wrong type or is out of range.
         BlsnbError
-            With ``workers``: a model exists in this process only, such as a function
-            as stand-in, or does not load in another process.
+            With ``workers`` or ``executor``: a model exists in this process only, such
+            as a function as stand-in, or does not load in another process; the executor
+            is broken.
+        TritonServerError
+            The server at ``server_url`` does not respond, or lacks the model.
         TypeError
             An argument has the wrong type, or ``rows`` is no data set.
         ValueError
-            A number is out of range, or no key of the first row is an input.
+            A number is out of range, no key of the first row is an input, a file has
+            no rows, or the file of ``resume`` has results of other models or rows.
         """
         from blsnb.evaluation.evaluate import Demand, evaluate
         from blsnb.evaluation.plain import EvaluationSettings
+        from blsnb.evaluation.work.places import Place
 
         settings = EvaluationSettings(model_name, options, batch, keep)
-        demand = Demand(settings, metrics, lower_is_better, sequence, workers)
+        place = Place(workers, executor, server_url)
+        demand = Demand(settings, metrics, lower_is_better, sequence, place, resume)
         return evaluate(self._parts, demand, rows, progress=progress)
 
     @takes_request_options

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from blsnb.arguments import check_callable, check_type, check_whole
-from blsnb.engine.request.validation import RequestError
+from blsnb.arguments import check_callable, check_path, check_type, check_whole
+from blsnb.evaluation.identity import header_of
+from blsnb.evaluation.journal import Journal, Journaled
 from blsnb.evaluation.plain import Chunk, EvaluationSettings, Row, RowResult, RowRunner
 from blsnb.evaluation.progress import Progress, Report, ShownProgress
 from blsnb.evaluation.result.evaluation import Evaluation
@@ -16,8 +19,8 @@ from blsnb.evaluation.result.gathering import Gathering
 from blsnb.evaluation.result.metrics import Metric, metric_functions
 from blsnb.evaluation.rows.source import row_source
 from blsnb.evaluation.work.chunks import Chunks
-from blsnb.evaluation.work.places import open_place
-from blsnb.parts.models import inference_error
+from blsnb.evaluation.work.places import HERE, Place, input_names
+from blsnb.evaluation.work.portable import needed_models
 from blsnb.parts.requests import client_request
 from blsnb.parts.server_parts import ServerParts
 from blsnb.request_fields import RequestOptions
@@ -41,15 +44,18 @@ class Demand:
         Names of metrics of which high values are the worst.
     sequence
         Key that holds the correlation id of a row; None for no sequences.
-    workers
-        Number of worker processes; None for this thread.
+    place
+        Where rows are executed.
+    resume
+        File of results from which the evaluation continues; None for none.
     """
 
     settings: EvaluationSettings
     metrics: Mapping[str, Metric] | None = None
     lower_is_better: Collection[str] = ()
     sequence: str | None = None
-    workers: int | None = None
+    place: Place = HERE
+    resume: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -61,6 +67,8 @@ class Demand:
                     f"evaluate() sets {name} itself, from the rows; name the key of "
                     "their sequences: sequence='KEY'"
                 )
+        if self.resume is not None:
+            check_path(resume=self.resume)
         check_type("sequence", self.sequence, str | None, "a key of the rows")
         check_whole(batch=settings.batch, keep=settings.keep)
         if settings.batch < 1:
@@ -70,7 +78,7 @@ class Demand:
     def chunk_size(self) -> int | None:
         """Number of rows of a chunk; None to follow the durations of rows."""
         # On this thread a larger chunk would only delay results.
-        return self.settings.batch if self.workers is None else None
+        return self.settings.batch if self.place.is_this_thread else None
 
 
 def evaluate(
@@ -92,27 +100,29 @@ def evaluate(
         None if wanted is None else tuple(wanted),
         settings.keep,
     )
-    source = row_source(rows, _input_names(parts, settings), sequence=demand.sequence)
-    place = open_place(parts, settings, workers=demand.workers)
     shown = ShownProgress(settings.model_name)
-    loop = _Loop(gathering, source.total, progress or shown)
-    try:
-        loop.run(place, Chunks(source, settings.batch, demand.chunk_size))
-    finally:
-        place.close()
-        shown.end()
+    with contextlib.ExitStack() as opened:
+        opened.callback(shown.end)
+        place = demand.place.open(parts, settings)
+        opened.callback(place.close)
+        name, names = settings.model_name, input_names(parts, settings, place)
+        source = row_source(rows, names, sequence=demand.sequence, model_name=name)
+        loop = _Loop(gathering, source.total, progress or shown)
+        left: Iterable[Row] = source
+        if demand.resume is not None:
+            header = _header(parts, demand, source.digest())
+            journal = opened.enter_context(Journal(demand.resume, header))
+            left = journal.to_execute(source, gathering.add)
+            place = Journaled(place, journal)
+        loop.run(place, Chunks(left, settings.batch, demand.chunk_size))
     return gathering.evaluation(duration_s=loop.elapsed_s, interrupted=loop.interrupted)
 
 
-def _input_names(parts: ServerParts, settings: EvaluationSettings) -> list[str]:
-    version = settings.options.get("version")
-    try:
-        config = parts.engine.catalog.config(
-            settings.model_name, -1 if version is None else version
-        )
-    except RequestError as error:
-        raise inference_error(error) from None
-    return [] if config is None else [spec.name for spec in config.inputs]
+def _header(parts: ServerParts, demand: Demand, digest: str) -> dict[str, Any]:
+    """Return the identity of an evaluation; of a real server's models its address."""
+    settings, url = demand.settings, demand.place.server_url
+    models = needed_models(parts, settings.model_name) if url is None else []
+    return header_of(parts, settings, models, digest) | {"server_url": url or ""}
 
 
 class _Loop:
