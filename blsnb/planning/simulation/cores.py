@@ -12,7 +12,7 @@ class Cores:
 
     More pieces than processors share them equally. Work is counted in a time of its
     own, which advances by what each piece has received: so a piece ends when that time
-    has advanced by its length, whatever else begins or ends meanwhile.
+    has advanced by its length, whatever else begins or ends until then.
 
     Parameters
     ----------
