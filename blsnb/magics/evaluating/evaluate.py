@@ -15,6 +15,7 @@ from blsnb.magics.line import Line, evaluated, expand, words
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from blsnb.evaluation.result.comparison import EvaluationComparison
     from blsnb.evaluation.result.evaluation import Evaluation
     from blsnb.run import Run
     from blsnb.views.evaluations.page import EvaluationPage
@@ -108,6 +109,13 @@ def evaluation_bundle(evaluation: Evaluation, **_: Any) -> dict[str, Any]:
     return _page_bundle(page_of(evaluation), evaluation.run)
 
 
+def comparison_bundle(comparison: EvaluationComparison, **_: Any) -> dict[str, Any]:
+    """Return the display of a comparison of two evaluations."""
+    from blsnb.evaluation.result.comparison_page import comparison_page
+
+    return _page_bundle(comparison_page(comparison), comparison.this.run)
+
+
 def _page_bundle(page: EvaluationPage, run_of: Callable[[int], Run]) -> dict[str, Any]:
     """Return a page whose rows open the views of their runs; elsewhere tables."""
     if not (page.lists and has_page(get_ipython())):
@@ -122,3 +130,10 @@ def _page_bundle(page: EvaluationPage, run_of: Callable[[int], Run]) -> dict[str
         return bundle(run.trace)
 
     return EvaluationView(page, open_run)._repr_mimebundle_()
+
+
+DISPLAYS = {
+    "blsnb.evaluation.result.evaluation.Evaluation": evaluation_bundle,
+    "blsnb.evaluation.result.comparison.EvaluationComparison": comparison_bundle,
+}
+"""Functions that return the displays of types, by their names."""
