@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -13,8 +14,6 @@ from blsnb.magics.frontend import bundle, has_page, note_run
 from blsnb.magics.line import Line, evaluated, expand, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from blsnb.evaluation.result.comparison import EvaluationComparison
     from blsnb.evaluation.result.evaluation import Evaluation
     from blsnb.run import Run
@@ -132,7 +131,7 @@ def _page_bundle(page: EvaluationPage, run_of: Callable[[int], Run]) -> dict[str
     return EvaluationView(page, open_run)._repr_mimebundle_()
 
 
-DISPLAYS = {
+DISPLAYS: dict[str, Callable[..., dict[str, Any]]] = {
     "blsnb.evaluation.result.evaluation.Evaluation": evaluation_bundle,
     "blsnb.evaluation.result.comparison.EvaluationComparison": comparison_bundle,
 }
