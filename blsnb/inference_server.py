@@ -987,6 +987,7 @@ class Server:
         *,
         metrics: Mapping[str, Metric] | None = None,
         lower_is_better: Collection[str] = (),
+        against: str | int | None = None,
         sequence: str | None = None,
         batch: int = 1,
         keep: int = 20,
@@ -1014,6 +1015,10 @@ class Server:
             item for each response. A metric that fails is missing for its row.
         lower_is_better
             Names of metrics whose high values are the worst ones, such as errors.
+        against
+            Name of another model, or another version of this one, which is evaluated
+            after it on the same rows: ``evaluation.comparison`` compares them. The
+            rows are read twice.
         sequence
             Key that holds the correlation id of a row. Consecutive rows with the same
             id are one sequence; its start and end flags are set.
@@ -1052,12 +1057,14 @@ class Server:
         ValueError
             A number is out of range, or no key of the first row is an input.
         """
-        from blsnb.evaluation.evaluate import Demand, evaluate
+        from blsnb.evaluation.evaluate import Demand, evaluate, evaluate_against
         from blsnb.evaluation.plain import EvaluationSettings
 
         settings = EvaluationSettings(model_name, options, batch, keep)
         demand = Demand(settings, metrics, lower_is_better, sequence, workers)
-        return evaluate(self._parts, demand, rows, progress=progress)
+        if against is None:
+            return evaluate(self._parts, demand, rows, progress=progress)
+        return evaluate_against(self._parts, demand, rows, against, progress=progress)
 
     @takes_request_options
     def compare(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from blsnb.arguments import check_callable, check_type, check_whole
@@ -66,6 +66,14 @@ class Demand:
         if settings.batch < 1:
             raise ValueError("batch=0 is not valid; expected 1 or more")
 
+    def on(self, other: str | int) -> Demand:
+        """Return the same for another model, or another version of the model."""
+        given = self.settings
+        if isinstance(other, str):
+            return replace(self, settings=replace(given, model_name=other))
+        options = {**given.options, "version": other}
+        return replace(self, settings=replace(given, options=options))
+
     @property
     def chunk_size(self) -> int | None:
         """Number of rows of a chunk; None to follow the durations of rows."""
@@ -102,6 +110,29 @@ def evaluate(
         place.close()
         shown.end()
     return gathering.evaluation(duration_s=loop.elapsed_s, interrupted=loop.interrupted)
+
+
+def evaluate_against(
+    parts: ServerParts,
+    demand: Demand,
+    rows: Any,
+    against: str | int,
+    *,
+    progress: Report | None = None,
+) -> Evaluation:
+    """Evaluate a model, then an earlier one on the same rows; see `Server.evaluate`."""
+    check_type("against", against, str | int, "the name of a model, or a version")
+    if isinstance(rows, Iterator):
+        raise ValueError(
+            "against= reads the rows twice, and an iterator can be read only once; "
+            "pass a list, a table or a file"
+        )
+    other = demand.on(against)
+    _input_names(parts, other.settings)
+    this = evaluate(parts, demand, rows, progress=progress)
+    if this.interrupted:
+        return this
+    return replace(this, earlier=evaluate(parts, other, rows, progress=progress))
 
 
 def _input_names(parts: ServerParts, settings: EvaluationSettings) -> list[str]:

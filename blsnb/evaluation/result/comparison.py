@@ -28,8 +28,8 @@ class RowChange(NamedTuple):
     output
         Name of the output.
     largest
-        Largest absolute deviation; infinite if datatypes, shapes or numbers of
-        responses differ, or for texts.
+        Largest absolute deviation; infinite for texts, and where shapes or numbers of
+        responses differ.
     """
 
     row: int
@@ -273,4 +273,7 @@ def _difference(name: str, now: Any, before: Any) -> TensorDifference:
 def _amount(found: TensorDifference) -> float:
     if not found:
         return -1.0
-    return math.inf if found.largest is None else float(found.largest)
+    if found.largest is not None:
+        return float(found.largest)
+    # Equal values of another datatype deviate by nothing.
+    return math.inf if found.differing or not found.count else 0.0

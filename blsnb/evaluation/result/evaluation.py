@@ -74,6 +74,8 @@ class Evaluation:
         Duration of the evaluation in seconds.
     interrupted
         Whether Ctrl-C ended it early.
+    earlier
+        The evaluation of the other model, if ``against=`` named one.
     """
 
     model_name: str
@@ -93,6 +95,7 @@ class Evaluation:
     failures: Mapping[str, Sequence[int]]
     duration_s: float
     interrupted: bool = False
+    earlier: Evaluation | None = None
 
     def __len__(self) -> int:
         """Return the number of completed rows."""
@@ -123,6 +126,11 @@ class Evaluation:
     def error_counts(self) -> dict[tuple[str, str], int]:
         """Number of failed rows by code and text, the most frequent first."""
         return dict(Counter(self.errors.values()).most_common())
+
+    @cached_property
+    def comparison(self) -> EvaluationComparison | None:
+        """The comparison with `earlier`; None without it."""
+        return None if self.earlier is None else self.compare(self.earlier)
 
     def run(self, row: int) -> Run:
         """Return the whole run of a row, with its trace.

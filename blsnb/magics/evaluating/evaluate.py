@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 USAGE = (
     "NAME ROWS [--metrics NAME,NAME] [--lower-is-better NAME,NAME] [--outputs NAMES] "
-    "[--sequence KEY] [--batch N] [--keep N]"
+    "[--against MODEL] [--sequence KEY] [--batch N] [--keep N]"
 )
 SUMMARY = "evaluate a model on a data set; ROWS is a Python expression of the notebook"
 
@@ -49,6 +49,11 @@ def evaluate_flags() -> Flags:
         type=_names,
         metavar="NAMES",
         help="requested outputs, which are kept (those of at most 1 KiB)",
+    )
+    add(
+        "--against",
+        metavar="MODEL",
+        help="another model, or a version of the model, to compare with",
     )
     add("--sequence", metavar="KEY", help="key of the correlation ids of sequences")
     add("--batch", type=int, default=1, metavar="N", help="rows of a request (1)")
@@ -80,6 +85,7 @@ def evaluate(line: Line) -> Evaluation:
             lower_is_better=given.lower_is_better,
             outputs=given.outputs,
             sequence=given.sequence,
+            against=_model_or_version(given.against),
             batch=given.batch,
             keep=given.keep,
         )
@@ -97,6 +103,10 @@ def _function(name: str, line: Line) -> Any:
     return found
 
 
+def _model_or_version(text: str | None) -> str | int | None:
+    return int(text) if text is not None and text.isdecimal() else text
+
+
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name for name in text.split(",") if name)
 
@@ -105,6 +115,8 @@ def evaluation_bundle(evaluation: Evaluation, **_: Any) -> dict[str, Any]:
     """Return the display of an evaluation."""
     from blsnb.evaluation.result.page import page_of
 
+    if evaluation.comparison is not None:
+        return comparison_bundle(evaluation.comparison)
     return _page_bundle(page_of(evaluation), evaluation.run)
 
 

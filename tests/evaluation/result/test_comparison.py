@@ -47,7 +47,7 @@ def test_rows_that_fail_now_and_did_not_before_come_first():
 
 
 def test_changed_rows_are_ordered_by_their_largest_deviation():
-    """Other shapes and datatypes come before all amounts; equal rows are absent."""
+    """Other shapes come before all amounts; equal rows are absent."""
     earlier = evaluation(y(1, 2), y(1, 2), y(1, 2), y(1, 2), y(math.nan))
     later = evaluation(y(1, 2.5), y(1, 2), y(5, 2), y(1), y(math.nan))
     comparison = later.compare(earlier)
@@ -58,6 +58,16 @@ def test_changed_rows_are_ordered_by_their_largest_deviation():
     [changed] = comparison.differences(2)
     assert "most by 4" in changed.words
     assert [] == comparison.differences(1)
+
+
+def test_equal_values_of_another_datatype_deviate_by_nothing():
+    """They are listed, behind all rows whose values changed."""
+    earlier = evaluation(y(1), y(1))
+    later = evaluation(y(1, dtype=np.float64), y(2, dtype=np.float64))
+
+    assert [(1, 1.0), (0, 0.0)] == [
+        (each.row, each.largest) for each in later.compare(earlier).changed
+    ]
 
 
 def test_texts_and_responses_are_compared():
