@@ -25,6 +25,8 @@ from blsnb.run import Run
 from blsnb.trace.recorder import KEEP_CALLS
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from blsnb.benchmark.bench import Bench
     from blsnb.benchmark.measure import Progress
     from blsnb.dashboard.monitor import Monitor
@@ -992,6 +994,8 @@ class Server:
         batch: int = 1,
         keep: int = 20,
         workers: int | None = None,
+        executor: Executor | None = None,
+        server_url: str | None = None,
         progress: Report | None = None,
         **options: Unpack[RequestOptions],
     ) -> Evaluation:
@@ -1016,8 +1020,9 @@ class Server:
         lower_is_better
             Names of metrics whose high values are the worst ones, such as errors.
         against
-            Name of another model, or another version of this one, which is evaluated
-            after it on the same rows: ``evaluation.comparison`` compares them. The
+            Name of another model, another version of this one, or the address of a
+            server with the same model, such as ``"grpc://localhost:8001"``: it is
+            evaluated on the same rows, and ``evaluation.comparison`` compares both. The
             rows are read twice.
         sequence
             Key that holds the correlation id of a row. Consecutive rows with the same
@@ -1031,7 +1036,15 @@ class Server:
         workers
             Number of processes that execute rows; None for this thread. They have
             copies of the models that requests may reach. A killed process is replaced,
-            and its rows run again; a row that ends two processes fails.
+            and its rows run again; a row that ends two processes fails. With an
+            executor it is the number of its processes, with a server the number of
+            requests in flight.
+        executor
+            Executes rows instead: an executor of `concurrent.futures`, or Dask's
+            ``client.get_executor()``. Its failure ends the evaluation.
+        server_url
+            A real Triton server that has the model and executes rows instead, such as
+            ``"grpc://localhost:8001"``. No runs are recorded.
         progress
             Called ten times a second with the number of completed rows.
         **options
@@ -1050,8 +1063,11 @@ class Server:
         InputError
             An option of the requests has a wrong type or is out of range.
         BlsnbError
-            With ``workers``: a model exists in this process only, such as a function
-            as stand-in, or does not load in another process.
+            With ``workers`` or ``executor``: a model exists in this process only, such
+            as a function as stand-in, or does not load in another process; the executor
+            is broken.
+        TritonServerError
+            The server at ``server_url`` does not respond, or lacks the model.
         TypeError
             An argument has the wrong type, or ``rows`` is no data set.
         ValueError
@@ -1059,9 +1075,11 @@ class Server:
         """
         from blsnb.evaluation.evaluate import Demand, evaluate, evaluate_against
         from blsnb.evaluation.plain import EvaluationSettings
+        from blsnb.evaluation.work.places import Place
 
         settings = EvaluationSettings(model_name, options, batch, keep)
-        demand = Demand(settings, metrics, lower_is_better, sequence, workers)
+        place = Place(workers, executor, server_url)
+        demand = Demand(settings, metrics, lower_is_better, sequence, place)
         if against is None:
             return evaluate(self._parts, demand, rows, progress=progress)
         return evaluate_against(self._parts, demand, rows, against, progress=progress)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from blsnb.arguments import check_callable, check_type, check_whole
-from blsnb.engine.request.validation import RequestError
 from blsnb.evaluation.plain import Chunk, EvaluationSettings, Row, RowResult, RowRunner
 from blsnb.evaluation.progress import Progress, Report, ShownProgress
 from blsnb.evaluation.result.evaluation import Evaluation
@@ -16,8 +15,8 @@ from blsnb.evaluation.result.gathering import Gathering
 from blsnb.evaluation.result.metrics import Metric, metric_functions
 from blsnb.evaluation.rows.source import row_source
 from blsnb.evaluation.work.chunks import Chunks
-from blsnb.evaluation.work.places import open_place
-from blsnb.parts.models import inference_error
+from blsnb.evaluation.work.places import HERE, Place, input_names
+from blsnb.evaluation.work.rows_in_server import InServer
 from blsnb.parts.requests import client_request
 from blsnb.parts.server_parts import ServerParts
 from blsnb.request_fields import RequestOptions
@@ -41,15 +40,15 @@ class Demand:
         Names of metrics of which high values are the worst.
     sequence
         Key that holds the correlation id of a row; None for no sequences.
-    workers
-        Number of worker processes; None for this thread.
+    place
+        Where rows are executed.
     """
 
     settings: EvaluationSettings
     metrics: Mapping[str, Metric] | None = None
     lower_is_better: Collection[str] = ()
     sequence: str | None = None
-    workers: int | None = None
+    place: Place = HERE
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -66,9 +65,24 @@ class Demand:
         if settings.batch < 1:
             raise ValueError("batch=0 is not valid; expected 1 or more")
 
+    def check(self, parts: ServerParts) -> None:
+        """Refuse a model that is not ready, before anything runs.
+
+        Raises
+        ------
+        InferenceError
+            The model is not ready; the text is Triton's.
+        """
+        if self.place.server_url is None:
+            InServer(parts, self.settings).close()
+        else:
+            self.place.open(parts, self.settings).close()
+
     def on(self, other: str | int) -> Demand:
-        """Return the same for another model, or another version of the model."""
+        """Return the same for another model, version or server."""
         given = self.settings
+        if isinstance(other, str) and "://" in other:
+            return replace(self, place=Place(server_url=other))
         if isinstance(other, str):
             return replace(self, settings=replace(given, model_name=other))
         options = {**given.options, "version": other}
@@ -78,7 +92,7 @@ class Demand:
     def chunk_size(self) -> int | None:
         """Number of rows of a chunk; None to follow the durations of rows."""
         # On this thread a larger chunk would only delay results.
-        return self.settings.batch if self.workers is None else None
+        return self.settings.batch if self.place.is_this_thread else None
 
 
 def evaluate(
@@ -100,11 +114,12 @@ def evaluate(
         None if wanted is None else tuple(wanted),
         settings.keep,
     )
-    source = row_source(rows, _input_names(parts, settings), sequence=demand.sequence)
-    place = open_place(parts, settings, workers=demand.workers)
+    place = demand.place.open(parts, settings)
     shown = ShownProgress(settings.model_name)
-    loop = _Loop(gathering, source.total, progress or shown)
     try:
+        names = input_names(parts, settings, place)
+        source = row_source(rows, names, sequence=demand.sequence)
+        loop = _Loop(gathering, source.total, progress or shown)
         loop.run(place, Chunks(source, settings.batch, demand.chunk_size))
     finally:
         place.close()
@@ -128,22 +143,11 @@ def evaluate_against(
             "pass a list, a table or a file"
         )
     other = demand.on(against)
-    _input_names(parts, other.settings)
+    other.check(parts)
     this = evaluate(parts, demand, rows, progress=progress)
     if this.interrupted:
         return this
     return replace(this, earlier=evaluate(parts, other, rows, progress=progress))
-
-
-def _input_names(parts: ServerParts, settings: EvaluationSettings) -> list[str]:
-    version = settings.options.get("version")
-    try:
-        config = parts.engine.catalog.config(
-            settings.model_name, -1 if version is None else version
-        )
-    except RequestError as error:
-        raise inference_error(error) from None
-    return [] if config is None else [spec.name for spec in config.inputs]
 
 
 class _Loop:

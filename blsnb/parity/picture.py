@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +13,7 @@ from blsnb.parity.checks import Check
 from blsnb.parity.triton.outcome import ClientOutcome
 from blsnb.printable import counted
 from blsnb.tensors.ref import TensorRef
-from blsnb.views.figures.shown_figure import new_figure
+from blsnb.views.figures import shown_figure
 from blsnb.views.format import clip, time
 from blsnb.views.pictures.svg import COLOURS
 
@@ -51,12 +49,7 @@ _PART, _ACTUAL, _EXPECTED, _VERDICT, _PLOT = (
 
 def png(parity: Agreement) -> bytes:
     """Return the figure as a PNG file at twice its width in pixels."""
-    written = io.BytesIO()
-    with warnings.catch_warnings():
-        # A character that the font lacks is drawn as a box.
-        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font")
-        plot(parity).savefig(written, format="png", dpi=2 * _DPI)
-    return written.getvalue()
+    return shown_figure.png(plot(parity), dpi=2 * _DPI)
 
 
 def plot(parity: Agreement) -> Figure:
@@ -64,7 +57,7 @@ def plot(parity: Agreement) -> Figure:
     cases = sorted(parity.cases, key=lambda case: case.agree)[:_MAX_CASES]
     lines = [line for case in cases for line in _lines(case)]
     height = _TOP + _BOTTOM + _ROW * len(lines)
-    figure = new_figure(figsize=(WIDTH / _DPI, height / _DPI), dpi=_DPI)
+    figure = shown_figure.new_figure(figsize=(WIDTH / _DPI, height / _DPI), dpi=_DPI)
     figure.set_facecolor(COLOURS["card"])
     sheet = _Sheet(figure, height)
     sheet.title(parity, len(parity.cases) - len(cases))

@@ -11,7 +11,7 @@ from cells import CONFIG, cell
 from conformance.reference import required
 from restarting_server import RestartingServer
 
-from blsnb.errors import InferenceError, ModelLoadError
+from blsnb.errors import InferenceError, ModelLoadError, TritonServerError
 from blsnb.parity.triton.environment import installed
 from blsnb.parity.triton.server_process import TritonServer
 from blsnb.parts.server_parts import parts_of
@@ -198,3 +198,41 @@ def test_a_server_without_the_model_is_refused(server, address):
         ModelLoadError, match=r"request to grpc://127\.0\.0\.1:9 failed"
     ):
         stand(server, "grpc://127.0.0.1:9", "leaf", CONFIG)
+
+
+LEAF_ROWS = [{"X": np.array([x]), "T": np.array([b"a"])} for x in (1, -1, 3)]
+MANY_ROWS = [{"X": np.array([count], np.float32)} for count in (3, 0, -1)]
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "config", "rows"),
+    [
+        ("leaf", LEAF, 'backend: "python"', [*LEAF_ROWS, {"X": np.array([1])}]),
+        ("many", MANY, f'backend: "python" {DECOUPLED}', MANY_ROWS),
+    ],
+)
+def test_rows_have_the_same_answers_on_a_real_server(
+    server, address, name, source, config, rows
+):
+    """Outputs, streams, error texts and codes are those of this process."""
+    server.define(name, source, config=config)
+    here = server.evaluate(name, rows)
+    there = server.evaluate(name, rows, server_url=address, workers=2)
+
+    def answers(evaluation):
+        return {
+            key: [None if each is None else np.array(each).tolist() for each in column]
+            for key, column in evaluation.outputs.items()
+        }
+
+    assert answers(here) == answers(there)
+    assert here.errors == there.errors
+    assert len(here.errors) > 0
+
+
+def test_a_missing_model_or_server_is_refused_before_a_row(server, address):
+    """The error names the model and the address."""
+    with pytest.raises(TritonServerError, match=f"'absent' .* at {address}: Req"):
+        server.evaluate("absent", [{"X": 1}], server_url=address)
+    with pytest.raises(TritonServerError, match=r"at grpc://127\.0\.0\.1:9: "):
+        server.evaluate("leaf", [{"X": 1}], server_url="grpc://127.0.0.1:9")

@@ -1,11 +1,11 @@
 """Specification of an executed notebook as a page and as a text, with no network."""
 
+import importlib
 import re
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
-from nbconvert import HTMLExporter, LatexExporter, MarkdownExporter
 from playwright.sync_api import expect
 from traitlets.config import Config
 
@@ -33,6 +33,12 @@ INFER = 'import blsnb\nblsnb.infer("twice", {"X": [[[0, 1, 2]]]})'
 
 
 @pytest.fixture(scope="module")
+def nbconvert():
+    """The package; each process would wait half a second for it at the collection."""
+    return importlib.import_module("nbconvert")
+
+
+@pytest.fixture(scope="module")
 def executed():
     """A notebook after nbclient has run it, with what nbclient keeps of widgets."""
     notebook = nbformat.v4.new_notebook()
@@ -43,10 +49,10 @@ def executed():
 
 
 def test_an_executed_export_is_interactive_without_a_network(
-    executed, browser, tmp_path
+    executed, nbconvert, browser, tmp_path
 ):
     """Everything that the view needs is in the page."""
-    text, _ = HTMLExporter().from_notebook_node(executed)
+    text, _ = nbconvert.HTMLExporter().from_notebook_node(executed)
     file = tmp_path / "notebook.html"
     file.write_text(text, encoding="utf-8")
     context = browser.new_context(offline=True)
@@ -61,18 +67,18 @@ def test_an_executed_export_is_interactive_without_a_network(
     context.close()
 
 
-def test_latex_has_the_tree(executed):
+def test_latex_has_the_tree(executed, nbconvert):
     """A printed notebook has the calls and their durations."""
-    text, _ = LatexExporter().from_notebook_node(executed)
+    text, _ = nbconvert.LatexExporter().from_notebook_node(executed)
 
     assert re.search(r"twice: [\d.]+ \w+ wall, 6 calls, 2 models", text)
     assert f"    step {TIMES}5 " in text
 
 
-def test_markdown_has_the_tree_and_no_code(executed):
+def test_markdown_has_the_tree_and_no_code(executed, nbconvert):
     """The exporter is configured to prefer Markdown to HTML."""
     preferred = {"display_data_priority": ["text/markdown", "text/plain"]}
-    exporter = MarkdownExporter(config=Config(NbConvertBase=preferred))
+    exporter = nbconvert.MarkdownExporter(config=Config(NbConvertBase=preferred))
     text, _ = exporter.from_notebook_node(executed)
 
     assert re.search(r"```text\ntwice: [\d.]+ \w+ wall, 6 calls, 2 models", text)

@@ -116,6 +116,8 @@ def test_after_a_reload_the_kernel_is_queried_as_before(walked):
     walked.open("walk.ipynb")
     view = View(walked.cell(CELL))
     view.row("walk").click()
+    # The page connects to the kernel after it has drawn the document.
+    expect(view.inspector).to_contain_text("Debug this call")
     view.slider(0).fill("2")
 
     expect(view.inspector).to_contain_text("[2, …] 40")

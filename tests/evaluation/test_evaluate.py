@@ -10,6 +10,7 @@ import pytest
 from cells import cell
 
 from blsnb.errors import InferenceError, InputError, ServerClosedError
+from blsnb.inference_server import Server
 
 from . import models
 
@@ -402,3 +403,15 @@ def test_a_row_takes_at_most_a_kilobyte(double):
 
     assert 100_000 == len(evaluation)
     assert taken / 100_000 <= 1024
+
+
+def test_a_model_is_compared_with_that_of_another_server(double):
+    """An address names the other side of the comparison: parity over a data set."""
+    with Server() as other:
+        tripling = models.DOUBLE.replace("x * 2", "x * 3")
+        other.define("double", tripling, config=models.TENSORS)
+        with other.serve(http=None, grpc=0, metrics=None) as endpoints:
+            url = f"grpc://{endpoints.addresses['gRPC']}"
+            evaluation = double.evaluate("double", rows_of(3), against=url)
+
+    assert [2, 0, 1] == [each.row for each in evaluation.comparison.changed]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import multiprocessing
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +20,7 @@ from .work.places import DOUBLE, MODEL
 
 pytestmark = pytest.mark.xdist_group("evaluation workers")
 COUNT = 10_000
-FAILS = {1234: -3, 5678: -4}
+FAILS = {123: -3, 567: -4}
 """Values with which the model fails, by row."""
 
 
@@ -52,11 +56,57 @@ def double() -> Iterator[Server]:
         yield server
 
 
-def test_processes_give_the_answers_of_this_process(double: Server) -> None:
-    """10,000 rows have the same outputs, errors and metrics, in the same order."""
+@contextmanager
+def processes(server: Server) -> Iterator[dict[str, Any]]:
+    """Two processes of ours."""
+    yield {"workers": 2}
+
+
+@contextmanager
+def spawned_pool(server: Server) -> Iterator[dict[str, Any]]:
+    """A pool of Python's own."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as executor:
+        yield {"executor": executor}
+
+
+@contextmanager
+def threads(server: Server) -> Iterator[dict[str, Any]]:
+    """Threads of this process, which share one copy of the server."""
+    with ThreadPoolExecutor(2) as executor:
+        yield {"executor": executor}
+
+
+@contextmanager
+def loky(server: Server) -> Iterator[dict[str, Any]]:
+    """Loky's processes."""
+    loky = pytest.importorskip("loky", reason="loky is not installed")
+    executor = loky.ProcessPoolExecutor(1)
+    yield {"executor": executor}
+    executor.shutdown(kill_workers=True)
+
+
+@contextmanager
+def served(server: Server) -> Iterator[dict[str, Any]]:
+    """A server that is reached by gRPC."""
+    with server.serve(http=None, grpc=0, metrics=None) as endpoints:
+        yield {"server_url": f"grpc://{endpoints.addresses['gRPC']}"}
+
+
+PLACES = [processes, spawned_pool, threads, loky, served]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_all_places_give_the_answers_of_this_process(
+    double: Server, place: Callable[[Server], AbstractContextManager[dict[str, Any]]]
+) -> None:
+    """Many rows have the same outputs, errors and metrics, in the same order."""
     metrics = {"right": is_right}
-    here = double.evaluate(MODEL, rows(), metrics=metrics)
-    there = double.evaluate(MODEL, rows(), metrics=metrics, workers=2)
+    count = COUNT if place is processes else COUNT // 10
+    here = double.evaluate(MODEL, rows(count), metrics=metrics)
+    with place(double) as options:
+        there = double.evaluate(MODEL, rows(count), metrics=metrics, **options)
+    assert count == len(there)
     assert here.numbers.tolist() == there.numbers.tolist()
     assert outputs(here) == outputs(there)
     assert errors(here) == errors(there)

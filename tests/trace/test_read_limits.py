@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,15 +18,14 @@ from blsnb.trace.files.run_file import SavedRun, read_run, write_run
 
 _NOISE = 12 << 20
 """Bytes by which the resident memory of a process varies, whatever it does."""
-LISTS = b"[" + b"[]," * 8_000_000 + b"[]]"
 DEEP = b"[" * 990 + b"]" * 990
-FLOODS = {
-    "empty lists": LISTS,
-    "text": b'"' + b"a" * 24_000_000 + b'"',
-    "numbers": b'{"calls":{"parent":[' + b"300," * 6_000_000 + b"1]}}",
-    "objects": b"[" + b'{"a":1},' * 3_000_000 + b"1]",
-    "wide text": b'"' + b"\\ud83d\\ude00" * 2_000_000 + b'"',
-    "nested": b"[" + (DEEP + b",") * 12_000 + b"1]",
+FLOODS: dict[str, Callable[[], bytes]] = {
+    "empty lists": lambda: b"[" + b"[]," * 8_000_000 + b"[]]",
+    "text": lambda: b'"' + b"a" * 24_000_000 + b'"',
+    "numbers": lambda: b'{"calls":{"parent":[' + b"300," * 6_000_000 + b"1]}}",
+    "objects": lambda: b"[" + b'{"a":1},' * 3_000_000 + b"1]",
+    "wide text": lambda: b'"' + b"\\ud83d\\ude00" * 2_000_000 + b'"',
+    "nested": lambda: b"[" + (DEEP + b",") * 12_000 + b"1]",
 }
 PREPARE = """
 import sys
@@ -62,9 +62,11 @@ def read_in_a_process(folder: Path, read: str, path: Path) -> Measured:
 
 
 @pytest.mark.parametrize("text", FLOODS.values(), ids=FLOODS)
-def test_a_run_file_takes_at_most_64_times_its_size(tmp_path: Path, text: bytes):
+def test_a_run_file_takes_at_most_64_times_its_size(
+    tmp_path: Path, text: Callable[[], bytes]
+):
     """A larger one is refused with the limit and the option."""
-    path = packed(tmp_path / "flood.blsrun", text)
+    path = packed(tmp_path / "flood.blsrun", text())
     size = path.stat().st_size
     limit = max(MIN_BYTES, RATIO * size)
 
@@ -81,7 +83,7 @@ def test_a_run_file_takes_at_most_64_times_its_size(tmp_path: Path, text: bytes)
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_a_run_file_has_one_method_of_compression(tmp_path: Path, method: int):
     """Methods that inflate without a limit are refused."""
-    path = packed(tmp_path / "flood.blsrun", LISTS[: 6 << 20], method)
+    path = packed(tmp_path / "flood.blsrun", b"[" + b"[]," * (2 << 20), method)
 
     grown, error = read_in_a_process(tmp_path, "blsnb.load_run", path)
 

@@ -6,11 +6,16 @@ Messages are pickled: both ends are this package, on a pipe that no other proces
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterable
 from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
 
+from blsnb.evaluation.plain import Row, RowResult
+
+UNSENT_CODE = "INVALID_ARG"
+"""Code of a row with inputs that cannot be sent to another process."""
 _APART_BYTES = 4096
 """Size from which a buffer is sent without being copied."""
 
@@ -86,3 +91,26 @@ def dumped(message: object) -> tuple[bytes, list[memoryview]]:
         return False
 
     return pickle.dumps(message, 5, buffer_callback=is_small), buffers
+
+
+def divide_sendable(
+    rows: Iterable[Row],
+) -> tuple[tuple[Row, ...], list[RowResult]]:
+    """Return the rows that can be sent, and the results of the others."""
+    good, unsent = [], []
+    for row in rows:
+        if why := _why_unsent(row):
+            unsent.append(RowResult(row.number, error=why, code=UNSENT_CODE))
+        else:
+            good.append(row)
+    return tuple(good), unsent
+
+
+def _why_unsent(row: Row) -> str:
+    """Return why a row cannot be sent to another process; empty if it can."""
+    for name, value in row.inputs.items():
+        try:
+            dumped(value)
+        except Exception as error:
+            return f"input {name!r} cannot be sent to another process: {error}"
+    return ""

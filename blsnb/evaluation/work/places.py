@@ -2,79 +2,122 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
+from concurrent.futures import Executor
+from dataclasses import dataclass
 from pathlib import Path
 
-from blsnb.arguments import check_whole
+from blsnb.arguments import check_type, check_whole
 from blsnb.evaluation.plain import EvaluationSettings, RowRunner
-from blsnb.evaluation.work.rows_in_server import InServer, RowsInServer
+from blsnb.evaluation.work.rows_in_server import InServer
 from blsnb.files.owned import OwnedFolder, sweep
 from blsnb.parts.server_parts import ServerParts
 
 _FOLDER = "blsnb-evaluation-"
 
 
-def open_place(
-    parts: ServerParts,
-    settings: EvaluationSettings,
-    *,
-    workers: int | None = None,
-) -> RowRunner:
-    """Return the place where rows are executed; its user closes it.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the rows of an evaluation are executed: by default, on this thread.
 
     Parameters
     ----------
     workers
-        Number of worker processes; None to execute rows on this thread.
-
-    Raises
-    ------
-    BlsnbError
-        A model exists in this process only, so that no other can execute it.
-    InferenceError
-        The model is not ready.
-    TypeError, ValueError
-        An argument is invalid.
-    """
-    check_place(workers)
-    if workers is None:
-        return InServer(parts, settings)
-    return _processes(parts, settings, workers)
-
-
-def check_place(workers: int | None) -> None:
-    """Refuse invalid arguments.
+        Number of worker processes; with an executor the number of its processes, with
+        a server the number of requests in flight.
+    executor
+        An executor of others.
+    server_url
+        Address of a server, such as ``"grpc://localhost:8001"``.
 
     Raises
     ------
     TypeError, ValueError
-        An argument has the wrong type or is out of range.
+        An argument has the wrong type, or they exclude each other.
     """
-    if workers is None:
-        return
-    check_whole(workers=workers)
-    if workers < 1:
-        raise ValueError(f"workers={workers} is not valid; expected 1 or more, or None")
+
+    workers: int | None = None
+    executor: Executor | None = None
+    server_url: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.workers is not None:
+            check_whole(workers=self.workers)
+            if self.workers < 1:
+                raise ValueError(
+                    f"workers={self.workers} is not valid; expected 1 or more, or None"
+                )
+        check_type(
+            "executor", self.executor, Executor | None, "a concurrent.futures.Executor"
+        )
+        check_type("server_url", self.server_url, str | None, "'grpc://host:port'")
+        if self.executor is not None and self.server_url is not None:
+            raise ValueError("executor and server_url exclude each other: pass one")
+
+    @property
+    def is_this_thread(self) -> bool:
+        """Whether rows are executed on the calling thread."""
+        return self == HERE
+
+    def open(self, parts: ServerParts, settings: EvaluationSettings) -> RowRunner:
+        """Return the runner of rows; its user closes it.
+
+        Raises
+        ------
+        BlsnbError
+            A model exists in this process only, so that no other can execute it.
+        InferenceError
+            The model is not ready.
+        TritonServerError
+            The server does not respond, or does not have the model.
+        """
+        if self.server_url is not None:
+            from blsnb.evaluation.work.remote import REQUESTS, RowsOnServer
+
+            count = self.workers or REQUESTS
+            runtime = parts.devices.runtime
+            return RowsOnServer(self.server_url, settings, runtime, count)
+        here = InServer(parts, settings)
+        if self.is_this_thread:
+            return here
+        return _elsewhere(parts, settings, self)
 
 
-def _processes(
-    parts: ServerParts, settings: EvaluationSettings, count: int
+HERE = Place()
+
+
+def input_names(
+    parts: ServerParts, settings: EvaluationSettings, runner: RowRunner
+) -> list[str]:
+    """Return the names of the model's inputs at the place where rows are executed."""
+    config = getattr(runner, "config", None)
+    if config is None:
+        version = settings.options.get("version")
+        number = -1 if version is None else version
+        config = parts.engine.catalog.config(settings.model_name, number)
+    return [] if config is None else [spec.name for spec in config.inputs]
+
+
+def _elsewhere(
+    parts: ServerParts, settings: EvaluationSettings, place: Place
 ) -> RowRunner:
+    from blsnb.evaluation.work.executors import RowsInExecutor
     from blsnb.evaluation.work.portable import copy_server
     from blsnb.evaluation.work.processes import RowsInProcesses
     from blsnb.evaluation.work.server_copy import Opening
 
-    # Raises what the first row would raise in this process.
-    RowsInServer(parts, settings)
-    folder = _owned_folder()
-    try:
+    with contextlib.ExitStack() as stack:
+        folder = _owned_folder()
+        stack.callback(folder.close)
         # The owned folder itself is locked, as an export locks its target.
         models = folder.path / "models"
         copy = copy_server(parts, settings.model_name, models)
-    except BaseException:
-        folder.close()
-        raise
-    return RowsInProcesses(Opening(copy, models, settings), count, folder.close)
+        opening = Opening(copy, models, settings)
+        if place.executor is not None:
+            return RowsInExecutor(place.executor, opening, place.workers)
+        close = stack.pop_all().close
+        return RowsInProcesses(opening, place.workers or 1, close)
 
 
 def _owned_folder() -> OwnedFolder:

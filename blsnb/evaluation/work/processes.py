@@ -9,7 +9,7 @@ from multiprocessing.connection import wait
 
 from blsnb.errors import BlsnbError
 from blsnb.evaluation.plain import Chunk, Row, RowResult
-from blsnb.evaluation.work.frames import dumped
+from blsnb.evaluation.work.frames import divide_sendable
 from blsnb.evaluation.work.plan import MAX_DEATHS, Fail, Plan, Stop, Submit
 from blsnb.evaluation.work.server_copy import Opening
 from blsnb.evaluation.work.worker import Ready
@@ -17,8 +17,6 @@ from blsnb.evaluation.work.worker_process import STOP_S, WorkerEnded, WorkerProc
 
 KILLED_CODE = "INTERNAL"
 """Code of a row that ended its workers."""
-UNSENT_CODE = "INVALID_ARG"
-"""Code of a row with inputs that cannot be sent to another process."""
 _now = time.monotonic
 
 
@@ -121,15 +119,11 @@ class RowsInProcesses:
         except WorkerEnded:
             self._replace(plan, action.worker)
         except Exception:
-            unsent = {row.number: why for row in portable.rows if (why := _unsent(row))}
+            rows, unsent = divide_sendable(portable.rows)
             if not unsent:
                 raise
-            good = tuple(row for row in portable.rows if row.number not in unsent)
-            plan.refused(action.worker, good)
-            yield [
-                RowResult(number, error=why, code=UNSENT_CODE)
-                for number, why in unsent.items()
-            ]
+            plan.refused(action.worker, rows)
+            yield unsent
 
     def _received(self, plan: Plan) -> Iterator[list[RowResult]]:
         """Wait for messages, and yield the results that arrived."""
@@ -175,13 +169,3 @@ class RowsInProcesses:
             f"last one {self._last_ending}"
         )
         return RowResult(row.number, error=text, code=KILLED_CODE)
-
-
-def _unsent(row: Row) -> str:
-    """Return why a row cannot be sent to another process; empty if it can."""
-    for name, value in row.inputs.items():
-        try:
-            dumped(value)
-        except Exception as error:
-            return f"input {name!r} cannot be sent to another process: {error}"
-    return ""

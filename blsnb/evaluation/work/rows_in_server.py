@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, cast
 
 from blsnb.engine.request.validation import RequestError
@@ -76,14 +76,7 @@ class RowsInServer:
         KeyboardInterrupt
             Ctrl-C ended the request in flight.
         """
-        for request in self._shapes.requests(rows):
-            results = self._execute(request)
-            if len(results) > 1 and results[0].error:
-                # Repeated one by one, so that an error belongs to its row.
-                for row in request.rows:
-                    yield from self._execute(self._shapes.request(row))
-            else:
-                yield from results
+        return executed(self._shapes, rows, self._execute)
 
     def _execute(self, request: RowRequest) -> list[RowResult]:
         result = RowResult(request.rows[0].number)
@@ -110,7 +103,7 @@ class RowsInServer:
         if isinstance(run, Run):
             result.run = run
             _add_times(result, record)
-        return _of_each_row(request, result, outputs)
+        return of_each_row(request, result, outputs)
 
     def _client_request(self, request: RowRequest) -> ClientRequest:
         template = self._template
@@ -129,10 +122,33 @@ class RowsInServer:
         stream = self._requests.stream(request, record)
         for response in stream:
             if response.error:
-                raise InferenceError(response.error, run=stream.run)
+                # A stream transports the text of an error and no code.
+                raise InferenceError(response.error, "", stream.run)
             for name, array in response.outputs.items():
                 outputs.setdefault(name, []).append(array)
         return stream.run, outputs
+
+
+def executed(
+    shapes: RowShapes,
+    rows: Iterable[Row],
+    execute: Callable[[RowRequest], list[RowResult]],
+) -> Iterator[RowResult]:
+    """Execute the requests of rows, and yield the results of the rows one by one.
+
+    Parameters
+    ----------
+    execute
+        Sends one request, and returns a result for each of its rows.
+    """
+    for request in shapes.requests(rows):
+        results = execute(request)
+        if len(results) > 1 and results[0].error:
+            # Repeated one by one, so that an error belongs to its row.
+            for row in request.rows:
+                yield from execute(shapes.request(row))
+        else:
+            yield from results
 
 
 def row_fields(fields: RequestFields, row: Row) -> RequestFields:
@@ -144,7 +160,7 @@ def row_fields(fields: RequestFields, row: Row) -> RequestFields:
     return fields._replace(correlation_id=row.sequence, flags=start | end)
 
 
-def _of_each_row(
+def of_each_row(
     request: RowRequest, result: RowResult, outputs: list[dict[str, Any]]
 ) -> list[RowResult]:
     """Return the results of the rows of one request.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,10 +26,13 @@ def new_figure(**options: Any) -> Figure:
     return figure
 
 
-def png(figure: Figure) -> bytes:
-    """Return a figure as a PNG file."""
+def png(figure: Figure, **options: Any) -> bytes:
+    """Return a figure as a PNG file; options as of ``Figure.savefig``."""
     written = io.BytesIO()
-    figure.savefig(written, format="png")
+    with warnings.catch_warnings():
+        # A character that the font lacks is drawn as a box.
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font")
+        figure.savefig(written, format="png", **options)
     return written.getvalue()
 
 

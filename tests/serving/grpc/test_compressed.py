@@ -21,19 +21,30 @@ from .over_grpc import CALL_S, Connection, connected, infer_request, values
 KINDS = [grpc.Compression.Gzip, grpc.Compression.Deflate]
 DESCRIPTOR = pb.ModelInferRequest.DESCRIPTOR
 EMPTY_INPUT, EMPTY_OUTPUT, EMPTY_RAW = b"\x2a\x00", b"\x32\x00", b"\x3a\x00"
-NESTED = pb.ModelInferRequest.InferInputTensor()
-for _number in range(20_000):
-    NESTED.parameters[str(_number)].bool_param = True
+
+
+def parameters() -> pb.ModelInferRequest:
+    """Return a request with many parameters of an input."""
+    nested = pb.ModelInferRequest.InferInputTensor()
+    for number in range(20_000):
+        nested.parameters[str(number)].bool_param = True
+    return pb.ModelInferRequest(inputs=[nested])
+
+
+def numbers() -> pb.ModelInferRequest:
+    """Return a request with many numbers in an input."""
+    values = {"int64_contents": [1] * 2_000_000}
+    return pb.ModelInferRequest(inputs=[{"contents": values}])
+
+
 FLOODS = {
-    "raw contents": pb.ModelInferRequest(raw_input_contents=[bytes(1 << 25)]),
-    "inputs": EMPTY_INPUT * 1_000_000,
-    "outputs": EMPTY_OUTPUT * 1_000_000,
-    "raw": EMPTY_RAW * 1_000_000,
-    "parameters": pb.ModelInferRequest(inputs=[NESTED]),
-    "numbers": pb.ModelInferRequest(
-        inputs=[{"contents": {"int64_contents": [1] * 2_000_000}}]
-    ),
-    "unknown": b"\x7a\x00" * 1_000_000,
+    "raw contents": lambda: pb.ModelInferRequest(raw_input_contents=[bytes(1 << 25)]),
+    "inputs": lambda: EMPTY_INPUT * 1_000_000,
+    "outputs": lambda: EMPTY_OUTPUT * 1_000_000,
+    "raw": lambda: EMPTY_RAW * 1_000_000,
+    "parameters": parameters,
+    "numbers": numbers,
+    "unknown": lambda: b"\x7a\x00" * 1_000_000,
 }
 
 
@@ -101,7 +112,11 @@ def test_a_stream_continues_after_a_message_beyond_the_limit(wire: Connection) -
 @pytest.mark.parametrize("compress", [gzip.compress, zlib.compress])
 def test_decompressed_bytes_and_fields_are_limited(compress, flood) -> None:
     """Both count towards the limit."""
-    data = compress(flood if isinstance(flood, bytes) else flood.SerializeToString())
+    inflated = flood()
+    if not isinstance(inflated, bytes):
+        inflated = inflated.SerializeToString()
+    data = compress(inflated)
+    del inflated
 
     tracemalloc.start()
     try:
