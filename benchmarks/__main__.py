@@ -26,6 +26,7 @@ NAMES = (
     "recorder",
     "profiling",
     "evaluation",
+    "evaluation_workers",
 )
 
 

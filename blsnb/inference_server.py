@@ -996,6 +996,7 @@ class Server:
         workers: int | None = None,
         executor: Executor | None = None,
         server_url: str | None = None,
+        resume: str | Path | None = None,
         progress: Report | None = None,
         **options: Unpack[RequestOptions],
     ) -> Evaluation:
@@ -1010,7 +1011,10 @@ class Server:
         model_name
             The evaluated model.
         rows
-            The data set: an iterable of dicts such as ``{"IMAGE": array, "label": 3}``.
+            The data set: an iterable of dicts such as ``{"IMAGE": array, "label": 3}``;
+            a DataFrame of pandas or polars; an Arrow table; the path of a ``.parquet``
+            or ``.npz`` file, of a run or of a recording; runs; or a pair of a folder
+            and a function that loads a file.
             Keys that are no inputs, such as labels, reach only the metrics. Of a model
             with batches a row may lack the batch axis; then its outputs lack it, too.
         metrics
@@ -1045,6 +1049,10 @@ class Server:
         server_url
             A real Triton server that has the model and executes rows instead, such as
             ``"grpc://localhost:8001"``. No runs are recorded.
+        resume
+            File to which results are appended. An evaluation that was interrupted or
+            killed continues from it: rows with a result are not executed again. It
+            holds all outputs, but no whole runs.
         progress
             Called ten times a second with the number of completed rows.
         **options
@@ -1071,7 +1079,8 @@ class Server:
         TypeError
             An argument has the wrong type, or ``rows`` is no data set.
         ValueError
-            A number is out of range, or no key of the first row is an input.
+            A number is out of range, no key of the first row is an input, a file has
+            no rows, or the file of ``resume`` has results of other models or rows.
         """
         from blsnb.evaluation.evaluate import Demand, evaluate, evaluate_against
         from blsnb.evaluation.plain import EvaluationSettings
@@ -1079,7 +1088,7 @@ class Server:
 
         settings = EvaluationSettings(model_name, options, batch, keep)
         place = Place(workers, executor, server_url)
-        demand = Demand(settings, metrics, lower_is_better, sequence, place)
+        demand = Demand(settings, metrics, lower_is_better, sequence, place, resume)
         if against is None:
             return evaluate(self._parts, demand, rows, progress=progress)
         return evaluate_against(self._parts, demand, rows, against, progress=progress)

@@ -102,6 +102,16 @@ def test_the_keys_of_the_view_are_those_that_its_help_lists():
     assert listed
 
 
+def test_the_pictures_of_a_day_are_small_and_each_is_shown():
+    """The page is read on slow networks; a picture that is not shown is a leftover."""
+    folder = ROOT / "docs" / "images" / "day"
+    shown = re.findall(r"images/day/([\w.-]+)", (ROOT / "docs/day.md").read_text())
+    sizes = {each.name: each.stat().st_size for each in folder.iterdir()}
+
+    assert shown == sorted(sizes)
+    assert sum(sizes.values()) <= 400_000
+
+
 def test_each_text_is_in_the_error_catalogue_once():
     """Each text has one cause."""
     assert sorted(set(ENTRIES)) == sorted(ENTRIES)

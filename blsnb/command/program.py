@@ -31,6 +31,11 @@ class Subcommand(NamedTuple):
 
 # Each is a module of this package with a function `run`, imported when it is used.
 SUBCOMMANDS = {
+    "evaluate": Subcommand(
+        "REPOSITORY NAME ROWS [--metric MODULE:FUNCTION] [--at-least METRIC=NUMBER] "
+        "[--json]",
+        "send each row of a data set to a model, and measure the answers",
+    ),
     "lab": Subcommand(
         "[FOLDER] [OPTION ...]", "open the tutorial notebooks in JupyterLab"
     ),

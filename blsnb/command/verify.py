@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from blsnb.command.arguments import CommandError, Parser
+from blsnb.command.repository_server import check_serves, open_server
 from blsnb.magics.commands import verify
 from blsnb.magics.line import RequestLine
-from blsnb.parts.server_parts import parts_of
-
-if TYPE_CHECKING:
-    from blsnb.inference_server import Server
 
 _ABOUT = """\
 Make the same requests of a model of a repository here and on a real Triton server, and
@@ -46,8 +42,8 @@ def run(words: Sequence[str]) -> int:
     given = flags().parse_intermixed_args(words)
     request = RequestLine(given.name, dict(map(_input, given.inputs)), given)
     try:
-        with _server(given) as server:
-            _check_serves(server, given.name)
+        with open_server(given.repository, given.triton_release) as server:
+            check_serves(server, given.name)
             parity = verify.compare(server, request, _print)
     except ValueError as error:
         raise CommandError(str(error)) from error
@@ -56,24 +52,6 @@ def run(words: Sequence[str]) -> int:
         parity.save(given.html)
         print(f"{given.html}: {given.html.stat().st_size:,} bytes; a browser opens it.")
     return parity.exit_code
-
-
-def _server(given: argparse.Namespace) -> Server:
-    from blsnb.inference_server import Server
-
-    return Server(
-        model_repository=given.repository,
-        startup_models="*",
-        exit_on_error=False,
-        triton_release=given.triton_release,
-    )
-
-
-def _check_serves(server: Server, name: str) -> None:
-    """Raise the load error of the model; other models may fail to load."""
-    directory = parts_of(server).repository.directory(name)
-    if directory is not None and server.model(name).state != "READY":
-        server.load(name)
 
 
 def _print(share: float, words: str) -> None:

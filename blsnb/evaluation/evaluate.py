@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from blsnb.arguments import check_callable, check_type, check_whole
+from blsnb.arguments import check_callable, check_path, check_type, check_whole
+from blsnb.evaluation.identity import header_of
+from blsnb.evaluation.journal import Journal, Journaled
 from blsnb.evaluation.plain import Chunk, EvaluationSettings, Row, RowResult, RowRunner
 from blsnb.evaluation.progress import Progress, Report, ShownProgress
 from blsnb.evaluation.result.evaluation import Evaluation
@@ -16,6 +20,7 @@ from blsnb.evaluation.result.metrics import Metric, metric_functions
 from blsnb.evaluation.rows.source import row_source
 from blsnb.evaluation.work.chunks import Chunks
 from blsnb.evaluation.work.places import HERE, Place, input_names
+from blsnb.evaluation.work.portable import needed_models
 from blsnb.evaluation.work.rows_in_server import InServer
 from blsnb.parts.requests import client_request
 from blsnb.parts.server_parts import ServerParts
@@ -42,6 +47,8 @@ class Demand:
         Key that holds the correlation id of a row; None for no sequences.
     place
         Where rows are executed.
+    resume
+        File of results from which the evaluation continues; None for none.
     """
 
     settings: EvaluationSettings
@@ -49,6 +56,7 @@ class Demand:
     lower_is_better: Collection[str] = ()
     sequence: str | None = None
     place: Place = HERE
+    resume: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -60,6 +68,8 @@ class Demand:
                     f"evaluate() sets {name} itself, from the rows; name the key of "
                     "their sequences: sequence='KEY'"
                 )
+        if self.resume is not None:
+            check_path(resume=self.resume)
         check_type("sequence", self.sequence, str | None, "a key of the rows")
         check_whole(batch=settings.batch, keep=settings.keep)
         if settings.batch < 1:
@@ -82,11 +92,13 @@ class Demand:
         """Return the same for another model, version or server."""
         given = self.settings
         if isinstance(other, str) and "://" in other:
-            return replace(self, place=Place(server_url=other))
+            return replace(self, place=Place(server_url=other), resume=None)
         if isinstance(other, str):
-            return replace(self, settings=replace(given, model_name=other))
+            settings = replace(given, model_name=other)
+            return replace(self, settings=settings, resume=None)
         options = {**given.options, "version": other}
-        return replace(self, settings=replace(given, options=options))
+        settings = replace(given, options=options)
+        return replace(self, settings=settings, resume=None)
 
     @property
     def chunk_size(self) -> int | None:
@@ -114,16 +126,21 @@ def evaluate(
         None if wanted is None else tuple(wanted),
         settings.keep,
     )
-    place = demand.place.open(parts, settings)
     shown = ShownProgress(settings.model_name)
-    try:
-        names = input_names(parts, settings, place)
-        source = row_source(rows, names, sequence=demand.sequence)
+    with contextlib.ExitStack() as opened:
+        opened.callback(shown.end)
+        place = demand.place.open(parts, settings)
+        opened.callback(place.close)
+        name, names = settings.model_name, input_names(parts, settings, place)
+        source = row_source(rows, names, sequence=demand.sequence, model_name=name)
         loop = _Loop(gathering, source.total, progress or shown)
-        loop.run(place, Chunks(source, settings.batch, demand.chunk_size))
-    finally:
-        place.close()
-        shown.end()
+        left: Iterable[Row] = source
+        if demand.resume is not None:
+            header = _header(parts, demand, source.digest())
+            journal = opened.enter_context(Journal(demand.resume, header))
+            left = journal.to_execute(source, gathering.add)
+            place = Journaled(place, journal)
+        loop.run(place, Chunks(left, settings.batch, demand.chunk_size))
     return gathering.evaluation(duration_s=loop.elapsed_s, interrupted=loop.interrupted)
 
 
@@ -148,6 +165,13 @@ def evaluate_against(
     if this.interrupted:
         return this
     return replace(this, earlier=evaluate(parts, other, rows, progress=progress))
+
+
+def _header(parts: ServerParts, demand: Demand, digest: str) -> dict[str, Any]:
+    """Return the identity of an evaluation; of a real server's models its address."""
+    settings, url = demand.settings, demand.place.server_url
+    models = needed_models(parts, settings.model_name) if url is None else []
+    return header_of(parts, settings, models, digest) | {"server_url": url or ""}
 
 
 class _Loop:

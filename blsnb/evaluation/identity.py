@@ -107,6 +107,9 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
         )
     if before.get("rows") != now["rows"]:
         return "the data set has other contents"
+    server = before.get("server_url", "")
+    if server != now.get("server_url", ""):
+        return f"they were executed on {server or 'models of this process'}"
     if before.get("triton_release") != now["triton_release"]:
         return f"Triton's release was {before.get('triton_release')}"
     return ""

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from blsnb.evaluation.identity import difference, digest_of_inputs
-from blsnb.evaluation.plain import Row, RowResult
+from blsnb.evaluation.plain import Chunk as ChunkOfRows
+from blsnb.evaluation.plain import Row, RowResult, RowRunner
 from blsnb.evaluation.stored_results import PackedResults, row_numbers, unpacked
 from blsnb.trace.files.checked import Malformed
 from blsnb.trace.files.v2.chunks import (
@@ -198,6 +199,32 @@ class Journal:
             raise
         self._end += len(data)
         self._count += 1
+
+
+class Journaled:
+    """A place whose results are stored before they are returned.
+
+    Parameters
+    ----------
+    place
+        The place where rows are executed.
+    journal
+        Stores the results.
+    """
+
+    def __init__(self, place: RowRunner, journal: Journal) -> None:
+        self._place = place
+        self._journal = journal
+
+    def results(self, chunks: Iterable[ChunkOfRows]) -> Iterator[list[RowResult]]:
+        """Yield the results of chunks, each once it is stored."""
+        for results in self._place.results(chunks):
+            self._journal.append(results)
+            yield results
+
+    def close(self) -> None:
+        """Close the place."""
+        self._place.close()
 
 
 class _StoredResults(Mapping[int, RowResult]):

@@ -281,7 +281,9 @@ class Models:
         versions = self.engine.catalog.versions(name)
         cells = [served.info.origin for served in versions.values()]
         named = dict.fromkeys(f"cell {origin.cell}" for origin in cells if origin)
-        return ", ".join(named) or "define()"
+        derived = self.repository.derivations.get(name)
+        made = "define()" if derived is None else str(derived.folder)
+        return ", ".join(named) or made
 
     def _trouble(self, name: str) -> Iterator[str]:
         """Yield reasons why the serving text is not the newest one."""

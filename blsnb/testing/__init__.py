@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from blsnb.testing.evaluations import EvaluationError
     from blsnb.testing.replays import ReplayError
     from blsnb.testing.tested_server import TestedServer
 
-__all__ = ["ReplayError", "TestedServer"]
+__all__ = ["EvaluationError", "ReplayError", "TestedServer"]
 
 
 def __getattr__(name: str) -> Any:
@@ -25,4 +26,8 @@ def __getattr__(name: str) -> Any:
         from blsnb.testing.replays import ReplayError
 
         return ReplayError
+    if name == "EvaluationError":
+        from blsnb.testing.evaluations import EvaluationError
+
+        return EvaluationError
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

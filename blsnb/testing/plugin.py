@@ -10,6 +10,7 @@ import pytest
 
 if TYPE_CHECKING:
     from blsnb.comparison import Comparison
+    from blsnb.evaluation.result.evaluation import Evaluation
     from blsnb.run import Run
     from blsnb.testing.failures import Artefacts
     from blsnb.testing.pool import ServerPool
@@ -84,6 +85,12 @@ def triton_infer(triton_server: TestedServer) -> Callable[..., Run]:
 def assert_replays(triton_server: TestedServer) -> Callable[..., Comparison]:
     """``triton_server.assert_replays``: executes a recorded run again and compares."""
     return triton_server.assert_replays
+
+
+@pytest.fixture
+def assert_evaluates(triton_server: TestedServer) -> Callable[..., Evaluation]:
+    """``triton_server.assert_evaluates``: requires metrics of a model on a data set."""
+    return triton_server.assert_evaluates
 
 
 def _lent(pool: ServerPool, test: pytest.Item) -> TestedServer:

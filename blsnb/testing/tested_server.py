@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from blsnb.tensors.tolerance import Tolerance
 
 if TYPE_CHECKING:
     from blsnb.comparison import Comparison
+    from blsnb.evaluation.result.evaluation import Evaluation
+    from blsnb.evaluation.result.metrics import Metric
     from blsnb.repository.status import ModelStatus
 
 
@@ -139,6 +141,68 @@ class TestedServer(Server):
         title = f"{name}: call {call} ({comparison.baseline.trace.title})"
         check_replay(comparison, tolerance, title)
         return comparison
+
+    def assert_evaluates(
+        self,
+        model_name: str,
+        rows: Any,
+        metrics: Mapping[str, Metric] | None = None,
+        *,
+        at_least: Mapping[str, float] | None = None,
+        at_most: Mapping[str, float] | None = None,
+        max_failed: int = 0,
+        **options: Any,
+    ) -> Evaluation:
+        """Evaluate a model on a data set, and require the means of its metrics.
+
+        Parameters
+        ----------
+        model_name
+            The evaluated model.
+        rows
+            The data set, as `Server.evaluate` takes it; a path is relative to the
+            test's file or the working folder.
+        metrics
+            Functions by name, as `Server.evaluate` takes them.
+        at_least, at_most
+            Limits of the metrics' means, by name. Low values of a metric in
+            ``at_most`` are the good ones.
+        max_failed
+            Maximum number of failed rows.
+        **options
+            Further arguments of `Server.evaluate`.
+
+        Returns
+        -------
+        Evaluation
+            The results of the rows.
+
+        Raises
+        ------
+        AssertionError
+            A limit is not reached, a metric or too many rows failed, or there are no
+            rows; the message lists the first failures and the worst rows.
+        ValueError
+            A limit names no metric.
+        """
+        __tracebackhide__ = True
+        from blsnb.evaluation.verdict import Requirements
+        from blsnb.testing.evaluations import check_evaluation
+
+        required = Requirements(at_least or {}, at_most or {}, max_failed)
+        required.check_names(metrics or {})
+        options.setdefault("lower_is_better", [*required.at_most])
+        evaluation = self.evaluate(
+            model_name, self._beside(rows), metrics=metrics, **options
+        )
+        check_evaluation(evaluation, required)
+        return evaluation
+
+    def _beside(self, rows: Any) -> Any:
+        """Return the path of a data set beside the test's file, if it is there."""
+        if isinstance(rows, str | Path) and (self._folder / rows).exists():
+            return self._folder / rows
+        return rows
 
     def _recorded(self, recorded: str | Path | Run) -> tuple[Run, str]:
         __tracebackhide__ = True

@@ -253,6 +253,29 @@ test("an ended run is debugged by a kernel that has the action", async () => {
   assert.ok(!(await labels(["debug"], { duration_us: null })).includes("Debug"));
 });
 
+test("a list that has not arrived is no empty list", async () => {
+  const sidebar = await shown();
+  choose(sidebar, "Runs");
+  const text = (): string => sidebar.node.querySelector("[role=tabpanel]")!.textContent!;
+  assert.equal(text(), "Waiting for the kernel.");
+  current.say({ v: 1, type: "runs", seq: 1, whole: true, rows: [], removed: [] });
+  assert.equal(text(), "No run has been recorded.");
+  choose(sidebar, "Models");
+  choose(sidebar, "Runs");
+  assert.equal(text(), "Waiting for the kernel.", "it was not watched meanwhile");
+});
+
+test("a folded run has the first line of its error, an open one all", async () => {
+  const sidebar = await shown();
+  choose(sidebar, "Runs");
+  const row = { run: "a-1", id: "a", model: "m", at_ms: 0, duration_us: 5, calls: 1, errors: 1, error: "bad\nAt:\n  line", cell: "", pinned: false, bars: [] };
+  current.say({ v: 1, type: "runs", seq: 1, whole: true, rows: [row], removed: [] });
+  const error = (): string => sidebar.node.querySelector(".trouble")!.textContent!;
+  assert.equal(error(), "1 failed: bad");
+  sidebar.node.querySelector<HTMLElement>(".toggle")!.click();
+  assert.equal(error(), "1 failed: bad\nAt:\n  line");
+});
+
 test("a note opens the view of its run", async () => {
   const sidebar = await shown();
   choose(sidebar, "Notes");
@@ -269,7 +292,7 @@ test("the graph is drawn as an image with a button over each model, in the theme
   const sidebar = await shown();
   choose(sidebar, "Graph");
   const asked = (): Row[] => current.sent.filter(({ type, name }) => type === "action" && name === "graph");
-  current.say({ v: 1, type: "models", seq: 1, whole: true, rows: [model("m")], removed: [] });
+  for (const rows of [[], [model("m")]]) current.say({ v: 1, type: "models", seq: 1, whole: true, rows, removed: [] });
   const svg = new TextEncoder().encode('<svg x="1"/>');
   const graph = { svg: [0, svg.length], size: [300, 100], box: [120, 40], places: [["m", 30, 10]], findings: [["m", "model.py:3", "no <model>", true]], others: 1, unlisted: 0 };
   for (const count of [1, 2]) {
@@ -283,7 +306,7 @@ test("the graph is drawn as an image with a button over each model, in the theme
   const shownIn = (theme: string): string => `data:image/svg+xml,${encodeURIComponent(`<svg data-theme="${theme}" x="1"/>`)}`;
   assert.equal(image.src, shownIn("light"));
   document.body.dataset.jpThemeLight = "false";
-  await new Promise((resolve) => setImmediate(resolve));
+  await settled();
   assert.equal(image.src, shownIn("dark"));
   delete document.body.dataset.jpThemeLight;
   const spot = sidebar.node.querySelector<HTMLElement>(".spot")!;

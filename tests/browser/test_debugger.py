@@ -57,6 +57,11 @@ class Debugger:
             timeout=_PATIENCE_MS
         )
 
+    def switch_off(self) -> None:
+        """Click the bug again."""
+        self._page.locator(".jp-DebuggerBugButton:visible").first.click()
+        expect(self._page.locator(".cm-breakpoint-gutter")).to_have_count(0)
+
     def click_gutter(self, cell: int, line: int) -> None:
         """Click left of a line of a cell, and wait for the dot."""
         shown = self._lab.cell(cell)

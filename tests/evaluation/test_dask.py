@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,9 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.skipif(find_spec("distributed") is None, reason="dask is not installed")
 def test_dask_gives_the_answers_of_this_process(tmp_path: Path) -> None:
     """A cluster of one process, in a process of its own: Dask leaves threads."""
-    pytest.importorskip("distributed", reason="dask is not installed")
     script = tmp_path / "script.py"
     script.write_text(DASK)
     ended = subprocess.run(

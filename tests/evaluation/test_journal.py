@@ -258,3 +258,11 @@ def test_an_evaluation_of_another_file_is_refused(path, header):
 
     with pytest.raises(ValueError, match="the data set has other contents"):
         Journal(path, header(rows="b"))
+
+
+def test_an_evaluation_on_a_server_is_refused_elsewhere(path, header):
+    """Its models may be others."""
+    Journal(path, {**header(), "server_url": "grpc://a:1"}).close()
+
+    with pytest.raises(ValueError, match="they were executed on grpc://a:1"):
+        Journal(path, {**header(), "server_url": ""})

@@ -89,6 +89,17 @@ def test_the_table_of_models_shows_where_each_comes_from_and_which_differ(reposi
     assert f"cell {notebook.cell(1)}  " in own
 
 
+def test_a_model_of_which_only_the_configuration_is_a_cell_is_from_its_folder(
+    repository,
+):
+    """As `%triton edit` brings it: its configuration is run first."""
+    root, _, notebook = repository
+    notebook.run(f"%%triton_config double\n{CONFIG}")
+    double = notebook.run("%triton models").texts[0].splitlines()[1]
+
+    assert f"{root / 'double'}  " in double
+
+
 def test_what_cells_changed_is_written_back(repository):
     """The difference is shown first; other files stay, and so does the mode."""
     root, file, notebook = repository

@@ -27,17 +27,28 @@ def test_the_tests_of_the_page_pass_and_fail_as_documented(pytester, models, run
     with TestedServer(model_repository=models, startup_models="*") as server:
         server.infer("outer", {"X": [1, 2]}).save(pytester.path / "good.blsrun")
     body = "\n\n".join(blocks("python"))
-    run_tests(body, "--triton-repository=models").assert_outcomes(passed=3)
+    run_tests(body, "--triton-repository=models").assert_outcomes(passed=4)
 
     added = "added = np.array([0, 0.5], np.float32)\n"
     changed = cell(f"{added}return [reply(x_of(request) * 2 + added)]")
     (models / "inner" / "1" / "model.py").write_text(changed)
-    result = run_tests(body, "--triton-repository=models", "-k", "as_it_was")
-    [said] = blocks("text")
-    errors = [line[2:].strip() for line in result.outlines if line.startswith("E  ")]
-    assert [line.strip() for line in said.splitlines()] == [
-        line.removeprefix("blsnb.testing.replays.ReplayError: ") for line in errors
-    ]
+    replayed, _ = blocks("text")
+    assert replayed.split() == errors_of(run_tests, body, "as_it_was")
+
+
+def test_a_failed_evaluation_is_reported_as_documented(models, run_tests):
+    """The limit of the page's test is higher."""
+    _, evaluated = blocks("text")
+    body = "\n\n".join(blocks("python")).replace('{"right": 0.6}', '{"right": 0.9}')
+
+    assert evaluated.split() == errors_of(run_tests, body, "are_right")
+
+
+def errors_of(run_tests, body, name):
+    """Return the words of the error of one test, without its class."""
+    result = run_tests(body, "--triton-repository=models", "-k", name)
+    lines = [line[2:].strip() for line in result.outlines if line.startswith("E  ")]
+    return re.sub(r"^blsnb\.testing\.\w+\.\w+Error: ", "", "\n".join(lines)).split()
 
 
 def test_a_model_is_defined_as_documented(run_tests):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 from blsnb.evaluation.keeper import Keeper
 from blsnb.evaluation.plain import Chunk, EvaluationSettings, RowResult
 from blsnb.evaluation.work.rows_in_server import RowsInServer
+from blsnb.files.owned import unique
 from blsnb.parts.server_parts import ServerParts, open_parts
 from blsnb.parts.settings import ServerSettings
 from blsnb.run import Run
@@ -83,6 +83,7 @@ class CopiedServer:
         self, copy: ServerCopy, folder: Path, settings: EvaluationSettings
     ) -> None:
         self._parts: ServerParts = copy.open(folder)
+        self._folder = folder
         self._keeper = Keeper(settings.keep)
         try:
             self._rows = RowsInServer(self._parts, settings)
@@ -95,18 +96,22 @@ class CopiedServer:
         results = self._rows.run(chunk)
         for result in results:
             self._keeper.offer(result, {})
+        # Later rows of the chunk may have displaced earlier ones.
+        for result in results:
             run, result.run = result.run, None
             is_kept = chunk.whole or result.number in self._keeper
             if is_kept and isinstance(run, Run):
-                result.run = run_bytes(run)
+                result.run = self._content(run)
         return results
+
+    def _content(self, run: Run) -> bytes:
+        """Return the content of a run's ``.blsrun`` file."""
+        path = unique(self._folder.parent, "run-").with_suffix(".blsrun")
+        try:
+            return run.save(path).read_bytes()
+        finally:
+            path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Finalize the models."""
         self._parts.lifetime.close()
-
-
-def run_bytes(run: Run) -> bytes:
-    """Return the content of a run's ``.blsrun`` file."""
-    with tempfile.TemporaryDirectory(prefix="blsnb-run-") as folder:
-        return run.save(Path(folder) / "run.blsrun").read_bytes()

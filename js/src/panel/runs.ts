@@ -68,7 +68,9 @@ export class Runs {
       run.pinned ? "pinned" : "",
     ];
     const line = h("div", { class: "line" }, facts.filter(Boolean).join(" · "));
-    const errors = run.errors ? h("div", { class: "trouble" }, `${count(run.errors)} failed${run.error ? `: ${run.error}` : ""}`) : null;
+    // Its other lines are those of the traceback.
+    const error = isOpen ? run.error : run.error.split("\n", 1)[0];
+    const errors = run.errors ? h("div", { class: "trouble" }, `${count(run.errors)} failed${error ? `: ${error}` : ""}`) : null;
     const parts = [h("div", { class: "headline" }, head, toggle), line, errors].filter((each) => each !== null);
     return isOpen ? [...parts, this.#actions(run)] : parts;
   }

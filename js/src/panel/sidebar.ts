@@ -28,6 +28,9 @@ export class Sidebar {
   #status = h("p", { class: "status", role: "status" });
   #body = h("div", { class: "body" });
   #load: () => void;
+  #panel = h("div", { id: "blsnb-tabpanel", role: "tabpanel" });
+  /** It appears when rows are late, as while a cell runs. */
+  #waiting = h("p", { class: "note waiting" }, "Waiting for the kernel.");
 
   /** `act` carries out an action, `load` inserts what loads blsnb. */
   constructor(link: Link, act: Act, load: () => void) {
@@ -45,7 +48,7 @@ export class Sidebar {
       h("button", { type: "button", role: "tab", id: `blsnb-tab-of-${name}`, "aria-controls": "blsnb-tabpanel", onclick: () => this.#choose(index) }, label),
     );
     const bar = h("div", { class: "tabs", role: "tablist", "aria-label": "Triton", onkeydown: (event: KeyboardEvent) => this.#onKey(event) }, this.#buttons);
-    this.#body.append(bar, h("div", { id: "blsnb-tabpanel", role: "tabpanel" }));
+    this.#body.append(bar, this.#panel);
     this.node = h("div", { class: "blsnb-panel" }, h("style", {}, style), this.#state, this.#body, this.#status);
     this.#choose(0);
   }
@@ -71,19 +74,19 @@ export class Sidebar {
     if (!list) this.#drawState();
     const tab = this.#tabs[this.#chosen];
     const rows = this.#link.lists.get(tab.list);
-    if (list === tab.list || !list) tab.view.show(rows?.values() ?? []);
+    if (list && list !== tab.list) return;
+    const shown = rows ? tab.view.node : this.#waiting;
+    if (shown !== this.#panel.firstChild) this.#panel.replaceChildren(shown);
+    if (rows) tab.view.show(rows.values());
   }
 
   #choose(index: number): void {
     this.#chosen = index;
-    const tab = this.#tabs[index];
     for (const [number, button] of this.#buttons.entries()) {
       button.setAttribute("aria-selected", String(number === index));
       button.tabIndex = number === index ? 0 : -1;
     }
-    const panel = this.#body.lastElementChild as HTMLElement;
-    panel.setAttribute("aria-labelledby", this.#buttons[index].id);
-    panel.replaceChildren(tab.view.node);
+    this.#panel.setAttribute("aria-labelledby", this.#buttons[index].id);
     this.setVisible(this.#isVisible);
     this.update("");
   }

@@ -1,0 +1,178 @@
+"""``blsnb evaluate``: a repository's model on a data set."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from cells import DOUBLE, cell
+
+from .test_verify import write_models
+
+METRICS = """
+import numpy as np
+
+def error(row, outputs):
+    return float(abs(outputs["Y"] - row["label"]).max())
+
+def right(row, outputs):
+    return float(error(row, outputs) == 0)
+
+def broken(row, outputs):
+    raise KeyError("label")
+
+def rows():
+    yield {"X": np.ones(1, np.float32), "label": 2}
+
+def bad_rows():
+    yield {}["path"]
+
+NUMBER = 3
+"""
+FAILING = cell(
+    "x = x_of(request)\nif x[0] == 2: raise ValueError('two')\nreturn [reply(x * 2)]"
+)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working folder with models, metrics and four rows, one of them wrong."""
+    write_models(tmp_path / "models", double=DOUBLE, failing=FAILING)
+    (tmp_path / "measures_of_test.py").write_text(METRICS)
+    x = np.arange(4, dtype=np.float32).reshape(4, 1)
+    np.savez(tmp_path / "rows.npz", X=x, label=[0, 2, 4, 7])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+RIGHT = "measures_of_test:right"
+ERROR = "measures_of_test:error"
+
+
+def test_an_evaluation_is_a_line_of_text(folder, blsnb):
+    """Without limits a wrong answer is not a failure."""
+    ended = blsnb("evaluate", "models", "double", "rows.npz", "--metric", RIGHT)
+
+    assert (0, "") == (ended.status, ended.stderr)
+    assert ended.stdout.startswith("<Evaluation double: 4 rows, right 0.75 [")
+
+
+def test_a_limit_that_is_reached_is_a_success(folder, blsnb):
+    """Metrics may have other names than their functions."""
+    options = ["--metric", f"hit={RIGHT}", "--metric", f"off={ERROR}"]
+    limits = ["--at-least", "hit=0.75", "--at-most", "off=0.25"]
+
+    ended = blsnb("evaluate", "models", "double", "rows.npz", *options, *limits)
+
+    assert 0 == ended.status
+
+
+def test_a_limit_that_is_not_reached_lists_the_worst_rows(folder, blsnb):
+    """The exit status is 1; rows have their labels."""
+    options = ["--metric", RIGHT, "--at-least", "right=0.9"]
+
+    ended = blsnb("evaluate", "models", "double", "rows.npz", *options)
+
+    assert 1 == ended.status
+    lines = ended.stdout.splitlines()
+    assert lines[0].startswith("double: right 0.75 [")
+    assert lines[0].endswith("] is below 0.9")
+    assert ["  worst rows of right", "    row 3 (label=7): 0"] == lines[1:3]
+
+
+def test_a_failed_row_is_a_failure(folder, blsnb):
+    """Its error is on stdout, and the exit status is 1."""
+    ended = blsnb("evaluate", "models", "failing", "rows.npz")
+
+    assert 1 == ended.status
+    assert ended.stdout.startswith("failing: 1 row failed\n  1 row failed: [")
+    assert "\n    row 2 (label=4)\n" in ended.stdout
+    allowed = ["--max-failed", "1"]
+    assert 0 == blsnb("evaluate", "models", "failing", "rows.npz", *allowed).status
+
+
+def test_a_failed_metric_is_a_failure(folder, blsnb):
+    """A mean over the other rows would not be that of the data set."""
+    options = ["--metric", "measures_of_test:broken"]
+
+    ended = blsnb("evaluate", "models", "double", "rows.npz", *options)
+
+    assert 1 == ended.status
+    assert "metric broken failed for 4 rows; row 0: KeyError" in ended.stdout
+
+
+def test_the_result_as_json(folder, blsnb):
+    """A program reads counts, means with intervals, and the rows to look at."""
+    options = ["--metric", RIGHT, "--at-least", "right=0.5", "--json"]
+
+    ended = blsnb("evaluate", "models", "failing", "rows.npz", *options)
+
+    assert 1 == ended.status
+    found = json.loads(ended.stdout)
+    assert ["failing", 4, 1, False] == [
+        found[name] for name in ("model", "rows", "failed", "interrupted")
+    ]
+    metric = found["metrics"]["right"]
+    assert pytest.approx(2 / 3) == metric["mean"]
+    assert metric["low"] <= metric["mean"] <= metric["high"]
+    assert [3, 0, 1] == metric["worst"]
+    [failure] = found["failures"]
+    assert (1, [2]) == (failure["rows"], failure["first"])
+    assert "ValueError: two" in failure["error"]
+    assert ["1 row failed"] == found["shortfalls"]
+    assert {"p50", "p90", "p99", "max"} == set(found["latency_us"])
+    assert {"failing": 4} == found["calls"]
+
+
+def test_rows_of_a_function(folder, blsnb):
+    """It may read any kind of data."""
+    rows = "measures_of_test:rows"
+
+    ended = blsnb("evaluate", "models", "double", rows, "--metric", RIGHT)
+
+    assert ended.stdout.startswith("<Evaluation double: 1 row, right 1 [1, 1]")
+
+
+def test_a_resumed_evaluation_executes_no_finished_row(folder, blsnb):
+    """The result is that of all rows."""
+    options = ["--resume", "double.blseval", "--metric", RIGHT, "--json"]
+    first = blsnb("evaluate", "models", "double", "rows.npz", *options)
+    again = blsnb("evaluate", "models", "double", "rows.npz", *options)
+
+    assert [0, 0] == [first.status, again.status]
+    first, again = json.loads(first.stdout), json.loads(again.stdout)
+    assert first["metrics"] == again["metrics"]
+    assert first["latency_us"] == again["latency_us"]
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["nowhere.npz"], "there is no file or folder 'nowhere.npz' of rows"),
+        (["measures_of_test:bad_rows"], "KeyError: 'path'"),
+        (["rows.npz", "--metric", "right"], "expected MODULE:FUNCTION"),
+        (["rows.npz", "--metric", "measures_of_test:no"], "AttributeError: module"),
+        (["rows.npz", "--metric", "measures_of_test:NUMBER"], "expected a function"),
+        (["rows.npz", "--at-least", "right"], "expected METRIC=NUMBER, such as"),
+        (["rows.npz", "--at-least", "right=1"], "there is no metric 'right'"),
+        (["rows.npz", "--batch", "0"], "batch=0 is not valid; expected 1 or more"),
+    ],
+)
+def test_what_cannot_be_evaluated_has_status_2(folder, blsnb, words, text):
+    """A line on stderr says why, and stdout is empty."""
+    ended = blsnb("evaluate", "models", "double", *words)
+
+    assert (2, "") == (ended.status, ended.stdout)
+    assert ended.stderr.startswith("blsnb evaluate: ")
+    assert text in ended.stderr
+    assert 1 == len(ended.stderr.splitlines())
+
+
+def test_an_unknown_model_has_status_2(folder, blsnb):
+    """The text is Triton's."""
+    ended = blsnb("evaluate", "models", "nothing", "rows.npz")
+
+    assert 2 == ended.status
+    assert "Request for unknown model: 'nothing' is not found" in ended.stderr
