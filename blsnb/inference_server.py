@@ -137,6 +137,12 @@ class Server:
         end, such as ``"http://127.0.0.1:4318"``; see `Run.export_otlp`. No request
         waits for it: what it does not take in time is dropped and counted in the log.
         None to send nothing; nothing is sent at ``trace_level="off"`` either.
+    otlp_rate
+        One in this many requests is sent to the Collector; also each one that came with
+        a ``traceparent``.
+    otlp_count
+        Maximum number of requests that are sent, besides those with a ``traceparent``;
+        -1 for no limit, 0 to send none.
 
     Raises
     ------
@@ -176,6 +182,8 @@ class Server:
         metrics_config: Mapping[str, bool | str] | None = None,
         exit_timeout_s: float = 30.0,
         otlp: str | None = None,
+        otlp_rate: int = 1,
+        otlp_count: int = -1,
     ) -> None:
         self._parts = open_parts(
             ServerSettings(
@@ -201,6 +209,8 @@ class Server:
                 metrics_config=metrics_config,
                 exit_timeout_s=exit_timeout_s,
                 otlp=otlp,
+                otlp_rate=otlp_rate,
+                otlp_count=otlp_count,
             )
         )
 

@@ -10,9 +10,10 @@ from blsnb.command.arguments import CommandError, Parser
 from blsnb.command.trace_options import (
     TRACE_LEVELS,
     TRACE_OPTIONS,
-    settings_of,
+    collector_arguments,
     trace_level,
     trace_settings,
+    unused_settings,
 )
 from blsnb.serving.core.metadata import SERVER_NAME
 from blsnb.serving.core.serving_options import ServingOptions
@@ -147,10 +148,11 @@ def check_server_options(given: argparse.Namespace) -> list[str]:
             raise CommandError(f"--{name} is not supported: {reason}")
     unused = [name for name in _WITHOUT_EFFECT if _value(given, name) is not None]
     lines = [f"--{name} has no effect here" for name in unused]
-    if any(name != "mode" for name, _ in settings_of(given)):
+    unused_traces = unused_settings(given)
+    if unused_traces:
         lines.append(
-            "trace settings other than the level are kept for clients, and have no "
-            "effect: every request is recorded, and no trace file is written"
+            f"the trace settings {', '.join(unused_traces)} are kept for clients, and "
+            "have no effect: every request is recorded, and no trace file is written"
         )
     return lines
 
@@ -204,6 +206,7 @@ def server_arguments(given: argparse.Namespace) -> dict[str, Any]:
         "cache_bytes": _cache_bytes(given),
         "metrics_config": dict(_metrics(given.metrics_config)) or None,
         **trace_level(given),
+        **collector_arguments(given),
     }
 
 

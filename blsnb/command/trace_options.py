@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from blsnb.command.arguments import CommandError
+from blsnb.serving.core.trace_settings import TraceSetting
 
 TRACE_OPTIONS = {
     "trace-file": "triton,file",
@@ -15,12 +16,21 @@ TRACE_OPTIONS = {
     "trace-log-frequency": "triton,log-frequency",
 }
 """The settings of --trace-config that older options set."""
+OPENTELEMETRY = "opentelemetry"
 _FIELDS = {
     "rate": "trace_rate",
     "count": "trace_count",
     "triton,file": "trace_file",
     "triton,log-frequency": "log_frequency",
 }
+MODES = ("triton", OPENTELEMETRY)
+_COLLECTOR = {
+    "url": "http://localhost:4318/v1/traces",
+    "bsp_schedule_delay": "5000",
+    "bsp_max_export_batch_size": "512",
+    "bsp_max_queue_size": "2048",
+}
+"""The settings of mode opentelemetry, with Triton's defaults."""
 TRACE_LEVELS = {"OFF": "off", "TIMESTAMPS": "timestamps", "TENSORS": "tensors"}
 
 
@@ -43,12 +53,7 @@ def settings_of(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
                 "--trace-config option format is '<trace mode>,<setting>=<value>'. "
                 f"Got {text}"
             )
-        if "opentelemetry" in (mode, value if name == "mode" else ""):
-            raise CommandError(
-                f"--trace-config={text} is not supported: traces are not sent to "
-                "collectors"
-            )
-        if (comma and mode != "triton") or (name == "mode" and value != "triton"):
+        if (comma and mode not in MODES) or (name == "mode" and value not in MODES):
             raise CommandError(
                 f"invalid value for trace mode option: {mode or value}. Available "
                 'options are "triton" and "opentelemetry"'
@@ -57,22 +62,55 @@ def settings_of(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
             yield name, value
 
 
+def unused_settings(given: argparse.Namespace) -> list[str]:
+    """Return the names of the settings without effect here."""
+    names = list(dict.fromkeys(name for name, _ in settings_of(given)))
+    used = {"mode"}
+    if trace_settings(given).get("trace_mode") == OPENTELEMETRY:
+        used |= {"rate", "count", f"{OPENTELEMETRY},url"}
+    return [name for name in names if name not in used]
+
+
 def trace_settings(given: argparse.Namespace) -> dict[str, Any]:
     """Return the trace settings as clients read them."""
     found: dict[str, Any] = {"trace_level": _levels(given)}
+    collector = dict(_COLLECTOR)
     for name, value in settings_of(given):
+        setting = name.removeprefix(f"{OPENTELEMETRY},")
         if name == "mode":
-            continue
-        if name not in _FIELDS:
+            found["trace_mode"] = value
+        elif setting != name and setting in collector:
+            collector[setting] = value
+        elif name not in _FIELDS:
             raise CommandError(
                 f"--trace-config={name}={value} is not supported; expected one of "
-                f"level, mode, {', '.join(_FIELDS)}"
+                f"level, mode, {', '.join(_FIELDS)}, "
+                + ", ".join(f"{OPENTELEMETRY},{each}" for each in collector)
             )
-        if name == "triton,file":
+        elif name == "triton,file":
             found["trace_file"] = value
         else:
             found[_FIELDS[name]] = _number(value)
+    if found.get("trace_mode") == OPENTELEMETRY:
+        found["collector"] = tuple(collector.items())
     return found
+
+
+def collector_arguments(given: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of `blsnb.Server` that name a Collector.
+
+    Without a trace level nothing is sent, until a client sets one.
+    """
+    setting = TraceSetting(**trace_settings(given))
+    if setting.trace_mode != OPENTELEMETRY:
+        return {}
+    if not setting.trace_rate:
+        raise CommandError("--trace-config=rate=0 is not valid; expected 1 or more")
+    return {
+        "otlp": dict(setting.collector)["url"],
+        "otlp_rate": setting.trace_rate,
+        "otlp_count": setting.trace_count if setting.trace_level else 0,
+    }
 
 
 def _number(text: str) -> int:

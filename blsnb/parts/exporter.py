@@ -1,4 +1,4 @@
-"""Exporter: sends the runs of a server to an OpenTelemetry Collector."""
+"""Exporter: sends samples of the runs of a server to an OpenTelemetry Collector."""
 
 from __future__ import annotations
 
@@ -45,8 +45,60 @@ class ExportCounts(NamedTuple):
     """Runs dropped before they were converted."""
 
 
+class Sampler:
+    """Takes one request of ``rate``, at most ``count``. Thread-safe.
+
+    A request with a valid ``traceparent`` is taken whatever the rate, and beyond the
+    maximum.
+
+    Parameters
+    ----------
+    rate
+        One in this many requests is taken.
+    count
+        Maximum number of requests; -1 for no limit, 0 to take none.
+
+    Raises
+    ------
+    ValueError
+        A number is invalid.
+
+    References
+    ----------
+    server: src/tracer.cc, TraceSetting::SampleTrace
+    """
+
+    def __init__(self, rate: int = 1, count: int = -1) -> None:
+        self._lock = threading.Lock()
+        self.change(rate, count)
+
+    def change(self, rate: int, count: int) -> None:
+        """Set both values, and begin to count anew."""
+        if rate < 1:
+            raise ValueError(f"otlp_rate={rate!r} is not valid; expected 1 or more")
+        if count < -1:
+            raise ValueError(
+                f"otlp_count={count!r} is not valid; expected -1 for no limit, or the "
+                "maximum number of requests"
+            )
+        with self._lock:
+            self._rate, self._left, self._seen = rate, count, 0
+            self._is_on = count != 0
+
+    def takes(self, has_context: bool = False) -> bool:
+        """Return whether the next request is taken."""
+        with self._lock:
+            self._seen += 1
+            if has_context:
+                return self._is_on
+            if not self._left or self._seen % self._rate:
+                return False
+            self._left -= self._left > 0
+            return True
+
+
 class Exporter:
-    """Sends each run of a recorder after its end, on a thread of its own.
+    """Sends the sampled runs of a recorder after their end, on a thread of its own.
 
     A request only appends its run to a queue of limited length. Without a Collector
     the oldest runs and spans are dropped and counted.
@@ -57,6 +109,8 @@ class Exporter:
         Records the runs.
     url
         Where the Collector receives spans.
+    sampler
+        Decides which runs are sent.
 
     Raises
     ------
@@ -64,7 +118,8 @@ class Exporter:
         The URL is invalid.
     """
 
-    def __init__(self, recorder: Recorder, url: str) -> None:
+    def __init__(self, recorder: Recorder, url: str, sampler: Sampler) -> None:
+        self.sampler = sampler
         self._endpoint = endpoint_of(url)
         self._changed = threading.Condition()
         self._runs: deque[RunRecord] = deque()
@@ -79,13 +134,19 @@ class Exporter:
 
     def _observe(self, run: RunRecord, call: Call | None) -> None:
         if call is not None:
-            if not run.is_exported:
-                # Now, since a model may pass the context on.
-                run.is_exported = True
-                run.context = run.context or TraceContext(secrets.token_hex(16))
+            if call.parent is None and not call.ended:
+                self._choose(run)
         elif run.is_exported:
             run.is_exported = False
             self._add(run)
+
+    def _choose(self, run: RunRecord) -> None:
+        """Decide whether a run is sent, before a model may pass its context on."""
+        run.is_exported = self.sampler.takes(run.context is not None)
+        if not run.is_exported:
+            run.context = None
+        elif run.context is None:
+            run.context = TraceContext(secrets.token_hex(16))
 
     def _add(self, run: RunRecord) -> None:
         with self._changed:

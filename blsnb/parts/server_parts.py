@@ -18,7 +18,7 @@ from blsnb.engine.loading.startup import (
 from blsnb.engine.model_log import ModelLog
 from blsnb.parts.async_requests import AsyncRequests
 from blsnb.parts.devices import Devices, choose_runtime
-from blsnb.parts.exporter import Exporter
+from blsnb.parts.exporter import Exporter, Sampler
 from blsnb.parts.folders import Folders
 from blsnb.parts.following import Following
 from blsnb.parts.implied_configs import ImpliedConfigs
@@ -54,6 +54,7 @@ class ServerParts:
     stand_ins: ModelStandIns
     devices: Devices
     lifetime: ServerLifetime
+    exporter: Exporter | None
 
 
 class HasParts(Protocol):
@@ -147,16 +148,22 @@ def _make(given: ServerSettings) -> ServerParts:
         stand_ins=ModelStandIns(models),
         devices=Devices(given.runtime, chosen, engine.placements, control, lifetime),
         lifetime=lifetime,
+        exporter=_exporter(given, recorder),
     )
-    _close_in_order(parts, Exporter(recorder, given.otlp) if given.otlp else None)
+    _close_in_order(parts)
     return parts
 
 
-def _close_in_order(parts: ServerParts, exporter: Exporter | None) -> None:
+def _exporter(given: ServerSettings, recorder: Recorder) -> Exporter | None:
+    sampler = Sampler(given.otlp_rate, given.otlp_count)
+    return Exporter(recorder, given.otlp, sampler) if given.otlp else None
+
+
+def _close_in_order(parts: ServerParts) -> None:
     """Close the monitor first, then the repository, and the exporter last."""
     lifetime, control = parts.lifetime, parts.control
-    if exporter is not None:
-        lifetime.at_close(exporter.close)
+    if parts.exporter is not None:
+        lifetime.at_close(parts.exporter.close)
     lifetime.at_close(parts.repository.close)
     lifetime.at_close(parts.async_requests.close)
     lifetime.at_close(lambda: control.close(lifetime.exit_timeout_s))

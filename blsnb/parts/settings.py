@@ -58,6 +58,8 @@ class ServerSettings:
     metrics_config: Mapping[str, bool | str] | None
     exit_timeout_s: float
     otlp: str | None
+    otlp_rate: int
+    otlp_count: int
 
     def __post_init__(self) -> None:
         check_folders(model_repository=self.model_repository)
@@ -80,6 +82,8 @@ class ServerSettings:
             check_names(startup_models=self.startup_models)
         check_type("triton_release", self.triton_release, str | None, _RELEASE)
         check_type("otlp", self.otlp, str | None, "a URL, or None")
+        check_type("otlp_rate", self.otlp_rate, int, "a number of requests")
+        check_type("otlp_count", self.otlp_count, int, "a number of requests")
         check_runtime(self.runtime)
 
     def _values(self, *names: str) -> dict[str, object]:

@@ -80,6 +80,10 @@ class LabServer:
         """Return where Notebook 7 opens it: a page with this notebook alone."""
         return self._at(f"/notebooks/{notebook}?token={TOKEN}")
 
+    def console_address(self, name: str) -> str:
+        """Return where Notebook 7 opens a console: a page with it alone."""
+        return self._at(f"/consoles/{name}?token={TOKEN}")
+
     @property
     def front(self) -> str:
         """Where nothing is open yet."""

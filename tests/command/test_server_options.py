@@ -29,6 +29,8 @@ from blsnb.serving.core.trace_settings import TraceSetting
 
 from .test_serve import X, address_of, ask, serving, write_model
 
+OPENTELEMETRY = "--trace-config=mode=opentelemetry"
+
 
 def given(*words: str) -> argparse.Namespace:
     """Return parsed options."""
@@ -190,8 +192,14 @@ def test_an_option_sets_a_port_or_a_path(
         (["--trace-config=rate=x"], "Invalid option value. Got x"),
         (["--trace-config=foo=1"], "--trace-config=foo=1 is not supported; expected"),
         (["--trace-config=triton,x=1"], "--trace-config=triton,x=1 is not supported"),
-        (["--trace-config=mode=opentelemetry"], "traces are not sent to collectors"),
-        (["--trace-config=opentelemetry,url=x"], "traces are not sent to collectors"),
+        (
+            ["--trace-config=opentelemetry,resource=a=b"],
+            "resource=a=b is not supp",
+        ),
+        (
+            [OPENTELEMETRY, "--trace-rate=0"],
+            "rate=0 is not valid",
+        ),
         (["--trace-config=mode=x"], "invalid value for trace mode option: x. Avail"),
         (["--trace-config=x,file=f"], "invalid value for trace mode option: x. Avail"),
         (["--http-address=::1", "--grpc-address=127.0.0.1"], "the addresses"),
@@ -232,14 +240,31 @@ def test_an_option_without_effect_is_named() -> None:
 def test_trace_settings_without_effect_have_one_line() -> None:
     """The level has an effect."""
     line = (
-        "trace settings other than the level are kept for clients, and have no effect: "
-        "every request is recorded, and no trace file is written"
+        "the trace settings rate, triton,file are kept for clients, and have no effect:"
+        " every request is recorded, and no trace file is written"
     )
 
     assert [] == check_server_options(given("--trace-config=level=TENSORS"))
     assert [line] == check_server_options(
         given("--trace-config=rate=1", "--trace-config=triton,file=f", "--trace-rate=2")
     )
+
+
+def test_a_collector_receives_what_the_trace_settings_demand() -> None:
+    """Triton's defaults: one request of a thousand, and none without a level."""
+    url = "http://localhost:4318/v1/traces"
+    own = "--trace-config=opentelemetry,url=http://127.0.0.1:5/v1/traces"
+    several = ["--trace-config=rate=3", "--trace-count=4", "--trace-level=TIMESTAMPS"]
+    settings = [[], [OPENTELEMETRY], [OPENTELEMETRY, own, *several]]
+    names = "otlp", "otlp_rate", "otlp_count"
+    found = [server_arguments(given(*words)) for words in settings]
+
+    assert [
+        (None, None, None),
+        (url, 1000, 0),
+        ("http://127.0.0.1:5/v1/traces", 3, 4),
+    ] == [tuple(each.get(name) for name in names) for each in found]
+    assert [] == check_server_options(given(OPENTELEMETRY, own, *several))
 
 
 ROWS = Path(__file__).with_name("tritonserver_options.txt")

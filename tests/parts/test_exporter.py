@@ -86,6 +86,20 @@ def test_a_model_can_pass_the_context_on(exporting, collector):
     assert "pipe" == names[span_id]
 
 
+def test_some_requests_are_sent(collector):
+    """One of three, and at most two; models of the others have no context to pass."""
+    with Server(otlp=collector.url, otlp_rate=3, otlp_count=2) as server:
+        server.define("double", DOUBLE, config=CONFIG)
+        server.define("pipe", PIPE, config=CONFIG)
+        for number in range(1, 11):
+            server.infer("pipe", X, request_id=f"r{number}")
+    found = traces(collector, 2)
+
+    assert ["r3", "r6"] == [trace.request_id for trace in found]
+    assert [2, 2] == [len(trace.spans) for trace in found]
+    assert [3, 6] == [number for number, seen in enumerate(stage.seen, 1) if seen]
+
+
 def test_without_a_collector_there_is_no_context(server):
     """As on a Triton server that sends no spans."""
     server.define("double", DOUBLE, config=CONFIG)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
 
+from blsnb.files.secret_file import SecretFile
 from blsnb.magics import default_server as default
 from blsnb.magics.flags import Flags
 from blsnb.magics.line import Line
@@ -101,7 +102,8 @@ def _add_restrictions(parser: argparse.ArgumentParser) -> None:
     add(
         "--access-token",
         metavar="APIS",
-        help="require a random token, printed at the start, for these groups of APIs, "
+        help="require a random token, printed at the start (a notebook names a private "
+        "file that has it), for these groups of APIs, "
         f"joined by commas, or for all: {', '.join(CATEGORIES)}",
     )
     for name in ("--http-restricted-api", "--grpc-restricted-protocol"):
@@ -172,6 +174,7 @@ class Serving:
 
     def __init__(self) -> None:
         self._endpoints: Endpoints | None = None
+        self._token: SecretFile | None = None
 
     def run(self, line: Line) -> None:
         """Start or stop serving; print the addresses."""
@@ -182,15 +185,16 @@ class Serving:
             return
         endpoints = self._endpoints
         if endpoints is None or endpoints.closed:
-            self._endpoints, token = _opened(given)
-            print(_described(self._endpoints, token))
+            self.close()
+            self._endpoints, self._token = _opened(given)
+            print(_described(self._endpoints, self._token))
             return
-        elif words:
+        if words:
             raise UsageError(
                 f"the models are served already: {endpoints!r}. "
                 "%triton serve --stop ends that."
             )
-        print(_described(endpoints, ""))
+        print(_described(endpoints, self._token))
 
     def _stop(self) -> None:
         if self._endpoints is None or self._endpoints.closed:
@@ -202,8 +206,11 @@ class Serving:
     def close(self) -> None:
         """Close the end points."""
         endpoints, self._endpoints = self._endpoints, None
+        token, self._token = self._token, None
         if endpoints is not None:
             endpoints.close()
+        if token is not None:
+            token.close()
 
 
 def open_endpoints(
@@ -230,20 +237,24 @@ def open_endpoints(
     )
 
 
-def _opened(given: argparse.Namespace) -> tuple[Endpoints, str]:
+def _opened(given: argparse.Namespace) -> tuple[Endpoints, SecretFile | None]:
     try:
         access, token = access_of(given)
+        # An output is saved with the notebook; the file is not.
+        secret = SecretFile("token", token) if token else None
         options = ServingOptions(http_max_input_size=given.http_max_input_size)
-        return open_endpoints(given, default.server(), access, options), token
+        return open_endpoints(given, default.server(), access, options), secret
     except OSError as error:
         raise UsageError(f"%triton serve: {error.strerror or error}") from error
     except ValueError as error:
         raise UsageError(f"%triton serve: {error}") from error
 
 
-def _described(endpoints: Endpoints, token: str) -> str:
+def _described(endpoints: Endpoints, token: SecretFile | None) -> str:
     lines = [f"{name}: {address}" for name, address in endpoints.addresses.items()]
-    lines += token_lines(token)
+    if token is not None:
+        lines += token_lines("TOKEN")
+        lines.append(f"TOKEN is in a file that only you can read: {token.path}")
     snippet = endpoints.snippet()
     if snippet:
         lines += ["", snippet]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from IPython.core.error import UsageError
 
 from blsnb.errors import TraceFileError, TritonServerError
+from blsnb.files.secret_file import SecretFile
 from blsnb.magics.flags import Flags
 from blsnb.magics.line import Line
 
@@ -162,6 +163,7 @@ class Watching:
     def __init__(self) -> None:
         self._watch: Watch | None = None
         self._files: list[Watch] = []
+        self._secret: SecretFile | None = None
 
     def run(self, line: Line) -> Watch | None:
         """Start or stop watching; return the watch, whose display is the live list."""
@@ -193,19 +195,24 @@ class Watching:
         watch = self._watch = opened(given)
         assert watch.receiver is not None
         print(instructions(watch.receiver, "TOKEN"))
-        if watch.receiver.token:
-            print(_TOKEN_ADVICE)
+        if token := watch.receiver.token:
+            text = instructions(watch.receiver, token)
+            self._secret = SecretFile("watch.txt", f"{text}\n")
+            print(_TOKEN_ADVICE.format(self._secret.path))
         return watch
 
     def close(self) -> None:
         """Stop receiving, and following files."""
         watch, self._watch = self._watch, None
         files, self._files = self._files, []
+        secret, self._secret = self._secret, None
+        if secret is not None:
+            secret.close()
         for each in files if watch is None else [*files, watch]:
             each.close()
 
 
 _TOKEN_ADVICE = (
-    "TOKEN stands for the random token, which must not be saved in a notebook: start "
-    "blsnb watch --listen in a terminal to see it, or read .receiver.token."
+    "TOKEN stands for the random token, which must not be saved in a notebook. The "
+    "same lines with the token are in a file that only you can read: {}"
 )

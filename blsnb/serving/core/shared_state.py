@@ -8,7 +8,7 @@ from blsnb.serving.core.log_settings import LogSettings
 from blsnb.serving.core.request_rules import rules_of
 from blsnb.serving.core.serving_options import ServingOptions
 from blsnb.serving.core.shared_memory import SharedMemory
-from blsnb.serving.core.trace_settings import TraceSettings
+from blsnb.serving.core.trace_settings import TraceSetting, TraceSettings
 
 
 class SharedState:
@@ -33,8 +33,15 @@ class SharedState:
         release = parts.engine.release
         self.rules = rules_of(release, self.options.http_max_input_size)
         self.memory = SharedMemory(release)
-        self.trace_settings = TraceSettings(self.options.trace)
+        self.trace_settings = TraceSettings(self.options.trace, self._sample)
+        self._exporter = parts.exporter
         self.log_settings = LogSettings(parts.log, self.options.log_file)
+
+    def _sample(self, setting: TraceSetting) -> None:
+        """Send the requests that a new trace setting demands to the Collector."""
+        if self._exporter is not None and setting.collector and setting.trace_rate:
+            count = setting.trace_count if setting.trace_level else 0
+            self._exporter.sampler.change(setting.trace_rate, count)
 
     def close(self) -> None:
         """Release the shared memory."""

@@ -41,6 +41,10 @@ class TraceSetting:
         Number of traces after which a file is written; 0 to write once, at the end.
     trace_file
         Name of the trace file; empty if none was given at the start.
+    trace_mode
+        ``"triton"``, or ``"opentelemetry"`` with a Collector.
+    collector
+        Names and values of the settings of mode opentelemetry.
     """
 
     trace_level: tuple[str, ...] = ()
@@ -49,32 +53,49 @@ class TraceSetting:
     log_frequency: int = 0
     trace_file: str = ""
     trace_mode: str = "triton"
+    collector: tuple[tuple[str, str], ...] = ()
 
     def rows(self) -> dict[str, list[str]]:
         """Return every value as text; only the level may have several."""
-        return {
+        common = {
             "trace_level": list(self.trace_level) or [OFF],
             "trace_rate": [str(self.trace_rate)],
             "trace_count": [str(self.trace_count)],
+        }
+        files = {
             "log_frequency": [str(self.log_frequency)],
             "trace_file": [self.trace_file],
-            "trace_mode": [self.trace_mode],
         }
+        collector = {name: [value] for name, value in self.collector}
+        mode = {"trace_mode": [self.trace_mode]}
+        return {**common, **({} if self.collector else files), **mode, **collector}
 
 
 class TraceSettings:
     """The trace setting of the server and those of its models. Thread-safe.
 
-    They have no further effect: `blsnb.Server` records every request at its
-    ``trace_level``.
+    Those of the server decide which requests a Collector receives. They have no
+    further effect: `blsnb.Server` records every request at its ``trace_level``.
+
+    Parameters
+    ----------
+    start
+        The setting at the start; None for Triton's.
+    changed
+        Called with each new setting of the server.
 
     References
     ----------
     server: src/tracer.cc, TraceManager
     """
 
-    def __init__(self, start: TraceSetting | None = None) -> None:
+    def __init__(
+        self,
+        start: TraceSetting | None = None,
+        changed: Callable[[TraceSetting], None] = lambda setting: None,
+    ) -> None:
         self._start = start or TraceSetting()
+        self._changed = changed
         self._values: dict[str, dict[str, Any]] = {}
         """Values that clients set, by model; those of the server by an empty name."""
         self._lock = threading.Lock()
@@ -96,11 +117,20 @@ class TraceSettings:
             found = self._in_force(model, values)
             _check(found)
             self._values = values
+            if not model:
+                self._changed(found)
             return found
 
 
 def _check(setting: TraceSetting) -> None:
-    if setting.trace_level and not setting.trace_file:
+    if setting.trace_level and not setting.trace_rate:
+        raise RequestError(
+            "Attempting to set invalid trace setting :sample rate must be non-zero"
+        )
+    if setting.trace_level and not setting.trace_count:
+        # Triton gives no reason.
+        raise RequestError("Attempting to set invalid trace setting :")
+    if setting.trace_level and not setting.trace_file and not setting.collector:
         # The missing blank is Triton's.
         raise RequestError(
             "Attempting to set invalid trace setting :trace file name is not given"

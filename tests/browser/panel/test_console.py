@@ -48,3 +48,21 @@ def test_the_panel_follows_a_console_and_types_into_its_prompt(lab):
     lab.page.get_by_role("tab", name="panel.ipynb").click()
     expect(panel.node).to_contain_text("This kernel has not loaded blsnb.")
     assert 1 == lab.cell_count
+
+
+def test_the_panel_follows_the_console_of_a_page_of_notebook_7(notebook7):
+    """The page asks for a kernel; what is inserted goes to the prompt."""
+    page = notebook7.page
+    page.goto(notebook7.server.console_address("panel"))
+    page.locator(".jp-Dialog .jp-mod-accept").click()
+    page.wait_for_function(IS_IDLE)
+    panel = Panel(notebook7)
+    panel.node.get_by_role("button", name="Insert %load_ext blsnb").click()
+    page.wait_for_function(f"{PROMPT} === '%load_ext blsnb'")
+    notebook7.command("console:run-forced")
+    expect(panel.node).to_contain_text("There are no models yet")
+    page.evaluate(RUN, DOUBLE)
+    expect(panel.row("double").locator(".state")).to_have_text("ready")
+    panel.act("double", "Stats")
+    typed = page.locator(".jp-CodeConsole-content")
+    expect(typed).to_contain_text("%triton stats double")

@@ -2,6 +2,8 @@
 
 import re
 import socket
+import stat
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,12 +24,16 @@ def double(notebook):
     notebook.run("%triton serve --stop")
 
 
-def asked(address):
+def asked(address, headers=None):
     """Return what a client receives from the model."""
     with tritonclient.grpc.InferenceServerClient(address) as client:
         given = tritonclient.grpc.InferInput("X", [1], "FP32")
         given.set_data_from_numpy(np.array([21], np.float32))
-        return client.infer("double", [given]).as_numpy("Y").tolist()
+        return client.infer("double", [given], headers=headers).as_numpy("Y").tolist()
+
+
+def secret_in(text):
+    return Path(re.search(r"a file that only you can read: (\S+)", text)[1])
 
 
 def address_in(text):
@@ -134,16 +140,36 @@ def test_the_help_lists_all_options(notebook):
     assert all(f"--{each}" in text for each in ("http", "grpc", "host", "stop"))
 
 
-def test_a_token_is_printed_and_required(double):
-    """The token is a header over both protocols."""
-    said = double.run(f"%triton serve {FREE} --access-token inference").stdout
-    [line] = re.findall(r"header over gRPC: (\S+): (\S+)", said)
+def test_a_token_is_required_and_not_saved_with_the_notebook(double):
+    """It is in a private file, which the output names; the headers are printed."""
+    ran = double.run(f"%triton serve {FREE} --access-token inference")
+    path = secret_in(ran.stdout)
+    token = path.read_text()
     with pytest.raises(tritonclient.grpc.InferenceServerException) as failed:
-        asked(address_in(said))
+        asked(address_in(ran.stdout))
+    header = "triton-grpc-protocol-blsnb-token"
 
-    assert "triton-grpc-protocol-blsnb-token" == line[0]
-    assert f"expecting header '{line[0]}'" in str(failed.value)
-    assert f"header over HTTP: blsnb-token: {line[1]}" in said
+    assert f"expecting header '{header}'" in str(failed.value)
+    assert f"header over gRPC: {header}: TOKEN\n" in ran.stdout
+    assert "header over HTTP: blsnb-token: TOKEN\n" in ran.stdout
+    assert [42.0] == asked(address_in(ran.stdout), {header: token})
+    assert (32, 0o600, 0o700) == (
+        len(token),
+        stat.S_IMODE(path.stat().st_mode),
+        stat.S_IMODE(path.parent.stat().st_mode),
+    )
+    assert token not in ran.stdout + str(ran.outputs)
+
+
+def test_the_file_of_a_token_is_named_again_and_removed_at_the_end(double):
+    """A further `%triton serve` repeats the headers without the token."""
+    path = secret_in(double.run(f"%triton serve {FREE} --access-token all").stdout)
+    again = double.run("%triton serve").stdout
+
+    assert path == secret_in(again)
+    assert path.read_text() not in again
+    double.run("%triton serve --stop")
+    assert not path.parent.exists()
 
 
 def test_an_invalid_origin_is_refused(double):

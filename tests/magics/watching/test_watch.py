@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import stat
 import urllib.request
+from pathlib import Path
 
 import pytest
 from IPython.core.error import UsageError
@@ -63,12 +65,17 @@ def test_stopping_releases_the_port(shell):
 
 
 def test_a_token_is_not_in_the_notebook(shell):
-    """The output shows a placeholder, and how to see the token."""
+    """The output shows a placeholder, and names a private file with the token."""
     ran = shell.run("%triton watch --port 0 --listen 0.0.0.0")
     token = ran.value.receiver.token
     assert len(token) >= 32
     assert "/TOKEN/v1/traces" in ran.stdout
     assert token not in ran.stdout + str(ran.outputs) + repr(ran.value) + str(ran.value)
+    path = Path(re.search(r"only you can read: (\S+)", ran.stdout)[1])
+    assert f"/{token}/v1/traces" in path.read_text()
+    assert 0o600 == stat.S_IMODE(path.stat().st_mode)
+    shell.run("%triton watch --stop")
+    assert not path.exists()
 
 
 def test_a_file_is_a_watch(shell):

@@ -1,0 +1,44 @@
+"""Secret file: a text that must not reach the output of a notebook, which is saved."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from blsnb.files.owned import OwnedFolder, sweep
+
+_PREFIX = "blsnb-secret-"
+
+
+class SecretFile:
+    """A file that only this user can read, removed with its object or process.
+
+    Parameters
+    ----------
+    name
+        Name of the file, in a folder of its own.
+    text
+        Its content.
+
+    Raises
+    ------
+    OSError
+        It cannot be written.
+    """
+
+    def __init__(self, name: str, text: str) -> None:
+        parent = Path(tempfile.gettempdir())
+        sweep(parent, _PREFIX)
+        self._folder = OwnedFolder(parent, _PREFIX)
+        self.path = self._folder.create() / name
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with open(os.open(self.path, flags, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def __repr__(self) -> str:
+        return f"<SecretFile {self.path}>"
+
+    def close(self) -> None:
+        """Remove the file; safe to repeat."""
+        self._folder.close()
