@@ -1099,7 +1099,6 @@ class Server:
 
         settings = EvaluationSettings(model_name, options, batch, keep)
         place = Place(workers, executor, server_url)
-        place = Place(workers, executor, server_url)
         demand = Demand(settings, metrics, lower_is_better, sequence, place, resume)
         if against is None:
             return evaluate(self._parts, demand, rows, progress=progress)

@@ -145,13 +145,6 @@ def evaluate(
     return gathering.evaluation(duration_s=loop.elapsed_s, interrupted=loop.interrupted)
 
 
-def _header(parts: ServerParts, demand: Demand, digest: str) -> dict[str, Any]:
-    """Return the identity of an evaluation; of a real server's models its address."""
-    settings, url = demand.settings, demand.place.server_url
-    models = needed_models(parts, settings.model_name) if url is None else []
-    return header_of(parts, settings, models, digest) | {"server_url": url or ""}
-
-
 def evaluate_against(
     parts: ServerParts,
     demand: Demand,
@@ -173,6 +166,13 @@ def evaluate_against(
     if this.interrupted:
         return this
     return replace(this, earlier=evaluate(parts, other, rows, progress=progress))
+
+
+def _header(parts: ServerParts, demand: Demand, digest: str) -> dict[str, Any]:
+    """Return the identity of an evaluation; of a real server's models its address."""
+    settings, url = demand.settings, demand.place.server_url
+    models = needed_models(parts, settings.model_name) if url is None else []
+    return header_of(parts, settings, models, digest) | {"server_url": url or ""}
 
 
 class _Loop:

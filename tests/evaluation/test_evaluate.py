@@ -390,6 +390,7 @@ def test_an_empty_data_set_has_an_empty_evaluation(double):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # Memory is traced for 100,000 requests.
 def test_a_row_takes_at_most_a_kilobyte(double):
     """100,000 rows of a cheap model, with their outputs, times and a metric."""
     value = x(1, 2)
