@@ -10,6 +10,8 @@ from blsnb.evaluation.plain import Chunk, Row, RowResult
 CHUNK_US = 50_000.0
 """Duration of a chunk, in microseconds; its transport takes about one percent."""
 MAX_ROWS = 256
+MAX_BYTES = 32 << 20
+"""Size of the inputs from which a chunk has no further row."""
 _MAX_GROWTH = 4
 """Maximum ratio of the sizes of two chunks: the first rows may be the fastest."""
 _WEIGHT = 0.3
@@ -67,13 +69,20 @@ class Chunks:
     def _made(self, rows: Iterable[Row]) -> Iterator[Chunk]:
         numbers = itertools.count()
         gathered: list[Row] = []
+        byte_size = 0
         for unit in _whole_sequences(rows):
             gathered += unit
-            if len(gathered) >= self.size:
+            byte_size += sum(map(_byte_size, unit))
+            if len(gathered) >= self.size or byte_size >= MAX_BYTES:
                 yield Chunk(next(numbers), tuple(gathered))
-                gathered = []
+                gathered, byte_size = [], 0
         if gathered:
             yield Chunk(next(numbers), tuple(gathered))
+
+
+def _byte_size(row: Row) -> int:
+    """Return the size of a row's arrays; other values are small."""
+    return sum(getattr(value, "nbytes", 0) for value in row.inputs.values())
 
 
 def _whole_sequences(rows: Iterable[Row]) -> Iterator[list[Row]]:

@@ -17,6 +17,8 @@ from blsnb.evaluation.work.worker_process import STOP_S, WorkerEnded, WorkerProc
 
 KILLED_CODE = "INTERNAL"
 """Code of a row that ended its workers."""
+_POLL_S = 1.0
+"""Maximum seconds until the end of a process is noticed that left its pipe open."""
 _now = time.monotonic
 
 
@@ -146,7 +148,8 @@ class RowsInProcesses:
         if found:
             return found
         connections = {n: each.connection for n, each in self.workers.items()}
-        ready = wait([*connections.values()], timeout_s)
+        limit_s = _POLL_S if timeout_s is None else min(timeout_s, _POLL_S)
+        ready = wait([*connections.values()], limit_s)
         return [n for n, connection in connections.items() if connection in ready]
 
     def _replace(self, plan: Plan, number: int) -> None:

@@ -105,6 +105,7 @@ def main(descriptor: int, owner: int) -> None:
     """
     # Its owner decides when an evaluation is interrupted.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.set_inheritable(descriptor, False)
     frames = Frames(Connection(descriptor))
     try:
         Worker(frames, owner).run()

@@ -86,8 +86,12 @@ class WorkerProcess:
 
     @property
     def has_message(self) -> bool:
-        """Whether a message has arrived that `receive` did not return."""
-        return bool(self._arrived)
+        """Whether `receive` returns or raises at once."""
+        return bool(self._arrived) or self._has_ended
+
+    @property
+    def _has_ended(self) -> bool:
+        return self._process.poll() is not None
 
     @property
     def connection(self) -> Connection[Any, Any]:
@@ -120,6 +124,9 @@ class WorkerProcess:
             The worker cannot open its models, or execute any row.
         """
         try:
+            # A process that a model forked may hold the connection open.
+            if self._has_ended and not self._arrived and not self.connection.poll():
+                raise EOFError
             if not self._arrived:
                 # An interrupt must lose neither a message nor a part of it.
                 uninterrupted(lambda: self._arrived.append(self._frames.receive()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,6 +70,12 @@ def test_chunks_hold_whole_batches() -> None:
     assert grown(Chunks(ROWS, batch=8), 1500.0) % 8 == 0
     assert grown(Chunks(ROWS, batch=8), 1e9) == 8
     assert grown(Chunks(ROWS, batch=1000), 0.0) == 1000
+
+
+def test_chunks_of_large_inputs_are_small() -> None:
+    """Images of 10 MB are not gathered by the hundred, however fast their model is."""
+    large = [Row(number, {"X": np.empty(10 << 20, np.uint8)}) for number in range(8)]
+    assert [4, 4] == [len(chunk.rows) for chunk in Chunks(large, size=256)]
 
 
 def test_results_of_no_row_teach_nothing() -> None:

@@ -67,6 +67,14 @@ def test_only_the_rows_that_kill_their_worker_fail(runner: RowsInProcesses) -> N
     )
 
 
+def test_the_end_of_a_worker_is_noticed_though_its_child_runs(
+    runner: RowsInProcesses,
+) -> None:
+    """A process that a model forked holds the pipe open, and is ended, too."""
+    [result] = by_number(runner, Chunks(rows([-7])))
+    assert result.error.endswith("was killed by SIGKILL")
+
+
 @pytest.mark.slow  # Two more processes for the same path.
 def test_an_exit_in_execute_is_a_killed_worker(runner: RowsInProcesses) -> None:
     """The failed row names the exit status."""
