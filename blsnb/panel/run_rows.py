@@ -20,6 +20,7 @@ _UNIX_NS = time.time_ns() - time.monotonic_ns()
 """Offset from monotonic time to time of day, in nanoseconds."""
 _BARS = 24
 """Maximum number of calls in a thumbnail: the longest ones."""
+_ERROR = int(CallFlag.ERROR)
 _LEVELS = 4
 """Maximum number of levels of calls in a thumbnail."""
 _KEY = tuple[bool, bool, int]
@@ -58,7 +59,8 @@ def run_row(name: str, record: RunRecord) -> Row:
     calls, folded = list(record.calls), record.folded.listed()
     start_ns = calls[0].request_start_ns
     end_ns = max(call.request_end_ns for call in calls)
-    failed = sum(bool(call.flags & CallFlag.ERROR) for call in calls)
+    # Integers: flags take ten times as long, which a run of many calls would notice.
+    failed = sum(int(call.flags) & _ERROR != 0 for call in calls)
     return {
         "run": name,
         "id": record.id,
