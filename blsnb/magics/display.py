@@ -10,7 +10,7 @@ from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics.commands import graph, stats, verify
-from blsnb.magics.evaluating.evaluate import evaluation_bundle
+from blsnb.magics.evaluating import evaluate
 from blsnb.magics.frontend import bundle, has_no_models, has_page, note_run
 from blsnb.magics.load_tests import bench, plan
 from blsnb.options import options
@@ -28,7 +28,7 @@ _TABLES: dict[str, Callable[..., dict[str, Any]]] = {
     "blsnb.engine.metrics.batching.ModelBatching": (
         lambda counts, **_: stats.batching_tables(counts)
     ),
-    "blsnb.evaluation.result.evaluation.Evaluation": evaluation_bundle,
+    **evaluate.DISPLAYS,
     "blsnb.model_graph.graph.ModelGraph": lambda shown, **_: graph.bundle(shown),
     "blsnb.repository.status.ModelStatus": lambda status, **_: card.bundle(status),
 }

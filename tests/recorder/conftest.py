@@ -15,6 +15,7 @@ from blsnb.parity.triton.environment import TritonEnv, installed
 
 from .production import (
     BATCHED,
+    BODIES,
     install,
     own_environment,
     serving,
@@ -53,12 +54,14 @@ def production(recorded_env, tmp_path_factory):
     folder = tmp_path_factory.mktemp("production")
     repository = write_models(folder / "models")
     write_ensemble(repository)
+    own_import = f"import c_python_backend_utils\n{source_of(BODIES['sync'])}"
+    write_model(repository, "imports", own_import)
     write_model(repository, "batches", source_of(BATCH_BODY), BATCHED)
     received = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BLSNB_RECORD", str(folder / "recording"))
         with serving(recorded_env, repository, folder / "log") as running:
-            for model in ("sync", "gathers", "streams", "threads", "both"):
+            for model in ("sync", "gathers", "streams", "threads", "both", "imports"):
                 received[model] = running.infer(model, 3, id=f"id of {model}")
             for model in ("double", "sync"):
                 with pytest.raises(InferenceServerException) as failed:

@@ -35,6 +35,15 @@ def test_synchronous_calls_are_below_their_request(recorded):
     assert 0 < run.trace.spans[1].duration_ns < run.trace.spans[0].duration_ns
 
 
+def test_a_model_that_imports_the_compiled_module_itself_is_recorded(recorded):
+    """The recorder waits for its class, which does not exist yet."""
+    recording, received = recorded
+    run = _run(recording, "imports")
+
+    assert [("double", 3.0), ("double", 6.0)] == _children(run)
+    assert [12.0] == received["imports"].tolist() == run["Y"].tolist()
+
+
 def test_asynchronous_calls_are_below_their_request(recorded):
     """They are marked as such."""
     run = _run(recorded[0], "gathers")

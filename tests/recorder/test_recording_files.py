@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from blsnb.recorder.stub.executions import Execution, RecordedCall
 from blsnb.recorder.stub.recording_files import RecordingFiles
 from blsnb.recorder.stub.settings import RecorderSettings
@@ -32,3 +34,27 @@ def test_a_file_is_not_completed_without_what_its_thread_failed_to_write(tmp_pat
     (file,) = (tmp_path / "recording").iterdir()
 
     assert b"DONE" not in file.read_bytes()
+
+
+def test_a_symbolic_link_in_the_folder_is_not_followed(tmp_path):
+    """Its target keeps its content, and the recording ends."""
+    folder, target = tmp_path / "recording", tmp_path / "target"
+    target.write_text("kept")
+    first = RecordingFiles(RecorderSettings(str(folder)), PROCESS, {}, pytest.fail)
+    first.add(Execution([RecordedCall("m", 1)], True))
+    first.close()
+    (file,) = folder.iterdir()
+    file.unlink()
+    file.symlink_to(target)
+    failed, failures = threading.Event(), []
+
+    def fail(error):
+        failures.append(error)
+        failed.set()
+
+    second = RecordingFiles(RecorderSettings(str(folder)), PROCESS, {}, fail)
+    second.add(Execution([RecordedCall("m", 1)], True))
+    assert failed.wait(WAIT_S)
+
+    assert [FileExistsError] == [type(error) for error in failures]
+    assert ("kept", True) == (target.read_text(), file.is_symlink())

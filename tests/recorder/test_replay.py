@@ -68,6 +68,18 @@ def _calls(trace):
     )
 
 
+def test_a_recorded_stream_is_shown_and_replayed(recorded, server, tmp_path):
+    """With all its responses, equal ones here."""
+    run = recorded[0].filter("counts")[0]
+    again = run.replay(server=server)
+
+    assert [[3.0], [4.0], [5.0]] == [
+        each["Y"].tolist() for each in again.this.responses if each.outputs
+    ]
+    assert ([], [], []) == (again.changes, again.new, again.missing)
+    assert "counts" in run.save(tmp_path / "run.html").read_text()
+
+
 def test_a_call_of_a_recorded_run_is_replayed_by_its_id(recorded, server):
     """The ids are those of the file."""
     recording, _ = recorded

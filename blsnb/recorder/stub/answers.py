@@ -48,3 +48,9 @@ def add_response(call: RecordedCall, response: Any, settings: RecorderSettings) 
         sent.parameters = parameter_rows(response.parameters(), settings)
     call.flags |= DECOUPLED
     call.responses.append(sent)
+
+
+def add_empty_response(call: RecordedCall) -> None:
+    """Record that a model ended its responses without a further one."""
+    call.flags |= DECOUPLED
+    call.responses.append(RecordedResponse(len(call.responses), [], ""))

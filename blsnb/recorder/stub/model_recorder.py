@@ -6,7 +6,7 @@ import asyncio
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from blsnb.recorder.stub.answers import add_response, take_response
+from blsnb.recorder.stub.answers import add_empty_response, add_response, take_response
 from blsnb.recorder.stub.executions import (
     DECOUPLED,
     Execution,
@@ -186,6 +186,8 @@ class ModelRecorder:
         flags = values[2] if len(values) > 2 else named.get("flags", 0)
         if response is not None:
             add_response(call, response, self._settings)
+        elif flags & _FINAL:
+            add_empty_response(call)
         execution = self._executions.of(call)
         if flags & _FINAL and execution is not None:
             self._executions.close(execution, call)
