@@ -999,6 +999,7 @@ class Server:
         *,
         metrics: Mapping[str, Metric] | None = None,
         lower_is_better: Collection[str] = (),
+        against: str | int | None = None,
         sequence: str | None = None,
         batch: int = 1,
         keep: int = 20,
@@ -1032,6 +1033,11 @@ class Server:
             item for each response. A metric that fails is missing for its row.
         lower_is_better
             Names of metrics whose high values are the worst ones, such as errors.
+        against
+            Name of another model, another version of this one, or the address of a
+            server with the same model, such as ``"grpc://localhost:8001"``: it is
+            evaluated on the same rows, and ``evaluation.comparison`` compares both. The
+            rows are read twice.
         sequence
             Key that holds the correlation id of a row. Consecutive rows with the same
             id are one sequence; its start and end flags are set.
@@ -1056,7 +1062,8 @@ class Server:
         resume
             File to which results are appended. An evaluation that was interrupted or
             killed continues from it: rows with a result are not executed again. It
-            holds all outputs, but no whole runs.
+            holds all outputs, but no whole runs. With ``against`` the earlier results
+            are in a second file, whose name ends in ``.against``.
         progress
             Called ten times a second with the number of completed rows.
         **options
@@ -1086,14 +1093,16 @@ class Server:
             A number is out of range, no key of the first row is an input, a file has
             no rows, or the file of ``resume`` has results of other models or rows.
         """
-        from blsnb.evaluation.evaluate import Demand, evaluate
+        from blsnb.evaluation.evaluate import Demand, evaluate, evaluate_against
         from blsnb.evaluation.plain import EvaluationSettings
         from blsnb.evaluation.work.places import Place
 
         settings = EvaluationSettings(model_name, options, batch, keep)
         place = Place(workers, executor, server_url)
         demand = Demand(settings, metrics, lower_is_better, sequence, place, resume)
-        return evaluate(self._parts, demand, rows, progress=progress)
+        if against is None:
+            return evaluate(self._parts, demand, rows, progress=progress)
+        return evaluate_against(self._parts, demand, rows, against, progress=progress)
 
     @takes_request_options
     def compare(

@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from blsnb.arguments import check_callable, check_path, check_type, check_whole
@@ -21,6 +21,7 @@ from blsnb.evaluation.rows.source import row_source
 from blsnb.evaluation.work.chunks import Chunks
 from blsnb.evaluation.work.places import HERE, Place, input_names
 from blsnb.evaluation.work.portable import needed_models
+from blsnb.evaluation.work.rows_in_server import InServer
 from blsnb.parts.requests import client_request
 from blsnb.parts.server_parts import ServerParts
 from blsnb.request_fields import RequestOptions
@@ -74,6 +75,32 @@ class Demand:
         if settings.batch < 1:
             raise ValueError("batch=0 is not valid; expected 1 or more")
 
+    def check(self, parts: ServerParts) -> None:
+        """Refuse a model that is not ready, before anything runs.
+
+        Raises
+        ------
+        InferenceError
+            The model is not ready; the text is Triton's.
+        """
+        if self.place.server_url is None:
+            InServer(parts, self.settings).close()
+        else:
+            self.place.open(parts, self.settings).close()
+
+    def on(self, other: str | int) -> Demand:
+        """Return the same for another model, version or server."""
+        given = self.settings
+        # Each of the two evaluations has a file of its own.
+        file = None if self.resume is None else f"{os.fspath(self.resume)}.against"
+        this = replace(self, resume=file)
+        if isinstance(other, str) and "://" in other:
+            return replace(this, place=Place(server_url=other))
+        if isinstance(other, str):
+            return replace(this, settings=replace(given, model_name=other))
+        options = {**given.options, "version": other}
+        return replace(this, settings=replace(given, options=options))
+
     @property
     def chunk_size(self) -> int | None:
         """Number of rows of a chunk; None to follow the durations of rows."""
@@ -116,6 +143,29 @@ def evaluate(
             place = Journaled(place, journal)
         loop.run(place, Chunks(left, settings.batch, demand.chunk_size))
     return gathering.evaluation(duration_s=loop.elapsed_s, interrupted=loop.interrupted)
+
+
+def evaluate_against(
+    parts: ServerParts,
+    demand: Demand,
+    rows: Any,
+    against: str | int,
+    *,
+    progress: Report | None = None,
+) -> Evaluation:
+    """Evaluate a model, then an earlier one on the same rows; see `Server.evaluate`."""
+    check_type("against", against, str | int, "the name of a model, or a version")
+    if isinstance(rows, Iterator):
+        raise ValueError(
+            "against= reads the rows twice, and an iterator can be read only once; "
+            "pass a list, a table or a file"
+        )
+    other = demand.on(against)
+    other.check(parts)
+    this = evaluate(parts, demand, rows, progress=progress)
+    if this.interrupted:
+        return this
+    return replace(this, earlier=evaluate(parts, other, rows, progress=progress))
 
 
 def _header(parts: ServerParts, demand: Demand, digest: str) -> dict[str, Any]:

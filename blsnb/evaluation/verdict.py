@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from blsnb.arguments import names_advice
-from blsnb.evaluation.result.evaluation import Evaluation, MetricColumn
+from blsnb.evaluation.result.evaluation import Evaluation
+from blsnb.evaluation.result.metrics import MetricColumn
 from blsnb.printable import counted
 from blsnb.views.format import cut
 

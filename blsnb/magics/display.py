@@ -10,7 +10,7 @@ from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics.commands import bench, graph, stats, verify
-from blsnb.magics.evaluating.evaluate import evaluation_bundle
+from blsnb.magics.evaluating import evaluate
 from blsnb.magics.frontend import bundle, has_no_models, has_page, note_run
 from blsnb.options import options
 
@@ -68,7 +68,7 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
             lambda counts, **_: stats.batching_tables(counts)
         ),
         "blsnb.comparison.Comparison": comparison_bundle,
-        "blsnb.evaluation.result.evaluation.Evaluation": evaluation_bundle,
+        **evaluate.DISPLAYS,
         "blsnb.model_graph.graph.ModelGraph": lambda shown, **_: graph.bundle(shown),
         "blsnb.run.Run": run_bundle,
         "blsnb.repository.status.ModelStatus": lambda status, **_: card.bundle(status),

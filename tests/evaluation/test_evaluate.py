@@ -10,6 +10,7 @@ import pytest
 from cells import cell
 
 from blsnb.errors import InferenceError, InputError, ServerClosedError
+from blsnb.inference_server import Server
 
 from . import models
 
@@ -285,6 +286,37 @@ def test_a_data_frame_has_a_row_for_each_row(double):
     assert [0.0, 4.0] == [values[0] for values in frame["Y"].dropna()]
 
 
+def test_another_model_is_evaluated_on_the_same_rows(double):
+    """Its evaluation is the earlier one of the comparison."""
+    double.define(
+        "before", models.DOUBLE.replace("x * 2", "x * 3"), config=models.TENSORS
+    )
+    evaluation = double.evaluate("double", rows_of(3), against="before")
+
+    assert "before" == evaluation.earlier.model_name
+    assert [(2, 2.0), (0, 1.0), (1, 1.0)] == [
+        (each.row, each.largest) for each in evaluation.comparison.changed
+    ]
+
+
+def test_another_version_is_evaluated_on_the_same_rows(double):
+    """A number is a version of the same model."""
+    config = f"{models.TENSORS}\nversion_policy {{ all {{}} }}"
+    double.define("double", models.DOUBLE, config=config)
+    double.define("double", models.DOUBLE.replace("x * 2", "x * 3"), version=2)
+    evaluation = double.evaluate("double", rows_of(3), against=1)
+
+    assert 3 == len(evaluation.comparison.changed)
+
+
+def test_an_iterator_cannot_be_compared_and_an_unknown_model_is_refused(double):
+    """Both are refused before anything runs."""
+    with pytest.raises(ValueError, match="against= reads the rows twice"):
+        double.evaluate("double", iter(rows_of(3)), against="double")
+    with pytest.raises(InferenceError, match="unknown model: 'nowhere'"):
+        double.evaluate("double", rows_of(3), against="nowhere")
+
+
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
@@ -297,6 +329,7 @@ def test_a_data_frame_has_a_row_for_each_row(double):
         ({"oops": 1}, InputError, "no option 'oops'"),
         ({"progress": 5}, TypeError, "progress=5"),
         ({"sequence": 5}, TypeError, "sequence=5"),
+        ({"against": 5.0}, TypeError, "against=5.0"),
     ],
 )
 def test_invalid_arguments_are_refused_before_anything_runs(
@@ -357,6 +390,7 @@ def test_an_empty_data_set_has_an_empty_evaluation(double):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # Memory is traced for 100,000 requests.
 def test_a_row_takes_at_most_a_kilobyte(double):
     """100,000 rows of a cheap model, with their outputs, times and a metric."""
     value = x(1, 2)
@@ -370,3 +404,15 @@ def test_a_row_takes_at_most_a_kilobyte(double):
 
     assert 100_000 == len(evaluation)
     assert taken / 100_000 <= 1024
+
+
+def test_a_model_is_compared_with_that_of_another_server(double):
+    """An address names the other side of the comparison: parity over a data set."""
+    with Server() as other:
+        tripling = models.DOUBLE.replace("x * 2", "x * 3")
+        other.define("double", tripling, config=models.TENSORS)
+        with other.serve(http=None, grpc=0, metrics=None) as endpoints:
+            url = f"grpc://{endpoints.addresses['gRPC']}"
+            evaluation = double.evaluate("double", rows_of(3), against=url)
+
+    assert [2, 0, 1] == [each.row for each in evaluation.comparison.changed]

@@ -107,3 +107,15 @@ def test_a_batch_of_rows_is_stored(server, path):
     found = server.evaluate("stacked", ROWS, resume=path, batch=4, outputs=None)
 
     assert [[2 * n] for n in range(6)] == [each.tolist() for each in found.outputs["Y"]]
+
+
+def test_both_sides_of_a_comparison_are_stored(server, path):
+    """Neither is executed again."""
+    server.define("triple", TRIPLE, config=CONFIG)
+    first = server.evaluate("outer", ROWS, resume=path, against="triple")
+    before = executions(server), executions(server, "triple")
+
+    again = server.evaluate("outer", ROWS, resume=path, against="triple")
+
+    assert before == (executions(server), executions(server, "triple"))
+    assert len(first.comparison.changed) == len(again.comparison.changed) == 5

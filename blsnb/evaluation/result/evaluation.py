@@ -6,16 +6,17 @@ import math
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from blsnb.arguments import check_whole
+from blsnb.arguments import check_type, check_whole
 from blsnb.evaluation.result.columns import Floats
-from blsnb.evaluation.result.metrics import Interval, mean_interval
+from blsnb.evaluation.result.comparison import EvaluationComparison
+from blsnb.evaluation.result.metrics import MetricColumn
 from blsnb.loaded_run import load_run
 from blsnb.printable import counted, printable
 from blsnb.run import Run
@@ -31,37 +32,6 @@ class Latencies(NamedTuple):
     p90_us: float
     p99_us: float
     max_us: float
-
-
-@dataclass(frozen=True, eq=False)
-class MetricColumn:
-    """The values of one metric.
-
-    Parameters
-    ----------
-    name
-        Name of the metric.
-    values
-        A value for each row; NaN where the row or the metric failed.
-    higher_is_better
-        Whether low values are the worst ones.
-    errors
-        Text of the metric's own failures by row number.
-    """
-
-    name: str
-    values: Floats
-    higher_is_better: bool = True
-    errors: Mapping[int, str] = field(default_factory=dict)
-
-    @cached_property
-    def interval(self) -> Interval:
-        """The mean of the values with its 95 % bootstrap interval."""
-        return mean_interval(self.values)
-
-    def __repr__(self) -> str:
-        failed = f", {len(self.errors):,} failed" if self.errors else ""
-        return printable(f"<MetricColumn {self.name}: {self.interval}{failed}>")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,6 +74,8 @@ class Evaluation:
         Duration of the evaluation in seconds.
     interrupted
         Whether Ctrl-C ended it early.
+    earlier
+        The evaluation of the other model, if ``against=`` named one.
     """
 
     model_name: str
@@ -123,6 +95,7 @@ class Evaluation:
     failures: Mapping[str, Sequence[int]]
     duration_s: float
     interrupted: bool = False
+    earlier: Evaluation | None = None
 
     def __len__(self) -> int:
         """Return the number of completed rows."""
@@ -154,6 +127,11 @@ class Evaluation:
         """Number of failed rows by code and text, the most frequent first."""
         return dict(Counter(self.errors.values()).most_common())
 
+    @cached_property
+    def comparison(self) -> EvaluationComparison | None:
+        """The comparison with `earlier`; None without it."""
+        return None if self.earlier is None else self.compare(self.earlier)
+
     def run(self, row: int) -> Run:
         """Return the whole run of a row, with its trace.
 
@@ -179,6 +157,31 @@ class Evaluation:
                 f"{', …' if len(self.runs) > 10 else ''}"
             )
         return whole_run(self.runs[row])
+
+    def compare(self, earlier: Evaluation) -> EvaluationComparison:
+        """Compare with an earlier evaluation of the same data set, row by row.
+
+        Parameters
+        ----------
+        earlier
+            The earlier evaluation, such as that of the model before a change. Only
+            rows that both have are compared, and only outputs that both keep.
+
+        Returns
+        -------
+        EvaluationComparison
+            Rows that fail now and did not before, rows that changed with the largest
+            deviation first, and differences of metrics and latencies.
+
+        Raises
+        ------
+        TypeError
+            ``earlier`` is not an evaluation.
+        ValueError
+            The two have no row in common.
+        """
+        check_type("earlier", earlier, Evaluation, "an Evaluation")
+        return EvaluationComparison(self, earlier)
 
     def to_pandas(self) -> Any:
         """Return a row for each row of the data set as a pandas DataFrame.

@@ -11,8 +11,8 @@ import numpy as np
 from blsnb.evaluation.keeper import Keeper
 from blsnb.evaluation.plain import Row, RowResult
 from blsnb.evaluation.result.columns import Columns, ordered, ordered_objects
-from blsnb.evaluation.result.evaluation import Evaluation, MetricColumn
-from blsnb.evaluation.result.metrics import MetricFunction
+from blsnb.evaluation.result.evaluation import Evaluation
+from blsnb.evaluation.result.metrics import MetricColumn, MetricFunction
 
 
 class Gathering:

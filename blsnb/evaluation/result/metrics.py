@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from blsnb.arguments import check_callable, check_type
 from blsnb.evaluation.plain import Row
 from blsnb.evaluation.result.columns import Floats
+from blsnb.printable import printable
 
 Metric = Callable[[Mapping[str, Any], Mapping[str, Any]], float]
 """Receives the values of a row and the outputs of its run; returns a number."""
@@ -119,3 +121,34 @@ def _groups(values: Floats, random: np.random.Generator) -> tuple[Floats, Floats
     sums = np.bincount(group, values).astype(np.float64)
     counts: Floats = np.bincount(group).astype(np.float64)
     return sums, counts
+
+
+@dataclass(frozen=True, eq=False)
+class MetricColumn:
+    """The values of one metric.
+
+    Parameters
+    ----------
+    name
+        Name of the metric.
+    values
+        A value for each row; NaN where the row or the metric failed.
+    higher_is_better
+        Whether low values are the worst ones.
+    errors
+        Text of the metric's own failures by row number.
+    """
+
+    name: str
+    values: Floats
+    higher_is_better: bool = True
+    errors: Mapping[int, str] = field(default_factory=dict)
+
+    @cached_property
+    def interval(self) -> Interval:
+        """The mean of the values with its 95 % bootstrap interval."""
+        return mean_interval(self.values)
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.errors):,} failed" if self.errors else ""
+        return printable(f"<MetricColumn {self.name}: {self.interval}{failed}>")

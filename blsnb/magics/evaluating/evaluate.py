@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -13,15 +14,14 @@ from blsnb.magics.frontend import bundle, has_page, note_run
 from blsnb.magics.line import Line, evaluated, expand, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from blsnb.evaluation.result.comparison import EvaluationComparison
     from blsnb.evaluation.result.evaluation import Evaluation
     from blsnb.run import Run
     from blsnb.views.evaluations.page import EvaluationPage
 
 USAGE = (
     "NAME ROWS [--metrics NAME,NAME] [--lower-is-better NAME,NAME] [--outputs NAMES] "
-    "[--sequence KEY] [--batch N] [--keep N]"
+    "[--against MODEL] [--sequence KEY] [--batch N] [--keep N]"
 )
 SUMMARY = "evaluate a model on a data set; ROWS is a Python expression of the notebook"
 
@@ -49,6 +49,11 @@ def evaluate_flags() -> Flags:
         type=_names,
         metavar="NAMES",
         help="requested outputs, which are kept (those of at most 1 KiB)",
+    )
+    add(
+        "--against",
+        metavar="MODEL",
+        help="another model, or a version of the model, to compare with",
     )
     add("--sequence", metavar="KEY", help="key of the correlation ids of sequences")
     add("--batch", type=int, default=1, metavar="N", help="rows of a request (1)")
@@ -80,6 +85,7 @@ def evaluate(line: Line) -> Evaluation:
             lower_is_better=given.lower_is_better,
             outputs=given.outputs,
             sequence=given.sequence,
+            against=_model_or_version(given.against),
             batch=given.batch,
             keep=given.keep,
         )
@@ -97,6 +103,10 @@ def _function(name: str, line: Line) -> Any:
     return found
 
 
+def _model_or_version(text: str | None) -> str | int | None:
+    return int(text) if text is not None and text.isdecimal() else text
+
+
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name for name in text.split(",") if name)
 
@@ -105,7 +115,16 @@ def evaluation_bundle(evaluation: Evaluation, **_: Any) -> dict[str, Any]:
     """Return the display of an evaluation."""
     from blsnb.evaluation.result.page import page_of
 
+    if evaluation.comparison is not None:
+        return comparison_bundle(evaluation.comparison)
     return _page_bundle(page_of(evaluation), evaluation.run)
+
+
+def comparison_bundle(comparison: EvaluationComparison, **_: Any) -> dict[str, Any]:
+    """Return the display of a comparison of two evaluations."""
+    from blsnb.evaluation.result.comparison_page import comparison_page
+
+    return _page_bundle(comparison_page(comparison), comparison.this.run)
 
 
 def _page_bundle(page: EvaluationPage, run_of: Callable[[int], Run]) -> dict[str, Any]:
@@ -122,3 +141,10 @@ def _page_bundle(page: EvaluationPage, run_of: Callable[[int], Run]) -> dict[str
         return bundle(run.trace)
 
     return EvaluationView(page, open_run)._repr_mimebundle_()
+
+
+DISPLAYS: dict[str, Callable[..., dict[str, Any]]] = {
+    "blsnb.evaluation.result.evaluation.Evaluation": evaluation_bundle,
+    "blsnb.evaluation.result.comparison.EvaluationComparison": comparison_bundle,
+}
+"""Functions that return the displays of types, by their names."""

@@ -99,6 +99,15 @@ def test_an_evaluation_is_displayed_with_its_rows(double):
     assert "Evaluation of double: 5 rows, none failed" in shown["text/plain"]
 
 
+def test_a_comparison_is_displayed(double):
+    """With --against the value is shown as the comparison of both models."""
+    double.run(DOUBLE.replace("double", "before").replace("* 2", "* 3"))
+    [shown] = double.run("%triton evaluate double rows --against before").outputs
+
+    assert "Comparison of double with before" in shown["text/plain"]
+    assert "Other outputs, the largest deviation first" in shown["text/html"]
+
+
 def test_a_click_opens_the_view_of_a_run(double, monkeypatch):
     """In a page each row is a button of the chosen list."""
     views = []

@@ -1,0 +1,126 @@
+"""Specification of the comparison of two evaluations."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from blsnb.evaluation.plain import Row, RowResult
+from blsnb.evaluation.result.comparison_page import comparison_page
+from blsnb.evaluation.result.gathering import Gathering
+from blsnb.evaluation.result.metrics import MetricFunction
+from blsnb.views.evaluations.page import html, text
+
+
+def evaluation(*outputs, metric=None, us=100.0):
+    """Return an evaluation whose rows have these outputs; a text is a failure."""
+    metrics = [MetricFunction("iou", metric)] if metric else []
+    gathering = Gathering("m", metrics)
+    for number, value in enumerate(outputs):
+        result = RowResult(number, latency_us=us, model_us={"m": us})
+        if isinstance(value, str):
+            result.error, result.code = value, "INTERNAL"
+        else:
+            result.outputs = {"Y": value}
+        gathering.add(Row(number, {}), result)
+    return gathering.evaluation(duration_s=1.0)
+
+
+def y(*values, dtype=np.float32):
+    """Return an output."""
+    return np.array(values, dtype)
+
+
+def test_rows_that_fail_now_and_did_not_before_come_first():
+    """Rows that failed before and succeed now are fixed; other failures are neither."""
+    earlier = evaluation(y(1), y(1), "bad", "bad")
+    comparison = evaluation(y(1), "worse", y(1), "worse").compare(earlier)
+
+    assert ([1], [2], []) == (
+        comparison.newly_failed,
+        comparison.fixed,
+        comparison.changed,
+    )
+    assert "Newly failed" == comparison_page(comparison).tables[0].title
+
+
+def test_changed_rows_are_ordered_by_their_largest_deviation():
+    """Other shapes come before all amounts; equal rows are absent."""
+    earlier = evaluation(y(1, 2), y(1, 2), y(1, 2), y(1, 2), y(math.nan))
+    later = evaluation(y(1, 2.5), y(1, 2), y(5, 2), y(1), y(math.nan))
+    comparison = later.compare(earlier)
+
+    assert [(3, math.inf), (2, 4.0), (0, 0.5)] == [
+        (each.row, each.largest) for each in comparison.changed
+    ]
+    [changed] = comparison.differences(2)
+    assert "most by 4" in changed.words
+    assert [] == comparison.differences(1)
+
+
+def test_equal_values_of_another_datatype_deviate_by_nothing():
+    """They are listed, behind all rows whose values changed."""
+    earlier = evaluation(y(1), y(1))
+    later = evaluation(y(1, dtype=np.float64), y(2, dtype=np.float64))
+
+    assert [(1, 1.0), (0, 0.0)] == [
+        (each.row, each.largest) for each in later.compare(earlier).changed
+    ]
+
+
+def test_texts_and_responses_are_compared():
+    """A decoupled model's responses are compared one by one."""
+    earlier = evaluation(y(b"cat", dtype=object), [y(1), y(2)], [y(1)])
+    later = evaluation(y(b"dog", dtype=object), [y(1), y(3)], [y(1), y(1)])
+    comparison = later.compare(earlier)
+
+    assert {0: math.inf, 1: 1.0, 2: math.inf} == {
+        each.row: each.largest for each in comparison.changed
+    }
+
+
+def test_metrics_have_paired_intervals():
+    """Rows differ a lot from each other, but each became a little better."""
+    level = np.random.default_rng(3).normal(0, 100, 50)
+    earlier = evaluation(*map(y, level), metric=lambda row, out: out["Y"][0])
+    later = evaluation(*map(y, level + 1), metric=lambda row, out: out["Y"][0])
+    difference = later.compare(earlier).metrics["iou"]
+
+    assert "better" == difference.verdict
+    assert (50, 0) == (difference.better, difference.worse)
+    assert math.isclose(1.0, difference.interval.mean, rel_tol=1e-3)
+    assert "worse" == earlier.compare(later).metrics["iou"].verdict
+    assert "no clear difference" == later.compare(later).metrics["iou"].verdict
+
+
+def test_only_rows_that_both_have_are_compared():
+    """An interrupted evaluation has fewer rows; its page says so."""
+    comparison = evaluation(y(1)).compare(evaluation(y(1), y(2)))
+
+    assert [0] == comparison.rows.tolist()
+    notes = comparison_page(comparison).notes
+    assert ["1 row of the earlier evaluation not compared."] == list(notes)
+
+
+def test_evaluations_without_a_common_row_are_refused():
+    """The text has the numbers of rows."""
+    with pytest.raises(ValueError, match="no row in common: this one has 1 rows"):
+        evaluation(y(1)).compare(evaluation())
+    with pytest.raises(TypeError, match="earlier=5"):
+        evaluation(y(1)).compare(5)
+
+
+def test_the_page_has_failures_changes_metrics_and_times():
+    """Median times stand beside each other, with their ratio."""
+    metric = "{:g}".format
+    earlier = evaluation(y(1), y(2), metric=lambda row, out: out["Y"][0], us=100)
+    later = evaluation("bad", y(3), metric=lambda row, out: out["Y"][0], us=200)
+    page = comparison_page(later.compare(earlier))
+
+    titles = ["Newly failed", "Other outputs, the largest deviation first"]
+    assert [*titles, "Metrics", "Median times"] == [each.title for each in page.tables]
+    assert ("latency", "100 µs", "200 µs", metric(2)) == page.tables[-1].rows[0]
+    assert "Comparison of m with an earlier evaluation" in text(page)
+    assert "<table>" in html(page)
