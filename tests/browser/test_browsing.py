@@ -1,7 +1,5 @@
 """Specification of browsing a long run: the last call is shown, the kernel is free."""
 
-import math
-
 import pytest
 
 from .lab import Lab
@@ -40,13 +38,13 @@ _HOLD = """async (view, [held, repeat, key]) => {
 }"""
 
 
-def hold(view: View, most_ms: float = math.inf, first_ms: int = HELD_MS) -> str:
+def hold(view: View, most_ms: float) -> str:
     """Hold the arrow key until its release shows tensors in time; return the text."""
     took = []
     for attempt in range(TRIES):
         # The first calls are embedded: the way down ends beyond them.
         key = "ArrowUp" if attempt % 2 else "ArrowDown"
-        held_ms = AGAIN_MS if attempt else first_ms
+        held_ms = AGAIN_MS if attempt else HELD_MS
         ms, text = view.element.evaluate(_HOLD, [held_ms, REPEAT_MS, key])
         took.append(ms)
         if key == "ArrowDown" and ms < most_ms:
@@ -70,6 +68,18 @@ def unfold(lab: Lab) -> View:
     return view
 
 
+def shows_tensors_at_once(lab: Lab) -> None:
+    """A held key ends at tensors, and the next cell starts at once."""
+    text = hold(unfold(lab), MAX_MS)
+    starts = [next_starts(lab, RUN + 1)]
+    while starts[-1] >= MAX_MS and len(starts) < TRIES:
+        hold(View(lab.cell(RUN)), float("inf"))
+        starts.append(next_starts(lab, RUN + 1))
+
+    assert "Outputs" in text
+    assert min(starts) < MAX_MS, starts
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("host", ["lab", "notebook7"])
 def test_a_held_key_ends_at_tensors_and_the_next_cell_starts_at_once(request, host):
@@ -80,14 +90,7 @@ def test_a_held_key_ends_at_tensors_and_the_next_cell_starts_at_once(request, ho
     for cell in range(RUN + 1):
         lab.run_cell(cell)
 
-    text = hold(unfold(lab), MAX_MS)
-    starts = [next_starts(lab, RUN + 1)]
-    while starts[-1] >= MAX_MS and len(starts) < TRIES:
-        hold(View(lab.cell(RUN)))
-        starts.append(next_starts(lab, RUN + 1))
-
-    assert "Outputs" in text
-    assert min(starts) < MAX_MS, starts
+    shows_tensors_at_once(lab)
 
 
 def test_a_held_key_ends_at_tensors_or_at_the_reason_for_a_dropped_call(lab):
@@ -96,15 +99,13 @@ def test_a_held_key_ends_at_tensors_or_at_the_reason_for_a_dropped_call(lab):
     lab.open("dropping.ipynb")
     for cell in range(RUN + 1):
         lab.run_cell(cell)
-    text = hold(unfold(lab))
-    assert "Outputs" in text
-    lab.run_cell(RUN + 1)
+    shows_tensors_at_once(lab)
     lab.run_cell(RUN + 2)
     view = View(lab.cell(RUN))
     # The first and the last calls of the run are kept.
     for _ in range(30):
         view.tree.press("PageDown")
-    text = hold(view, first_ms=AGAIN_MS)
+    text = hold(view, MAX_MS)
 
     assert "no longer kept" in text
     assert "keep_calls" in text
