@@ -40,10 +40,12 @@ _CLEAR = """async () => {
 _POLL_MS = 50
 _PATIENCE_S = 120
 """How long a notebook may run on a machine with other work."""
+# JupyterLab rejects a scroll that another one replaces, as one to an inserted cell.
 _SCROLL = f"""async (index) => {{
     const notebook = {_PANEL}.content;
     notebook.activeCellIndex = index;
-    await notebook.scrollToItem(index, "start");
+    const scroll = () => notebook.scrollToItem(index, "start");
+    await scroll().catch(scroll);
 }}"""
 _OUTPUT_ERRORS = f"""() => {_PANEL}.content.widgets
     .flatMap((cell) => cell.model.outputs?.toJSON() ?? [])

@@ -1,7 +1,7 @@
 /** What an action's answer does in the page: insert cells, open a cell, a file, or a tab. */
 
 import { isNotebook, type Document } from "./front.ts";
-import type { Application, CellSource, Classes, NotebookPanel, RenderMime, Widget } from "./lab.ts";
+import type { Application, CellSource, Classes, Notebook, NotebookPanel, RenderMime, Widget } from "./lab.ts";
 import type { Reply } from "./link.ts";
 
 let lastTab = 0;
@@ -38,7 +38,7 @@ export class Doing {
     const cells = texts.map((source): CellSource => ({ cell_type: "code", source, metadata: { trusted: true } }));
     content.model?.sharedModel.insertCells(index, cells);
     content.activeCellIndex = index;
-    await content.scrollToItem(index, "smart");
+    await scrolled(content, index, "smart");
     if (run) void this.#app.commands.execute("notebook:run-cell");
     return cells.length === 1 ? "A cell was inserted." : `${cells.length} cells were inserted.`;
   }
@@ -61,7 +61,7 @@ export class Doing {
       if (index >= 0) {
         this.#app.shell.activateById(document.id);
         document.content.activeCellIndex = index;
-        await document.content.scrollToItem(index, "start");
+        await scrolled(document.content, index, "start");
         return "";
       }
     }
@@ -95,14 +95,20 @@ export class Doing {
     tab.title.caption = title;
     tab.title.closable = true;
     content.node.classList.add("blsnb-tab");
-    this.#app.shell.add(tab, "main");
-    // Notebook 7 has one document in its main area.
-    if (!tab.isAttached) this.#app.shell.add(tab, "down");
+    // Notebook 7 has one document in its main area; 7.2 has no area below it.
+    for (const area of ["main", "down", "right"]) {
+      if (!tab.isAttached) this.#app.shell.add(tab, area);
+    }
     this.#app.shell.activateById(tab.id);
     const data = { "text/html": html };
     await content.renderModel(this.#rendermime.createModel({ data, trusted: true }));
     return "";
   }
+}
+
+/** Scroll to a cell; JupyterLab rejects this if another scroll replaces it. */
+async function scrolled(notebook: Notebook, index: number, align: string): Promise<void> {
+  await notebook.scrollToItem(index, align).catch(() => undefined);
 }
 
 function noCell(model: string, document: Document | null): string {

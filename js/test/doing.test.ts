@@ -1,0 +1,76 @@
+/** What an action's answer does in the page, also in the oldest hosts. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Doing } from "../src/panel/doing.ts";
+import type { Application, Classes, RenderMime } from "../src/panel/lab.ts";
+import type { Document } from "../src/panel/front.ts";
+import type { Reply } from "../src/panel/link.ts";
+
+/** A tab, of which nothing is shown. */
+class FakeTab {
+  id = "";
+  isAttached = false;
+  title = {};
+}
+
+/** An application whose shell has the areas. */
+class FakeApplication {
+  executed: string[] = [];
+  activated: string[] = [];
+  added: string[] = [];
+  #areas: string[];
+
+  constructor(...areas: string[]) {
+    this.#areas = areas;
+  }
+  shell = {
+    add: (tab: FakeTab, area: string) => {
+      if (!this.#areas.includes(area)) return;
+      tab.isAttached = true;
+      this.added.push(area);
+    },
+    activateById: (id: string) => this.activated.push(id),
+  };
+  commands = { execute: async (id: string) => this.executed.push(id) };
+  get application(): Application {
+    return this as unknown as Application;
+  }
+}
+
+const CLASSES = { MainAreaWidget: FakeTab } as unknown as Classes;
+const RENDERMIME = {
+  createRenderer: () => ({ node: { classList: { add: () => undefined } }, renderModel: async () => undefined }),
+  createModel: () => ({}),
+} as unknown as RenderMime;
+
+/** Return the areas in which a page is shown by a host that has some. */
+async function shownIn(...areas: string[]): Promise<string[]> {
+  const host = new FakeApplication(...areas);
+  const doing = new Doing(host.application, CLASSES, RENDERMIME);
+  const buffer = new TextEncoder().encode("<p>run</p>").buffer;
+  await doing.follow({ page: { title: "run 1", html: [0, 10] }, buffer } as unknown as Reply, null);
+  assert.equal(host.activated.length, 1);
+  return host.added;
+}
+
+test("a run is shown in the first area that takes it", async () => {
+  assert.deepEqual(await shownIn("main", "down", "right"), ["main"]);
+  assert.deepEqual(await shownIn("down", "right"), ["down"]);
+  assert.deepEqual(await shownIn("right"), ["right"]);
+});
+
+test("an inserted cell runs although another scroll replaced the one to it", async () => {
+  const host = new FakeApplication();
+  const doing = new Doing(host.application, CLASSES, RENDERMIME);
+  const content = {
+    activeCellIndex: 0,
+    widgets: [{}],
+    model: { sharedModel: { insertCells: () => undefined } },
+    scrollToItem: () => Promise.reject("Scrolling to a new item is requested."),
+  };
+  const notebook = { id: "notebook", isDisposed: false, content, context: {} } as unknown as Document;
+  assert.equal(await doing.insert(["1 + 1"], notebook, true), "A cell was inserted.");
+  assert.deepEqual(host.executed, ["notebook:run-cell"]);
+});
