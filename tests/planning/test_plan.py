@@ -119,6 +119,8 @@ def test_the_cheapest_configuration_that_holds_is_found():
     assert plan.holds
     assert 2 == plan.best.option.settings["m"].instances
     assert 8 == len(plan.judged)
+    assert 4 == len(plan.table()[1])
+    assert "8 configurations, the best 4 with 20,000 requests, simulated" in str(plan)
     assert plan.best.requests == 20_000
     assert "+  count: 2" in plan.diff()
     assert plan.more["m"].p99_us < plan.best.judgement.p99_us
