@@ -1052,6 +1052,9 @@ class Server:
         ------
         InferenceError
             The model is not ready, or a request failed.
+        BlsnbError
+            A model that the request reaches has sequences, is decoupled, or has rate
+            limits or a response cache, which are not simulated yet.
         InputError
             An argument or an input of the request has a wrong type.
         ValueError

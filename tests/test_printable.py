@@ -35,6 +35,7 @@ OWN_TEXT = {
     "graph.ModelGraph",
     "inference_server.Server",
     "lifetime.ServerLifetime",
+    "metrics.Interval",
     "models.Models",
     "monitor.Monitor",
     "open_requests.OpenRequests",
@@ -46,10 +47,11 @@ OWN_TEXT = {
     "signature.Missing",
     "simulated.DeviceArray",
     "store.Counts",
-    "watch.Watch",
     "summary.TensorSummary",
     "text_format.TextFormatError",
     "tolerance.Tolerance",
+    "watch.Watch",
+    "worker_process.WorkerProcess",
 }
 """Classes whose texts are numbers, blsnb's own words, or made by those others."""
 EVIL = "evil\x1b]0;title\x07\u202etxt"

@@ -17,6 +17,7 @@ PAGES = [
 ]
 
 OTHER_SITES = {
+    "https://distributed.dask.org/en/stable/tls.html",
     "https://github.com/triton-inference-server/server",
     "https://keepachangelog.com",
     "https://mybinder.org",

@@ -7,13 +7,14 @@ import os
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from blsnb.arguments import check_callable, check_path, check_type, check_whole
 from blsnb.evaluation.identity import header_of
 from blsnb.evaluation.journal import Journal, Journaled
 from blsnb.evaluation.plain import Chunk, EvaluationSettings, Row, RowResult, RowRunner
 from blsnb.evaluation.progress import Progress, Report, ShownProgress
+from blsnb.evaluation.repetition import repeat_worst, why_never
 from blsnb.evaluation.result.evaluation import Evaluation
 from blsnb.evaluation.result.gathering import Gathering
 from blsnb.evaluation.result.metrics import Metric, metric_functions
@@ -29,6 +30,7 @@ from blsnb.request_fields import RequestOptions
 _TICK_S = 0.1
 """Seconds between two reports of progress."""
 _now = time.monotonic
+_INTERRUPTED = "Ctrl-C ended the evaluation before the row was executed once more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +132,20 @@ def evaluate(
     shown = ShownProgress(settings.model_name)
     with contextlib.ExitStack() as opened:
         opened.callback(shown.end)
-        place = demand.place.open(parts, settings)
-        opened.callback(place.close)
-        name, names = settings.model_name, input_names(parts, settings, place)
+        runner = demand.place.open(parts, settings)
+        opened.callback(runner.close)
+        never = why_never(parts, demand.place, settings.model_name)
+        name, names = settings.model_name, input_names(parts, settings, runner)
         source = row_source(rows, names, sequence=demand.sequence, model_name=name)
         loop = _Loop(gathering, source.total, progress or shown)
-        left: Iterable[Row] = source
+        place, left = runner, cast(Iterable[Row], source)
         if demand.resume is not None:
             header = _header(parts, demand, source.digest())
             journal = opened.enter_context(Journal(demand.resume, header))
-            left = journal.to_execute(source, gathering.add)
-            place = Journaled(place, journal)
+            left = journal.to_execute(source, gathering.add_stored)
+            place = Journaled(runner, journal)
         loop.run(place, Chunks(left, settings.batch, demand.chunk_size))
+        loop.repeat_worst(runner, never)
     return gathering.evaluation(duration_s=loop.elapsed_s, interrupted=loop.interrupted)
 
 
@@ -199,6 +203,17 @@ class _Loop:
         finally:
             self.elapsed_s = _now() - self._began_s
             self._tell()
+
+    def repeat_worst(self, runner: RowRunner, never: str) -> None:
+        """Execute worst rows once more for their runs, unless Ctrl-C ended the loop."""
+        try:
+            if not self.interrupted:
+                repeat_worst(runner, self._gathering, never)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        if self.interrupted:
+            for row in self._gathering.without_run():
+                self._gathering.leave_out(row.number, _INTERRUPTED)
 
     def _taken(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         for chunk in chunks:

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from blsnb.files.owned import OwnedFolder, sweep
+from blsnb.printable import printable
 
 _PREFIX = "blsnb-secret-"
 
@@ -37,7 +38,7 @@ class SecretFile:
             file.write(text)
 
     def __repr__(self) -> str:
-        return f"<SecretFile {self.path}>"
+        return printable(f"<SecretFile {self.path}>")
 
     def close(self) -> None:
         """Remove the file; safe to repeat."""

@@ -14,6 +14,7 @@ from blsnb.benchmark.measure import client_threads
 from blsnb.benchmark.samples import NOTHING, row_of
 from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.version import ServedVersion
+from blsnb.errors import BlsnbError
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
 from blsnb.planning.calibration import HERE, CalibratedModel, Calibration, by_size
@@ -54,9 +55,13 @@ def calibrate(
     ------
     InferenceError
         A request failed.
+    BlsnbError
+        A model has a kind of scheduling that is not simulated.
     """
     first = parts.requests.run(request, None, _record(parts, TraceLevel.TENSORS)).trace
     names = sorted({model.name for model in first.models if model.kind != "span"})
+    for name in names:
+        _refuse(parts, name)
     with ProcessorMeter(_instances(parts, names)) as meter:
         alone = _traces(parts, request, 1, requests, duration_s)
         batched = [
@@ -73,6 +78,24 @@ def calibrate(
     loops = [_loop(parts, request, clients, duration_s) for clients in _CLIENTS]
     processors = len(os.sched_getaffinity(0))
     return fitted(request.model_name, HERE, models, loops, processors)
+
+
+def _refuse(parts: ServerParts, name: str) -> None:
+    """Refuse a model whose scheduling is not simulated."""
+    config = parts.engine.catalog.config(name)
+    if config is None:
+        return
+    message = config.message
+    limited = any(group.rate_limiter.ByteSize() for group in message.instance_group)
+    reasons = {
+        "sequences": message.HasField("sequence_batching"),
+        "decoupled models": config.decoupled,
+        "rate limits": limited,
+        "response caches": message.response_cache.enable,
+    }
+    for what, is_there in reasons.items():
+        if is_there:
+            raise BlsnbError(f"model {name!r}: a plan does not simulate {what} yet")
 
 
 def _record(parts: ServerParts, level: TraceLevel) -> RunRecord:

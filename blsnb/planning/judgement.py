@@ -22,7 +22,7 @@ class ModelUse(NamedTuple):
     Parameters
     ----------
     use
-        Busy share of its instances, from 0 to 1.
+        Busy share of its instances, from 0 to 1; 0 for an ensemble.
     batch_size
         Mean batch size.
     queue_us
@@ -115,7 +115,7 @@ def _judgement(
     clients = max(1, simulation.stations[calibration.model_name].requests)
     uses = {
         name: ModelUse(
-            station.busy_ns / span_ns / station.count,
+            station.busy_ns / span_ns / station.count if station.count else 0.0,
             station.inferences / max(1, station.executions),
             station.queue_ns / max(1, station.requests) / 1e3,
             station.requests / clients,

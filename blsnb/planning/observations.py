@@ -46,7 +46,9 @@ def observe(
         found[model].executions.append(
             _behaviour(members, (computing_ns or {}).get(number))
         )
-        found[model].overheads_ns.extend(_overhead_ns(span) for _, span in members)
+        found[model].overheads_ns.extend(
+            _overhead_ns(trace, span) for trace, span in members
+        )
     return dict(found)
 
 
@@ -57,21 +59,31 @@ def _executions(
     found: defaultdict[Key, list[tuple[Trace, Span]]] = defaultdict(list)
     for trace in traces:
         for span in trace.spans:
-            if span.execution and span.compute_end_ns and not span.error:
-                key = trace.file, trace.models[span.model].name, span.execution
-                found[key].append((trace, span))
+            model = trace.models[span.model]
+            if model.is_ensemble and not span.error and not span.running:
+                # An ensemble has no executions: each of its requests counts as one.
+                found[trace.run_id, model.name, -1 - span.id].append((trace, span))
+            elif span.execution and span.compute_end_ns and not span.error:
+                found[trace.file, model.name, span.execution].append((trace, span))
     return found
 
 
 def _start_ns(members: list[tuple[Trace, Span]]) -> int:
-    return min(span.compute_start_ns for _, span in members)
+    return min(_times_ns(trace, span)[0] for trace, span in members)
+
+
+def _times_ns(trace: Trace, span: Span) -> tuple[int, int]:
+    """Return when the execution of a request began and ended."""
+    if trace.models[span.model].is_ensemble:
+        return span.request_start_ns, span.request_end_ns
+    return span.compute_start_ns, span.compute_end_ns
 
 
 def _behaviour(
     members: list[tuple[Trace, Span]], computing_ns: int | None
 ) -> Behaviour:
     start_ns = _start_ns(members)
-    end_ns = max(span.compute_end_ns for _, span in members)
+    end_ns = max(_times_ns(trace, span)[1] for trace, span in members)
     calls = [
         (child.request_start_ns, child.request_end_ns, name, size_of(trace, child))
         for trace, span in members
@@ -102,8 +114,8 @@ def size_of(trace: Trace, span: Span) -> int:
     return int(shapes[0][0]) if is_batch and shapes and shapes[0] else 1
 
 
-def _overhead_ns(span: Span) -> int:
+def _overhead_ns(trace: Trace, span: Span) -> int:
     """Return the time of a request outside of its queue and its execution."""
-    end_ns = max(span.request_end_ns, span.compute_end_ns)
-    before_ns = span.queue_start_ns - span.request_start_ns
-    return max(0, before_ns) + end_ns - span.compute_end_ns
+    start_ns, end_ns = _times_ns(trace, span)
+    before_ns = (span.queue_start_ns or start_ns) - span.request_start_ns
+    return max(0, before_ns) + max(0, span.request_end_ns - end_ns)

@@ -119,5 +119,6 @@ def _option(
     cost = sum(
         len((changed.get(name) or config).instance_names())
         for name, config in configs.items()
+        if not config.message.HasField("ensemble_scheduling")
     )
     return Option(settings, changed, cost)

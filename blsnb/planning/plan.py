@@ -109,18 +109,26 @@ class Plan:
     def caption(self) -> str:
         """The load and the world, in a line."""
         compared = counted(len(self.judged), "configuration")
+        exactly = len(self._finalists)
+        if exactly < len(self.judged):
+            compared += f", the best {exactly} with {self.best.requests:,} requests"
         world = {
             "here": "this kernel with its one interpreter lock",
             "triton": "a process for each instance",
         }[self.calibration.world]
         return (
             f"{self.model_name} at {self.rate:g} requests/s, p99 within "
-            f"{time(self.p99_us)}: {compared} simulated for {world}"
+            f"{time(self.p99_us)}: {compared}, simulated for {world}"
         )
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Return the head of a table, and a line for each of the best."""
-        return _HEAD, [self._line(each) for each in self.judged[:_SHOWN]]
+        """Return the head of a table, and a line for each that was judged exactly."""
+        return _HEAD, [self._line(each) for each in self._finalists[:_SHOWN]]
+
+    @property
+    def _finalists(self) -> list[Judged]:
+        most = self.best.requests
+        return [each for each in self.judged if each.requests == most]
 
     def _line(self, judged: Judged) -> tuple[str, ...]:
         found = judged.judgement

@@ -122,6 +122,33 @@ def test_whole_runs_arrive_from_processes(double: Server) -> None:
     assert isinstance(run, Run)
 
 
+def test_the_worst_rows_of_a_metric_have_runs_from_processes(double: Server) -> None:
+    """They are executed once more; the results remain those of one execution."""
+    found = double.evaluate(
+        MODEL,
+        ({"X": np.array([number, 1])} for number in range(300)),
+        metrics={"first": lambda row, outputs: outputs["Y"][0]},
+        lower_is_better=["first"],
+        keep=2,
+        workers=1,
+    )
+    assert found.worst["first"] == [299, 298]
+    runs = [found.run(number) for number in (299, 298)]
+    assert [299, 298] == [run.outputs["Y"][0] // 2 for run in runs]
+    assert {} == found.without_run
+    assert len(found) == found.calls[MODEL] == 300
+
+
+def test_the_worst_rows_of_a_real_server_are_named(double: Server) -> None:
+    """A server returns answers only."""
+    with served(double) as options:
+        metrics = {"right": is_right}
+        found = double.evaluate(MODEL, rows(5), metrics=metrics, **options)
+    assert {"a real server returns no runs"} == {*found.without_run.values()}
+    with pytest.raises(KeyError, match="row 3 has no whole run: a real server"):
+        found.run(3)
+
+
 def test_what_cannot_travel_is_refused_before_a_row_runs(double: Server) -> None:
     """The error names the model; no row is taken."""
     taken = []

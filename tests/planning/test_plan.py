@@ -7,7 +7,9 @@ import random
 import numpy as np
 import pytest
 from asserting import every
+from cells import CONFIG, DOUBLE
 
+from blsnb.errors import BlsnbError
 from blsnb.planning.calibration import HERE, CalibratedModel, Calibration
 from blsnb.planning.fitting import Loop, fitted
 from blsnb.planning.judgement import CORES, judge
@@ -18,6 +20,7 @@ from blsnb.planning.simulation.behaviour import Behaviour, Step
 
 from .configs import MS, computes, config, waits
 
+X = {"X": np.ones(2, np.float32)}
 BATCHING = "max_batch_size: 8 dynamic_batching { max_queue_delay_microseconds: 2000 }"
 
 
@@ -116,6 +119,8 @@ def test_the_cheapest_configuration_that_holds_is_found():
     assert plan.holds
     assert 2 == plan.best.option.settings["m"].instances
     assert 8 == len(plan.judged)
+    assert 4 == len(plan.table()[1])
+    assert "8 configurations, the best 4 with 20,000 requests, simulated" in str(plan)
     assert plan.best.requests == 20_000
     assert "+  count: 2" in plan.diff()
     assert plan.more["m"].p99_us < plan.best.judgement.p99_us
@@ -222,3 +227,46 @@ class TritonPythonModel:
     assert 1 in model.sizes
     assert max(model.sizes) > 1
     assert [1, 4] == [each.clients for each in plan.calibration.reproductions]
+
+
+ENSEMBLE = """
+platform: "ensemble"
+input { name: "X" data_type: TYPE_FP32 dims: 2 }
+output { name: "Y" data_type: TYPE_FP32 dims: 2 }
+ensemble_scheduling {
+  step {
+    model_name: "double"
+    model_version: -1
+    input_map { key: "X" value: "X" }
+    output_map { key: "Y" value: "Y" }
+  }
+}
+"""
+
+
+def test_an_ensemble_is_observed_with_its_steps(server):
+    """It costs no instance."""
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("e", "", config=ENSEMBLE)
+    plan = server.plan("e", X, rate=20, p99_ms=1e4, requests=3, duration_s=0.1)
+    behaviours = plan.calibration.models["e"].by_size[1]
+
+    assert ["double", ""] == [step.model for step in behaviours[0].steps]
+    assert 1 == plan.best.option.cost
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ("sequence_batching { }", "does not simulate sequences yet"),
+        ("response_cache { enable: true }", "does not simulate response caches yet"),
+    ],
+)
+def test_what_is_not_simulated_is_refused(server, more, text):
+    """The text names the model."""
+    server.define("double", DOUBLE, config=f"{CONFIG} {more}")
+    start = {"correlation_id": 7, "sequence_start": True, "sequence_end": True}
+    options = start if "sequence" in more else {}
+
+    with pytest.raises(BlsnbError, match=f"model 'double': a plan {text}"):
+        server.plan("double", X, rate=20, p99_ms=1e4, **options)

@@ -70,6 +70,8 @@ class Evaluation:
         The same of each metric's worst rows.
     failures
         The first failed rows by error text.
+    without_run
+        Why a row of `worst` has no whole run, by number.
     duration_s
         Duration of the evaluation in seconds.
     interrupted
@@ -93,6 +95,7 @@ class Evaluation:
     slowest: Sequence[int]
     worst: Mapping[str, Sequence[int]]
     failures: Mapping[str, Sequence[int]]
+    without_run: Mapping[int, str]
     duration_s: float
     interrupted: bool = False
     earlier: Evaluation | None = None
@@ -149,6 +152,8 @@ class Evaluation:
             The run of the row was not kept.
         """
         check_whole(row=row)
+        if row in self.without_run:
+            raise KeyError(f"row {row} has no whole run: {self.without_run[row]}")
         if row not in self.runs:
             kept = ", ".join(map(str, sorted(self.runs)[:10])) or "none"
             raise KeyError(

@@ -14,6 +14,8 @@ from blsnb.evaluation.result.columns import Columns, ordered, ordered_objects
 from blsnb.evaluation.result.evaluation import Evaluation
 from blsnb.evaluation.result.metrics import MetricColumn, MetricFunction
 
+_STORED = "its result was stored by an earlier evaluation"
+
 
 class Gathering:
     """Results so far: columns, values of metrics, and whole runs.
@@ -43,6 +45,9 @@ class Gathering:
         directions = {each.name: each.higher_is_better for each in self._metrics}
         self._keeper = Keeper(keep, directions)
         self._runs: dict[int, Any] = {}
+        self._rows: dict[int, Row] = {}
+        """Executed rows that are kept and have no run, by number."""
+        self._reasons: dict[int, str] = {}
 
     @property
     def done(self) -> int:
@@ -54,8 +59,13 @@ class Gathering:
         """Number of failed rows."""
         return len(self._columns.errors)
 
+    def add_stored(self, row: Row, result: RowResult) -> None:
+        """Add a result of an earlier evaluation, whose row is not executed."""
+        self.add(row, result)
+        self._rows.pop(row.number, None)
+
     def add(self, row: Row, result: RowResult) -> None:
-        """Add the result of a row."""
+        """Add the result of an executed row."""
         values: dict[str, float] = {}
         if not result.error:
             for metric in self._metrics:
@@ -65,8 +75,42 @@ class Gathering:
         self._columns.add(row, result, values)
         for dropped in self._keeper.offer(result, values):
             self._runs.pop(dropped, None)
-        if result.run is not None and result.number in self._keeper:
+            self._rows.pop(dropped, None)
+        if result.number not in self._keeper:
+            return
+        if result.run is not None:
             self._runs[result.number] = result.run
+        elif values:
+            self._rows[result.number] = row
+
+    def without_run(self) -> list[Row]:
+        """Return the executed worst rows of metrics that have no run, in order."""
+        worst = self._worst()
+        return [self._rows[at] for at in sorted(self._rows) if at in worst]
+
+    def add_run(self, result: RowResult) -> None:
+        """Keep the run of a row that was executed once more."""
+        if result.error or result.run is None:
+            error = result.error or "no run was recorded"
+            failed = f"it failed when it was executed once more: {error}"
+            self.leave_out(result.number, failed)
+        elif self._rows.pop(result.number, None) is not None:
+            self._runs[result.number] = result.run
+
+    def leave_out(self, number: int, reason: str) -> None:
+        """Note why a worst row has no run."""
+        self._rows.pop(number, None)
+        self._reasons[number] = reason
+
+    def _worst(self) -> set[int]:
+        """Return the worst rows of all metrics."""
+        ranked = (self._keeper.worst(each.name) for each in self._metrics)
+        return {number for rows in ranked for number in rows}
+
+    def _without_run(self) -> dict[int, str]:
+        """Return the reasons why worst rows have no run."""
+        missing = sorted(self._worst() - self._runs.keys())
+        return {number: self._reasons.get(number, _STORED) for number in missing}
 
     def evaluation(self, *, duration_s: float, interrupted: bool = False) -> Evaluation:
         """Return the evaluation of the rows so far, in the order of the data set."""
@@ -89,6 +133,7 @@ class Gathering:
             slowest=keeper.slowest(),
             worst={each.name: keeper.worst(each.name) for each in self._metrics},
             failures=keeper.failures(),
+            without_run=self._without_run(),
             duration_s=duration_s,
             interrupted=interrupted,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,8 @@ _MAX_TEXTS = 20
 """Maximum number of error texts in the table."""
 _MAX_VALUES = 4
 """Maximum number of labels in a list of rows."""
+_MAX_NAMED = 5
+"""Maximum number of rows in a note."""
 
 
 def page_of(evaluation: Evaluation) -> EvaluationPage:
@@ -119,8 +121,21 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
             f"Outputs of more than 1 KiB were not kept: {names}. "
             f"outputs={list(evaluation.left_out)!r} keeps them."
         )
+    if evaluation.without_run:
+        yield _left_out(evaluation.without_run)
     if evaluation.runs:
         yield "evaluation.run(number) returns the whole run of a listed row."
+
+
+def _left_out(reasons: Mapping[int, str]) -> str:
+    """Return the worst rows without a whole run, with the first one's reason."""
+    rows = [f"{row}" for row in list(reasons)[:_MAX_NAMED]]
+    more = ", …" if len(reasons) > _MAX_NAMED else ""
+    reason = next(iter(reasons.values()))
+    return (
+        f"{counted(len(reasons), 'worst row')} without a whole run "
+        f"({', '.join(rows)}{more}): {reason}. evaluation.without_run has all reasons."
+    )
 
 
 def _value(value: float) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 USAGE = (
     "NAME ROWS [--metrics NAME,NAME] [--lower-is-better NAME,NAME] [--outputs NAMES] "
-    "[--against MODEL] [--sequence KEY] [--batch N] [--keep N]"
+    "[--against MODEL] [--sequence KEY] [--batch N] [--keep N] [--resume FILE]"
 )
 SUMMARY = "evaluate a model on a data set; ROWS is a Python expression of the notebook"
 
@@ -64,6 +64,11 @@ def evaluate_flags() -> Flags:
         metavar="N",
         help="whole runs kept of failures, slowest and worst rows (20)",
     )
+    add(
+        "--resume",
+        metavar="FILE",
+        help="store each result in a file, and continue from it when it exists",
+    )
     return flags
 
 
@@ -88,6 +93,7 @@ def evaluate(line: Line) -> Evaluation:
             against=_model_or_version(given.against),
             batch=given.batch,
             keep=given.keep,
+            resume=given.resume,
         )
     except ValueError as error:
         raise UsageError(f"%triton evaluate: {error}") from error

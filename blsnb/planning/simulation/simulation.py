@@ -12,6 +12,7 @@ from blsnb.planning.simulation.cores import Cores
 from blsnb.planning.simulation.station import (
     BatchingStation,
     DefaultStation,
+    EnsembleStation,
     SimulatedRequest,
     Station,
 )
@@ -67,7 +68,6 @@ class Simulation:
 
     def _station(self, name: str, model: SimulatedModel) -> Station:
         config = model.config
-        count = max(1, len(config.instance_names()))
 
         def execute(
             requests: Sequence[SimulatedRequest], done: Callable[[], None]
@@ -77,6 +77,9 @@ class Simulation:
             drawn = model.draw(size, self._random)
             _Execution(self, requests[0], drawn.steps, done).advance()
 
+        if config.message.HasField("ensemble_scheduling"):
+            return EnsembleStation(self.timeline, execute)
+        count = max(1, len(config.instance_names()))
         if config.message.HasField("dynamic_batching"):
             return BatchingStation(self.timeline, execute, count, config)
         return DefaultStation(self.timeline, execute, count)

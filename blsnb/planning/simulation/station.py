@@ -140,6 +140,24 @@ class DefaultStation(Station):
             self.start((self._waiting.popleft(),), self._idle.pop())
 
 
+class EnsembleStation(Station):
+    """An ensemble: it has no instances, and each request begins at once."""
+
+    def __init__(self, timeline: Timeline, execute: Execute) -> None:
+        super().__init__(timeline, execute, 0)
+
+    def __len__(self) -> int:
+        return 0
+
+    def add(self, request: SimulatedRequest) -> None:
+        """Start a request."""
+        request.queued_ns = self._timeline.now_ns
+        self.start((request,), 0)
+
+    def advance(self) -> None:
+        """Do nothing: no request waits."""
+
+
 class BatchingStation(Station):
     """A model with the dynamic batcher of the engine."""
 

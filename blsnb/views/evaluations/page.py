@@ -12,7 +12,10 @@ from blsnb.views.format import cut
 
 _MAX_CELL = 200
 """Maximum number of characters of a cell."""
-_LEFT = 'style="text-align:left;vertical-align:top"'
+_LEFT = 'style="text-align:left;vertical-align:top;padding:1px 16px 1px 0"'
+_LINE = 'style="line-height:1.4"'
+"""Widgets have lines of 28 pixels, the height of a button."""
+_TITLE = 'style="margin:8px 0 2px"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +80,12 @@ def html(page: EvaluationPage, *, lists: bool = True) -> str:
     facts = escape(printable(" · ".join(page.facts)))
     pictures = "".join(map(_figure, page.distributions))
     tables = "".join(
-        f"<h4>{_text(each.title)}</h4>{grid(each)}" for each in page.tables
+        f"<h4 {_TITLE}>{_text(each.title)}</h4>{grid(each)}" for each in page.tables
     )
     folded = "".join(map(_folded, page.lists if lists else ()))
     notes = "".join(f"<div>{_text(note)}</div>" for note in page.notes)
     return (
-        f'<div class="blsnb-evaluation"><b>{_text(page.heading)}</b> {facts}'
+        f'<div class="blsnb-evaluation" {_LINE}><b>{_text(page.heading)}</b> {facts}'
         f'<div style="display:flex;flex-wrap:wrap;gap:8px 32px;margin:8px 0">'
         f"{pictures}</div>{tables}{folded}{notes}</div>"
     )

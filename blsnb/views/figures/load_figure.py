@@ -51,7 +51,9 @@ def plot(title: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
             right.errorbar(levels, times, half, fmt="none", capsize=2, **how)
     right.set_title("latency, ms", fontsize=9)
     for axes in (left, right):
-        _tidy(axes, levels, "requests sent per second" if is_open else "clients")
+        _tidy(axes, "requests sent per second" if is_open else "clients")
+        if not is_open:
+            axes.set_xticks(sorted(set(levels)))
     _from_zero(left, [row["throughput"] for row in rows])
     _scale(right, [row[name] / 1e3 for row in rows for name, *_ in _LATENCIES])
     if rows:
@@ -65,9 +67,8 @@ def plot(title: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
 _INFER = COLOURS["infer"]
 
 
-def _tidy(axes: Axes, levels: Sequence[float], label: str) -> None:
+def _tidy(axes: Axes, label: str) -> None:
     axes.set_xlabel(label, fontsize=8)
-    axes.set_xticks(sorted(set(levels)))
     axes.tick_params(labelsize=8)
     axes.spines[["top", "right"]].set_visible(False)
 

@@ -19,7 +19,7 @@ _STYLE = """<style>
   white-space: pre; background: transparent; width: 100%; margin: 0;
 }
 .blsnb-evaluation-head pre {
-  margin: 0; padding: 0 11px; font-family: var(--jp-code-font-family, monospace);
+  margin: 0; padding: 0 8px; font-family: var(--jp-code-font-family, monospace);
   font-size: var(--jp-widgets-font-size, 13px);
 }
 </style>"""

@@ -56,6 +56,7 @@ def texts(completer, text):
         ("%triton bench double X", [("X", "X=")]),
         ("%triton evaluate d", [("d", "double")]),
         ("%triton evaluate double rows --met", [("--met", "--metrics")]),
+        ("%triton evaluate double rows --r", [("--r", "--resume")]),
         ("%triton bench double X=a --c", [("--c", "--concurrency")]),
         ("%triton bench double --trace-level ti", [("ti", "timestamps")]),
         (
@@ -173,6 +174,7 @@ def here(tmp_path, monkeypatch):
         ("%triton trace mo", ["models/", "more/", "moved.json"]),
         ("%triton trace --output mov", ["moved.json"]),
         ("%triton verify double --cases mov", ["moved.json"]),
+        ("%triton evaluate double rows --resume mov", ["moved.json"]),
         ("%%triton_model m --file mov", ["moved.json"]),
     ],
 )

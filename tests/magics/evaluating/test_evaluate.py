@@ -40,6 +40,17 @@ def test_rows_may_be_any_expression(double):
     assert 9 == len(evaluation)
 
 
+def test_a_resumed_evaluation_executes_no_row_again(double, tmp_path):
+    """The file of --resume has the results of an earlier line."""
+    line = f"%triton evaluate double rows --resume '{tmp_path / 'my rows.blseval'}'"
+    first = double.run(line).value
+    again = double.run(line).value
+
+    assert 5 == len(first) == len(again)
+    assert [*first.runs] == [0, 1, 2, 3, 4]
+    assert {} == again.runs
+
+
 @pytest.mark.parametrize(
     ("line", "text"),
     [
