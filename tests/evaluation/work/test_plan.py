@@ -242,3 +242,19 @@ def test_a_chunk_that_cannot_be_sent_keeps_its_other_rows() -> None:
     plan.decide(0.0)
     plan.refused(0, chunk.rows[1:])
     assert Submit(0, chunk._replace(rows=chunk.rows[1:])) == plan.decide(0.0)
+
+
+def test_a_row_that_ends_two_workers_fails():
+    """It is executed twice, not more often."""
+    plan = Plan([0])
+    [chunk] = chunks_of(1, 1)
+    plan.add(chunk)
+    actions = []
+    for _ in range(2):
+        plan.started(0)
+        actions.append(plan.decide(0.0))
+        plan.died(0)
+    plan.started(0)
+
+    assert [Submit(0, chunk)] * 2 == actions
+    assert Fail(chunk.rows) == plan.decide(0.0)

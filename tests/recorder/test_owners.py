@@ -1,0 +1,62 @@
+"""Specification of the owner of a BLS call: known for certain, or not named."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from blsnb.recorder.stub.executions import Execution, RecordedCall
+from blsnb.recorder.stub.owners import Owners
+
+WAIT_S = 60
+
+
+def owner_in_thread(owners: Owners) -> list[object]:
+    """Return the owner of a call that a thread of the model makes."""
+    found: list[object] = []
+    thread = threading.Thread(target=lambda: found.append(owners.owner()))
+    owners.adopt(thread)
+    thread.start()
+    thread.join(WAIT_S)
+    return found
+
+
+def opened(owners: Owners, *, alone: bool) -> Execution:
+    """Open an execution of one request on this thread."""
+    execution = Execution([RecordedCall("m", 1)], alone)
+    owners.open[execution.number] = execution
+    owners.enter(execution, ["request"] * 2)
+    return execution
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_call_of_a_thread_is_named_only_if_one_execution_is_open(alone):
+    """The thread may work for any of several."""
+    owners = Owners()
+    execution = opened(owners, alone=alone)
+    [found] = owner_in_thread(owners)
+
+    assert (execution if alone else None) == getattr(found, "execution", None)
+
+
+def test_a_call_of_the_executing_thread_is_certain_beside_other_executions():
+    """It is that of `execute`, until it returns."""
+    owners = Owners()
+    execution = opened(owners, alone=False)
+    found = owners.owner()
+    execution.running = False
+
+    assert found is not None
+    assert execution is found.execution
+    assert owners.owner() is None
+
+
+def test_a_call_after_the_end_of_its_execution_has_no_owner():
+    """The thread continues when all responses were sent."""
+    owners = Owners()
+    execution = opened(owners, alone=True)
+    del owners.open[execution.number]
+    [found] = owner_in_thread(owners)
+
+    assert found is None
