@@ -136,7 +136,8 @@ class Rehearsal:
     def join_writer(self):
         """Wait for the thread that writes, whose fault ends the recording."""
         writer = self.recording._files._thread
-        if writer is not None:
+        # A fault may come before its start.
+        if writer is not None and writer.ident is not None:
             writer.join(fake_stub.WAIT_S)
             assert not writer.is_alive()
 
