@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Any, Self, TypeVar
 
 from blsnb.engine.instance.instance import ModelInstance
+from blsnb.engine.profiling.surrounded_hooks import release, surround
 from blsnb.engine.request.inflight import Execution
 
 T = TypeVar("T")
@@ -36,8 +37,7 @@ class ProcessorMeter:
         """Processor time by the number of the execution."""
 
     def __enter__(self) -> Self:
-        for instance in self._instances:
-            instance.hook_caller = _MeteredHooks(self, instance.hook_caller)
+        surround(self._instances, self._execute)
         return self
 
     def __exit__(
@@ -46,9 +46,19 @@ class ProcessorMeter:
         error: BaseException | None,
         place: types.TracebackType | None,
     ) -> None:
-        for instance in self._instances:
-            if isinstance(instance.hook_caller, _MeteredHooks):
-                instance.hook_caller = instance.hook_caller.inner
+        release(self._instances)
+
+    def _execute(
+        self, execution: Execution | None, hook: Callable[[Any], Any], requests: Any
+    ) -> Any:
+        __tracebackhide__ = True
+        if execution is None:
+            return hook(requests)
+        number = execution.number
+        result = self.run(number, lambda: hook(requests))
+        if not asyncio.iscoroutine(result):
+            return result
+        return _measured(result, lambda work: self.run(number, work))
 
     def run(self, execution: int, work: Callable[[], T]) -> T:
         """Call a function as a part of an execution."""
@@ -64,40 +74,6 @@ class ProcessorMeter:
             self.computing_ns[execution] = self.computing_ns.get(execution, 0) + own_ns
             if nested:
                 nested[-1] += spent_ns
-
-
-class _MeteredHooks:
-    """Calls ``execute`` where its processor time is measured.
-
-    Parameters
-    ----------
-    inner
-        What is around it otherwise; None for nothing.
-    """
-
-    def __init__(self, meter: ProcessorMeter, inner: Any) -> None:
-        self._meter = meter
-        self.inner = inner
-
-    def call(self, work: Callable[[], T]) -> T:
-        """Call another hook."""
-        __tracebackhide__ = True
-        return work() if self.inner is None else self.inner.call(work)
-
-    def execute(
-        self, execution: Execution | None, hook: Callable[[Any], Any], requests: Any
-    ) -> Any:
-        """Call ``execute``; return its responses, or its coroutine."""
-        __tracebackhide__ = True
-        if self.inner is not None:
-            hook = functools.partial(self.inner.execute, execution, hook)
-        if execution is None:
-            return hook(requests)
-        meter, number = self._meter, execution.number
-        result = meter.run(number, lambda: hook(requests))
-        if not asyncio.iscoroutine(result):
-            return result
-        return _measured(result, lambda work: meter.run(number, work))
 
 
 async def _measured(coroutine: Any, run: Callable[[Callable[[], Any]], Any]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -13,6 +12,7 @@ from typing import Any, Self, TypeVar
 from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.profiling.line_clock import LineCount, Place, ThreadLines
 from blsnb.engine.profiling.line_events import new_events
+from blsnb.engine.profiling.surrounded_hooks import release, surround
 from blsnb.engine.request.inflight import Execution, current_execution
 from blsnb.errors import BlsnbError
 from blsnb.pb_utils.message import RequestMessage
@@ -66,16 +66,19 @@ class LineTimer:
         except BaseException:
             _one.release()
             raise
-        for instance in self._instances.values():
-            instance.hook_caller = _TimedHooks(self._source.run, instance.hook_caller)
+        surround(self._instances.values(), self._execute)
         return self
+
+    def _execute(
+        self, execution: Execution | None, hook: Callable[[Any], Any], requests: Any
+    ) -> Any:
+        __tracebackhide__ = True
+        return self._source.run(hook, requests)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self._await_rest()
-        for instance in self._instances.values():
-            if isinstance(instance.hook_caller, _TimedHooks):
-                instance.hook_caller = instance.hook_caller.inner
+        release(self._instances.values())
         self._source.stop()
         _one.release()
 
@@ -170,36 +173,6 @@ class LineTimer:
             lines = self._threads.lines = ThreadLines(self._counts)
             self._all_lines.append(lines)
         return lines
-
-
-class _TimedHooks:
-    """Calls ``execute`` where its lines are timed.
-
-    Parameters
-    ----------
-    run
-        Calls it.
-    inner
-        What is around it otherwise; None for nothing.
-    """
-
-    def __init__(self, run: Callable[[Any, Any], Any], inner: Any) -> None:
-        self._run = run
-        self.inner = inner
-
-    def call(self, work: Callable[[], T]) -> T:
-        """Call another hook."""
-        __tracebackhide__ = True
-        return work() if self.inner is None else self.inner.call(work)
-
-    def execute(
-        self, execution: Execution | None, hook: Callable[[Any], Any], requests: Any
-    ) -> Any:
-        """Call ``execute``."""
-        __tracebackhide__ = True
-        if self.inner is not None:
-            hook = functools.partial(self.inner.execute, execution, hook)
-        return self._run(hook, requests)
 
 
 def _text(path: str) -> str:

@@ -82,8 +82,8 @@ def metric_functions(
         check_callable(**{f"metrics[{name!r}]": function})
     if unknown := lower_is_better - given.keys():
         raise ValueError(
-            f"lower_is_better={sorted(unknown)!r} is not valid; expected names of "
-            f"metrics: {', '.join(given) or 'there are none'}"
+            f"lower_is_better={sorted(unknown)!r} is not valid; expected names among "
+            f"those of metrics, {sorted(given)!r}"
         )
     return tuple(
         MetricFunction(name, function, name not in lower_is_better)
