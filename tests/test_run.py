@@ -20,7 +20,7 @@ from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import freeze
 from blsnb.trace.dropped import PIN
 
-RECORDED = Path(__file__).parents[1] / "trace" / "golden" / "triton_2.51.0.json"
+RECORDED = Path(__file__).parent / "trace" / "golden" / "triton_2.51.0.json"
 X = {"X": np.array([1, 2], np.float32)}
 DECOUPLED = f"{CONFIG}\nmodel_transaction_policy {{ decoupled: true }}\n"
 ENDLESS = cell("""
