@@ -37,7 +37,7 @@ def test_folders_of_a_room_follow_from_the_nearest():
     found = folders("blsnb/engine/request/reader.py")
 
     assert ["tests/engine/request", "tests/engine"] == found
-    assert ["tests/test_*.py"] == folders("blsnb/run.py")
+    assert ["tests/test_*.py"] == folders("blsnb/options.py")
 
 
 def test_each_test_runs_in_one_stage():
