@@ -25,7 +25,7 @@ from blsnb.planning.observations import size_of
 from blsnb.planning.triton.calibrate import Observation, calibrated
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.traced_copy import copy_traced
-from blsnb.replay import request_of
+from blsnb.results.replay import request_of
 from blsnb.trace.events import TraceLevel
 from blsnb.trace.spans import Trace
 
