@@ -76,7 +76,7 @@ def collapsed(trace: Trace, **how: Any) -> dict[str, Any]:
 
 def trace_now(record: RunRecord) -> Trace:
     """Return the trace of a run so far."""
-    from blsnb.results.run import take_trace
+    from blsnb.results.traced import take_trace
 
     return take_trace(record)
 
@@ -326,7 +326,7 @@ def _default_replayer() -> Replayer | None:
 
 
 def _trace(source: RunRecord | Trace) -> Trace:
-    from blsnb.results.run import take_trace
+    from blsnb.results.traced import take_trace
     from blsnb.trace.spans import Trace
 
     return source if isinstance(source, Trace) else take_trace(source)
