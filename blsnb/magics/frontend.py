@@ -16,7 +16,6 @@ from IPython.display import DisplayHandle, display
 
 from blsnb.debugger.main_thread import MainThread, watch_cells
 from blsnb.engine.threads.workers import Workers
-from blsnb.errors import OutOfResourcesError
 from blsnb.magics import default_server as default
 from blsnb.options import options
 
@@ -174,7 +173,7 @@ class DisplayedRuns:
             self._replayers[run] = replayer
         if self._connection is None:
             self._connection = Connection(
-                self.find, self._work, self.debug, self.main.submit
+                self.find, self._workers.run, self.debug, self.main.submit
             )
 
     def find(self, run: str) -> Trace:
@@ -219,13 +218,6 @@ class DisplayedRuns:
         if isinstance(source, RunRecord):
             return Run.of(source, replayer or _default_replayer())
         return ImportedRun(self.find(run), replayer=replayer)
-
-    def _work(self, serve: Callable[[], None]) -> None:
-        try:
-            self._workers.submit(serve)
-        except (OutOfResourcesError, RuntimeError):
-            # Without a thread the request is handled on the cell's thread.
-            serve()
 
     def close(self) -> None:
         """Close the connection: documents then have embedded previews only."""
