@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from blsnb.engine.scheduling.resource_admission import ResourceAdmission
 from blsnb.engine.settings import Settings
@@ -56,12 +55,7 @@ class LocalServer:
     def __enter__(self) -> LocalServer:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
         if isinstance(error, ServerDiedError):
             error.log = self._server.log_end()
         # After an interrupt the user does not wait until models are finalized.
