@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from blsnb.planning.calibration import CalibratedModel, Calibration, Reproduction
 from blsnb.planning.simulation.loads import Simulated, closed_loop
-from blsnb.planning.simulation.simulation import Simulation
 
 _SIMULATED = 1_000
 """Number of requests of a simulated closed loop."""
@@ -62,16 +61,18 @@ def fitted(
             else:
                 low = cores
     found = Calibration(model_name, world, models, cores)
-    again = tuple(_reproduction(found, loop) for loop in loops)
+    again = tuple(reproduction(found, loop) for loop in loops)
     return Calibration(model_name, world, models, cores, again)
 
 
 def _simulated(calibration: Calibration, clients: int) -> Simulated:
-    simulation = Simulation(calibration.simulated(), calibration.cores)
-    return closed_loop(simulation, calibration.model_name, clients, _SIMULATED)
+    return closed_loop(
+        calibration.simulation(), calibration.model_name, clients, _SIMULATED
+    )
 
 
-def _reproduction(calibration: Calibration, loop: Loop) -> Reproduction:
+def reproduction(calibration: Calibration, loop: Loop) -> Reproduction:
+    """Return a measured closed loop beside its simulation."""
     again = _simulated(calibration, loop.clients)
     return Reproduction(
         loop.clients, loop.p50_us, again.percentile_us(50), loop.rate, again.rate

@@ -100,9 +100,7 @@ def judge(
         Number of processors; None for that of the calibration.
     """
     configs = {} if option is None else option.configs
-    simulation = Simulation(
-        calibration.simulated(configs), cores or calibration.cores, seed
-    )
+    simulation = calibration.simulation(configs, cores, seed)
     times = arrivals_at(POISSON, rate, Load(requests / rate, requests), seed).times_ns
     answers = open_loop(simulation, calibration.model_name, times)
     return _judgement(calibration, simulation, answers, rate)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import base64
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
@@ -60,7 +59,7 @@ def bench_flags() -> Flags:
 def _add_levels(add: Callable[..., object]) -> None:
     add(
         "--concurrency",
-        type=_numbers,
+        type=choices.counts,
         default=(1, 2, 4, 8),
         metavar="N,N",
         help="number of concurrent clients, level by level (1,2,4,8)",
@@ -128,12 +127,3 @@ def figure(words: str, rows: Sequence[Mapping[str, Any]]) -> str:
         f'<img alt="{escape(words)}" style="max-width:100%" '
         f'src="data:image/png;base64,{base64.b64encode(png).decode()}">'
     )
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(map(int, text.split(",")))
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a list of numbers such as 1,2,4"
-        ) from None

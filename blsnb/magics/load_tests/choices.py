@@ -67,6 +67,16 @@ def _spread(first: float, last: float, step: str | None) -> tuple[float, ...]:
     return tuple(found) if found[-1] >= last else (*found, last)
 
 
+def counts(text: str) -> tuple[int, ...]:
+    """Return numbers: ``1,2,4``."""
+    try:
+        return tuple(map(int, text.split(",")))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of numbers such as 1,2,4"
+        ) from None
+
+
 def numbers(text: str) -> tuple[str, list[int]]:
     """Return a model and numbers: ``a=1..4`` or ``a=1,4,8``."""
     model, _, values = text.partition("=")

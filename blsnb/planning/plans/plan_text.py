@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from blsnb.errors import BlsnbError
+from blsnb.planning.calibration import WORLDS
 from blsnb.planning.judgement import CORES, Judgement
 from blsnb.planning.options import Setting
 from blsnb.planning.plans.outcome import Outcome
@@ -13,10 +14,6 @@ from blsnb.printable import counted
 from blsnb.views.format import time
 
 _HEAD = ("configuration", "instances", "p50", "p99", "answered/s", "busiest", "holds")
-_WORLDS = {
-    "here": "this kernel with its one interpreter lock",
-    "triton": "a process for each instance",
-}
 
 
 def line(plan: Outcome) -> str:
@@ -52,7 +49,7 @@ def caption(plan: Outcome) -> str:
     return (
         f"{plan.model_name} at {spelled_rates(plan.rates)} requests/s, p99 within "
         f"{time(plan.p99_us)}: {compared}, simulated for "
-        f"{_WORLDS[plan.calibration.world]}"
+        f"{WORLDS[plan.calibration.world]}"
     )
 
 
@@ -102,13 +99,7 @@ def findings(plan: Outcome) -> list[str]:
         f"{', '.join(map(str, sizes))}."
         for name, sizes in _extrapolated(plan.best).items()
     ]
-    texts += [
-        f"The calibration simulates {counted(each.clients, 'client')} with a "
-        f"median of {time(each.simulated_us)}; measured were "
-        f"{time(each.measured_us)} ({each.error:+.0%})."
-        for each in plan.calibration.reproductions
-    ]
-    return texts
+    return [*texts, *plan.calibration.findings]
 
 
 def _not_held(plan: Outcome) -> str:

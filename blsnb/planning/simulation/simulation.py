@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from blsnb.model.config import ModelConfig
 from blsnb.planning.simulation.behaviour import Behaviour, Step
@@ -38,6 +39,22 @@ class SimulatedModel:
     overhead_ns: int = 0
 
 
+class Frontend(NamedTuple):
+    """Work for a request of a client before it reaches its model.
+
+    Parameters
+    ----------
+    computing_ns, waiting_ns
+        Time on a processor, and other time.
+    """
+
+    computing_ns: int = 0
+    waiting_ns: int = 0
+
+
+NO_FRONTEND = Frontend()
+
+
 class Simulation:
     """The models of a repository, each with its queue and instances.
 
@@ -49,14 +66,21 @@ class Simulation:
         Number of processors.
     seed
         The same seed gives the same answers.
+    frontend
+        Work for each request of a client.
     """
 
     def __init__(
-        self, models: Mapping[str, SimulatedModel], cores: float, seed: int = 0
+        self,
+        models: Mapping[str, SimulatedModel],
+        cores: float,
+        seed: int = 0,
+        frontend: Frontend = NO_FRONTEND,
     ) -> None:
         self.timeline = Timeline()
         self.cores = Cores(self.timeline, cores)
         self._models = models
+        self._frontend = frontend
         self._random = random.Random(seed)
         self.calls = 0
         """Number of requests, of clients and of models."""
@@ -99,10 +123,19 @@ class Simulation:
             parent.children.append(request)
         add = self.stations[model].add
         overhead_ns = self._models[model].overhead_ns
-        if overhead_ns:
-            self.timeline.after(overhead_ns, lambda: add(request))
+        if parent is None:
+            overhead_ns += self._frontend.waiting_ns
+
+        def received() -> None:
+            if overhead_ns:
+                self.timeline.after(overhead_ns, lambda: add(request))
+            else:
+                add(request)
+
+        if parent is None and self._frontend.computing_ns:
+            self.cores.compute(self._frontend.computing_ns, received)
         else:
-            add(request)
+            received()
         return request
 
     def run(
