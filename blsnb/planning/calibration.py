@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from blsnb.engine.scheduling.rate_limiter import Given
 from blsnb.model.config import ModelConfig
 from blsnb.planning.simulation.behaviour import Behaviour
-from blsnb.planning.simulation.simulation import SimulatedModel
+from blsnb.planning.simulation.loads import Mix
+from blsnb.planning.simulation.simulation import SimulatedModel, Simulation
 
 HERE, TRITON = "here", "triton"
 """Worlds: one kernel with one interpreter lock; a process for each instance."""
@@ -131,6 +133,10 @@ class Calibration:
         that of the machine, as Python code excludes other Python code.
     reproductions
         How well it reproduces what it was made from.
+    mix
+        The requests of clients: priorities, timeouts and sequences.
+    rate_limits
+        Counts of the server's resources; None if it does not limit rates.
     """
 
     model_name: str
@@ -138,6 +144,8 @@ class Calibration:
     models: Mapping[str, CalibratedModel]
     cores: float
     reproductions: tuple[Reproduction, ...] = field(default=())
+    mix: Mix = field(default=Mix())
+    rate_limits: Given | None = None
 
     def simulated(
         self, configs: Mapping[str, ModelConfig] | None = None
@@ -156,3 +164,22 @@ class Calibration:
             )
             for name, model in self.models.items()
         }
+
+    def simulation(
+        self,
+        configs: Mapping[str, ModelConfig] | None = None,
+        cores: float | None = None,
+        seed: int = 0,
+    ) -> Simulation:
+        """Return a simulation of the models.
+
+        Parameters
+        ----------
+        configs
+            Other configurations by name.
+        cores
+            Number of processors; None for those of the calibration.
+        """
+        return Simulation(
+            self.simulated(configs), cores or self.cores, seed, self.rate_limits
+        )
