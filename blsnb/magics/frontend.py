@@ -21,8 +21,8 @@ from blsnb.magics import default_server as default
 from blsnb.options import options
 
 if TYPE_CHECKING:
-    from blsnb.replay import Replayer
-    from blsnb.run import Run
+    from blsnb.results.replay import Replayer
+    from blsnb.results.run import Run
     from blsnb.trace.run_record import RunRecord
     from blsnb.trace.spans import Trace
     from blsnb.views.live.connection import Connection
@@ -76,7 +76,7 @@ def collapsed(trace: Trace, **how: Any) -> dict[str, Any]:
 
 def trace_now(record: RunRecord) -> Trace:
     """Return the trace of a run so far."""
-    from blsnb.run import take_trace
+    from blsnb.results.run import take_trace
 
     return take_trace(record)
 
@@ -211,7 +211,7 @@ class DisplayedRuns:
         return debug_call(self.main, prepared, call)
 
     def _run(self, run: str) -> Run:
-        from blsnb.run import ImportedRun, Run
+        from blsnb.results.run import ImportedRun, Run
         from blsnb.trace.run_record import RunRecord
 
         replayer = self._replayers.get(run)
@@ -277,7 +277,7 @@ def note(
 
 def note_run(run: Run, *, in_page: bool = False) -> None:
     """Note a run that is displayed."""
-    from blsnb.run import replayer_in, source_of
+    from blsnb.results.run import replayer_in, source_of
 
     note(source_of(run), in_page=in_page, replayer=replayer_in(run))
 
@@ -326,7 +326,7 @@ def _default_replayer() -> Replayer | None:
 
 
 def _trace(source: RunRecord | Trace) -> Trace:
-    from blsnb.run import take_trace
+    from blsnb.results.run import take_trace
     from blsnb.trace.spans import Trace
 
     return source if isinstance(source, Trace) else take_trace(source)

@@ -21,7 +21,7 @@ from blsnb.planning.calibration import HERE, CalibratedModel, Calibration, by_si
 from blsnb.planning.fitting import Loop, fitted
 from blsnb.planning.observations import Observed, observe
 from blsnb.planning.processor_meter import ProcessorMeter
-from blsnb.replay import request_of
+from blsnb.results.replay import request_of
 from blsnb.trace.capture import trace_so_far
 from blsnb.trace.events import TraceLevel
 from blsnb.trace.run_record import RunRecord

@@ -13,7 +13,7 @@ from blsnb.engine.threads.watcher import Watcher
 from blsnb.errors import TraceError
 from blsnb.otlp.assembly import Outline
 from blsnb.printable import printable
-from blsnb.run import ImportedRun, Run
+from blsnb.results.run import ImportedRun, Run
 from blsnb.watch.collector_file import CollectorFile
 from blsnb.watch.listing import Filter, Listing, listing, table
 from blsnb.watch.receiver import LOOPBACK, PORT, Receiver

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from cells import CONFIG, DOUBLE, TRIPLE, cell
 
-from blsnb import run as run_module
 from blsnb.debugger.main_thread import MainThread, watch_cells
 from blsnb.debugger.page_action import debug_call
 from blsnb.magics.frontend import DisplayedRuns
-from blsnb.run import replayer_in, source_of
+from blsnb.results import run as run_module
+from blsnb.results.run import replayer_in, source_of
 from blsnb.views.documents import wire
 from blsnb.views.live import connection as widget
 from blsnb.views.live.queries import QueryError

@@ -60,7 +60,7 @@ def test_the_same_seed_gives_the_same_sample():
     ("path", "first"),
     [
         ("blsnb/views/tree.py", "tests/views"),
-        ("blsnb/run.py", "tests/test_*.py"),
+        ("blsnb/options.py", "tests/test_*.py"),
         ("js/src/rows.ts", "types"),
     ],
 )

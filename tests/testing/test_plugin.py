@@ -56,6 +56,7 @@ def test_pytest_may_start_where_blsnb_is_in_use(tmp_path):
     assert (0, "") == (done.returncode, done.stderr)
 
 
+@pytest.mark.timeout(180)  # a whole run of pytest starts, and imports everything
 def test_tests_of_models_need_no_ipython(tmp_path):
     """IPython cannot be imported, and warnings are errors."""
     plain = DOUBLE.replace("import stage\n", "")
@@ -83,7 +84,7 @@ def test_tests_of_models_need_no_ipython(tmp_path):
         "no:cacheprovider",
     ]
     done = subprocess.run(
-        [sys.executable, "-c", script, *options],
+        [sys.executable, "-X", "faulthandler", "-c", script, *options],
         cwd=tmp_path,
         capture_output=True,
         text=True,

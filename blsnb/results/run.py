@@ -15,7 +15,7 @@ from blsnb.arguments import check_flags, check_path, check_text, check_type, ref
 from blsnb.errors import MissingOutputError, TraceError
 from blsnb.options import options
 from blsnb.printable import counted, printable
-from blsnb.response import Response, recorded_responses
+from blsnb.results.response import Response, recorded_responses
 from blsnb.trace.capture import clock_of, known_clock, trace_so_far
 from blsnb.trace.profiles.lines import LineProfile, lines_of
 from blsnb.trace.profiles.run_profile import RunProfile, profile_of
@@ -23,9 +23,9 @@ from blsnb.trace.run_record import RunRecord
 from blsnb.trace.spans import Span, Trace
 
 if TYPE_CHECKING:
-    from blsnb.comparison import Comparison
     from blsnb.pb_utils.message import RequestMessage
-    from blsnb.replay import Replayer, ReplayingServer
+    from blsnb.results.comparison import Comparison
+    from blsnb.results.replay import Replayer, ReplayingServer
 
 
 def _stopping(request: RequestMessage) -> contextlib.AbstractContextManager[None]:
@@ -448,7 +448,7 @@ class Run:
         TypeError
             ``other`` is not a run.
         """
-        from blsnb.comparison import Comparison
+        from blsnb.results.comparison import Comparison
 
         if not isinstance(other, Run):
             refuse("other", other, "a blsnb.Run")
@@ -504,8 +504,8 @@ class Run:
             ``debug`` is true, and no debugger is attached; or ``lines`` is true, and
             the model has no Python code, or another tool traces it.
         """
-        from blsnb.comparison import Comparison
-        from blsnb.replay import replayer_of, request_of, span_of
+        from blsnb.results.comparison import Comparison
+        from blsnb.results.replay import replayer_of, request_of, span_of
         from blsnb.trace.excerpt import part_of
 
         trace = self.trace
