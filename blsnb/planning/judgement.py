@@ -133,17 +133,6 @@ def judge(
 def _judgement(
     calibration: Calibration, simulation: Simulation, answers: Simulated, rate: float
 ) -> Judgement:
-    span_ns = max(1, simulation.timeline.now_ns)
-    clients = max(1, simulation.stations[calibration.model_name].requests)
-    uses = {
-        name: ModelUse(
-            station.busy_ns / span_ns / station.count if station.count else 0.0,
-            station.inferences / max(1, station.executions),
-            station.queue_ns / max(1, station.requests) / 1e3,
-            station.requests / clients,
-        )
-        for name, station in simulation.stations.items()
-    }
     extrapolated = {
         name: sizes
         for name, model in calibration.models.items()
@@ -157,8 +146,8 @@ def _judgement(
         p90_us,
         p99_us,
         answers.failed,
-        uses,
-        simulation.cores.busy_ns / span_ns / simulation.cores.count,
+        _uses(calibration.model_name, simulation),
+        simulation.cores.busy_ns / _span_ns(simulation) / simulation.cores.count,
         extrapolated,
         simulation.calls,
         answers.failed / max(1, len(answers.kept)),
@@ -167,6 +156,24 @@ def _judgement(
         (answers.first_percentile_us(50), answers.first_percentile_us(99)),
         _by_priority(answers),
     )
+
+
+def _span_ns(simulation: Simulation) -> int:
+    return max(1, simulation.timeline.now_ns)
+
+
+def _uses(model_name: str, simulation: Simulation) -> dict[str, ModelUse]:
+    span_ns = _span_ns(simulation)
+    clients = max(1, simulation.stations[model_name].requests)
+    return {
+        name: ModelUse(
+            station.busy_ns / span_ns / station.count if station.count else 0.0,
+            station.inferences / max(1, station.executions),
+            station.queue_ns / max(1, station.requests) / 1e3,
+            station.requests / clients,
+        )
+        for name, station in simulation.stations.items()
+    }
 
 
 def _by_priority(answers: Simulated) -> dict[int, tuple[float, float]]:
