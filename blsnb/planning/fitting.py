@@ -69,7 +69,7 @@ def fitted(
             else:
                 low = cores
     found = replace(whole, cores=cores)
-    again = tuple(_reproduction(found, loop) for loop in loops)
+    again = tuple(reproduction(found, loop) for loop in loops)
     return replace(found, reproductions=again)
 
 
@@ -83,7 +83,8 @@ def _simulated(calibration: Calibration, clients: int) -> Simulated:
     )
 
 
-def _reproduction(calibration: Calibration, loop: Loop) -> Reproduction:
+def reproduction(calibration: Calibration, loop: Loop) -> Reproduction:
+    """Return a measured closed loop beside its simulation."""
     again = _simulated(calibration, loop.clients)
     return Reproduction(
         loop.clients, loop.p50_us, again.percentile_us(50), loop.rate, again.rate

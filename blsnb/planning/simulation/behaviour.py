@@ -66,6 +66,11 @@ class Behaviour(NamedTuple):
         """Duration of its own work."""
         return sum(step.computing_ns + step.waiting_ns for step in self.steps)
 
+    @property
+    def computing_ns(self) -> int:
+        """Processor time of its own work."""
+        return sum(step.computing_ns for step in self.steps)
+
     def scaled(self, factor: float, size: int) -> Behaviour:
         """Return the execution with longer or shorter own work."""
         steps = tuple(

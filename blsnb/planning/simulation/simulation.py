@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from blsnb.engine.scheduling.rate_limiter import Given
 from blsnb.model.config import ModelConfig
@@ -45,6 +46,22 @@ class SimulatedModel:
     overhead_ns: int = 0
 
 
+class Frontend(NamedTuple):
+    """Work for a request of a client before it reaches its model.
+
+    Parameters
+    ----------
+    computing_ns, waiting_ns
+        Time on a processor, and other time.
+    """
+
+    computing_ns: int = 0
+    waiting_ns: int = 0
+
+
+NO_FRONTEND = Frontend()
+
+
 class Simulation:
     """The models of a repository, each with its queue and instances.
 
@@ -56,6 +73,8 @@ class Simulation:
         Number of processors.
     seed
         The same seed gives the same answers.
+    frontend
+        Work for each request of a client.
     rate_limits
         Counts of the server's resources; None if it does not limit rates.
 
@@ -72,11 +91,13 @@ class Simulation:
         models: Mapping[str, SimulatedModel],
         cores: float,
         seed: int = 0,
+        frontend: Frontend = NO_FRONTEND,
         rate_limits: Given | None = None,
     ) -> None:
         self.timeline = Timeline()
         self.cores = Cores(self.timeline, cores)
         self._models = models
+        self._frontend = frontend
         self._random = random.Random(seed)
         self._admission = None if rate_limits is None else Admission(rate_limits)
         self._sequences = 0
@@ -138,10 +159,19 @@ class Simulation:
             parent.children.append(request)
         add = self.stations[model].add
         overhead_ns = self._models[model].overhead_ns
-        if overhead_ns:
-            self.timeline.after(overhead_ns, lambda: add(request))
+        if parent is None:
+            overhead_ns += self._frontend.waiting_ns
+
+        def received() -> None:
+            if overhead_ns:
+                self.timeline.after(overhead_ns, lambda: add(request))
+            else:
+                add(request)
+
+        if parent is None and self._frontend.computing_ns:
+            self.cores.compute(self._frontend.computing_ns, received)
         else:
-            add(request)
+            received()
         return request
 
     def run(
