@@ -55,7 +55,9 @@ def fitted(
         As of `Calibration`.
     """
     cores = float(processors)
-    whole = Calibration(model_name, world, models, cores, (), mix, rate_limits)
+    whole = Calibration(
+        model_name, world, models, cores, mix=mix, rate_limits=rate_limits
+    )
     crowded = max(loops, key=lambda loop: loop.clients)
     if _simulated(whole, crowded.clients).rate > crowded.rate:
         low, high = _LEAST, cores
