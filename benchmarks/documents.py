@@ -11,7 +11,7 @@ from benchmarks.recorded import run_of, server
 from benchmarks.rounds import medians
 from benchmarks.row import Goal, Row
 from benchmarks.servers import Servers
-from blsnb.run import Run
+from blsnb.results.run import Run
 from blsnb.trace.spans import Trace
 from blsnb.views.documents.document import html
 from blsnb.views.pictures.snapshot import snapshot

@@ -32,7 +32,6 @@ from blsnb.release import TRITON_RELEASE
 
 if TYPE_CHECKING:
     from blsnb.inference_server import Server
-    from blsnb.loaded_run import load_run, load_trace
     from blsnb.magics.default_requests import (
         async_infer,
         bench,
@@ -47,8 +46,9 @@ if TYPE_CHECKING:
         unload_ipython_extension,
     )
     from blsnb.recorder.loaded_recording import load_recording
-    from blsnb.response import Response
-    from blsnb.run import Run
+    from blsnb.results.loaded_run import load_run, load_trace
+    from blsnb.results.response import Response
+    from blsnb.results.run import Run
 
 __all__ = [
     "TRITON_RELEASE",
@@ -87,8 +87,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Response": "blsnb.response",
-    "Run": "blsnb.run",
+    "Response": "blsnb.results.response",
+    "Run": "blsnb.results.run",
     "Server": "blsnb.inference_server",
     "async_infer": "blsnb.magics.default_requests",
     "bench": "blsnb.magics.default_requests",
@@ -97,8 +97,8 @@ _HOMES = {
     "infer": "blsnb.magics.default_requests",
     "load_ipython_extension": "blsnb.magics.extension",
     "load_recording": "blsnb.recorder.loaded_recording",
-    "load_run": "blsnb.loaded_run",
-    "load_trace": "blsnb.loaded_run",
+    "load_run": "blsnb.results.loaded_run",
+    "load_trace": "blsnb.results.loaded_run",
     "server": "blsnb.magics.default_server",
     "stream": "blsnb.magics.default_requests",
     "unload_ipython_extension": "blsnb.magics.extension",

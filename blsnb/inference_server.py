@@ -20,8 +20,8 @@ from blsnb.parts.requests import client_request
 from blsnb.parts.server_parts import open_parts
 from blsnb.parts.settings import ServerSettings
 from blsnb.request_fields import RequestOptions, takes_request_options
-from blsnb.response_stream import Stream
-from blsnb.run import Run
+from blsnb.results.response_stream import Stream
+from blsnb.results.run import Run
 from blsnb.trace.recorder import KEEP_CALLS
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from blsnb.repository.export import Exported
     from blsnb.repository.repository import Roots
     from blsnb.repository.status import ModelStatus
-    from blsnb.response import Response
+    from blsnb.results.response import Response
     from blsnb.runtimes.runtime import Runtime
     from blsnb.serving.access import Access
     from blsnb.serving.endpoints import Endpoints

@@ -24,6 +24,7 @@ from conformance.report import (  # noqa: F401 (hooks)
 from crash_retries import pytest_runtest_protocol  # noqa: F401 (a hook)
 from dealing import LONG_LIVED, RECORD, ByServers, Recorder
 from interrupts import Interrupt, traced_events
+from time_limit import pytest_timeout_set_timer  # noqa: F401 (a hook)
 
 from blsnb.inference_server import Server
 

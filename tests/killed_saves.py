@@ -13,7 +13,7 @@ from faults import FILES, LineFault, lines_of
 
 from blsnb import Run, Server, load_run
 
-ROOMS = (*FILES, "run.py", "trace/files")
+ROOMS = (*FILES, "results", "trace/files")
 
 
 def killed(run: Run, path: Path, number: int) -> str:

@@ -12,7 +12,7 @@ from cells import CONFIG, DOUBLE
 
 import blsnb
 from blsnb import Server
-from blsnb.run import Run
+from blsnb.results.run import Run
 from blsnb.serving import serve
 
 X = {"X": [1, 2]}

@@ -12,9 +12,9 @@ import pytest
 
 import blsnb
 from blsnb.benchmark.bench import Bench
-from blsnb.comparison import Comparison
 from blsnb.dashboard.monitor import Monitor
-from blsnb.response_stream import Stream
+from blsnb.results.comparison import Comparison
+from blsnb.results.response_stream import Stream
 from blsnb.serving import Endpoints, serve
 from blsnb.testing import ReplayError, TestedServer
 

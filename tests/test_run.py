@@ -15,7 +15,7 @@ from faults import FILES, LineFault, lines_of, press_ctrl_c, raise_interrupt
 from blsnb import InferenceError, Run, Server, load_run, load_trace
 from blsnb.errors import TraceError, TraceFileError
 from blsnb.request_fields import RequestFields
-from blsnb.response import Response
+from blsnb.results.response import Response
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import freeze
 from blsnb.trace.dropped import PIN
@@ -464,7 +464,7 @@ def test_ctrl_c_leaves_the_old_file_or_the_new(
 ):
     """Ctrl-C at any line of saving leaves no other file in the folder."""
     path = tmp_path / name
-    rooms = (*FILES, "run.py", "trace/files/run_file.py")
+    rooms = (*FILES, "results", "trace/files/run_file.py")
     run.save(path)
     lines = lines_of(lambda: run.save(path), rooms)
     new = path.read_bytes()

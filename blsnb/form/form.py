@@ -21,8 +21,8 @@ from blsnb.form.value import FieldError, Value
 from blsnb.model.config import ModelConfig
 from blsnb.printable import printable, printable_lines
 from blsnb.request_fields import RequestOptions
-from blsnb.response import Response
-from blsnb.run import Run
+from blsnb.results.response import Response
+from blsnb.results.run import Run
 from blsnb.views.live.placed_widget import PlacedWidget
 
 _MAX_NAMES = 100

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from blsnb.form.value import Value
 from blsnb.request_fields import RequestOptions
-from blsnb.response import Response
-from blsnb.response_stream import Stream
-from blsnb.run import Run
+from blsnb.results.response import Response
+from blsnb.results.response_stream import Stream
+from blsnb.results.run import Run
 
 _MAX_LINE = 88
 """Maximum length of a call written on one line, in characters."""

@@ -16,11 +16,11 @@ from blsnb.magics.load_tests import bench, plan
 from blsnb.options import options
 
 if TYPE_CHECKING:
-    from blsnb.comparison import Comparison
     from blsnb.form.form import Form
     from blsnb.magics.runs.show import RunDisplay
     from blsnb.parity.parity import Parity
-    from blsnb.run import Run
+    from blsnb.results.comparison import Comparison
+    from blsnb.results.run import Run
 
 _TABLES: dict[str, Callable[..., dict[str, Any]]] = {
     "blsnb.benchmark.bench.Bench": lambda measured, **_: bench.bundle(measured),
@@ -76,19 +76,19 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
     printers: dict[str, Callable[..., dict[str, Any]]] = {
         **_TABLES,
         "blsnb.parity.parity.Parity": parity_bundle,
-        "blsnb.comparison.Comparison": comparison_bundle,
-        "blsnb.run.Run": run_bundle,
+        "blsnb.results.comparison.Comparison": comparison_bundle,
+        "blsnb.results.run.Run": run_bundle,
     }
     before = {
         name: formatter.for_type_by_name(*name.rsplit(".", 1), printer)
         for name, printer in printers.items()
     }
 
-    in_place.for_type_by_name("blsnb.run", "Run", run_in_place)
+    in_place.for_type_by_name("blsnb.results.run", "Run", run_in_place)
     in_place.for_type_by_name("blsnb.form.form", "Form", _show_form)
 
     def unregister() -> None:
-        in_place.pop("blsnb.run.Run", None)
+        in_place.pop("blsnb.results.run.Run", None)
         in_place.pop("blsnb.form.form.Form", None)
         for name, earlier in before.items():
             formatter.pop(name, None)

@@ -16,13 +16,12 @@ from IPython.display import DisplayHandle, display
 
 from blsnb.debugger.main_thread import MainThread, watch_cells
 from blsnb.engine.threads.workers import Workers
-from blsnb.errors import OutOfResourcesError
 from blsnb.magics import default_server as default
 from blsnb.options import options
 
 if TYPE_CHECKING:
-    from blsnb.replay import Replayer
-    from blsnb.run import Run
+    from blsnb.results.replay import Replayer
+    from blsnb.results.run import Run
     from blsnb.trace.run_record import RunRecord
     from blsnb.trace.spans import Trace
     from blsnb.views.live.connection import Connection
@@ -76,7 +75,7 @@ def collapsed(trace: Trace, **how: Any) -> dict[str, Any]:
 
 def trace_now(record: RunRecord) -> Trace:
     """Return the trace of a run so far."""
-    from blsnb.run import take_trace
+    from blsnb.results.traced import take_trace
 
     return take_trace(record)
 
@@ -174,7 +173,7 @@ class DisplayedRuns:
             self._replayers[run] = replayer
         if self._connection is None:
             self._connection = Connection(
-                self.find, self._work, self.debug, self.main.submit
+                self.find, self._workers.run, self.debug, self.main.submit
             )
 
     def find(self, run: str) -> Trace:
@@ -211,7 +210,7 @@ class DisplayedRuns:
         return debug_call(self.main, prepared, call)
 
     def _run(self, run: str) -> Run:
-        from blsnb.run import ImportedRun, Run
+        from blsnb.results.run import ImportedRun, Run
         from blsnb.trace.run_record import RunRecord
 
         replayer = self._replayers.get(run)
@@ -219,13 +218,6 @@ class DisplayedRuns:
         if isinstance(source, RunRecord):
             return Run.of(source, replayer or _default_replayer())
         return ImportedRun(self.find(run), replayer=replayer)
-
-    def _work(self, serve: Callable[[], None]) -> None:
-        try:
-            self._workers.submit(serve)
-        except (OutOfResourcesError, RuntimeError):
-            # Without a thread the request is handled on the cell's thread.
-            serve()
 
     def close(self) -> None:
         """Close the connection: documents then have embedded previews only."""
@@ -277,7 +269,7 @@ def note(
 
 def note_run(run: Run, *, in_page: bool = False) -> None:
     """Note a run that is displayed."""
-    from blsnb.run import replayer_in, source_of
+    from blsnb.results.run import replayer_in, source_of
 
     note(source_of(run), in_page=in_page, replayer=replayer_in(run))
 
@@ -326,7 +318,7 @@ def _default_replayer() -> Replayer | None:
 
 
 def _trace(source: RunRecord | Trace) -> Trace:
-    from blsnb.run import take_trace
+    from blsnb.results.traced import take_trace
     from blsnb.trace.spans import Trace
 
     return source if isinstance(source, Trace) else take_trace(source)

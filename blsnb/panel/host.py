@@ -13,7 +13,7 @@ from blsnb.views.live.queries import QueryError
 
 if TYPE_CHECKING:
     from blsnb.repository.directory import ModelDirectory
-    from blsnb.run import Run
+    from blsnb.results.run import Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from blsnb.panel.host import Host
 from blsnb.panel.model_actions import page
 from blsnb.panel.run_rows import page_id_of
 from blsnb.parts.server_parts import parts_of
-from blsnb.run import Run
+from blsnb.results.run import Run
 from blsnb.trace.comparison import AnyTrace
 from blsnb.trace.run_record import RunRecord
 from blsnb.trace.spans import Trace

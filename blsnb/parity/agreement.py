@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from blsnb.comparison import Comparison
 from blsnb.parity.checks import Check
 from blsnb.parity.triton.outcome import ClientOutcome
 from blsnb.printable import counted, printable
-from blsnb.run import Run
+from blsnb.results.comparison import Comparison
+from blsnb.results.run import Run
 from blsnb.views.format import time
 
 

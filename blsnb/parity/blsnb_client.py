@@ -17,8 +17,8 @@ from blsnb.parity.triton.outcome import (
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
-from blsnb.response import Response
-from blsnb.run import Run
+from blsnb.results.response import Response
+from blsnb.results.run import Run
 from blsnb.trace.events import TraceLevel
 
 _now = time.monotonic_ns

@@ -9,8 +9,8 @@ import numpy as np
 
 from blsnb.parity.triton.outcome import ClientOutcome, ClientResponse
 from blsnb.pb_utils.message import RequestMessage
-from blsnb.response import Response
-from blsnb.run import ImportedRun, Run
+from blsnb.results.response import Response
+from blsnb.results.run import ImportedRun, Run
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.alignment import align
 from blsnb.trace.capture import trace_of

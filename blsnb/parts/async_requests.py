@@ -11,9 +11,9 @@ from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import ServerClosedError
 from blsnb.parts.requests import ClientRequest, ClientRequests
-from blsnb.response import Response
-from blsnb.response_stream import async_responses
-from blsnb.run import Run
+from blsnb.results.response import Response
+from blsnb.results.response_stream import async_responses
+from blsnb.results.run import Run
 
 _CALLERS = 32
 """Maximum number of `async_infer` requests in flight."""

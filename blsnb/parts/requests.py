@@ -32,9 +32,9 @@ from blsnb.request_fields import (
     check_request,
     fields_of,
 )
-from blsnb.response import Response
-from blsnb.response_stream import Stream
-from blsnb.run import Run, source_of
+from blsnb.results.response import Response
+from blsnb.results.response_stream import Stream
+from blsnb.results.run import Run, source_of
 from blsnb.runtimes.client_inputs import freeze_on_device, reachable
 from blsnb.runtimes.runtime import Runtime
 from blsnb.tensors.convert import to_ref

@@ -12,7 +12,7 @@ from blsnb.backends.standin_registry import make_standin
 from blsnb.errors import ModelLoadError
 from blsnb.parts.models import Models
 from blsnb.repository.status import ModelStatus
-from blsnb.run import Run
+from blsnb.results.run import Run
 
 
 class ModelStandIns:

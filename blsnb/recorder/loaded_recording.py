@@ -9,7 +9,7 @@ from pathlib import Path
 from blsnb.arguments import check_path, check_type
 from blsnb.errors import TraceFileError
 from blsnb.recorder.recording import Recording, wall_start_ns
-from blsnb.run import ImportedRun, Run
+from blsnb.results.run import ImportedRun, Run
 from blsnb.trace.excerpt import parts_of
 from blsnb.trace.files import run_file
 from blsnb.trace.spans import Span, Trace

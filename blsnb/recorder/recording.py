@@ -10,7 +10,7 @@ from typing import Any, overload
 from blsnb.arguments import check_type
 from blsnb.errors import TraceError
 from blsnb.printable import printable
-from blsnb.run import Run
+from blsnb.results.run import Run
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.spans import Span
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from blsnb.run import Run
+    from blsnb.results.run import Run
 
 SECTION = "blsnb runs"
 _MAX_RUNS = 5

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from blsnb.comparison import Comparison
     from blsnb.evaluation.result.evaluation import Evaluation
-    from blsnb.run import Run
+    from blsnb.results.comparison import Comparison
+    from blsnb.results.run import Run
     from blsnb.testing.failures import Artefacts
     from blsnb.testing.pool import ServerPool
     from blsnb.testing.settings import FixtureSettings

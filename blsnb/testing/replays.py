@@ -14,7 +14,7 @@ from blsnb.trace.dropped import find_call, missing_values
 from blsnb.trace.spans import Span
 
 if TYPE_CHECKING:
-    from blsnb.comparison import Comparison
+    from blsnb.results.comparison import Comparison
 
 _MAX_LINES = 20
 """Maximum number of differences in an error."""

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blsnb.inference_server import Server
-from blsnb.run import Run
+from blsnb.results.run import Run
 from blsnb.tensors.tolerance import Tolerance
 
 if TYPE_CHECKING:
-    from blsnb.comparison import Comparison
     from blsnb.evaluation.result.evaluation import Evaluation
     from blsnb.evaluation.result.metrics import Metric
     from blsnb.repository.status import ModelStatus
+    from blsnb.results.comparison import Comparison
 
 
 class TestedServer(Server):
@@ -206,7 +206,7 @@ class TestedServer(Server):
 
     def _recorded(self, recorded: str | Path | Run) -> tuple[Run, str]:
         __tracebackhide__ = True
-        from blsnb.loaded_run import load_run
+        from blsnb.results.loaded_run import load_run
 
         if isinstance(recorded, Run):
             return recorded, f"run {recorded.id}"

@@ -6,14 +6,13 @@ import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from blsnb.engine.threads.watcher import Watcher
 from blsnb.errors import TraceError
 from blsnb.otlp.assembly import Outline
 from blsnb.printable import printable
-from blsnb.run import ImportedRun, Run
+from blsnb.results.run import ImportedRun, Run
 from blsnb.watch.collector_file import CollectorFile
 from blsnb.watch.listing import Filter, Listing, listing, table
 from blsnb.watch.receiver import LOOPBACK, PORT, Receiver
@@ -65,12 +64,7 @@ class Watch:
     def __enter__(self) -> Watch:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _repr_mimebundle_(self, **options: Any) -> Any:

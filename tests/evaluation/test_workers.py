@@ -14,7 +14,7 @@ import pytest
 from blsnb.errors import BlsnbError, InferenceError
 from blsnb.evaluation.result.evaluation import Evaluation
 from blsnb.inference_server import Server
-from blsnb.run import Run
+from blsnb.results.run import Run
 
 from .work.places import DOUBLE, MODEL
 

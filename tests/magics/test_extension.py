@@ -69,7 +69,7 @@ def test_loading_twice_is_loading_once(shell):
 
 def test_earlier_registrations_are_restored(shell):
     """Magics and displays of the same name or type are restored."""
-    from blsnb.run import Run
+    from blsnb.results.run import Run
 
     formatter = shell.display_formatter.mimebundle_formatter
     theirs, magic = {}, lambda line: "theirs"

@@ -10,7 +10,7 @@ import pytest
 from blsnb.parity.real_run import real_run
 from blsnb.parity.triton.outcome import ClientFailure, ClientOutcome, ClientResponse
 from blsnb.pb_utils.message import RequestMessage
-from blsnb.run import ImportedRun
+from blsnb.results.run import ImportedRun
 from blsnb.tensors.convert import to_ref
 from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, CallFlag, ModelInfo

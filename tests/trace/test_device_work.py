@@ -11,7 +11,7 @@ from cells import DOUBLE as HOST_DOUBLE
 from engine.device_cells import DOUBLE, ON_GPU, asking
 
 from blsnb.inference_server import Server
-from blsnb.loaded_run import load_run
+from blsnb.results.loaded_run import load_run
 from blsnb.runtimes import simulated
 from blsnb.trace.facts import Copy, copied_bytes, copied_ns
 from blsnb.trace.files.perfetto import perfetto_json

@@ -14,8 +14,8 @@ import pytest
 from run_files import facts
 
 from blsnb.errors import TraceFileError
-from blsnb.loaded_run import load_run
 from blsnb.request_fields import RequestFields
+from blsnb.results.loaded_run import load_run
 from blsnb.runtimes.runtime import DeviceUse
 from blsnb.trace.files.run_file import read_run
 from blsnb.views.documents.wire import encode

@@ -11,8 +11,8 @@ import pytest
 from run_files import DONE, HEAD, file_of
 
 from blsnb.errors import TraceFileError
-from blsnb.loaded_run import load_run
 from blsnb.options import options
+from blsnb.results.loaded_run import load_run
 from blsnb.trace.files.run_file import read_run
 
 _LIMIT = 8 << 20

@@ -21,8 +21,8 @@ from views.samples import invoice_run
 
 from blsnb.clock.pausing_clock import Pause
 from blsnb.errors import TraceError, TraceFileError
-from blsnb.loaded_run import load_run
 from blsnb.request_fields import RequestFields
+from blsnb.results.loaded_run import load_run
 from blsnb.trace.dropped import find_call, notices
 from blsnb.trace.events import CallFlag
 from blsnb.trace.facts import ClockReading, Drop, Profile, Recording

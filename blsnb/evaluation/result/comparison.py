@@ -13,7 +13,7 @@ import numpy as np
 from blsnb.evaluation.result.columns import Floats
 from blsnb.evaluation.result.metrics import Interval, MetricColumn, mean_interval
 from blsnb.printable import counted, printable
-from blsnb.run import Run
+from blsnb.results.run import Run
 from blsnb.tensors.convert import to_ref
 from blsnb.tensors.difference import TensorDifference, difference
 

@@ -17,9 +17,9 @@ from blsnb.arguments import check_type, check_whole
 from blsnb.evaluation.result.columns import Floats
 from blsnb.evaluation.result.comparison import EvaluationComparison
 from blsnb.evaluation.result.metrics import MetricColumn
-from blsnb.loaded_run import load_run
 from blsnb.printable import counted, printable
-from blsnb.run import Run
+from blsnb.results.loaded_run import load_run
+from blsnb.results.run import Run
 from blsnb.views.format import time
 
 _QUANTILES = (50, 90, 99)

@@ -9,9 +9,9 @@ from typing import Any
 
 from blsnb.errors import TraceError
 from blsnb.evaluation.rows.records import Records
-from blsnb.loaded_run import load_run
-from blsnb.response import Response
-from blsnb.run import ImportedRun, Run
+from blsnb.results.loaded_run import load_run
+from blsnb.results.response import Response
+from blsnb.results.run import ImportedRun, Run
 from blsnb.trace.dropped import missing_values
 from blsnb.trace.excerpt import parts_of
 from blsnb.trace.files import run_file

@@ -15,7 +15,7 @@ from blsnb.evaluation.rows.npz import npz_records
 from blsnb.evaluation.rows.records import Records
 from blsnb.evaluation.rows.saved_runs import SUFFIX, run_record, run_records
 from blsnb.evaluation.rows.sequences import with_flags
-from blsnb.run import Run
+from blsnb.results.run import Run
 
 EXPECTED = (
     "an iterable of dicts such as {'INPUT': array, 'label': 3}, a DataFrame of pandas "

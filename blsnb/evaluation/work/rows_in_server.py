@@ -19,7 +19,7 @@ from blsnb.request_fields import (
     RequestFields,
     RequestOptions,
 )
-from blsnb.run import Run
+from blsnb.results.run import Run
 from blsnb.trace.events import Call
 from blsnb.trace.run_record import RunRecord
 

@@ -13,7 +13,7 @@ from blsnb.evaluation.work.rows_in_server import RowsInServer
 from blsnb.files.owned import unique
 from blsnb.parts.server_parts import ServerParts, open_parts
 from blsnb.parts.settings import ServerSettings
-from blsnb.run import Run
+from blsnb.results.run import Run
 
 
 @dataclass(frozen=True, slots=True)

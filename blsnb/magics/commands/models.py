@@ -15,7 +15,7 @@ from blsnb.parts.server_parts import parts_of
 
 if TYPE_CHECKING:
     from blsnb.repository.status import ModelStatus
-    from blsnb.run import Run
+    from blsnb.results.run import Run
 
 USAGES = {
     "config": "NAME [--from-run [RUN ...]]",
@@ -114,7 +114,7 @@ def print_log(line: Line) -> None:
 
 def run_of(word: str, namespace: Mapping[str, Any]) -> Run:
     """Return the run that a variable holds."""
-    from blsnb.run import Run
+    from blsnb.results.run import Run
 
     run = namespace.get(word)
     if not isinstance(run, Run):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from blsnb.run import Run
+    from blsnb.results.run import Run
     from blsnb.trace.spans import Trace
 
 Each = TypeVar("Each")
@@ -52,7 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def read(path: str) -> list[Run]:
     """Return the runs of a ``.blsrun`` file or of a Triton server's trace file."""
-    from blsnb.loaded_run import load_run, load_trace
+    from blsnb.results.loaded_run import load_run, load_trace
 
     return [load_run(path)] if path.lower().endswith(".blsrun") else load_trace(path)
 

@@ -19,7 +19,7 @@ from blsnb.parts.server_parts import parts_of
 from blsnb.trace.dropped import because
 
 if TYPE_CHECKING:
-    from blsnb.run import Run
+    from blsnb.results.run import Run
 
 USAGE = "[RUN | FILE] [--run N] [--html | --svg | --perfetto | --output FILE]"
 SUMMARY = "list recorded runs, show one, read one from a file, or write one"
@@ -170,7 +170,7 @@ def _size(count: int) -> str:
 
 def _found(what: str, namespace: Mapping[str, Any]) -> list[Run]:
     """Return the runs of a variable, of the list, or of a file."""
-    from blsnb.run import Run
+    from blsnb.results.run import Run
 
     value = namespace.get(what)
     runs = value if isinstance(value, list | tuple) else [value]

@@ -116,7 +116,7 @@ def _own_tensors(text: str, kind: Direction) -> list[str]:
 
 
 def _outputs_of_run(value: Any) -> Iterable[str]:
-    from blsnb.response import Response
-    from blsnb.run import Run
+    from blsnb.results.response import Response
+    from blsnb.results.run import Run
 
     return value.outputs if isinstance(value, Run | Response) else ()

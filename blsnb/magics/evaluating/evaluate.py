@@ -16,7 +16,7 @@ from blsnb.magics.line import Line, evaluated, expand, words
 if TYPE_CHECKING:
     from blsnb.evaluation.result.comparison import EvaluationComparison
     from blsnb.evaluation.result.evaluation import Evaluation
-    from blsnb.run import Run
+    from blsnb.results.run import Run
     from blsnb.views.evaluations.page import EvaluationPage
 
 USAGE = (

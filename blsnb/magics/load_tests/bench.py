@@ -7,7 +7,7 @@ import base64
 import re
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from IPython.core.error import UsageError
 
@@ -22,6 +22,7 @@ from blsnb.trace.events import LEVELS
 if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
 
+T = TypeVar("T")
 USAGE = (
     "NAME INPUT=EXPRESSION ... [--concurrency N,N | --rate R,R] [--arrivals KIND] "
     "[--duration 5s] [--requests N] [--trace-level LEVEL]"
@@ -62,14 +63,14 @@ def bench_flags() -> Flags:
 def _add_levels(add: Callable[..., object]) -> None:
     add(
         "--concurrency",
-        type=_numbers,
+        type=_list_of(int, "numbers such as 1,2,4"),
         default=(1, 2, 4, 8),
         metavar="N,N",
         help="number of concurrent clients, level by level (1,2,4,8)",
     )
     add(
         "--rate",
-        type=_rates,
+        type=_list_of(float, "requests per second such as 50,100,200"),
         metavar="R,R",
         help="requests per second, level by level, whether or not earlier ones were "
         "answered (instead of clients)",
@@ -132,22 +133,15 @@ def figure(words: str, rows: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _rates(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(map(float, text.split(",")))
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a list of requests per second such as 50,100,200"
-        ) from None
+def _list_of(convert: Callable[[str], T], words: str) -> Callable[[str], tuple[T, ...]]:
+    def parse(text: str) -> tuple[T, ...]:
+        try:
+            return tuple(map(convert, text.split(",")))
+        except ValueError:
+            error = f"{text!r} is not a list of {words}"
+            raise argparse.ArgumentTypeError(error) from None
 
-
-def _numbers(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(map(int, text.split(",")))
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a list of numbers such as 1,2,4"
-        ) from None
+    return parse
 
 
 def seconds(text: str) -> float:

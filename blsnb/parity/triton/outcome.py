@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import blsnb.pb_utils
 from blsnb.printable import counted
-from blsnb.run import Run
+from blsnb.results.run import Run
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.facts import time
 

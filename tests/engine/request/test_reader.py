@@ -20,8 +20,8 @@ from blsnb.errors import InferenceError, WouldHang
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
-from blsnb.response import Response
-from blsnb.run import Run
+from blsnb.results.response import Response
+from blsnb.results.run import Run
 from blsnb.trace.events import Call, CallFlag, ModelInfo
 from blsnb.trace.responses import ResponseLog
 from blsnb.trace.run_record import RunRecord

@@ -9,8 +9,8 @@ from cells import CONFIG, DOUBLE, TRIPLE, calling, cell
 
 from blsnb import InferenceError, Run, Server, load_run
 from blsnb.errors import InputError, ServerClosedError, TraceError
-from blsnb.loaded_run import load_trace
 from blsnb.parts.server_parts import parts_of
+from blsnb.results.loaded_run import load_trace
 from blsnb.tensors.difference import Change
 
 X = {"X": np.array([1, 2], np.float32)}

@@ -10,9 +10,9 @@ from blsnb.engine.threads.workers import Workers
 from blsnb.errors import InferenceError
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.printable import printable
-from blsnb.replay import Replayer
-from blsnb.response import Response
-from blsnb.run import Run
+from blsnb.results.replay import Replayer
+from blsnb.results.response import Response
+from blsnb.results.run import Run
 from blsnb.trace.responses import Ends
 
 _KEEP = 1000

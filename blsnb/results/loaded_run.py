@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from blsnb.arguments import check_path, check_type
-from blsnb.response import Response
-from blsnb.run import ImportedRun, Run
+from blsnb.results.response import Response
+from blsnb.results.run import ImportedRun, Run
 from blsnb.trace.dropped import missing_values
 
 

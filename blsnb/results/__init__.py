@@ -1,0 +1,1 @@
+"""Results of client requests: runs, responses and streams, compared and replayed."""
