@@ -9,7 +9,7 @@ from typing import Any
 
 from blsnb.model.config import ModelConfig
 from blsnb.model.text.text_format import print_message
-from blsnb.planning.calibration import Calibration
+from blsnb.planning.calibration import WORLDS, Calibration
 from blsnb.planning.judgement import CORES, Judgement
 from blsnb.planning.options import Setting
 from blsnb.planning.search import Judged
@@ -112,10 +112,7 @@ class Plan:
         exactly = len(self._finalists)
         if exactly < len(self.judged):
             compared += f", the best {exactly} with {self.best.requests:,} requests"
-        world = {
-            "here": "this kernel with its one interpreter lock",
-            "triton": "a process for each instance",
-        }[self.calibration.world]
+        world = WORLDS[self.calibration.world]
         return (
             f"{self.model_name} at {self.rate:g} requests/s, p99 within "
             f"{time(self.p99_us)}: {compared}, simulated for {world}"
@@ -159,13 +156,7 @@ class Plan:
             f"{', '.join(map(str, sizes))}."
             for name, sizes in best.extrapolated.items()
         ]
-        texts += [
-            f"The calibration simulates {counted(each.clients, 'client')} with a "
-            f"median of {time(each.simulated_us)}; measured were "
-            f"{time(each.measured_us)} ({each.error:+.0%})."
-            for each in self.calibration.reproductions
-        ]
-        return texts
+        return [*texts, *self.calibration.findings]
 
     def plot(self) -> Any:
         """Return a matplotlib figure: throughput and latencies over the rate."""

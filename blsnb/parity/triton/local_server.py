@@ -16,7 +16,15 @@ from blsnb.trace.triton.trace_file import read_traces
 
 
 class LocalServer:
-    """A context manager that runs a real server and traces all of its requests."""
+    """A context manager that runs a real server.
+
+    Parameters
+    ----------
+    folder
+        Receives its log and its traces.
+    tracing
+        Whether all requests are traced, with their tensors.
+    """
 
     def __init__(
         self,
@@ -27,6 +35,7 @@ class LocalServer:
         options: Sequence[str],
         *,
         ready_s: float,
+        tracing: bool = True,
     ) -> None:
         self._trace = folder / "trace.json"
         arguments = [
@@ -35,7 +44,7 @@ class LocalServer:
             "--exit-on-error=false",
             "--strict-readiness=false",
             *options,
-            *_tracing(self._trace),
+            *(_tracing(self._trace) if tracing else ()),
         ]
         self._server = TritonServer(
             env, repository, folder / "log", arguments, ready_s=ready_s
@@ -54,6 +63,11 @@ class LocalServer:
             self._server.close()
         else:
             self._server.kill()
+
+    @property
+    def pid(self) -> int:
+        """Id of the server's process."""
+        return self._server.pid
 
     def traces(self) -> list[Trace]:
         """Return the traced requests; complete once the server has stopped."""
