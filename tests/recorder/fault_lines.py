@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import ast
 
-UNGUARDED = ("between", "rewriting", "working", "executing", "awaiting", "attempt")
+UNGUARDED = (
+    *("between", "rewriting", "working", "executing", "awaiting", "attempt"),
+    *("find_spec", "exec_module", "build"),
+)
 """Functions that call the model or the backend: only their hooks can be guarded."""
-HANDLING = ("fail", "report", "restore", "abandon", "without")
+HANDLING = ("fail", "report", "restore", "abandon", "without", "_not_recorded")
 """Functions that run after a fault."""
-REPEATED = ("with_places", "_placed", "places_of")
+REPEATED = (
+    *("with_places", "_placed", "places_of"),
+    *("_caller", "_deepest", "_frame"),
+)
 """Functions that are called again after a fault; the recording continues."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 

@@ -90,7 +90,7 @@ class Server:
                 name, [given], parameters={"token": "t"}, client_timeout=60
             )
         except InferenceServerException as error:
-            return error.message()
+            return without_harness(error.message())
         return answer.as_numpy("Y").tolist()
 
     def restarted(self, model: str, line: int) -> Any:
@@ -116,6 +116,12 @@ class Server:
         """Write what a model does at its next requests."""
         self.numbers[model] += 1
         write_command(self.folder, model, self.numbers[model], line, settings)
+
+
+def without_harness(text: str) -> str:
+    """Return an error text without frames of the functions that read commands."""
+    lines = text.splitlines(keepends=True)
+    return "".join(each for each in lines if "injected_faults.py" not in each)
 
 
 def write_command(folder: Path, model: str, *command: Any) -> None:
@@ -217,6 +223,7 @@ def check(
             continued.append(place.line)
 
     figures(faults=len(picked), missed=len(missed), reached=len(places), of=len(lines))
+
     assert [] == changed
     assert [] == sorted(set(continued) - named_lines(recorder, REPEATED))
     assert len(places) >= SHARE * len(lines), sorted(lines - places.keys())
