@@ -9,7 +9,7 @@ from waiting import until
 
 from blsnb.magics import frontend
 from blsnb.magics.frontend import DisplayedRuns, has_page
-from blsnb.results.run import take_trace
+from blsnb.results.traced import take_trace
 from blsnb.trace.recorder import Recorder
 from blsnb.views.documents import wire
 from blsnb.views.live import connection as widget
