@@ -21,7 +21,6 @@ from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import TRITON, CalibratedModel, Calibration, by_size
 from blsnb.planning.fitting import Loop, reproduction
-from blsnb.planning.simulation.behaviour import Behaviour
 from blsnb.planning.simulation.simulation import Frontend
 from blsnb.planning.triton.phases import (
     Computing,
@@ -152,27 +151,13 @@ def _model(
     ]
     is_ensemble = config.message.HasField("ensemble_scheduling")
     if not is_ensemble:
-        behaviours = [_with_computing(each, spent) for each in behaviours]
+        behaviours = [each.with_computing(spent.of(each.size)) for each in behaviours]
     waits_ns = np.percentile(alone.waits_ns, _DISPATCH_PERCENT)
     batching = config.message.dynamic_batching
     delay_ns = batching.max_queue_delay_microseconds * 1_000
     dispatch_ns = 0 if is_ensemble else max(0, round(float(waits_ns)) - delay_ns)
     overhead_ns = round(float(np.median(alone.overheads_ns))) + dispatch_ns
     return CalibratedModel(config, by_size(behaviours), overhead_ns)
-
-
-def _with_computing(found: Behaviour, spent: Computing) -> Behaviour:
-    """Return an execution in which a part of its own work is computing."""
-    own_ns = found.own_ns
-    share = min(1.0, spent.of(found.size) / own_ns) if own_ns else 0.0
-    steps = []
-    for step in found.steps:
-        step_ns = step.computing_ns + step.waiting_ns
-        computing_ns = round(step_ns * share)
-        steps.append(
-            step._replace(computing_ns=computing_ns, waiting_ns=step_ns - computing_ns)
-        )
-    return Behaviour(found.size, tuple(steps))
 
 
 def observe_plain(
