@@ -24,7 +24,7 @@ from benchmarks.planning.case import (
 from blsnb.benchmark.arrivals import POISSON, Arrivals, arrivals_at
 from blsnb.benchmark.level import Load
 from blsnb.benchmark.measure import closed_row, open_row
-from blsnb.parity.real_load import RealLoads
+from blsnb.parity.real_load import RealWorld
 from blsnb.parts.requests import client_request
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import Calibration
@@ -150,11 +150,9 @@ def run_case(case: Case, report: Callable[[str], None]) -> Result:
         folder = Path(name).resolve()
         case.write(folder)
         with blsnb.Server(model_repository=folder, startup_models="*") as server:
-            loads = _loads(server, case)
+            world = _world_of(server, case)
             report("calibrate")
-            calibration = loads.calibrated(
-                requests=CALIBRATION_REQUESTS, duration_s=CALIBRATION_S
-            )
+            calibration = world.calibrate(CALIBRATION_REQUESTS, CALIBRATION_S)
             report("predict")
             saturation = closed_loop(
                 calibration.simulation(), case.root, CLIENTS, SIMULATED
@@ -162,19 +160,19 @@ def run_case(case: Case, report: Callable[[str], None]) -> Result:
             rates = [round(saturation * share, 1) for share in SHARES]
             predicted = [_predicted(calibration, case, rate) for rate in rates]
             report("measure")
-            measured = _measure(loads, case, predicted)
+            measured = _measure(world, case, predicted)
     seconds = time.monotonic() - began
     return Result(case.name, saturation, measured, predicted, str(calibration), seconds)
 
 
-def _loads(server: blsnb.Server, case: Case) -> RealLoads:
+def _world_of(server: blsnb.Server, case: Case) -> RealWorld:
     options = {"correlation_id": 1, "sequence_start": True, "sequence_end": True}
     request = client_request(case.root, X, options if case.sequences else {}, "plan")
     parts = server._parts
     messages = None
     if case.sequences is not None:
         messages = _of_sequences(parts.requests.message(request), *case.sequences)
-    return RealLoads(parts, request, messages=messages)
+    return RealWorld(parts, request, messages=messages)
 
 
 def _of_sequences(
@@ -208,11 +206,11 @@ def _predicted(calibration: Calibration, case: Case, rate: float) -> Rate:
     return found
 
 
-def _measure(loads: RealLoads, case: Case, rates: Sequence[Rate]) -> list[float]:
+def _measure(world: RealWorld, case: Case, rates: Sequence[Rate]) -> list[float]:
     """Add the measurements of all rates, and return those of the saturation."""
     saturations = []
-    with loads.serving() as server:
-        sender = server.sender(loads.messages)
+    with world.serving() as server:
+        sender = server.sender(world.messages)
         closed_row(sender, 1, Load(1.0, 20))
         for number in range(MEASUREMENTS):
             for rate in rates:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
+from blsnb.arguments import check_mapping, check_text
 from blsnb.benchmark.client import Sender
 from blsnb.benchmark.level import Load
 from blsnb.files.owned import OwnedFolder, sweep
@@ -20,10 +21,12 @@ from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibrate import refuse_unsimulated
-from blsnb.planning.calibration import Calibration
+from blsnb.planning.calibration import HERE, TRITON, WORLDS, Calibration
 from blsnb.planning.observations import size_of
+from blsnb.planning.plans.planned_world import Opened, OwnWorld, PlannedWorld
 from blsnb.planning.triton.calibrate import Observation, calibrated
 from blsnb.planning.triton.real_server import RealServer
+from blsnb.planning.triton.recorded import Recorded, calibrate_recorded
 from blsnb.planning.triton.traced_copy import copy_traced
 from blsnb.results.replay import request_of
 from blsnb.trace.events import TraceLevel
@@ -33,6 +36,44 @@ _FOLDER = "blsnb-load-"
 _READY_S = 120.0
 _LOOKS, _LOOK_S = 20, 3.0
 """Maximum number of requests here that show which models are called, and seconds."""
+
+
+def world_of(
+    parts: ServerParts,
+    request: ClientRequest,
+    target: str,
+    recording: Recorded | None,
+    computing: Mapping[str, float],
+    opened: Opened,
+) -> PlannedWorld:
+    """Return the world of a plan; see `Server.plan`.
+
+    Raises
+    ------
+    ValueError
+        The target is unknown, or a recording is used for another world.
+    """
+    check_text(target=target)
+    if target not in WORLDS:
+        raise ValueError(
+            f"target={target!r} is not valid; expected {HERE!r} or {TRITON!r}"
+        )
+    check_mapping(computing=computing)
+    for name, share in computing.items():
+        if recording is None or not 0 <= share <= 1:
+            raise ValueError(
+                f"computing={{{name!r}: {share!r}}} is not valid; expected shares from "
+                "0 to 1, with a recording"
+            )
+    if target == TRITON:
+        return RealWorld(parts, request, recording=recording, computing=computing)
+    if recording is not None:
+        raise ValueError(
+            f"a recording is of the world {TRITON!r} ({WORLDS[TRITON]}), and "
+            f"target={target!r} is another one ({WORLDS[HERE]}); pass "
+            f"target={TRITON!r}"
+        )
+    return OwnWorld(parts, request, opened)
 
 
 class LoadedServer:
@@ -60,13 +101,18 @@ class LoadedServer:
         return self._target.traces()
 
 
-class RealLoads:
-    """Runs the models of a server here on real servers.
+class RealWorld:
+    """The models of a server here as they run on a real server: the world ``triton``.
 
     Parameters
     ----------
     request
         A request of a client.
+    recording
+        A recording of a production server, from which a plan is calibrated; None to
+        observe the models on real servers that are started for it.
+    computing
+        For a recording: the share of a model's own work that needs a processor.
     install
         Whether a server, and packages that models import, may be installed.
     messages
@@ -74,17 +120,23 @@ class RealLoads:
         the request again and again.
     """
 
+    name = TRITON
+
     def __init__(
         self,
         parts: ServerParts,
         request: ClientRequest,
         *,
+        recording: Recorded | None = None,
+        computing: Mapping[str, float] | None = None,
         install: bool = False,
         report: Report = lambda words: None,
         messages: Sequence[RequestMessage] | None = None,
     ) -> None:
         self._parts = parts
         self._request = request
+        self._recording = recording
+        self._computing = computing or {}
         self._install = install
         self._report = report
         self.messages = messages or [parts.requests.message(request)]
@@ -133,8 +185,23 @@ class RealLoads:
         finally:
             owned.close()
 
-    def calibrated(self, *, requests: int, duration_s: float) -> Calibration:
-        """Calibrate a plan on real servers; see `calibrated`."""
+    @contextmanager
+    def sender(self, configs: Mapping[str, str]) -> Iterator[Sender]:
+        """Run a server with other configurations, and return a client of it."""
+        with self.serving(configs) as server:
+            yield server.sender(self.messages)
+
+    def calibrate(self, requests: int, duration_s: float) -> Calibration:
+        """Calibrate a plan from the recording, or on real servers."""
+        if self._recording is not None:
+            catalog = self._parts.engine.catalog
+            known = {name: catalog.config(name) for name in catalog.names()}
+            return calibrate_recorded(
+                self._recording,
+                self._request.model_name,
+                {name: config for name, config in known.items() if config is not None},
+                self._computing,
+            )
         load = Load(duration_s, requests)
         observation = self.observation(load)
         return calibrated(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -89,30 +89,54 @@ def calibrate_recorded(
     observed = observe(traces, size_of=size_of, unattributed=orphans)
     calls = _calls_ns([*traces, *orphans])
     names = _reached(model_name, observed)
-    models, remarks = {}, [_NO_FRONTEND]
     for name in names:
-        if name not in configs:
-            raise BlsnbError(
-                f"model {name!r} was recorded, and this server does not have it; "
-                "import its repository first"
-            )
-        if name not in observed and name not in calls:
-            raise BlsnbError(f"the recording has no request of model {name!r}")
-        if name not in observed:
-            remarks.append(_NO_EXECUTIONS.format(name))
-        models[name] = _model(
-            configs[name], observed.get(name), calls.get(name, []), computing.get(name)
-        )
-    if unknown := [name for name in names if name not in computing]:
-        remarks.append(_NO_PROCESSORS.format(f"all work of {', '.join(unknown)}"))
+        _check_known(name, configs, observed, calls)
     found = Calibration(
         model_name,
         TRITON,
-        models,
+        {
+            name: _model(
+                configs[name],
+                observed.get(name),
+                calls.get(name, []),
+                computing.get(name),
+            )
+            for name in names
+        },
         cores or float(len(os.sched_getaffinity(0))),
-        remarks=tuple(remarks),
+        remarks=tuple(_remarks(names, observed, computing)),
     )
-    return replace(found, reproductions=(_reproduced(found, traces),))
+    return replace(found, reproductions=tuple(_reproduced(found, traces)))
+
+
+def _check_known(
+    name: str,
+    configs: Mapping[str, ModelConfig],
+    observed: Mapping[str, Observed],
+    calls: Mapping[str, Sequence[int]],
+) -> None:
+    """Refuse a model without requests or without a configuration."""
+    if name not in observed and name not in calls:
+        raise BlsnbError(f"the recording has no request of model {name!r}")
+    if name not in configs:
+        raise BlsnbError(
+            f"model {name!r} was recorded, and this server does not have it; "
+            "import its repository first"
+        )
+
+
+def _remarks(
+    names: Sequence[str],
+    observed: Mapping[str, Observed],
+    computing: Mapping[str, float],
+) -> Iterator[str]:
+    """Yield what the recording lacks."""
+    yield _NO_FRONTEND
+    for name in names:
+        if name not in observed:
+            yield _NO_EXECUTIONS.format(name)
+    if unknown := [name for name in names if name not in computing]:
+        yield _NO_PROCESSORS.format(f"all work of {', '.join(unknown)}")
 
 
 def _calls_ns(traces: Iterable[Trace]) -> dict[str, list[int]]:
@@ -163,26 +187,28 @@ def _shared(executions: Iterable[Behaviour], share: float | None) -> list[Behavi
     return [each.with_computing(each.own_ns * (share or 0.0)) for each in executions]
 
 
-def _reproduced(calibration: Calibration, traces: Iterable[Trace]) -> Reproduction:
-    """Return the recorded executions of the model beside their simulation.
+def _reproduced(
+    calibration: Calibration, traces: Iterable[Trace]
+) -> Iterator[Reproduction]:
+    """Yield the recorded executions of the model beside their simulation.
 
     The simulation gets the requests at their recorded times.
     """
     name = calibration.model_name
+    roots = [trace.spans[0] for trace in traces if trace.title == name]
     spans = sorted(
-        (
-            (trace.spans[0].request_start_ns, trace.spans[0].compute_end_ns)
-            for trace in traces
-            if trace.title == name and trace.spans[0].compute_end_ns
-        ),
+        (each.request_start_ns, each.compute_end_ns)
+        for each in roots
+        if each.compute_end_ns
     )[:_MAX_REPRODUCED]
+    if not spans:
+        return
     first_ns = spans[0][0]
     ended: list[SimulatedRequest] = []
     simulation = calibration.simulation()
     simulation.run(name, [start - first_ns for start, _ in spans], ended.append)
     simulated = [each.ended_ns - each.started_ns for each in ended]
-    window_s = max(1, spans[-1][0] - first_ns) / 1e9
-    rate = (len(spans) - 1) / window_s
+    rate = (len(spans) - 1) / max(1, spans[-1][0] - first_ns) * 1e9
     measured_us = float(np.median([end - start for start, end in spans])) / 1e3
     simulated_us = float(np.median(simulated)) / 1e3
-    return Reproduction(0, measured_us, simulated_us, rate, rate)
+    yield Reproduction(0, measured_us, simulated_us, rate, rate)
