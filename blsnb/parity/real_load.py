@@ -12,6 +12,7 @@ from pathlib import Path
 from blsnb.arguments import check_mapping, check_text
 from blsnb.benchmark.client import Sender
 from blsnb.benchmark.level import Load
+from blsnb.errors import BlsnbError
 from blsnb.files.owned import OwnedFolder, sweep
 from blsnb.model.config import ModelConfig
 from blsnb.parity.blsnb_client import BlsnbClient
@@ -20,17 +21,17 @@ from blsnb.parity.triton.client import TritonClient
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
-from blsnb.planning.calibrate import refuse_unsimulated
 from blsnb.planning.calibration import HERE, TRITON, WORLDS, Calibration
 from blsnb.planning.observations import size_of
 from blsnb.planning.plans.planned_world import Opened, OwnWorld, PlannedWorld
+from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.triton.calibrate import Observation, calibrated
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.recorded import Recorded, calibrate_recorded
 from blsnb.planning.triton.traced_copy import copy_traced
 from blsnb.results.replay import request_of
 from blsnb.trace.events import TraceLevel
-from blsnb.trace.spans import Trace
+from blsnb.trace.spans import Span, Trace
 
 _FOLDER = "blsnb-load-"
 _READY_S = 120.0
@@ -216,27 +217,38 @@ class RealWorld:
         BlsnbError
             A model has a kind of scheduling that is not simulated.
         """
-        spans = {
+        spans = self._spans()
+        catalog = self._parts.engine.catalog
+        known = {name: catalog.config(name) for name in sorted(spans)}
+        configs = {name: each for name, each in known.items() if each is not None}
+        for config in configs.values():
+            _refuse_unobserved(config)
+        root = configs[self._request.model_name]
+        is_sequence = root.scheduling == "sequence_batching"
+        limits = self._parts.engine.settings.rate_limits
+        return Observation(
+            root.name,
+            configs,
+            self.messages,
+            {
+                name: request_of(*spans[name])
+                for name, config in configs.items()
+                if config.scheduling == "dynamic_batching"
+            },
+            {name: size_of(*spans[name]) for name in configs},
+            load,
+            Mix(lengths=(1,)) if is_sequence else Mix(),
+            None if limits is None else limits.given,
+        )
+
+    def _spans(self) -> dict[str, tuple[Trace, Span]]:
+        """Return a request of each model that was reached here."""
+        return {
             trace.models[span.model].name: (trace, span)
             for trace in self._looks
             for span in trace.spans
             if trace.models[span.model].name in _models(trace)
         }
-        configs: dict[str, ModelConfig] = {}
-        for name in sorted(spans):
-            refuse_unsimulated(self._parts, name)
-            config = self._parts.engine.catalog.config(name)
-            if config is not None:
-                configs[name] = config
-        inner = {
-            name: request_of(*spans[name])
-            for name, config in configs.items()
-            if config.message.HasField("dynamic_batching")
-        }
-        sizes = {name: size_of(*spans[name]) for name in configs}
-        return Observation(
-            self._request.model_name, configs, self.messages, inner, sizes, load
-        )
 
     @cached_property
     def _looks(self) -> list[Trace]:
@@ -247,6 +259,20 @@ class RealWorld:
             record = parts.recorder.unkept(TraceLevel.TENSORS)
             traces.append(parts.requests.run(self._request, None, record).trace)
         return traces
+
+
+def _refuse_unobserved(config: ModelConfig) -> None:
+    """Refuse a model whose executions a trace does not show."""
+    reasons = {
+        "decoupled models": config.decoupled,
+        "response caches": config.message.response_cache.enable,
+    }
+    for what, is_there in reasons.items():
+        if is_there:
+            raise BlsnbError(
+                f"model {config.name!r}: a plan for a real server does not observe "
+                f"{what} yet"
+            )
 
 
 def _models(trace: Trace) -> set[str]:

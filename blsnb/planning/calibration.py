@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from blsnb.engine.scheduling.rate_limiter import Given
 from blsnb.model.config import ModelConfig
 from blsnb.planning.simulation.behaviour import Behaviour
+from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.simulation.simulation import (
     NO_FRONTEND,
     Frontend,
@@ -152,6 +154,10 @@ class Calibration:
         Work for each request of a client outside of the models.
     remarks
         What was not measured, as sentences.
+    mix
+        The requests of clients: priorities, timeouts and sequences.
+    rate_limits
+        Counts of the server's resources; None if it does not limit rates.
     """
 
     model_name: str
@@ -161,6 +167,8 @@ class Calibration:
     reproductions: tuple[Reproduction, ...] = field(default=())
     frontend: Frontend = NO_FRONTEND
     remarks: tuple[str, ...] = ()
+    mix: Mix = field(default=Mix())
+    rate_limits: Given | None = None
 
     @property
     def error(self) -> float:
@@ -255,4 +263,6 @@ class Calibration:
             )
             for name, model in self.models.items()
         }
-        return Simulation(models, cores or self.cores, seed, self.frontend)
+        return Simulation(
+            models, cores or self.cores, seed, self.frontend, self.rate_limits
+        )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
+from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
@@ -53,6 +55,11 @@ def plan_flags() -> Flags:
         help="number of processors (as many as this kernel was observed to use)",
     )
     add("--seed", type=int, default=0, metavar="N", help="of the random requests (0)")
+    _add_world(add)
+    return flags
+
+
+def _add_world(add: Callable[..., object]) -> None:
     add(
         "--target",
         choices=("here", "triton"),
@@ -65,7 +72,6 @@ def plan_flags() -> Flags:
         action="store_true",
         help="measure the best configuration under the load, beside its prediction",
     )
-    return flags
 
 
 def _add_choices(flags: Flags) -> None:
@@ -103,7 +109,10 @@ def plan(line: Line) -> Plan | Check:
             progress=bar,
             target=given.target,
         )
-        return planned.check() if given.check else planned
+        if not given.check:
+            return planned
+        display(planned)
+        return planned.check()
     except ValueError as error:
         raise UsageError(f"%triton plan: {error}") from error
     finally:
@@ -112,14 +121,10 @@ def plan(line: Line) -> Plan | Check:
 
 
 def check_bundle(check: Check) -> dict[str, str]:
-    """Return a check as a page: the plan, and a table of measurements; and as text."""
-    planned = check.plan
-    shown = bundle(planned)
-    page = (
-        f"{shown['text/html']}<p>{escape(check.caption)}</p>"
-        f"{card.grid(*check.table())['text/html']}"
-    )
-    return {"text/html": page, "text/plain": f"{shown['text/plain']}\n\n{check}"}
+    """Return a check as a page with a table of measurements, and as text."""
+    table = card.grid(*check.table())["text/html"]
+    page = f"<p>{escape(check.caption)}</p>{table}"
+    return {"text/html": page, "text/plain": str(check)}
 
 
 def bundle(planned: Plan) -> dict[str, str]:

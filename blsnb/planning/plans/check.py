@@ -67,8 +67,8 @@ class Check:
     def __repr__(self) -> str:
         worst = max(abs(difference(each, 50)) for each in self.checked)
         return printable(
-            f"<Check of {self.plan.model_name} at {counted(len(self.checked), 'rate')}: "
-            f"p50 within {worst:.0%}>"
+            f"<Check of {self.plan.model_name}: "
+            f"p50 within {worst:.0%} at {counted(len(self.checked), 'rate')}>"
         )
 
     def __str__(self) -> str:
@@ -153,6 +153,7 @@ def predicted(plan: Outcome, loads: Sequence[Arrivals]) -> tuple[float, float]:
             calibration.simulation(option.configs, plan.cores, plan.seed + number),
             calibration.model_name,
             load.times_ns,
+            mix=calibration.mix,
         )
         for number, load in enumerate(loads)
     ]

@@ -17,10 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from blsnb.benchmark.level import Load
+from blsnb.engine.scheduling.rate_limiter import Given
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import TRITON, CalibratedModel, Calibration, by_size
 from blsnb.planning.fitting import Loop, reproduction
+from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.simulation.simulation import Frontend
 from blsnb.planning.triton.phases import (
     Computing,
@@ -64,6 +66,10 @@ class Observation(NamedTuple):
         Batch size of the requests of each model.
     load
         Limits of the load of one client; other loads have the same duration.
+    mix
+        The requests of clients, as a simulation sends them.
+    rate_limits
+        Counts of the server's resources; None if it does not limit rates.
     """
 
     model_name: str
@@ -72,6 +78,8 @@ class Observation(NamedTuple):
     inner: Mapping[str, RequestMessage]
     sizes: Mapping[str, int]
     load: Load
+    mix: Mix
+    rate_limits: Given | None
 
 
 class Traced(NamedTuple):
@@ -168,7 +176,8 @@ def observe_plain(
     load = Load(observation.load.duration_s, _MAX_REQUESTS)
     loops, phases = [], []
     own_ns = []
-    for clients in _CLIENTS:
+    # One sequence has one client.
+    for clients in _CLIENTS[:1] if observation.mix.lengths else _CLIENTS:
         before_ns = time.process_time_ns()
         phase = run_phase(server, names, observation.messages, clients, load)
         own_ns.append((time.process_time_ns() - before_ns) / phase.requests)
@@ -181,6 +190,8 @@ def observe_plain(
         traced.models,
         float(len(os.sched_getaffinity(0))),
         frontend=frontend,
+        mix=observation.mix,
+        rate_limits=observation.rate_limits,
         remarks=() if traced.knows_processors else (_UNKNOWN_PROCESSORS,),
     )
     return replace(
