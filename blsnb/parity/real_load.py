@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,7 @@ from pathlib import Path
 from blsnb.arguments import check_mapping, check_text
 from blsnb.benchmark.client import Sender
 from blsnb.benchmark.level import Load
-from blsnb.errors import BlsnbError
+from blsnb.errors import BlsnbError, TritonServerError
 from blsnb.files.owned import OwnedFolder, sweep
 from blsnb.model.config import ModelConfig
 from blsnb.parity.blsnb_client import BlsnbClient
@@ -182,6 +182,7 @@ class RealWorld:
             )
             called = {name for trace in self._looks for name in _models(trace)}
             with target.serving(self._request.model_name, sorted(called)) as client:
+                _check_loaded(client, called)
                 yield LoadedServer(client, target)
         finally:
             owned.close()
@@ -259,6 +260,16 @@ class RealWorld:
             record = parts.recorder.unkept(TraceLevel.TENSORS)
             traces.append(parts.requests.run(self._request, None, record).trace)
         return traces
+
+
+def _check_loaded(client: TritonClient, called: Collection[str]) -> None:
+    """Refuse a server without a model that requests reach."""
+    for name, reason in sorted(client.load_errors().items()):
+        if name in called:
+            raise TritonServerError(
+                f"model {name!r} does not load on the real server: "
+                f"{reason or 'it gives no reason'}"
+            )
 
 
 def _refuse_unobserved(config: ModelConfig) -> None:

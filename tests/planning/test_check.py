@@ -10,7 +10,7 @@ import pytest
 from cells import CONFIG, DOUBLE
 
 from blsnb.benchmark.sample import Sample
-from blsnb.errors import BlsnbError
+from blsnb.errors import BlsnbError, TritonServerError
 from blsnb.planning.calibration import (
     HERE,
     TRITON,
@@ -200,12 +200,38 @@ class TritonPythonModel:
 """
 
 
+ALONE = """
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        inputs = [pb_utils.get_input_tensor_by_name(r, "X") for r in requests]
+        return [
+            pb_utils.InferenceResponse([pb_utils.Tensor("Y", x.as_numpy() * 2)])
+            for x in inputs
+        ]
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.triton_server
+@pytest.mark.timeout(300)
+def test_a_called_model_that_does_not_load_there_is_named(server):
+    """The packages of this process are not those of the real server."""
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("caller", CALLER, config=CONFIG)
+
+    with pytest.raises(TritonServerError, match="model 'double' does not load"):
+        server.plan("caller", X, rate=10, p99_ms=1e4, target=TRITON)
+
+
 @pytest.mark.slow
 @pytest.mark.triton_server
 @pytest.mark.timeout(300)
 def test_a_plan_for_a_real_server_is_observed_and_checked_there(server):
     """Its BLS calls are known with their times, and the load is held."""
-    server.define("double", DOUBLE, config=CONFIG)
+    server.define("double", ALONE, config=CONFIG)
     server.define("caller", CALLER, config=CONFIG)
     plan = server.plan(
         "caller", X, rate=10, p99_ms=1e4, target=TRITON, requests=10, duration_s=1
