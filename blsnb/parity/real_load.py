@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from blsnb.arguments import check_mapping, check_text
@@ -29,6 +29,7 @@ from blsnb.planning.triton.calibrate import Observation, calibrated
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.recorded import Recorded, calibrate_recorded
 from blsnb.planning.triton.traced_copy import copy_traced
+from blsnb.repository.directory import CONFIG_FILE
 from blsnb.results.replay import request_of
 from blsnb.trace.events import TraceLevel
 from blsnb.trace.spans import Span, Trace
@@ -160,16 +161,6 @@ class RealWorld:
         owned = OwnedFolder(temporary, _FOLDER)
         folder = owned.create()
 
-        def prepare(repository: Path, names: Sequence[str]) -> Path:
-            for name, text in (configs or {}).items():
-                (repository / name / "config.pbtxt").write_text(text)
-            if not traced:
-                return repository
-            copy = folder / "traced"
-            copy.mkdir()
-            copy_traced(repository, names, copy)
-            return copy
-
         try:
             target = Local(
                 BlsnbClient(self._parts),
@@ -177,7 +168,7 @@ class RealWorld:
                 may_install=self._install,
                 timeout_s=_READY_S,
                 report=self._report,
-                prepare=prepare,
+                prepare=partial(_prepared, folder, configs or {}, traced),
                 tracing=traced,
             )
             called = {name for trace in self._looks for name in _models(trace)}
@@ -260,6 +251,24 @@ class RealWorld:
             record = parts.recorder.unkept(TraceLevel.TENSORS)
             traces.append(parts.requests.run(self._request, None, record).trace)
         return traces
+
+
+def _prepared(
+    folder: Path,
+    configs: Mapping[str, str],
+    traced: bool,
+    repository: Path,
+    names: Sequence[str],
+) -> Path:
+    """Return a repository with other configurations, whose models may be copies."""
+    for name, text in configs.items():
+        (repository / name / CONFIG_FILE).write_text(text)
+    if not traced:
+        return repository
+    copy = folder / "traced"
+    copy.mkdir()
+    copy_traced(repository, names, copy)
+    return copy
 
 
 def _check_loaded(client: TritonClient, called: Collection[str]) -> None:
