@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
-import argparse
-import re
+from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
+from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import ProgressBar
 from blsnb.magics.line import Line, request_line
-from blsnb.magics.load_tests import bench
+from blsnb.magics.load_tests import bench, choices
 
 if TYPE_CHECKING:
-    from blsnb.planning.plan import Plan
+    from blsnb.planning.plans.check import Check
+    from blsnb.planning.plans.plan import Plan
 
 USAGE = (
-    "NAME INPUT=EXPRESSION ... --rate R --p99 50ms [--instances MODEL=1..4] "
-    "[--delay MODEL=0,500us,2ms] [--batch MODEL=1,4,8] [--cores N]"
+    "NAME INPUT=EXPRESSION ... --rate RATES --p99 50ms [--instances MODEL=1..4] "
+    "[--delay MODEL=0,500us,2ms] [--batch MODEL=1,4,8] [--cores N] "
+    "[--target triton] [--check]"
 )
 SUMMARY = "find the fewest instances that hold a load, by simulation"
-_RANGE = re.compile(r"(\d+)\.\.(\d+)")
-_MAX_RANGE = 100
-_DELAY = re.compile(r"(\d+\.?\d*|\.\d+)(us|µs|ms|s|)")
-_UNITS = {"": 1.0, "us": 1.0, "µs": 1.0, "ms": 1e3, "s": 1e6}
 
 
 def plan_flags() -> Flags:
     """Return the parser of ``%triton plan``'s options."""
     flags = Flags("%triton plan NAME INPUT=EXPRESSION ...", f"{SUMMARY}.")
     add = flags.add_argument
-    add("--rate", type=float, required=True, metavar="R", help="requests per second")
+    add(
+        "--rate",
+        type=choices.rates,
+        required=True,
+        metavar="RATES",
+        help="requests per second: 100, or several that a configuration must hold, as "
+        "50,100 or 50:400 or 50:400:50",
+    )
     add(
         "--p99",
-        type=bench.seconds,
+        type=choices.limit_s,
         required=True,
         metavar="TIME",
         help="limit of the 99th percentile of the latency: 50ms, 1s",
@@ -50,14 +55,30 @@ def plan_flags() -> Flags:
         help="number of processors (as many as this kernel was observed to use)",
     )
     add("--seed", type=int, default=0, metavar="N", help="of the random requests (0)")
+    _add_world(add)
     return flags
+
+
+def _add_world(add: Callable[..., object]) -> None:
+    add(
+        "--target",
+        choices=("here", "triton"),
+        default="here",
+        help="where the models are observed: in this kernel, or on a real Triton "
+        "server that is started and stopped (here)",
+    )
+    add(
+        "--check",
+        action="store_true",
+        help="measure the best configuration under the load, beside its prediction",
+    )
 
 
 def _add_choices(flags: Flags) -> None:
     for name, kind, values, words in (
-        ("--instances", _numbers, "1..4", "numbers of instances to compare"),
-        ("--delay", _delays, "0,500us,2ms", "queue delays to compare"),
-        ("--batch", _numbers, "1,4,8", "maximum batch sizes to compare"),
+        ("--instances", choices.numbers, "1..4", "numbers of instances to compare"),
+        ("--delay", choices.delays, "0,500us,2ms", "queue delays to compare"),
+        ("--batch", choices.numbers, "1,4,8", "maximum batch sizes to compare"),
     ):
         flags.add_argument(
             name,
@@ -69,13 +90,13 @@ def _add_choices(flags: Flags) -> None:
         )
 
 
-def plan(line: Line) -> Plan:
-    """Plan the models of a request."""
+def plan(line: Line) -> Plan | Check:
+    """Plan the models of a request; with --check, measure the best configuration."""
     request = request_line(line, plan_flags(), "%triton plan", USAGE)
     given = request.options
     bar = ProgressBar(request.name) if line.live else None
     try:
-        return default.server().plan(
+        planned = default.server().plan(
             request.name,
             request.inputs,
             rate=given.rate,
@@ -86,12 +107,24 @@ def plan(line: Line) -> Plan:
             cores=given.cores,
             seed=given.seed,
             progress=bar,
+            target=given.target,
         )
+        if not given.check:
+            return planned
+        display(planned)
+        return planned.check()
     except ValueError as error:
         raise UsageError(f"%triton plan: {error}") from error
     finally:
         if bar is not None:
             bar.end()
+
+
+def check_bundle(check: Check) -> dict[str, str]:
+    """Return a check as a page with a table of measurements, and as text."""
+    table = card.grid(*check.table())["text/html"]
+    page = f"<p>{escape(check.caption)}</p>{table}"
+    return {"text/html": page, "text/plain": str(check)}
 
 
 def bundle(planned: Plan) -> dict[str, str]:
@@ -104,29 +137,3 @@ def bundle(planned: Plan) -> dict[str, str]:
         + (f"<pre>{escape(diff)}</pre>" if diff else "")
     )
     return {"text/html": page, "text/plain": str(planned)}
-
-
-def _numbers(text: str) -> tuple[str, list[int]]:
-    model, _, values = text.partition("=")
-    found = _RANGE.fullmatch(values)
-    try:
-        if found is None:
-            return model, [int(value) for value in values.split(",")]
-        first, last = int(found[1]), int(found[2])
-        if first <= last < first + _MAX_RANGE:
-            return model, list(range(first, last + 1))
-    except ValueError:
-        pass
-    raise argparse.ArgumentTypeError(
-        f"{text!r} is not a model with numbers, such as a=1..4 or a=1,4,8"
-    )
-
-
-def _delays(text: str) -> tuple[str, list[int]]:
-    model, _, values = text.partition("=")
-    found = [_DELAY.fullmatch(value) for value in values.split(",")]
-    if not model or None in found:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a model with times, such as a=0,500us,2ms"
-        )
-    return model, [round(float(each[1]) * _UNITS[each[2]]) for each in found if each]
