@@ -39,6 +39,13 @@ def test_samples_are_merged_by_call_and_by_model():
     assert 5 == PROFILE.of_calls([2]).count
 
 
+def test_a_profile_is_a_line_with_its_count_and_interval():
+    """That of a run has the samples of all its models."""
+    expected = "<SampleProfile: 10 samples, one every 1.10 ms>"
+
+    assert expected == repr(PROFILE)
+
+
 def test_the_time_in_libraries_belongs_to_the_line_that_called_them():
     """The innermost line of the model's folder is the one to look at."""
     inner = StackFrame("inner", "helper.py", 1, True)
