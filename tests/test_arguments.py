@@ -41,6 +41,9 @@ SETTINGS = [
     ("runtime", 5, "'auto', 'numpy', 'cupy', 'simulated', or a runtime of your own"),
     ("metrics_config", 5, "a dict"),
     ("exit_timeout_s", "1", "a number of 0 or more"),
+    ("otlp", 5, "a URL, or None"),
+    ("otlp_rate", "1", "a number of requests"),
+    ("otlp_count", None, "a number of requests"),
 ]
 CALLS = {
     "define name": (lambda s: s.define(5, DOUBLE), "name=5", "a string"),
@@ -252,6 +255,21 @@ CALLS = {
         "http='8000'",
         "a port number, such as 8000, or None",
     ),
+    "serve grpc": (
+        lambda s: s.serve(grpc="8001"),
+        "grpc='8001'",
+        "a port number, such as 8000, or None",
+    ),
+    "serve metrics": (
+        lambda s: s.serve(metrics=8.5),
+        "metrics=8.5",
+        "a port number, such as 8000, or None",
+    ),
+    "serve access": (
+        lambda s: s.serve(access="all"),
+        "access='all'",
+        "a blsnb.serving.access.Access",
+    ),
     "serve host": (lambda s: s.serve(host=5), "host=5", "a string"),
     "run.save": (
         lambda s: s.infer("double", X).save(5),
@@ -262,6 +280,26 @@ CALLS = {
         lambda s: s.infer("double", X).save("x.blsrun", budget_bytes="1"),
         "budget_bytes='1'",
         "a number, or None",
+    ),
+    "run.export_otlp": (
+        lambda s: s.infer("double", X).export_otlp(5),
+        "url=5",
+        "a string",
+    ),
+    "run.export_otlp tensors": (
+        lambda s: s.infer("double", X).export_otlp("http://localhost", tensors="no"),
+        "tensors='no'",
+        "True or False",
+    ),
+    "evaluate executor": (
+        lambda s: s.evaluate("double", [X], executor=5),
+        "executor=5",
+        "a concurrent.futures.Executor",
+    ),
+    "evaluate server_url": (
+        lambda s: s.evaluate("double", [X], server_url=5),
+        "server_url=5",
+        "'grpc://host:port'",
     ),
     "run.export_trace": (
         lambda s: s.infer("double", X).export_trace("x.json", 5),
