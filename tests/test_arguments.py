@@ -12,6 +12,7 @@ from cells import CONFIG, DOUBLE
 
 import blsnb
 from blsnb import Server
+from blsnb.recorder.recording import Recording
 from blsnb.results.run import Run
 from blsnb.serving import serve
 
@@ -323,6 +324,26 @@ CALLS = {
     ),
 }
 MODULE = {
+    "recording.filter model": (
+        lambda: Recording([]).filter(5),
+        "model=5",
+        "a name or a pattern",
+    ),
+    "recording.filter request_id": (
+        lambda: Recording([]).filter(request_id=5),
+        "request_id=5",
+        "a string, or None",
+    ),
+    "recording.filter failed": (
+        lambda: Recording([]).filter(failed="yes"),
+        "failed='yes'",
+        "True, False or None",
+    ),
+    "recording.filter slower_than_ms": (
+        lambda: Recording([]).filter(slower_than_ms="5"),
+        "slower_than_ms='5'",
+        "milliseconds",
+    ),
     "load_run": (
         lambda: blsnb.load_run(5),
         "path=5",
