@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 from blsnb.benchmark.level import Level
 from blsnb.benchmark.sample import Sample
@@ -13,6 +14,16 @@ from blsnb.parts.requests import ClientRequest, ClientRequests
 from blsnb.trace.run_record import RunRecord
 
 _now = time.monotonic_ns
+
+
+class Sender(Protocol):
+    """Sends requests of a load, from any number of threads."""
+
+    stream: bool
+    """Whether a request has any number of responses."""
+
+    def send(self, level: Level, number: int, began_ns: int = 0) -> None:
+        """Send a request, and add its measurement to a level."""
 
 
 class Client:

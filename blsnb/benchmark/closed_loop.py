@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 
-from blsnb.benchmark.client import Client
+from blsnb.benchmark.client import Sender
 from blsnb.benchmark.level import Level, Load, raise_errors
 from blsnb.engine.threads.workers import Workers
 
@@ -16,7 +16,7 @@ _TICK_S = 0.1
 
 
 def run_closed(
-    client: Client,
+    client: Sender,
     load: Load,
     workers: Workers,
     concurrency: int,

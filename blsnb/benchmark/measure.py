@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from blsnb.arguments import check_callable, check_type, check_whole
 from blsnb.benchmark.arrivals import RECORDED, Arrivals, open_levels
 from blsnb.benchmark.bench import Bench
-from blsnb.benchmark.client import Client
+from blsnb.benchmark.client import Client, Sender
 from blsnb.benchmark.closed_loop import Tick, run_closed
 from blsnb.benchmark.level import MAX_CLIENTS, Level, Load
 from blsnb.benchmark.open_loop import run_open
@@ -171,8 +171,24 @@ def measure(
     return Measured(tuple(rows), interrupted, tuple(left_out))
 
 
+def closed_row(
+    sender: Sender, clients: int, load: Load, counts: Counts = NOTHING
+) -> Row:
+    """Measure clients in a closed loop."""
+    with client_threads() as workers:
+        plan = _closed(sender, load, workers, clients, load.requests)
+        return plan.row(plan.run(lambda share: None), counts)
+
+
+def open_row(sender: Sender, arrivals: Arrivals, counts: Counts = NOTHING) -> Row:
+    """Measure requests at their times."""
+    with client_threads() as workers:
+        plan = _opened(sender, workers, arrivals)
+        return plan.row(plan.run(lambda share: None), counts)
+
+
 def _closed(
-    client: Client, load: Load, workers: Workers, clients: int, requests: int
+    client: Sender, load: Load, workers: Workers, clients: int, requests: int
 ) -> LevelPlan:
     def row(level: Level, since: Counts) -> Row:
         return row_of(
@@ -187,7 +203,7 @@ def _closed(
     return LevelPlan(counted(clients, "client"), run, row)
 
 
-def _opened(client: Client, workers: Workers, arrivals: Arrivals) -> LevelPlan:
+def _opened(client: Sender, workers: Workers, arrivals: Arrivals) -> LevelPlan:
     def row(level: Level, since: Counts) -> Row:
         return open_row_of(
             arrivals.rate,

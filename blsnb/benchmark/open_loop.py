@@ -10,7 +10,7 @@ import time
 from concurrent.futures import Future, wait
 
 from blsnb.benchmark.arrivals import Arrivals
-from blsnb.benchmark.client import Client
+from blsnb.benchmark.client import Sender
 from blsnb.benchmark.closed_loop import Tick
 from blsnb.benchmark.level import MAX_CLIENTS, Level, raise_errors
 from blsnb.engine.threads.workers import Workers
@@ -20,7 +20,7 @@ WARM_SHARE = 0.1
 """Share of a level whose requests are not measured."""
 
 
-def run_open(client: Client, arrivals: Arrivals, workers: Workers, tick: Tick) -> Level:
+def run_open(client: Sender, arrivals: Arrivals, workers: Workers, tick: Tick) -> Level:
     """Run one level. Ctrl-C ends it with the measurements so far.
 
     It also ends when as many requests are in flight as there may be threads.
@@ -47,7 +47,7 @@ class _Pacer:
     """Hands each request to a thread at its time."""
 
     def __init__(
-        self, level: Level, client: Client, workers: Workers, tick: Tick
+        self, level: Level, client: Sender, workers: Workers, tick: Tick
     ) -> None:
         self._level = level
         self._client = client

@@ -16,7 +16,6 @@ from IPython.display import DisplayHandle, display
 
 from blsnb.debugger.main_thread import MainThread, watch_cells
 from blsnb.engine.threads.workers import Workers
-from blsnb.errors import OutOfResourcesError
 from blsnb.magics import default_server as default
 from blsnb.options import options
 
@@ -76,7 +75,7 @@ def collapsed(trace: Trace, **how: Any) -> dict[str, Any]:
 
 def trace_now(record: RunRecord) -> Trace:
     """Return the trace of a run so far."""
-    from blsnb.results.run import take_trace
+    from blsnb.results.traced import take_trace
 
     return take_trace(record)
 
@@ -174,7 +173,7 @@ class DisplayedRuns:
             self._replayers[run] = replayer
         if self._connection is None:
             self._connection = Connection(
-                self.find, self._work, self.debug, self.main.submit
+                self.find, self._workers.run, self.debug, self.main.submit
             )
 
     def find(self, run: str) -> Trace:
@@ -219,13 +218,6 @@ class DisplayedRuns:
         if isinstance(source, RunRecord):
             return Run.of(source, replayer or _default_replayer())
         return ImportedRun(self.find(run), replayer=replayer)
-
-    def _work(self, serve: Callable[[], None]) -> None:
-        try:
-            self._workers.submit(serve)
-        except (OutOfResourcesError, RuntimeError):
-            # Without a thread the request is handled on the cell's thread.
-            serve()
 
     def close(self) -> None:
         """Close the connection: documents then have embedded previews only."""
@@ -326,7 +318,7 @@ def _default_replayer() -> Replayer | None:
 
 
 def _trace(source: RunRecord | Trace) -> Trace:
-    from blsnb.results.run import take_trace
+    from blsnb.results.traced import take_trace
     from blsnb.trace.spans import Trace
 
     return source if isinstance(source, Trace) else take_trace(source)

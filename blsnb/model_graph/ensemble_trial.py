@@ -14,7 +14,8 @@ from blsnb.model_graph.server_graph import version_folder
 from blsnb.parts.server_parts import ServerParts
 from blsnb.printable import printable_lines
 from blsnb.results.replay import request_of
-from blsnb.results.run import Run, take_trace
+from blsnb.results.run import Run
+from blsnb.results.traced import take_trace
 from blsnb.tensors.difference import difference
 from blsnb.tensors.ref import TensorRef
 

@@ -14,7 +14,7 @@ from blsnb.model_graph.graph import Measured, ModelGraph
 from blsnb.model_graph.picture import measured
 from blsnb.parts.server_parts import ServerParts
 from blsnb.repository.directory import ModelDirectory
-from blsnb.results.run import take_trace
+from blsnb.results.traced import take_trace
 
 
 def graph_of(parts: ServerParts) -> ModelGraph:

@@ -23,7 +23,7 @@ from blsnb.otlp.encoding import (
 from blsnb.request_fields import PLAIN
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.capture import trace_of
-from blsnb.trace.events import Call, CallFlag, LogLine, ModelInfo
+from blsnb.trace.events import Call, CallFlag, LogLine, ModelInfo, by_start
 from blsnb.trace.facts import ClockReading, TraceContext
 from blsnb.trace.files.v2.tensor_columns import new_tensor
 from blsnb.trace.spans import Trace
@@ -214,12 +214,8 @@ class _Family:
 
 
 def _in_order(calls: Iterable[Call]) -> list[Call]:
-    """Return calls, numbered by their starts; callers precede their calls."""
-    start_ns: dict[Call, int] = {}
-    for call in calls:
-        above = 0 if call.parent is None else start_ns[call.parent]
-        start_ns[call] = max(above, call.request_start_ns)
-    ordered = sorted(start_ns, key=start_ns.__getitem__)
+    """Return calls, numbered by their starts."""
+    ordered = by_start(calls)
     for number, call in enumerate(ordered):
         call.id = number
     return ordered

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from blsnb.options import options
 from blsnb.panel.changes import Row
 from blsnb.panel.run_rows import page_id_of
-from blsnb.results.run import take_trace
+from blsnb.results.traced import take_trace
 from blsnb.trace.run_record import RunRecord
 from blsnb.views.format import sendable
 

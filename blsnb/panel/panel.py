@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 from blsnb.engine.threads.watcher import Watcher
@@ -62,7 +62,7 @@ class Panel:
             _ACTIONS,
             self._answer,
             self._watch,
-            self._work,
+            self._workers.run,
             {DEBUG: self._host.on_main_thread},
         )
         self._connections[comm.comm_id] = connection
@@ -85,13 +85,6 @@ class Panel:
             return show_graph(self._host, query, buffer)
         act = act_on_run if name in RUN_ACTIONS else act_on_model
         return act(self._host, query, buffer)
-
-    def _work(self, serve: Callable[[], None]) -> None:
-        try:
-            self._workers.submit(serve)
-        except (OutOfResourcesError, RuntimeError):
-            # Without a thread the request is handled on the cell's thread.
-            serve()
 
     def _watch(self) -> None:
         """Look from now on; a page said what it watches."""

@@ -30,6 +30,14 @@ Report = Callable[[str], None]
 """Receives a short description of each step."""
 
 
+Prepare = Callable[[Path, Sequence[str]], Path]
+"""Receives exported models and the names of those to load; returns a repository."""
+
+
+def _as_exported(repository: Path, names: Sequence[str]) -> Path:
+    return repository
+
+
 class Remote:
     """A server that runs elsewhere and has the models."""
 
@@ -47,6 +55,11 @@ class Remote:
     def folders(self) -> tuple[Path, ...]:
         """Return nothing: the folders are on the other machine."""
         return ()
+
+    @property
+    def pid(self) -> int | None:
+        """Return nothing: its process is on the other machine."""
+        return None
 
     def traces(self) -> Sequence[Trace]:
         """Return nothing: the trace files are on the other machine."""
@@ -77,6 +90,11 @@ class Local:
         Whether a server, and packages that models import, may be installed.
     timeout_s
         Maximum time until the server is ready, in seconds.
+    prepare
+        Receives the folder of the export and the names of the models to load; returns
+        the repository to serve.
+    tracing
+        Whether all requests are traced, with their tensors.
     """
 
     def __init__(
@@ -87,7 +105,11 @@ class Local:
         may_install: bool,
         timeout_s: float,
         report: Report,
+        prepare: Prepare = _as_exported,
+        tracing: bool = True,
     ) -> None:
+        self._prepare = prepare
+        self._tracing = tracing
         self._client = client
         self._folder = folder
         self._may_install = may_install
@@ -110,6 +132,11 @@ class Local:
         """Return the folder of the export."""
         return (self._repository,)
 
+    @property
+    def pid(self) -> int | None:
+        """Id of the server's process; None while it does not run."""
+        return None if self._server is None else self._server.pid
+
     def traces(self) -> Sequence[Trace]:
         """Return the server's own traces."""
         return () if self._server is None else self._server.traces()
@@ -124,10 +151,11 @@ class Local:
         with LocalServer(
             self._env,
             self._folder,
-            self._repository,
+            self._prepare(self._repository, names),
             names,
             server_options(self._client.settings, self._env.caches),
             ready_s=self._timeout_s,
+            tracing=self._tracing,
         ) as self._server:
             self._check_loaded(model_name, self._server.client.load_errors())
             yield self._server.client

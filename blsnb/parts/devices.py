@@ -84,11 +84,4 @@ class Devices:
         self._placements.use(self._chosen.runtime)
         control = self._control
         names = [n for n in control.serving() if not control.sources.is_overridden(n)]
-        return {name: self._reloaded(name) for name in names}
-
-    def _reloaded(self, name: str) -> ModelLoadError | None:
-        try:
-            self._control.bring_up(name, always=True)
-        except ModelLoadError as error:
-            return error
-        return None
+        return {name: control.reload(name) for name in names}

@@ -9,7 +9,8 @@ from blsnb.arguments import check_text, check_type
 from blsnb.engine.catalog import Catalog
 from blsnb.errors import RepositoryError
 from blsnb.repository.repository import ModelRepository
-from blsnb.results.run import Run, take_trace
+from blsnb.results.run import Run
+from blsnb.results.traced import take_trace
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.recorder import Recorder
 from blsnb.trace.run_record import RunRecord

@@ -8,10 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from blsnb.benchmark.client import Client
-from blsnb.benchmark.closed_loop import run_closed
 from blsnb.benchmark.level import Load
-from blsnb.benchmark.measure import client_threads
-from blsnb.benchmark.samples import NOTHING, row_of
+from blsnb.benchmark.measure import closed_row
 from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.version import ServedVersion
 from blsnb.errors import BlsnbError
@@ -61,7 +59,7 @@ def calibrate(
     first = parts.requests.run(request, None, _record(parts, TraceLevel.TENSORS)).trace
     names = sorted({model.name for model in first.models if model.kind != "span"})
     for name in names:
-        _refuse(parts, name)
+        refuse_unsimulated(parts, name)
     with ProcessorMeter(_instances(parts, names)) as meter:
         alone = _traces(parts, request, 1, requests, duration_s)
         batched = [
@@ -80,7 +78,7 @@ def calibrate(
     return fitted(request.model_name, HERE, models, loops, processors)
 
 
-def _refuse(parts: ServerParts, name: str) -> None:
+def refuse_unsimulated(parts: ServerParts, name: str) -> None:
     """Refuse a model whose scheduling is not simulated."""
     config = parts.engine.catalog.config(name)
     if config is None:
@@ -140,15 +138,8 @@ def _run(
     duration_s: float,
 ) -> Loop:
     client = Client(parts.requests, request, record, stream=False)
-    load = Load(duration_s, requests)
-    with client_threads() as workers:
-        level = run_closed(client, load, workers, clients, requests, _ignore)
-    row = row_of(clients, level.samples, NOTHING, stream=False)
+    row = closed_row(client, clients, Load(duration_s, requests))
     return Loop(clients, row.p50_us, row.throughput)
-
-
-def _ignore(share: float) -> None:
-    """Report no progress."""
 
 
 def _batches(

@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from blsnb.engine.scheduling.rate_limiter import Given
 from blsnb.model.config import ModelConfig
 from blsnb.planning.simulation.behaviour import Behaviour
-from blsnb.planning.simulation.simulation import SimulatedModel
+from blsnb.planning.simulation.loads import Mix
+from blsnb.planning.simulation.simulation import (
+    NO_FRONTEND,
+    Frontend,
+    SimulatedModel,
+    Simulation,
+)
+from blsnb.printable import counted, printable
+from blsnb.views.format import time
 
 HERE, TRITON = "here", "triton"
+WORLDS = {
+    HERE: "this kernel with its one interpreter lock",
+    TRITON: "a process for each instance",
+}
+_HEAD = ("model", "batch", "executions", "own work", "computing", "overhead")
 """Worlds: one kernel with one interpreter lock; a process for each instance."""
 
 
@@ -114,7 +128,7 @@ class Reproduction(NamedTuple):
         return self.simulated_us / self.measured_us - 1 if self.measured_us else 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calibration:
     """What a simulation needs, as it was observed.
 
@@ -131,6 +145,14 @@ class Calibration:
         that of the machine, as Python code excludes other Python code.
     reproductions
         How well it reproduces what it was made from.
+    frontend
+        Work for each request of a client outside of the models.
+    remarks
+        What was not measured, as sentences.
+    mix
+        The requests of clients: priorities, timeouts and sequences.
+    rate_limits
+        Counts of the server's resources; None if it does not limit rates.
     """
 
     model_name: str
@@ -138,21 +160,99 @@ class Calibration:
     models: Mapping[str, CalibratedModel]
     cores: float
     reproductions: tuple[Reproduction, ...] = field(default=())
+    frontend: Frontend = NO_FRONTEND
+    remarks: tuple[str, ...] = ()
+    mix: Mix = field(default=Mix())
+    rate_limits: Given | None = None
 
-    def simulated(
-        self, configs: Mapping[str, ModelConfig] | None = None
-    ) -> dict[str, SimulatedModel]:
-        """Return the models of a simulation.
+    @property
+    def error(self) -> float:
+        """Largest relative error of a median that it was made from; NaN without one."""
+        errors = [abs(each.error) for each in self.reproductions]
+        return max(errors, default=float("nan"))
+
+    def check_world(self, world: str) -> None:
+        """Refuse to use the calibration for another world.
+
+        Raises
+        ------
+        ValueError
+            It was made in another one.
+        """
+        if world != self.world:
+            raise ValueError(
+                f"the calibration is of the world {self.world!r} "
+                f"({WORLDS[self.world]}), and target={world!r} is another one "
+                f"({WORLDS[world]}); expected a calibration of that world"
+            )
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.models)
+        return printable(
+            f"<Calibration of {self.model_name} for {WORLDS[self.world]}: {names}>"
+        )
+
+    def __str__(self) -> str:
+        rows = [_HEAD, *self._rows()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        head = (
+            f"{self.model_name}, observed for {WORLDS[self.world]} on "
+            f"{self.cores:.3g} processors"
+        )
+        return "\n".join(map(printable, [head, *lines, *self.findings]))
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        for name, model in self.models.items():
+            for size in model.sizes:
+                found = model.by_size[size]
+                computing = np.mean([each.computing_ns for each in found]) / 1e3
+                yield (
+                    name,
+                    str(size),
+                    f"{len(found):,}",
+                    time(model.mean_ns(size) / 1e3),
+                    time(float(computing)),
+                    time(model.overhead_ns / 1e3),
+                )
+
+    @property
+    def findings(self) -> list[str]:
+        """How well it reproduces what it was made from, and what it lacks."""
+        frontend_us = sum(self.frontend) / 1e3
+        texts = [f"Outside of the models a request takes {time(frontend_us)}."] * bool(
+            frontend_us
+        )
+        texts += [
+            f"The calibration simulates {counted(each.clients, 'client')} with a "
+            f"median of {time(each.simulated_us)}; measured were "
+            f"{time(each.measured_us)} ({each.error:+.0%})."
+            for each in self.reproductions
+        ]
+        return [*texts, *self.remarks]
+
+    def simulation(
+        self,
+        configs: Mapping[str, ModelConfig] | None = None,
+        cores: float | None = None,
+        seed: int = 0,
+    ) -> Simulation:
+        """Return a new simulation.
 
         Parameters
         ----------
         configs
             Other configurations by name.
+        cores
+            Number of processors; None for that of the calibration.
         """
         changed = configs or {}
-        return {
+        models = {
             name: SimulatedModel(
                 changed.get(name, model.config), model.draw, model.overhead_ns
             )
             for name, model in self.models.items()
         }
+        return Simulation(
+            models, cores or self.cores, seed, self.frontend, self.rate_limits
+        )

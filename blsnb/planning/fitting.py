@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+from blsnb.engine.scheduling.rate_limiter import Given
 from blsnb.planning.calibration import CalibratedModel, Calibration, Reproduction
-from blsnb.planning.simulation.loads import Simulated, closed_loop
-from blsnb.planning.simulation.simulation import Simulation
+from blsnb.planning.simulation.loads import Mix, Simulated, closed_loop
 
 _SIMULATED = 1_000
 """Number of requests of a simulated closed loop."""
@@ -38,6 +39,8 @@ def fitted(
     models: Mapping[str, CalibratedModel],
     loops: Sequence[Loop],
     processors: int,
+    mix: Mix = Mix(),  # noqa: B008 - it is immutable
+    rate_limits: Given | None = None,
 ) -> Calibration:
     """Return a calibration that reproduces measured closed loops.
 
@@ -48,30 +51,42 @@ def fitted(
     ----------
     processors
         Number of processors of the machine.
+    mix, rate_limits
+        As of `Calibration`.
     """
-    whole = Calibration(model_name, world, models, float(processors))
-    crowded = max(loops, key=lambda loop: loop.clients)
     cores = float(processors)
+    whole = Calibration(
+        model_name, world, models, cores, mix=mix, rate_limits=rate_limits
+    )
+    crowded = max(loops, key=lambda loop: loop.clients)
     if _simulated(whole, crowded.clients).rate > crowded.rate:
         low, high = _LEAST, cores
         for _ in range(_HALVINGS):
             cores = (low + high) / 2
-            tried = Calibration(model_name, world, models, cores)
-            if _simulated(tried, crowded.clients).rate > crowded.rate:
+            if (
+                _simulated(replace(whole, cores=cores), crowded.clients).rate
+                > crowded.rate
+            ):
                 high = cores
             else:
                 low = cores
-    found = Calibration(model_name, world, models, cores)
-    again = tuple(_reproduction(found, loop) for loop in loops)
-    return Calibration(model_name, world, models, cores, again)
+    found = replace(whole, cores=cores)
+    again = tuple(reproduction(found, loop) for loop in loops)
+    return replace(found, reproductions=again)
 
 
 def _simulated(calibration: Calibration, clients: int) -> Simulated:
-    simulation = Simulation(calibration.simulated(), calibration.cores)
-    return closed_loop(simulation, calibration.model_name, clients, _SIMULATED)
+    return closed_loop(
+        calibration.simulation(),
+        calibration.model_name,
+        clients,
+        _SIMULATED,
+        mix=calibration.mix,
+    )
 
 
-def _reproduction(calibration: Calibration, loop: Loop) -> Reproduction:
+def reproduction(calibration: Calibration, loop: Loop) -> Reproduction:
+    """Return a measured closed loop beside its simulation."""
     again = _simulated(calibration, loop.clients)
     return Reproduction(
         loop.clients, loop.p50_us, again.percentile_us(50), loop.rate, again.rate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from blsnb.benchmark.arrivals import POISSON, arrivals_at
@@ -14,6 +15,8 @@ from blsnb.planning.simulation.simulation import Simulation
 CORES = "cores"
 _HELD = 0.97
 """Share of the rate that must be answered."""
+_REFUSED = 0.01
+"""Share of the requests that queues may refuse, as their policies say."""
 
 
 class ModelUse(NamedTuple):
@@ -58,6 +61,16 @@ class Judgement(NamedTuple):
         Batch sizes outside of what was observed, by model.
     calls
         Number of simulated requests, of clients and of models.
+    refused_share
+        Share of refused requests.
+    refusals
+        Numbers of refused requests by text.
+    delayed
+        Number of requests that expired and were executed behind all others.
+    firsts_us
+        Median and 99th percentile of the latency to the first response of a stream.
+    by_priority
+        Median and 99th percentile of the latency by priority, if there are several.
     """
 
     rate: float
@@ -70,11 +83,17 @@ class Judgement(NamedTuple):
     cores_use: float
     extrapolated: dict[str, list[int]]
     calls: int
+    refused_share: float = 0.0
+    refusals: dict[str, int] = {}
+    delayed: int = 0
+    firsts_us: tuple[float, float] = (math.nan, math.nan)
+    by_priority: dict[int, tuple[float, float]] = {}
 
     @property
     def is_held(self) -> bool:
         """Whether nearly all requests were answered at the rate they were sent."""
-        return self.answered_rate >= _HELD * self.rate and not self.failed
+        is_fast = self.answered_rate >= _HELD * self.rate
+        return is_fast and self.refused_share <= _REFUSED
 
     @property
     def bottleneck(self) -> str:
@@ -100,28 +119,20 @@ def judge(
         Number of processors; None for that of the calibration.
     """
     configs = {} if option is None else option.configs
-    simulation = Simulation(
-        calibration.simulated(configs), cores or calibration.cores, seed
+    simulation = calibration.simulation(configs, cores, seed)
+    # One arrival is a whole sequence.
+    length = calibration.mix.mean_length
+    load = Load(requests / rate, max(1, round(requests / length)))
+    times = arrivals_at(POISSON, rate / length, load, seed).times_ns
+    answers = open_loop(
+        simulation, calibration.model_name, times, mix=calibration.mix, seed=seed
     )
-    times = arrivals_at(POISSON, rate, Load(requests / rate, requests), seed).times_ns
-    answers = open_loop(simulation, calibration.model_name, times)
     return _judgement(calibration, simulation, answers, rate)
 
 
 def _judgement(
     calibration: Calibration, simulation: Simulation, answers: Simulated, rate: float
 ) -> Judgement:
-    span_ns = max(1, simulation.timeline.now_ns)
-    clients = max(1, simulation.stations[calibration.model_name].requests)
-    uses = {
-        name: ModelUse(
-            station.busy_ns / span_ns / station.count if station.count else 0.0,
-            station.inferences / max(1, station.executions),
-            station.queue_ns / max(1, station.requests) / 1e3,
-            station.requests / clients,
-        )
-        for name, station in simulation.stations.items()
-    }
     extrapolated = {
         name: sizes
         for name, model in calibration.models.items()
@@ -135,8 +146,38 @@ def _judgement(
         p90_us,
         p99_us,
         answers.failed,
-        uses,
-        simulation.cores.busy_ns / span_ns / simulation.cores.count,
+        _uses(calibration.model_name, simulation),
+        simulation.cores.busy_ns / _span_ns(simulation) / simulation.cores.count,
         extrapolated,
         simulation.calls,
+        answers.failed / max(1, len(answers.kept)),
+        answers.errors,
+        answers.delayed,
+        (answers.first_percentile_us(50), answers.first_percentile_us(99)),
+        _by_priority(answers),
     )
+
+
+def _span_ns(simulation: Simulation) -> int:
+    return max(1, simulation.timeline.now_ns)
+
+
+def _uses(model_name: str, simulation: Simulation) -> dict[str, ModelUse]:
+    span_ns = _span_ns(simulation)
+    clients = max(1, simulation.stations[model_name].requests)
+    return {
+        name: ModelUse(
+            station.busy_ns / span_ns / station.count if station.count else 0.0,
+            station.inferences / max(1, station.executions),
+            station.queue_ns / max(1, station.requests) / 1e3,
+            station.requests / clients,
+        )
+        for name, station in simulation.stations.items()
+    }
+
+
+def _by_priority(answers: Simulated) -> dict[int, tuple[float, float]]:
+    p50_us, p99_us = answers.by_priority(50), answers.by_priority(99)
+    if len(p50_us) == 1:
+        return {}
+    return {each: (p50_us[each], p99_us[each]) for each in p50_us}

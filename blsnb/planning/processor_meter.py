@@ -40,12 +40,7 @@ class ProcessorMeter:
         surround(self._instances, self._execute)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        place: types.TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         release(self._instances)
 
     def _execute(

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from blsnb.arguments import check_path
 from blsnb.printable import printable
+from blsnb.results.traced import Traced
 from blsnb.trace.comparison import CallChange, TraceComparison, compare
-from blsnb.trace.spans import Span, Trace
+from blsnb.trace.spans import Span
 
 if TYPE_CHECKING:
     from blsnb.tensors.difference import TensorDifference
-
-
-class Traced(Protocol):
-    """A run."""
-
-    @property
-    def trace(self) -> Trace:
-        """The calls, as values."""
 
 
 class Comparison:
@@ -124,14 +117,11 @@ class Comparison:
         OSError
             The file cannot be written; an existing one is unchanged.
         """
-        from blsnb.files.whole import whole_file
-        from blsnb.views.documents import document
+        from blsnb.results.saving import save_page
 
         check_path(path=path)
         path = Path(path).expanduser()
         if path.suffix.lower() != ".html":
             raise ValueError(f"a comparison is saved as .html, not {path.suffix!r}")
-        with whole_file(path) as partial:
-            text = document.page(self._traces)
-            partial.write_text(text, encoding="utf-8")
+        save_page(path, self._traces)
         return path

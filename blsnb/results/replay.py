@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from blsnb.errors import TraceError
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.trace.dropped import find_call, missing_values
+from blsnb.trace.excerpt import part_of
 from blsnb.trace.spans import Span, Trace
 
 _MAX_CALLS = 8
@@ -53,6 +54,44 @@ def replayer_of(server: ReplayingServer) -> Replayer:
     if not hasattr(server, "_parts"):
         raise TypeError(f"server={server!r} is not valid; expected a blsnb.Server")
     return server._parts.requests
+
+
+def execute_again(
+    trace: Trace,
+    call: int | str | Span | None,
+    replayer: Replayer | None,
+    client_timeout_s: float | None,
+    *,
+    debug: bool,
+    lines: bool,
+) -> tuple[Any, Trace]:
+    """Execute a call of a trace again; return the run, and the recorded part.
+
+    The parameters are those of `Run.replay`, which lists the errors.
+    """
+    span = span_of(trace, _client_call(trace) if call is None else call)
+    request = request_of(trace, span)
+    if replayer is None:
+        raise TraceError(
+            "this run does not belong to a server: pass one that executes the "
+            "call, such as run.replay(0, server=blsnb.server())"
+        )
+    execute = replayer.replay_lines if lines else replayer.replay
+    with _stopping(request) if debug else contextlib.nullcontext():
+        run = execute(request, client_timeout_s)
+    return run, part_of(trace, span.index)
+
+
+def _client_call(trace: Trace) -> int:
+    """Return the id of the client request."""
+    return trace.spans[0].id if trace.spans else 0
+
+
+def _stopping(request: RequestMessage) -> contextlib.AbstractContextManager[None]:
+    # Deferred: a run without a debugger does not import what steps through models.
+    from blsnb.debugger.replays import stopping
+
+    return stopping(request)
 
 
 def span_of(trace: Trace, call: int | str | Span) -> Span:

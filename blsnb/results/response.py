@@ -115,3 +115,11 @@ def recorded_responses(trace: Trace) -> tuple[list[Response], str | None]:
     # An error that a stream sent is one of the responses.
     failed = not any(response.error for response in root.responses)
     return responses, (root.error or None) if failed else None
+
+
+def why_no_response(trace: Trace) -> str:
+    """Return the reason why a successful request has no response."""
+    spans = trace.spans[:1]
+    if spans and not spans[0].has_tensors and not spans[0].running:
+        return "it was not recorded; at trace_level='tensors' it is"
+    return "no response came"

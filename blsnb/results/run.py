@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
-import warnings
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blsnb.arguments import check_flags, check_path, check_text, check_type, refuse
-from blsnb.errors import MissingOutputError, TraceError
-from blsnb.options import options
-from blsnb.printable import counted, printable
-from blsnb.results.response import Response, recorded_responses
-from blsnb.trace.capture import clock_of, known_clock, trace_so_far
-from blsnb.trace.profiles.lines import LineProfile, lines_of
-from blsnb.trace.profiles.run_profile import RunProfile, profile_of
+from blsnb.arguments import check_path, check_type
+from blsnb.errors import MissingOutputError
+from blsnb.printable import printable
+from blsnb.results.response import Response, recorded_responses, why_no_response
+from blsnb.results.traced import Traced, take_trace
 from blsnb.trace.run_record import RunRecord
 from blsnb.trace.spans import Span, Trace
 
 if TYPE_CHECKING:
-    from blsnb.pb_utils.message import RequestMessage
     from blsnb.results.comparison import Comparison
     from blsnb.results.replay import Replayer, ReplayingServer
-
-
-def _stopping(request: RequestMessage) -> contextlib.AbstractContextManager[None]:
-    # Deferred: a run without a debugger does not import what steps through models.
-    from blsnb.debugger.replays import stopping
-
-    return stopping(request)
-
-
-def take_trace(record: RunRecord) -> Trace:
-    """Return the trace of a record so far, with notes if `options.notes` is set."""
-    return trace_so_far(record, options.notes)
 
 
 def source_of(run: Run) -> RunRecord | Trace:
@@ -50,7 +31,7 @@ def replayer_in(run: Run) -> Replayer | None:
     return run._replayer
 
 
-class Run:
+class Run(Traced):
     """The result of a client request, successful or failed, with its trace.
 
     Two runs are equal if they are the same execution.
@@ -130,16 +111,10 @@ class Run:
         return self._record.id
 
     def __repr__(self) -> str:
-        from blsnb.views.format import time as spelled
+        from blsnb.views.summary import in_short
 
-        trace = self.trace
-        wall = spelled((trace.end_ns - trace.start_ns) / 1000)
-        failed = f", {trace.error_count} failed" if trace.error_count else ""
-        return (
-            f"<{type(self).__name__} {printable(self.model_name)}: {wall}, "
-            f"{counted(trace.call_count, 'call')}, "
-            f"{counted(len(trace.models), 'model')}{failed}>"
-        )
+        kind, short = type(self).__name__, in_short(self.model_name, self.trace)
+        return printable(f"<{kind} {short}>")
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
         """Return an output of the first response, of shape ``[batch, *dims]``.
@@ -152,15 +127,9 @@ class Run:
             Its value is no longer kept.
         """
         if not self.responses:
-            reason = self.error or self._why_none()
+            reason = self.error or why_no_response(self.trace)
             raise MissingOutputError(f"no output {name!r}: {reason}")
         return self.responses[0][name]
-
-    def _why_none(self) -> str:
-        spans = self.trace.spans[:1]
-        if spans and not spans[0].has_tensors and not spans[0].running:
-            return "it was not recorded; at trace_level='tensors' it is"
-        return "no response came"
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the outputs of the first response."""
@@ -185,47 +154,9 @@ class Run:
         return self.responses[0].outputs if self.responses else {}
 
     @property
-    def notes(self) -> list[str]:
-        """Notes on probable mistakes that Triton accepts."""
-        return [note for span in self.trace.spans for note in span.notes]
-
-    @property
     def trace(self) -> Trace:
         """The calls of this run, as values."""
         return take_trace(self._record)
-
-    @property
-    def profile(self) -> RunProfile | None:
-        """Where the time goes inside the models; None without ``profile=True``.
-
-        Its text lists the lines with most samples; ``profile.save(path)`` writes a
-        file for speedscope.
-        """
-        return profile_of(self.trace)
-
-    @property
-    def lines(self) -> LineProfile | None:
-        """The source of the call with time and hits of each line.
-
-        None unless the run is that of ``replay(call, lines=True)``.
-        """
-        return lines_of(self.trace)
-
-    @property
-    def duration_ms(self) -> float:
-        """Milliseconds from the start of the client request to the end of the run."""
-        trace = self.trace
-        return (trace.end_ns - trace.start_ns) / 1e6
-
-    @property
-    def started_at(self) -> datetime | None:
-        """Time of day of the start, in the local time zone; None if it is unknown."""
-        trace = self.trace
-        clock = known_clock(trace)
-        if clock is None or not trace.spans:
-            return None
-        since_ns = trace.start_ns - clock.monotonic_ns
-        return datetime.fromtimestamp((clock.unix_ns + since_ns) / 1e9).astimezone()
 
     @property
     def cell(self) -> str:
@@ -236,30 +167,6 @@ class Run:
     def pinned(self) -> bool:
         """Whether `keep` pinned the run."""
         return self._record.pinned
-
-    def to_pandas(self) -> Any:
-        """Return the calls as a pandas DataFrame, a row for each call.
-
-        Its index is the id of the call; times are milliseconds since the start. A
-        missing ``caller``, ``line`` or time is `pandas.NA` or NaN.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``caller``, ``model``, ``version``, ``instance``, ``line``,
-            ``start_ms``, ``duration_ms``, ``queue_ms``, ``compute_ms``, ``batch``,
-            ``responses``, ``input_bytes``, ``output_bytes``, ``request_id``,
-            ``error_code`` and ``error``.
-
-        Raises
-        ------
-        ImportError
-            pandas is not installed.
-        """
-        __tracebackhide__ = True
-        from blsnb.views.call_frame import call_frame
-
-        return call_frame(self.trace)
 
     def keep(self) -> Run:
         """Pin the run: from now on it loses neither calls nor values.
@@ -274,12 +181,6 @@ class Run:
         """
         self._record.pinned = True
         return self
-
-    def widget(self) -> Any:
-        """Return the connected widget, which reads tensors from the kernel."""
-        from blsnb.views.live import trace_view
-
-        return trace_view.TraceView(lambda: self.trace)
 
     def save(self, path: str | Path, *, budget_bytes: int | None = None) -> Path:
         """Write the run to a file, completely or not at all.
@@ -308,124 +209,22 @@ class Run:
         OSError
             The file cannot be written; an existing one is unchanged.
         """
+        from blsnb.results.saving import save_page, save_run
+
         check_path(path=path)
         check_type("budget_bytes", budget_bytes, int | None, "a number, or None")
-        path = Path(path).expanduser()
+        path, trace = Path(path).expanduser(), self.trace
         match path.suffix.lower():
             case ".html":
-                self._save_page(path)
+                save_page(path, trace)
             case ".blsrun":
-                self._save_run(path, budget_bytes)
+                save_run(path, self.model_name, trace, *self._answer(), budget_bytes)
             case suffix:
                 raise ValueError(
                     "run.save() writes .html (a page to look at) and .blsrun (a run "
                     f"that blsnb.load_run() reads), not {suffix or 'no suffix at all'}"
                 )
         return path
-
-    def _save_page(self, path: Path) -> None:
-        from blsnb.files.whole import whole_file
-        from blsnb.views.documents import document
-
-        with whole_file(path) as partial:
-            partial.write_text(document.page(self.trace), encoding="utf-8")
-
-    def _save_run(self, path: Path, budget_bytes: int | None) -> None:
-        from blsnb.trace.files.run_file import save_run
-
-        responses = tuple(response.saved() for response in self.responses)
-        left_out = save_run(
-            self.trace,
-            responses,
-            self.error,
-            path,
-            budget_bytes,
-            self.model_name,
-            clock_of(self.trace),
-        )
-        if left_out:
-            warnings.warn(f"{path.name}: {left_out}", stacklevel=3)
-
-    def export_trace(self, path: str | Path, format: str = "triton") -> Path:
-        """Write the trace of the run for other programs.
-
-        Parameters
-        ----------
-        path
-            The file to write.
-        format
-            ``"triton"``: the JSON of a Triton server, for `load_trace`;
-            ``"perfetto"``: the JSON that ui.perfetto.dev opens.
-
-        Returns
-        -------
-        Path
-            The written file.
-
-        Raises
-        ------
-        TypeError
-            An argument has the wrong type.
-        ValueError
-            The format is unknown.
-        OSError
-            The file cannot be written.
-        """
-        from blsnb.trace.files import export
-
-        check_path(path=path)
-        check_text(format=format)
-        return export.write_traces([self.trace], path, format)
-
-    def export_otlp(
-        self, url: str, *, tensors: bool = False, format: str = "json"
-    ) -> int:
-        """Send the run to an OpenTelemetry Collector, as spans with Triton's names.
-
-        Each call is a span with a child ``compute``; the request has a span
-        ``InferRequest`` above them. Exporting again sends the same ids.
-
-        Parameters
-        ----------
-        url
-            Where the Collector receives spans over HTTP, such as
-            ``"http://127.0.0.1:4318"``; without a path, ``/v1/traces`` is added.
-        tensors
-            Whether the tensors are sent, too, with their values.
-        format
-            ``"json"``, as a Triton server sends; ``"protobuf"`` needs the package
-            opentelemetry-proto: ``pip install 'blsnb[otlp]'``.
-
-        Returns
-        -------
-        int
-            Number of sent spans. Calls that still run are left out.
-
-        Raises
-        ------
-        CollectorError
-            Nothing answers at the URL within ten seconds, or the spans are refused.
-        ImportError
-            The package is not installed.
-        TraceError
-            The run was read from a file without the time of day.
-        TypeError
-            An argument has the wrong type.
-        ValueError
-            The URL or the format is invalid.
-        """
-        from blsnb.otlp.sending import export
-
-        check_text(url=url, format=format)
-        check_flags(tensors=tensors)
-        trace = self.trace
-        return export(trace, known_clock(trace), url, tensors=tensors, format=format)
-
-    def plot(self) -> Any:
-        """Return a matplotlib figure of the timeline."""
-        from blsnb.views.figures import figure
-
-        return figure.plot(self.trace)
 
     def compare(self, other: Run) -> Comparison:
         """Compare with an earlier run, such as one before an edit.
@@ -450,8 +249,7 @@ class Run:
         """
         from blsnb.results.comparison import Comparison
 
-        if not isinstance(other, Run):
-            refuse("other", other, "a blsnb.Run")
+        check_type("other", other, Run, "a blsnb.Run")
         return Comparison(self, other)
 
     def replay(
@@ -505,23 +303,13 @@ class Run:
             the model has no Python code, or another tool traces it.
         """
         from blsnb.results.comparison import Comparison
-        from blsnb.results.replay import replayer_of, request_of, span_of
-        from blsnb.trace.excerpt import part_of
+        from blsnb.results.replay import execute_again, replayer_of
 
-        trace = self.trace
-        span = span_of(trace, _first(trace) if call is None else call)
-        request = request_of(trace, span)
         replayer = self._replayer if server is None else replayer_of(server)
-        if replayer is None:
-            raise TraceError(
-                "this run does not belong to a server: pass one that executes the "
-                "call, such as run.replay(0, server=blsnb.server())"
-            )
-        with _stopping(request) if debug else contextlib.nullcontext():
-            replay = replayer.replay_lines if lines else replayer.replay
-            run = replay(request, client_timeout_s)
-        recorded = ImportedRun(part_of(trace, span.index), replayer=replayer)
-        return Comparison(run, recorded)
+        run, recorded = execute_again(
+            self.trace, call, replayer, client_timeout_s, debug=debug, lines=lines
+        )
+        return Comparison(run, ImportedRun(recorded, replayer=replayer))
 
 
 class ImportedRun(Run):
@@ -531,12 +319,8 @@ class ImportedRun(Run):
     ----------
     trace
         The calls.
-    responses
-        The responses to the client; None for those of the first request.
-    error
-        The failure's text; None if it succeeded.
-    replayer
-        Executes recorded calls again; None if `replay` needs a ``server``.
+    responses, error, replayer
+        As for `Run`; None for the responses of the first request.
     """
 
     def __init__(
@@ -546,8 +330,7 @@ class ImportedRun(Run):
         error: str | None = None,
         replayer: Replayer | None = None,
     ) -> None:
-        record = RunRecord(trace.run_id)
-        record.ended = True
+        record = RunRecord(trace.run_id, ended=True)
         super().__init__(trace.title, record, responses, error, replayer)
         self._trace = trace
 
@@ -555,8 +338,3 @@ class ImportedRun(Run):
     def trace(self) -> Trace:
         """The calls of this run, as values."""
         return self._trace
-
-
-def _first(trace: Trace) -> int:
-    """Return the id of the client request."""
-    return trace.spans[0].id if trace.spans else 0

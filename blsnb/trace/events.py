@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -187,3 +188,18 @@ class Call:
         if self.device is None:
             self.device = DeviceWork()
         return self.device
+
+
+def by_start(calls: Iterable[Call]) -> list[Call]:
+    """Return calls in the order of their starts; callers precede their calls.
+
+    Parameters
+    ----------
+    calls
+        Each behind its caller.
+    """
+    start_ns: dict[Call, int] = {}
+    for call in calls:
+        above = 0 if call.parent is None else start_ns[call.parent]
+        start_ns[call] = max(above, call.request_start_ns)
+    return sorted(start_ns, key=start_ns.__getitem__)

@@ -44,6 +44,16 @@ def facts(run: AnyTrace) -> list[str]:
     return [*words, *differences(comparison)] if comparison else words
 
 
+def in_short(name: str, trace: Trace) -> str:
+    """Return a run's name, wall time and counts in a few words."""
+    failed = f", {trace.error_count} failed" if trace.error_count else ""
+    return (
+        f"{name}: {time((trace.end_ns - trace.start_ns) / 1000)}, "
+        f"{counted(trace.call_count, 'call')}, "
+        f"{counted(len(trace.models), 'model')}{failed}"
+    )
+
+
 def state_of(trace: Trace) -> State:
     """Return the state of a run, derived from its calls."""
     # Plain integers, because the operators of an IntFlag are slow.

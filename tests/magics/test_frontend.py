@@ -11,7 +11,8 @@ import blsnb
 from blsnb.magics import frontend
 from blsnb.magics.frontend import DisplayedRuns, has_page
 from blsnb.parts.server_parts import parts_of
-from blsnb.results.run import replayer_in, take_trace
+from blsnb.results.run import replayer_in
+from blsnb.results.traced import take_trace
 from blsnb.trace.recorder import Recorder
 from blsnb.views.documents import wire
 from blsnb.views.live import connection as widget

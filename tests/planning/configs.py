@@ -20,6 +20,35 @@ def config(name: str, count: int = 1, more: str = "") -> ModelConfig:
     return ModelConfig.of(text_format.Parse(text, schema().ModelConfig()))
 
 
+def tensors(**shapes: str) -> str:
+    """Return the inputs and outputs of a configuration, such as ``input="X"``."""
+    return " ".join(
+        f'{kind} {{ name: "{name}" data_type: TYPE_FP32 dims: 2 }}'
+        for kind, names in shapes.items()
+        for name in names.split()
+    )
+
+
+def ensemble(name: str, steps: dict[str, tuple[str, str]], more: str = ""):
+    """Return an ensemble of X and Y without own work.
+
+    Parameters
+    ----------
+    steps
+        Input and output by model, whose own names are X and Y.
+    """
+    written = " ".join(
+        f'step {{ model_name: "{model}" model_version: -1 '
+        f'input_map {{ key: "X" value: "{given}" }} '
+        f'output_map {{ key: "Y" value: "{made}" }} }}'
+        for model, (given, made) in steps.items()
+    )
+    whole = f"{more} ensemble_scheduling {{ {written} }}"
+    return SimulatedModel(
+        config(name, 0, whole), lambda size, _: Behaviour(size, (Step((), 0),))
+    )
+
+
 def waits(ms: float, size: int = 1) -> Behaviour:
     """Return an execution that waits and does nothing else."""
     return Behaviour(size, (Step((), 0, round(ms * MS)),))

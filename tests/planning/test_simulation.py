@@ -116,17 +116,6 @@ def test_calls_at_once_take_as_long_as_the_longest():
     assert [6] == latencies(models, "p", [0])
 
 
-def test_an_ensemble_has_no_instances():
-    """Its requests wait for those of its steps only."""
-    steps = (Step((), 0, 0, "a"), Step((0,), 0))
-    ensemble = SimulatedModel(
-        config("e", 1, "ensemble_scheduling { }"), lambda size, _: Behaviour(1, steps)
-    )
-    models = {"e": ensemble, "a": model("a", waits(5), count=3)}
-
-    assert [5, 5, 5] == latencies(models, "e", [0, 0, 0])
-
-
 BATCHING = "max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 2000 }"
 
 

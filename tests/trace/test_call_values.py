@@ -5,10 +5,12 @@ import math
 import pytest
 
 from blsnb.runtimes.runtime import DeviceUse
+from blsnb.tensors.dtypes import DType
 from blsnb.trace.events import LogLine
 from blsnb.trace.facts import Batching, Copy
 from blsnb.trace.files.checked import Malformed
 from blsnb.trace.files.v2 import call_values
+from blsnb.trace.files.v2.tensor_columns import new_tensor
 
 LARGEST = 1 << 62
 """Largest time and size."""
@@ -76,3 +78,14 @@ def test_values_beyond_their_bounds_are_refused(read, value):
     """A file may have been changed by anyone."""
     with pytest.raises(Malformed):
         getattr(call_values, read)(value)
+
+
+def test_a_tensor_of_an_unknown_type_has_its_name_and_no_value():
+    """A newer server may have more types; the size is that of the file."""
+    ref = new_tensor("X", "FP4", (2, 3), None, "gpu:0", 3)
+    unsized = new_tensor("X", "FP4", (2, 3), None, "", None)
+
+    assert DType("", "FP4", 0, None, 0) == ref.dtype
+    assert (3, 0) == (ref.byte_size, unsized.byte_size)
+    with pytest.raises(Malformed, match=r"no value for a FP4\[2, 3\]"):
+        new_tensor("X", "FP4", (2, 3), b"abc", "", 3)

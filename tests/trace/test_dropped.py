@@ -6,7 +6,7 @@ import pytest
 from views.samples import recorded
 
 from blsnb.errors import TraceError
-from blsnb.results.run import take_trace
+from blsnb.results.traced import take_trace
 from blsnb.trace.dropped import PIN, find_call, missing_call, missing_values, notices
 from blsnb.trace.facts import Drop
 from blsnb.trace.recorder import Recorder

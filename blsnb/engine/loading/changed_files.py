@@ -124,15 +124,8 @@ class ChangedFiles:
             now = sources(directory.files())
             if now not in (sources(loaded), self._tried.get(name)):
                 self._tried[name] = now
-                results[name] = self._error_of_load(name)
+                results[name] = self._control.reload(name)
         return results
-
-    def _error_of_load(self, name: str) -> ModelLoadError | None:
-        try:
-            self._control.bring_up(name, always=True)
-        except ModelLoadError as error:
-            return error
-        return None
 
     def _load(self, name: str, *, always: bool = True) -> None:
         try:

@@ -311,6 +311,14 @@ class ModelControl:
         """Whether the caller is part of a load of this model."""
         return self._runner.lock.is_held_for(name)
 
+    def reload(self, name: str) -> ModelLoadError | None:
+        """Reload a model, even if its files are unchanged; return its failure."""
+        try:
+            self.bring_up(name, always=True)
+        except ModelLoadError as error:
+            return error
+        return None
+
     def serving(self) -> list[str]:
         """Return the names of the models that serve."""
         return self._catalog.names()

@@ -92,6 +92,13 @@ class Workers(Executor):
         """Run work on a thread; see `submit_for`."""
         return self.submit_for(None, lambda: work(*args, **kwargs))
 
+    def run(self, work: Callable[[], None]) -> None:
+        """Run work on a thread, or here if no thread can run it."""
+        try:
+            self.submit(work)
+        except (OutOfResourcesError, RuntimeError):
+            work()
+
     def submit_for(
         self, key: Hashable, work: Callable[[], T], *, continued: bool = False
     ) -> Future[T]:

@@ -60,10 +60,10 @@ class Columns:
             _put(_column(self.metrics, name), at, value)
         for name, value in result.outputs.items():
             if self._keeps(name, value):
-                _put_object(self.outputs.setdefault(name, []), at, value)
+                _put(self.outputs.setdefault(name, []), at, value, None)
         for name, value in row.rest.items():
             if isinstance(value, _SCALARS) and _text_length(value) <= _MAX_TEXT:
-                _put_object(self.rest.setdefault(name, []), at, value)
+                _put(self.rest.setdefault(name, []), at, value, None)
         if result.error:
             self.errors[result.number] = (
                 self._one(result.code),
@@ -121,23 +121,13 @@ def _column(columns: dict[str, array[float]], name: str) -> array[float]:
     return found
 
 
-def _put(column: array[float], at: int, value: float) -> None:
-    missing = at - len(column)
-    if missing:
-        if missing < 0:
-            del column[at:]
-        else:
-            column.extend([math.nan] * missing)
-    column.append(value)
-
-
-def _put_object(column: list[Any], at: int, value: Any) -> None:
-    missing = at - len(column)
-    if missing:
-        if missing < 0:
-            del column[at:]
-        else:
-            column.extend([None] * missing)
+def _put(
+    column: array[float] | list[Any], at: int, value: Any, missing: Any = math.nan
+) -> None:
+    if at < len(column):
+        del column[at:]
+    elif at > len(column):
+        column.extend([missing] * (at - len(column)))
     column.append(value)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import base64
-import re
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -17,18 +15,17 @@ from blsnb.magics import default_server as default
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import ProgressBar
 from blsnb.magics.line import Line, request_line
+from blsnb.magics.load_tests import choices
 from blsnb.trace.events import LEVELS
 
 if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
 
 USAGE = (
-    "NAME INPUT=EXPRESSION ... [--concurrency N,N | --rate R,R] [--arrivals KIND] "
+    "NAME INPUT=EXPRESSION ... [--concurrency N,N | --rate RATES] [--arrivals KIND] "
     "[--duration 5s] [--requests N] [--trace-level LEVEL]"
 )
 SUMMARY = "measure a model under load, with several clients at once"
-_SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0}
-_DURATION = re.compile(r"(\d+\.?\d*|\.\d+)(ms|s|m|)")
 
 
 def bench_flags() -> Flags:
@@ -38,7 +35,7 @@ def bench_flags() -> Flags:
     add = flags.add_argument
     add(
         "--duration",
-        type=seconds,
+        type=choices.seconds,
         default=5.0,
         metavar="TIME",
         help="how long each level lasts: 5s, 500ms, 2m (5s)",
@@ -62,17 +59,17 @@ def bench_flags() -> Flags:
 def _add_levels(add: Callable[..., object]) -> None:
     add(
         "--concurrency",
-        type=_numbers,
+        type=choices.counts,
         default=(1, 2, 4, 8),
         metavar="N,N",
         help="number of concurrent clients, level by level (1,2,4,8)",
     )
     add(
         "--rate",
-        type=_rates,
-        metavar="R,R",
+        type=choices.rates,
+        metavar="RATES",
         help="requests per second, level by level, whether or not earlier ones were "
-        "answered (instead of clients)",
+        "answered: 50,100 or 50:400 or 50:400:50 (instead of clients)",
     )
     add(
         "--arrivals",
@@ -130,29 +127,3 @@ def figure(words: str, rows: Sequence[Mapping[str, Any]]) -> str:
         f'<img alt="{escape(words)}" style="max-width:100%" '
         f'src="data:image/png;base64,{base64.b64encode(png).decode()}">'
     )
-
-
-def _rates(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(map(float, text.split(",")))
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a list of requests per second such as 50,100,200"
-        ) from None
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(map(int, text.split(",")))
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a list of numbers such as 1,2,4"
-        ) from None
-
-
-def seconds(text: str) -> float:
-    """Return a time such as ``500ms`` in seconds."""
-    found = _DURATION.fullmatch(text)
-    if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 5s or 500ms")
-    return float(found[1]) * _SECONDS[found[2]]

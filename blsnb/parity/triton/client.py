@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import grpc
 from tritonclient.grpc import service_pb2 as wire
 
 from blsnb.backends import remote_messages as messages
+from blsnb.benchmark.level import Level
+from blsnb.benchmark.sample import Sample
 from blsnb.errors import TritonServerError
 from blsnb.parity.triton.outcome import (
     NO_RESPONSE,
@@ -23,6 +26,8 @@ from blsnb.printable import printable
 
 QUERY_S = 10.0
 """Maximum duration of a request for metadata or readiness, in seconds."""
+_LOAD_S = 30.0
+"""Maximum duration of a request of a load, in seconds."""
 _EMPTY_FINAL = "triton_enable_empty_final_response"
 _FINAL = "triton_final_response"
 _now = time.monotonic_ns
@@ -63,6 +68,17 @@ class TritonClient:
             for row in index.models
             if row.state and row.name not in ready
         }
+
+    def set_tracing(self, enabled: bool) -> None:
+        """Trace the times of all requests, or of none."""
+        request = wire.TraceSettingRequest()
+        level = "TIMESTAMPS" if enabled else "OFF"
+        request.settings["trace_level"].value.append(level)
+        self._query(self._stub.TraceSetting, request)
+
+    def sender(self, requests: Sequence[RequestMessage]) -> GrpcSender:
+        """Return a client that sends requests again and again."""
+        return GrpcSender(self._stub, requests)
 
     def _query(self, call: Any, request: Any) -> Any:
         try:
@@ -142,6 +158,43 @@ class TritonClient:
                 f"{self._name} ended during a request: {error.details()}"
             ) from error
         return ClientFailure(messages.code_of(error), error.details() or "")
+
+
+def _wait() -> None:
+    """Let an abandoned request end by its own time limit."""
+
+
+class GrpcSender:
+    """Sends requests one after the other, and from the first one on again.
+
+    Parameters
+    ----------
+    stub
+        Triton's gRPC interface.
+    requests
+        The requests.
+    """
+
+    stream = False
+
+    def __init__(self, stub: Any, requests: Sequence[RequestMessage]) -> None:
+        self._infer = stub.ModelInfer
+        self._requests = [_request(each) for each in requests]
+        self._numbers = itertools.count()
+
+    def send(self, level: Level, number: int, began_ns: int = 0) -> None:
+        """Send the next request, and add its measurement to a level."""
+        requests = self._requests
+        request = requests[next(self._numbers) % len(requests)]
+        began_ns = began_ns or _now()
+        error = ""
+        level.begun(number, _wait)
+        try:
+            self._infer(request, timeout=_LOAD_S)
+        except grpc.RpcError as failure:
+            error = f"[{messages.code_of(failure)}] {failure.details()}"
+        ended_ns = _now()
+        level.add(number, Sample(began_ns, ended_ns, ended_ns, 1, error))
 
 
 def _request(message: RequestMessage) -> Any:

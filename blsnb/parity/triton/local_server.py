@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from blsnb.engine.scheduling.resource_admission import ResourceAdmission
 from blsnb.engine.settings import Settings
@@ -17,7 +16,15 @@ from blsnb.trace.triton.trace_file import read_traces
 
 
 class LocalServer:
-    """A context manager that runs a real server and traces all of its requests."""
+    """A context manager that runs a real server.
+
+    Parameters
+    ----------
+    folder
+        Receives its log and its traces.
+    tracing
+        Whether all requests are traced, with their tensors.
+    """
 
     def __init__(
         self,
@@ -28,6 +35,7 @@ class LocalServer:
         options: Sequence[str],
         *,
         ready_s: float,
+        tracing: bool = True,
     ) -> None:
         self._trace = folder / "trace.json"
         arguments = [
@@ -36,7 +44,7 @@ class LocalServer:
             "--exit-on-error=false",
             "--strict-readiness=false",
             *options,
-            *_tracing(self._trace),
+            *(_tracing(self._trace) if tracing else ()),
         ]
         self._server = TritonServer(
             env, repository, folder / "log", arguments, ready_s=ready_s
@@ -47,12 +55,7 @@ class LocalServer:
     def __enter__(self) -> LocalServer:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
         if isinstance(error, ServerDiedError):
             error.log = self._server.log_end()
         # After an interrupt the user does not wait until models are finalized.
@@ -60,6 +63,11 @@ class LocalServer:
             self._server.close()
         else:
             self._server.kill()
+
+    @property
+    def pid(self) -> int:
+        """Id of the server's process."""
+        return self._server.pid
 
     def traces(self) -> list[Trace]:
         """Return the traced requests; complete once the server has stopped."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
+
+from blsnb.request_fields import PLAIN, RequestFields
+
+SAME_SEQUENCE = "same"
+"""Correlation id of a call in the sequence of its caller's request."""
 
 
 class Step(NamedTuple):
-    """Own work of a model, up to its next call or its end.
+    """Own work of a model, up to its next call, its next response or its end.
 
     Parameters
     ----------
@@ -15,10 +21,19 @@ class Step(NamedTuple):
     computing_ns, waiting_ns
         Time on a processor, and time in which the model waits for anything but calls.
     model
-        Name of the model that is then called; empty at the end. The next step begins
+        Name of the model that is then called; empty for no call. The next step begins
         at once: a synchronous call is one that it waits for.
     size
         Batch size of the call.
+    fields
+        Fields of the call. Calls with equal correlation ids are one sequence, which
+        has a new id in each execution; see `SAME_SEQUENCE`.
+    reads
+        Calls of decoupled models, each with a number of responses: it waits for them.
+    sends
+        Number of responses that each request then receives.
+    returns
+        Whether ``execute`` then returns; later steps need no instance.
     """
 
     after: tuple[int, ...]
@@ -26,6 +41,10 @@ class Step(NamedTuple):
     waiting_ns: int = 0
     model: str = ""
     size: int = 1
+    fields: RequestFields = PLAIN
+    reads: tuple[tuple[int, int], ...] = ()
+    sends: int = 0
+    returns: bool = False
 
 
 class Behaviour(NamedTuple):
@@ -47,6 +66,11 @@ class Behaviour(NamedTuple):
         """Duration of its own work."""
         return sum(step.computing_ns + step.waiting_ns for step in self.steps)
 
+    @property
+    def computing_ns(self) -> int:
+        """Processor time of its own work."""
+        return sum(step.computing_ns for step in self.steps)
+
     def scaled(self, factor: float, size: int) -> Behaviour:
         """Return the execution with longer or shorter own work."""
         steps = tuple(
@@ -59,12 +83,41 @@ class Behaviour(NamedTuple):
         return Behaviour(size, steps)
 
 
+class ObservedCall(NamedTuple):
+    """A call of an execution.
+
+    Parameters
+    ----------
+    begin_ns, end_ns
+        When it began and ended.
+    responses_ns
+        When a decoupled model sent responses.
+    """
+
+    begin_ns: int
+    end_ns: int
+    model: str
+    size: int = 1
+    fields: RequestFields = PLAIN
+    responses_ns: tuple[int, ...] = ()
+
+
+class Event(NamedTuple):
+    """What an execution does at a time: it calls a model, responds or returns."""
+
+    at_ns: int
+    call: ObservedCall | None = None
+    sends: int = 0
+    returns: bool = False
+
+
 def behaviour(
     start_ns: int,
     end_ns: int,
-    calls: list[tuple[int, int, str, int]],
+    calls: Sequence[ObservedCall | tuple[int, int, str, int]],
     size: int = 1,
     computing_share: float = 1.0,
+    others: Sequence[Event] = (),
 ) -> Behaviour:
     """Return an observed execution.
 
@@ -72,26 +125,63 @@ def behaviour(
     ----------
     start_ns, end_ns
         When it began and ended.
-    calls
-        Beginning, end, model and batch size of each call.
     computing_share
         Part of its own work that needs a processor.
+    others
+        Its responses, and its return before the end.
     """
+    began = sorted(ObservedCall(*call) for call in calls)
+    events = [*(Event(call.begin_ns, call) for call in began), *others]
+    events.sort(key=lambda event: event.at_ns)
+    waits = _Waits(began)
     steps: list[Step] = []
-    began = sorted(calls)
-    seen: set[int] = set()
-    # Own work is what lies between the beginnings of calls, less what it waits for.
-    for begin_ns, _, model, called in [*began, (end_ns, 0, "", 1)]:
-        ended = {
-            number
-            for number, (begun_ns, until_ns, *_) in enumerate(began)
-            if until_ns <= begin_ns and begun_ns < until_ns
-        }
-        after = tuple(sorted(ended - seen))
-        seen |= ended
-        from_ns = max([start_ns, *(began[number][1] for number in after)])
-        own_ns = max(0, begin_ns - from_ns)
+    # Own work is what lies between events, less what it waits for.
+    for event in [*events, Event(end_ns)]:
+        after, reads, ready_ns = waits.until(event.at_ns)
+        own_ns = max(0, event.at_ns - max(start_ns, ready_ns))
         computing_ns = round(own_ns * computing_share)
-        steps.append(Step(after, computing_ns, own_ns - computing_ns, model, called))
-        start_ns = max(start_ns, begin_ns)
+        called = event.call or ObservedCall(0, 0, "")
+        steps.append(
+            Step(
+                after,
+                computing_ns,
+                own_ns - computing_ns,
+                called.model,
+                called.size,
+                called.fields,
+                reads,
+                event.sends,
+                event.returns,
+            )
+        )
+        start_ns = max(start_ns, event.at_ns)
     return Behaviour(size, tuple(steps))
+
+
+class _Waits:
+    """The calls that an execution has waited for."""
+
+    def __init__(self, calls: Sequence[ObservedCall]) -> None:
+        self._calls = calls
+        self._ended: set[int] = set()
+        self._read: dict[int, int] = {}
+
+    def until(
+        self, at_ns: int
+    ) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...], int]:
+        """Return ends and responses since the last time, and when the last one was."""
+        after, reads, ready_ns = [], [], 0
+        for number, call in enumerate(self._calls):
+            if number in self._ended or call.begin_ns >= min(at_ns, call.end_ns):
+                continue
+            if call.end_ns <= at_ns:
+                self._ended.add(number)
+                after.append(number)
+                ready_ns = max(ready_ns, call.end_ns)
+                continue
+            sent = [ns for ns in call.responses_ns if ns <= at_ns]
+            if len(sent) > self._read.get(number, 0):
+                self._read[number] = len(sent)
+                reads.append((number, len(sent)))
+                ready_ns = max(ready_ns, sent[-1])
+        return tuple(after), tuple(reads), ready_ns

@@ -2,76 +2,218 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blsnb.planning.simulation.simulation import Simulation
 from blsnb.planning.simulation.station import SimulatedRequest
+from blsnb.request_fields import PLAIN, SEQUENCE_END, SEQUENCE_START, RequestFields
 
 _WARM_SHARE = 0.1
 
 
-class Simulated(NamedTuple):
+class Kind(NamedTuple):
+    """A kind of requests of a load.
+
+    Parameters
+    ----------
+    share
+        Its share of the requests, in relation to those of other kinds.
+    fields
+        Priority and timeout.
+    """
+
+    share: float
+    fields: RequestFields = PLAIN
+
+
+class Mix(NamedTuple):
+    """The requests of a load.
+
+    Parameters
+    ----------
+    kinds
+        Kinds of requests, drawn at random.
+    lengths
+        Numbers of requests of sequences, drawn at random; empty for a load without
+        sequences.
+    """
+
+    kinds: tuple[Kind, ...] = (Kind(1.0),)
+    lengths: tuple[int, ...] = ()
+
+    @property
+    def mean_length(self) -> float:
+        """Mean number of requests that follow from one arrival."""
+        return float(np.mean(self.lengths)) if self.lengths else 1.0
+
+
+class Simulated:
     """The answers of a simulation.
 
     Parameters
     ----------
-    latencies_us
-        Of the requests of clients without the first tenth, in the order of their ends.
-    rate
-        Answered requests per second.
-    failed
-        Number of refused requests.
+    requests
+        Those of clients, in the order of their ends; the first tenth does not count.
     """
 
-    latencies_us: np.ndarray
-    rate: float
-    failed: int
+    def __init__(self, requests: Sequence[SimulatedRequest]) -> None:
+        self.every = requests
+        self.kept = requests[int(len(requests) * _WARM_SHARE) :]
+        """Those that count."""
+        self._good = [each for each in self.kept if not each.error]
+
+    @cached_property
+    def latencies_us(self) -> NDArray[np.float64]:
+        """Latencies to the last response, in the order of the ends."""
+        return np.array([each.ended_ns - each.began_ns for each in self._good]) / 1e3
+
+    @cached_property
+    def firsts_us(self) -> NDArray[np.float64]:
+        """Latencies to the first response; empty if no request had several."""
+        firsts = [each.first_ns - each.began_ns for each in self._good if each.first_ns]
+        return np.array(firsts) / 1e3
+
+    @cached_property
+    def rate(self) -> float:
+        """Answered requests per second."""
+        kept, answered = self.kept, len(self._good)
+        span_ns = kept[-1].ended_ns - kept[0].ended_ns if len(kept) > 1 else 0
+        return (answered - 1) / span_ns * 1e9 if span_ns else 0.0
+
+    @property
+    def failed(self) -> int:
+        """Number of refused requests."""
+        return len(self.kept) - len(self._good)
+
+    @property
+    def errors(self) -> dict[str, int]:
+        """Numbers of refused requests by text."""
+        return dict(Counter(each.error for each in self.kept if each.error))
+
+    @property
+    def delayed(self) -> int:
+        """Number of requests that expired and were executed behind all others."""
+        return sum(each.delayed for each in self._good)
 
     def percentile_us(self, percent: float) -> float:
         """Return a percentile of the latencies; NaN without any."""
-        found = self.latencies_us
-        return float(np.percentile(found, percent)) if len(found) else float("nan")
+        return _percentile(self.latencies_us, percent)
+
+    def first_percentile_us(self, percent: float) -> float:
+        """Return a percentile of the latencies to the first response."""
+        return _percentile(self.firsts_us, percent)
+
+    def by_priority(self, percent: float) -> dict[int, float]:
+        """Return a percentile of the latencies of each priority, in order."""
+        groups: dict[int, list[int]] = {}
+        for each in self._good:
+            groups.setdefault(each.fields.priority, []).append(
+                each.ended_ns - each.began_ns
+            )
+        return {
+            priority: _percentile(np.array(groups[priority]) / 1e3, percent)
+            for priority in sorted(groups)
+        }
 
 
-def _answers(requests: Sequence[SimulatedRequest]) -> Simulated:
-    kept = requests[int(len(requests) * _WARM_SHARE) :]
-    good = [each for each in kept if not each.error]
-    times = np.array([each.ended_ns - each.began_ns for each in good], float) / 1e3
-    span_ns = kept[-1].ended_ns - kept[0].ended_ns if len(kept) > 1 else 0
-    rate = (len(good) - 1) / span_ns * 1e9 if span_ns else 0.0
-    return Simulated(times, rate, len(kept) - len(good))
+def _percentile(found: NDArray[np.float64], percent: float) -> float:
+    return float(np.percentile(found, percent)) if len(found) else float("nan")
+
+
+class _Clients:
+    """Sends the requests of a mix, and keeps the answered ones."""
+
+    def __init__(
+        self, simulation: Simulation, model: str, size: int, mix: Mix, seed: int
+    ) -> None:
+        self.ended: list[SimulatedRequest] = []
+        self._simulation = simulation
+        self._model = model
+        self._size = size
+        self._mix = mix
+        self._shares = [kind.share for kind in mix.kinds]
+        self._random = random.Random(seed)
+
+    def _fields(self) -> RequestFields:
+        kinds = self._mix.kinds
+        if len(kinds) == 1:
+            return kinds[0].fields
+        return self._random.choices(kinds, self._shares)[0].fields
+
+    def send(self, then: Callable[[], None] = lambda: None) -> None:
+        """Send a request, or all of a sequence, each when the last was answered."""
+        lengths = self._mix.lengths
+        if lengths:
+            number = self._simulation.new_sequence()
+            fields = self._fields()._replace(correlation_id=number)
+            self._send_sequence(fields, 0, self._random.choice(lengths), then)
+            return
+
+        def answered(request: SimulatedRequest) -> None:
+            self.ended.append(request)
+            then()
+
+        self._simulation.send(self._model, self._size, answered, None, self._fields())
+
+    def _send_sequence(
+        self,
+        fields: RequestFields,
+        position: int,
+        length: int,
+        then: Callable[[], None],
+    ) -> None:
+        def answered(request: SimulatedRequest) -> None:
+            self.ended.append(request)
+            if position + 1 < length and not request.error:
+                self._send_sequence(fields, position + 1, length, then)
+            else:
+                then()
+
+        flags = SEQUENCE_START if position == 0 else 0
+        flags |= SEQUENCE_END if position + 1 == length else 0
+        self._simulation.send(
+            self._model, self._size, answered, None, fields._replace(flags=flags)
+        )
 
 
 def closed_loop(
-    simulation: Simulation, model: str, clients: int, requests: int, size: int = 1
+    simulation: Simulation,
+    model: str,
+    clients: int,
+    requests: int,
+    size: int = 1,
+    mix: Mix = Mix(),  # noqa: B008 - it is immutable
+    seed: int = 0,
 ) -> Simulated:
     """Send the next request of each client with the end of its last one."""
-    ended: list[SimulatedRequest] = []
-    left = requests
+    sender = _Clients(simulation, model, size, mix, seed)
 
     def send() -> None:
-        nonlocal left
-        if left:
-            left -= 1
-            simulation.send(model, size, answered)
+        if len(sender.ended) <= requests - clients:
+            sender.send(send)
 
-    def answered(request: SimulatedRequest) -> None:
-        ended.append(request)
-        send()
-
-    for _ in range(clients):
-        simulation.timeline.at(0, send)
+    for _ in range(min(clients, requests)):
+        simulation.timeline.at(0, lambda: sender.send(send))
     simulation.timeline.run()
-    return _answers(ended)
+    return Simulated(sender.ended)
 
 
 def open_loop(
-    simulation: Simulation, model: str, times_ns: Sequence[int], size: int = 1
+    simulation: Simulation,
+    model: str,
+    times_ns: Sequence[int],
+    size: int = 1,
+    mix: Mix = Mix(),  # noqa: B008 - it is immutable
+    seed: int = 0,
 ) -> Simulated:
-    """Send requests at their times."""
-    ended: list[SimulatedRequest] = []
-    simulation.run(model, times_ns, ended.append, size)
-    return _answers(ended)
+    """Send requests, or begin sequences, at their times."""
+    sender = _Clients(simulation, model, size, mix, seed)
+    simulation.run_at(times_ns, sender.send)
+    return Simulated(sender.ended)

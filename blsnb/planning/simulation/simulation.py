@@ -5,18 +5,25 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from blsnb.engine.scheduling.rate_limiter import Given
 from blsnb.model.config import ModelConfig
-from blsnb.planning.simulation.behaviour import Behaviour, Step
+from blsnb.planning.simulation.admission import Admission
+from blsnb.planning.simulation.batching_station import BatchingStation
+from blsnb.planning.simulation.behaviour import Behaviour
 from blsnb.planning.simulation.cores import Cores
+from blsnb.planning.simulation.ensemble_station import EnsembleStation
+from blsnb.planning.simulation.execution import Execution, Received
+from blsnb.planning.simulation.sequence_station import SequenceStation
 from blsnb.planning.simulation.station import (
-    BatchingStation,
     DefaultStation,
-    EnsembleStation,
+    Execute,
     SimulatedRequest,
     Station,
 )
-from blsnb.planning.simulation.timeline import Timeline
+from blsnb.planning.simulation.timeline import Action, Timeline
+from blsnb.request_fields import PLAIN, RequestFields
 
 
 @dataclass(frozen=True)
@@ -26,9 +33,10 @@ class SimulatedModel:
     Parameters
     ----------
     config
-        Its configuration: number of instances, batching.
+        Its configuration: number of instances, scheduling.
     draw
-        Returns an execution of a batch of a size.
+        Returns an execution of a batch of a size; of an ensemble a request, of which
+        only the duration of its own work is used.
     overhead_ns
         Time of a request outside of queue and execution.
     """
@@ -36,6 +44,22 @@ class SimulatedModel:
     config: ModelConfig
     draw: Callable[[int, random.Random], Behaviour]
     overhead_ns: int = 0
+
+
+class Frontend(NamedTuple):
+    """Work for a request of a client before it reaches its model.
+
+    Parameters
+    ----------
+    computing_ns, waiting_ns
+        Time on a processor, and other time.
+    """
+
+    computing_ns: int = 0
+    waiting_ns: int = 0
+
+
+NO_FRONTEND = Frontend()
 
 
 class Simulation:
@@ -49,15 +73,34 @@ class Simulation:
         Number of processors.
     seed
         The same seed gives the same answers.
+    frontend
+        Work for each request of a client.
+    rate_limits
+        Counts of the server's resources; None if it does not limit rates.
+
+    Raises
+    ------
+    BlsnbError
+        A model of an ensemble is missing.
+    ResourceRefused
+        An instance needs more resources than there are.
     """
 
     def __init__(
-        self, models: Mapping[str, SimulatedModel], cores: float, seed: int = 0
+        self,
+        models: Mapping[str, SimulatedModel],
+        cores: float,
+        seed: int = 0,
+        frontend: Frontend = NO_FRONTEND,
+        rate_limits: Given | None = None,
     ) -> None:
         self.timeline = Timeline()
         self.cores = Cores(self.timeline, cores)
         self._models = models
+        self._frontend = frontend
         self._random = random.Random(seed)
+        self._admission = None if rate_limits is None else Admission(rate_limits)
+        self._sequences = 0
         self.calls = 0
         """Number of requests, of clients and of models."""
         self.drawn: dict[str, set[int]] = {name: set() for name in models}
@@ -69,114 +112,99 @@ class Simulation:
     def _station(self, name: str, model: SimulatedModel) -> Station:
         config = model.config
 
-        def execute(
-            requests: Sequence[SimulatedRequest], done: Callable[[], None]
-        ) -> None:
-            size = sum(request.size for request in requests)
+        def draw(size: int) -> Behaviour:
             self.drawn[name].add(size)
-            drawn = model.draw(size, self._random)
-            _Execution(self, requests[0], drawn.steps, done).advance()
+            return model.draw(size, self._random)
 
-        if config.message.HasField("ensemble_scheduling"):
-            return EnsembleStation(self.timeline, execute)
+        if config.is_ensemble:
+            configs = {each: model.config for each, model in self._models.items()}
+            return EnsembleStation(self, config, configs, draw)
         count = max(1, len(config.instance_names()))
-        if config.message.HasField("dynamic_batching"):
-            return BatchingStation(self.timeline, execute, count, config)
-        return DefaultStation(self.timeline, execute, count)
+        execute = self._executing(draw)
+        limits = None if self._admission is None else self._admission.enter(config)
+        if config.scheduling == "sequence_batching":
+            return SequenceStation(self.timeline, execute, count, config, limits)
+        if config.scheduling == "dynamic_batching":
+            return BatchingStation(self.timeline, execute, count, config, limits)
+        return DefaultStation(self.timeline, execute, count, limits)
+
+    def _executing(self, draw: Callable[[int], Behaviour]) -> Execute:
+        def execute(
+            requests: Sequence[SimulatedRequest], freed: Action, ended: Action
+        ) -> None:
+            drawn = draw(sum(request.size for request in requests))
+            Execution(self, requests, drawn.steps, freed, ended).advance()
+
+        return execute
+
+    def new_sequence(self) -> int:
+        """Return a correlation id that no other sequence has."""
+        self._sequences += 1
+        return self._sequences
 
     def send(
         self,
         model: str,
         size: int,
-        answered: Callable[[SimulatedRequest], None],
+        answered: Received,
         parent: SimulatedRequest | None = None,
+        fields: RequestFields = PLAIN,
+        responded: Received | None = None,
     ) -> SimulatedRequest:
         """Send a request now."""
         self.calls += 1
-        request = SimulatedRequest(model, size, answered, parent)
+        request = SimulatedRequest(model, size, answered, parent, fields, responded)
         request.began_ns = self.timeline.now_ns
         if parent is not None:
             parent.children.append(request)
         add = self.stations[model].add
         overhead_ns = self._models[model].overhead_ns
-        if overhead_ns:
-            self.timeline.after(overhead_ns, lambda: add(request))
+        if parent is None:
+            overhead_ns += self._frontend.waiting_ns
+
+        def received() -> None:
+            if overhead_ns:
+                self.timeline.after(overhead_ns, lambda: add(request))
+            else:
+                add(request)
+
+        if parent is None and self._frontend.computing_ns:
+            self.cores.compute(self._frontend.computing_ns, received)
         else:
-            add(request)
+            received()
         return request
 
     def run(
         self,
         model: str,
         arrivals_ns: Iterable[int],
-        answered: Callable[[SimulatedRequest], None],
+        answered: Received,
         size: int = 1,
+        fields: Callable[[], RequestFields] = lambda: PLAIN,
     ) -> None:
-        """Send requests of clients at their times, until all are answered."""
+        """Send requests of clients at their times, until all are answered.
+
+        Parameters
+        ----------
+        fields
+            Returns the fields of the next request.
+        """
+        self.run_at(
+            arrivals_ns, lambda: self.send(model, size, answered, None, fields())
+        )
+
+    def run_at(self, arrivals_ns: Iterable[int], arrive: Callable[[], object]) -> None:
+        """Call a function at each of some times, and run until nothing is left."""
         times = iter(arrivals_ns)
 
-        def arrive() -> None:
+        def arrive_next() -> None:
             send_next()
-            self.send(model, size, answered)
+            arrive()
 
         def send_next() -> None:
             ns = next(times, None)
             if ns is not None:
-                self.timeline.at(ns, arrive)
+                self.timeline.at(ns, arrive_next)
 
         send_next()
         self.timeline.run()
-
-
-class _Execution:
-    """Runs the steps of a behaviour."""
-
-    def __init__(
-        self,
-        simulation: Simulation,
-        request: SimulatedRequest,
-        steps: tuple[Step, ...],
-        done: Callable[[], None],
-    ) -> None:
-        self._simulation = simulation
-        self._request = request
-        self._steps = steps
-        self._done = done
-        self._next = 0
-        self._begun = 0
-        self._ended: set[int] = set()
-        self._waits = False
-
-    def advance(self) -> None:
-        """Begin the next step, or wait for the calls before it."""
-        step = self._steps[self._next]
-        self._waits = not self._ended.issuperset(step.after)
-        if self._waits:
-            return
-        self._next += 1
-        simulation = self._simulation
-        if step.computing_ns:
-            simulation.cores.compute(step.computing_ns, lambda: self._computed(step))
-        else:
-            self._computed(step)
-
-    def _computed(self, step: Step) -> None:
-        if step.waiting_ns:
-            timeline = self._simulation.timeline
-            timeline.after(step.waiting_ns, lambda: self._worked(step))
-        else:
-            self._worked(step)
-
-    def _worked(self, step: Step) -> None:
-        if not step.model:
-            self._done()
-            return
-        number, self._begun = self._begun, self._begun + 1
-
-        def answered(_: SimulatedRequest) -> None:
-            self._ended.add(number)
-            if self._waits:
-                self.advance()
-
-        self._simulation.send(step.model, step.size, answered, self._request)
-        self.advance()

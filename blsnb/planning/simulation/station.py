@@ -1,4 +1,4 @@
-"""A model under load: requests wait for a free instance, alone or in batches."""
+"""A model under load: requests wait for a free instance."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
-from blsnb.engine.scheduling.batching.batch import Queued, QueueFull
-from blsnb.engine.scheduling.batching.dynamic_batcher import DynamicBatcher
-from blsnb.model.config import ModelConfig
-from blsnb.planning.simulation.timeline import Timeline
+from blsnb.planning.simulation.admission import StationAdmission, Ticket
+from blsnb.planning.simulation.timeline import Action, Timeline
+from blsnb.request_fields import PLAIN, RequestFields
 
 
 @dataclass(slots=True, eq=False)
@@ -27,27 +28,45 @@ class SimulatedRequest:
         Called at its end.
     parent
         The request whose execution made it; None for a client's.
+    fields
+        Its priority, timeout and sequence.
+    responded
+        Called with each response of a decoupled model.
     """
 
     model: str
     size: int
     answered: Callable[[SimulatedRequest], None]
     parent: SimulatedRequest | None = None
-    sequence: int = 0
-    flags: int = 0
+    fields: RequestFields = PLAIN
+    responded: Callable[[SimulatedRequest], None] | None = None
     began_ns: int = 0
     queued_ns: int = 0
     started_ns: int = 0
+    first_ns: int = 0
+    """Time of the first response; 0 without one before the end."""
     ended_ns: int = 0
     instance: int = 0
     batch: int = 0
     """Number of requests of its execution."""
+    responses: int = 0
+    """Number of responses of a decoupled model."""
+    delayed: bool = False
+    """Whether it expired in its queue and was executed behind all others."""
     error: str = ""
     children: list[SimulatedRequest] = field(default_factory=list)
 
+    def respond(self, now_ns: int) -> None:
+        """Receive a response of a decoupled model."""
+        self.first_ns = self.first_ns or now_ns
+        self.responses += 1
+        if self.responded is not None:
+            self.responded(self)
 
-Execute = Callable[[Sequence[SimulatedRequest], Callable[[], None]], None]
-"""Executes requests together, and calls a function at the end."""
+
+Execute = Callable[[Sequence[SimulatedRequest], Action, Action], None]
+"""Executes requests together; calls one function when the instance is free, and one
+at the end."""
 
 
 class Station(ABC):
@@ -59,12 +78,23 @@ class Station(ABC):
         Executes the requests of a batch.
     count
         Number of instances.
+    admission
+        Admits executions by the resources of their instances; None without limits.
     """
 
-    def __init__(self, timeline: Timeline, execute: Execute, count: int) -> None:
+    def __init__(
+        self,
+        timeline: Timeline,
+        execute: Execute,
+        count: int,
+        admission: StationAdmission | None = None,
+    ) -> None:
         self._timeline = timeline
         self._execute = execute
-        self._idle = list(reversed(range(count)))
+        self._admission = admission
+        self._idle = deque(range(count))
+        """The free instances, the one that is free longest first."""
+        self._advancing = self._again = False
         self.count = count
         self.busy_ns = 0
         """Time of all executions."""
@@ -80,33 +110,81 @@ class Station(ABC):
     def add(self, request: SimulatedRequest) -> None:
         """Take a request."""
 
-    @abstractmethod
     def advance(self) -> None:
         """Start what can start now."""
+        self._again = True
+        if self._advancing:
+            # An execution ended in no time, while others were started.
+            return
+        self._advancing = True
+        while self._again:
+            self._again = False
+            self._start_ready()
+        self._advancing = False
 
-    def start(self, requests: Sequence[SimulatedRequest], instance: int) -> None:
-        """Execute requests on a free instance."""
+    @abstractmethod
+    def _start_ready(self) -> None:
+        """Start what can start now, once."""
+
+    def _stage(
+        self, requests: Sequence[SimulatedRequest], instance: int, source: Any = None
+    ) -> None:
+        """Execute requests on an instance as soon as it is admitted."""
+        if self._admission is None:
+            self.start(requests, instance, source)
+        else:
+            self._admission.stage(
+                instance, partial(self.start, requests, instance, source)
+            )
+
+    def start(
+        self,
+        requests: Sequence[SimulatedRequest],
+        instance: int,
+        source: Any = None,
+        ticket: Ticket | None = None,
+    ) -> None:
+        """Execute requests on an instance.
+
+        Parameters
+        ----------
+        source
+            The batcher's own record of the batch.
+        """
         began_ns = self._timeline.now_ns
+        self._count(requests, instance)
+
+        def freed() -> None:
+            self.busy_ns += self._timeline.now_ns - began_ns
+            self._free(instance, source, ticket)
+
+        def ended() -> None:
+            for request in requests:
+                self._answer(request, request.error)
+
+        self._execute(requests, freed, ended)
+
+    def _count(self, requests: Sequence[SimulatedRequest], instance: int) -> None:
+        now_ns = self._timeline.now_ns
         self.executions += 1
         for request in requests:
-            request.started_ns, request.instance = began_ns, instance
+            request.started_ns, request.instance = now_ns, instance
             request.batch = len(requests)
-            self.queue_ns += began_ns - request.queued_ns
+            self.queue_ns += now_ns - request.queued_ns
             self.inferences += request.size
         self.requests += len(requests)
 
-        def done() -> None:
-            self.busy_ns += self._timeline.now_ns - began_ns
-            self.free(instance)
-            for request in requests:
-                self._answer(request)
-            self.advance()
-
-        self._execute(requests, done)
-
-    def free(self, instance: int) -> None:
+    def _free(self, instance: int, source: Any, ticket: Ticket | None) -> None:
         """Note that an instance is free."""
         self._idle.append(instance)
+        self._finished(source)
+        # The scheduler decides before clients receive the responses.
+        self.advance()
+        if self._admission is not None and ticket is not None:
+            self._admission.release(ticket)
+
+    def _finished(self, source: Any) -> None:  # noqa: B027 - most batchers ignore it
+        """Note the end of an execution."""
 
     def _answer(self, request: SimulatedRequest, error: str = "") -> None:
         request.ended_ns, request.error = self._timeline.now_ns, error
@@ -121,8 +199,14 @@ class DefaultStation(Station):
     core: src/dynamic_batch_scheduler.cc with a batch size of 1
     """
 
-    def __init__(self, timeline: Timeline, execute: Execute, count: int) -> None:
-        super().__init__(timeline, execute, count)
+    def __init__(
+        self,
+        timeline: Timeline,
+        execute: Execute,
+        count: int,
+        admission: StationAdmission | None = None,
+    ) -> None:
+        super().__init__(timeline, execute, count, admission)
         self._waiting: deque[SimulatedRequest] = deque()
 
     def __len__(self) -> int:
@@ -134,70 +218,6 @@ class DefaultStation(Station):
         self._waiting.append(request)
         self.advance()
 
-    def advance(self) -> None:
-        """Start requests while instances are free."""
+    def _start_ready(self) -> None:
         while self._waiting and self._idle:
-            self.start((self._waiting.popleft(),), self._idle.pop())
-
-
-class EnsembleStation(Station):
-    """An ensemble: it has no instances, and each request begins at once."""
-
-    def __init__(self, timeline: Timeline, execute: Execute) -> None:
-        super().__init__(timeline, execute, 0)
-
-    def __len__(self) -> int:
-        return 0
-
-    def add(self, request: SimulatedRequest) -> None:
-        """Start a request."""
-        request.queued_ns = self._timeline.now_ns
-        self.start((request,), 0)
-
-    def advance(self) -> None:
-        """Do nothing: no request waits."""
-
-
-class BatchingStation(Station):
-    """A model with the dynamic batcher of the engine."""
-
-    def __init__(
-        self, timeline: Timeline, execute: Execute, count: int, config: ModelConfig
-    ) -> None:
-        super().__init__(timeline, execute, count)
-        self._batcher: DynamicBatcher[SimulatedRequest] = DynamicBatcher(config)
-        self._batcher.resize(count)
-        self._wake_ns = -1
-
-    def __len__(self) -> int:
-        return len(self._batcher)
-
-    def add(self, request: SimulatedRequest) -> None:
-        """Append a request, or refuse it at the limit of the queue."""
-        now_ns = request.queued_ns = self._timeline.now_ns
-        try:
-            self._batcher.add(Queued(request, request.size, {}), now_ns)
-        except QueueFull:
-            self._answer(request, "Exceeds maximum queue size")
-            return
-        self.advance()
-
-    def advance(self) -> None:
-        """Apply what the batcher decides."""
-        decision = self._batcher.decide(self._timeline.now_ns, len(self._idle))
-        for batch in decision.batches:
-            members = [queued.request for queued in batch.members]
-            self.start(members, self._idle.pop())
-        for queued in decision.rejected:
-            self._answer(queued.request, "Request timeout expired")
-        self._wake(decision.wake_ns)
-
-    def _wake(self, ns: int | None) -> None:
-        if ns is None or ns == self._wake_ns:
-            return
-        self._wake_ns = ns
-        self._timeline.at(ns, self._woken)
-
-    def _woken(self) -> None:
-        self._wake_ns = -1
-        self.advance()
+            self._stage((self._waiting.popleft(),), self._idle.popleft())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
 from typing import TypeVar
 
 from blsnb.engine.request.validation import RequestError
@@ -130,12 +129,7 @@ class error_prefix:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
         if isinstance(error, RequestError):
             raise RequestError(f"{self._text}: {error.message}", error.code) from None
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from blsnb.trace.capture import trace_of
-from blsnb.trace.events import Activity, Call, CallFlag, LogLine, ModelInfo
+from blsnb.trace.events import Activity, Call, CallFlag, LogLine, ModelInfo, by_start
 from blsnb.trace.folding import FoldedCounts, fold
 from blsnb.trace.gaps import Gaps
 from blsnb.trace.recorder import KEEP_CALLS, KEEP_RESPONSES
@@ -175,12 +175,8 @@ def _is_numbered(call: Call) -> bool:
 
 
 def _trace(root: int, calls: list[Call]) -> Trace:
-    """Return the trace of a client request; callers precede their calls."""
-    start_ns: dict[Call, int] = {}
-    for call in calls:
-        above = 0 if call.parent is None else start_ns[call.parent]
-        start_ns[call] = max(above, call.request_start_ns)
-    calls = sorted(calls, key=start_ns.__getitem__)
+    """Return the trace of a client request."""
+    calls = by_start(calls)
     if not all(map(_is_numbered, calls)):
         for place, call in enumerate(calls):
             call.id = place

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from traitlets import TraitError
 
-from blsnb.results.run import take_trace
+from blsnb.results.traced import take_trace
 from blsnb.trace.alignment import align
 from blsnb.trace.recorder import Recorder
 from blsnb.views.documents import wire

@@ -64,6 +64,10 @@ class PriorityQueue(Generic[T]):
             return 0
         return priority if 1 <= priority <= self._most else self._default
 
+    def policy_of(self, priority: int) -> QueuePolicy:
+        """Return the policy for requests of a priority."""
+        return self._policy(self.level_of(priority))
+
     def add(self, queued: Queued[T], now_ns: int) -> None:
         """Append a request to its level; raise QueueFull at the level's limit."""
         level = self.level_of(queued.priority)

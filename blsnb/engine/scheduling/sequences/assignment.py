@@ -45,6 +45,7 @@ class SlotAssignment(Generic[T]):
         self._free = FreeSlots(instance_count, slot_count)
         self._slots: dict[SequenceId, Slot] = {}
         self._last_ns: dict[SequenceId, int] = {}
+        """Arrival of the last request of each sequence, the longest ago first."""
         self._reap_ns: int | None = None
         self.backlog: Backlog[T] = Backlog()
         self._cancelled: list[Queued[T]] = []
@@ -70,6 +71,7 @@ class SlotAssignment(Generic[T]):
         known = sequence in self._slots or sequence in self.backlog
         if not starts and not known:
             raise no_start(self._model, sequence)
+        self._last_ns.pop(sequence, None)
         self._last_ns[sequence] = now_ns
         if self._reap_ns is None:
             self._reap_ns = now_ns + self._idle_ns
@@ -130,18 +132,21 @@ class SlotAssignment(Generic[T]):
         """
         if self._reap_ns is None or now_ns < self._reap_ns:
             return []
-        wait_ns, lost = self._idle_ns, []
-        for sequence, last_ns in list(self._last_ns.items()):
+        wait_ns, lost, over = self._idle_ns, [], []
+        for sequence, last_ns in self._last_ns.items():
             left_ns = self._idle_ns - (now_ns - last_ns)
             if left_ns > 0:
+                # All further sequences had a later request.
                 wait_ns = min(wait_ns, left_ns + US)
-            elif sequence in self._slots:
+                break
+            if sequence in self._slots:
                 lost.append(self._slots.pop(sequence))
-                del self._last_ns[sequence]
             elif sequence in self.backlog:
                 wait_ns = min(wait_ns, _BACKLOG_CHECK_NS)
-            else:
-                del self._last_ns[sequence]
+                continue
+            over.append(sequence)
+        for sequence in over:
+            del self._last_ns[sequence]
         self._reap_ns = now_ns + wait_ns if self._last_ns else None
         return lost
 

@@ -1,0 +1,1 @@
+"""Twelve plans beside a real server: predicted latencies and measured ones."""

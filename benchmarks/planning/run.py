@@ -1,0 +1,224 @@
+"""Predict a case, then measure it on a real server."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import blsnb
+from benchmarks.planning.case import (
+    CLIENTS,
+    MEASUREMENTS,
+    P50_ERROR,
+    P99_ERROR,
+    SATURATION_ERROR,
+    SHARES,
+    Case,
+)
+from blsnb.benchmark.arrivals import POISSON, Arrivals, arrivals_at
+from blsnb.benchmark.level import Load
+from blsnb.benchmark.measure import closed_row, open_row
+from blsnb.parity.real_load import RealLoads
+from blsnb.parts.requests import client_request
+from blsnb.pb_utils.message import RequestMessage
+from blsnb.planning.calibration import Calibration
+from blsnb.planning.simulation.loads import closed_loop, open_loop
+from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
+
+CALIBRATION_S = 3.0
+CALIBRATION_REQUESTS = 150
+MEASURED_S = 6.0
+SATURATED_S = 3.0
+SIMULATED = 3_000
+_REPETITIONS = 5
+"""Simulations of the same arrivals."""
+_MAX_REQUESTS = 100_000
+X = {"X": np.ones((1, 4), np.float32)}
+
+
+@dataclass
+class Rate:
+    """Predictions and measurements at a rate, in µs; a measurement for each seed."""
+
+    rate: float
+    p50: list[float]
+    p99: list[float]
+    measured_p50: list[float]
+    measured_p99: list[float]
+
+    @property
+    def p50_error(self) -> float:
+        """Relative error of the predicted median."""
+        return _median(self.p50) / _median(self.measured_p50) - 1
+
+    @property
+    def p99_error(self) -> float:
+        """Relative error of the predicted 99th percentile."""
+        return _median(self.p99) / _median(self.measured_p99) - 1
+
+    @property
+    def is_right(self) -> bool:
+        """Whether both are within their limits."""
+        low, high = min(self.measured_p99), max(self.measured_p99)
+        p99_is_right = (
+            abs(self.p99_error) <= P99_ERROR or low <= _median(self.p99) <= high
+        )
+        return abs(self.p50_error) <= P50_ERROR and p99_is_right
+
+
+@dataclass
+class Result:
+    """A case, predicted and measured.
+
+    Parameters
+    ----------
+    saturation, measured_saturation
+        Requests per second of many clients.
+    calibration
+        Its text.
+    """
+
+    name: str
+    saturation: float
+    measured_saturation: list[float]
+    rates: list[Rate]
+    calibration: str
+    seconds: float
+
+    @property
+    def saturation_error(self) -> float:
+        """Relative error of the predicted saturation."""
+        return self.saturation / _median(self.measured_saturation) - 1
+
+    @property
+    def is_right(self) -> bool:
+        """Whether all predictions are within their limits."""
+        return abs(self.saturation_error) <= SATURATION_ERROR and all(
+            rate.is_right for rate in self.rates
+        )
+
+    def lines(self) -> list[str]:
+        """Return the predictions beside the measurements."""
+        found = [f"{self.name}: {_verdict(self.is_right)}, {self.seconds:.0f} s"]
+        found.append(
+            f"  saturation {self.saturation:7.1f}/s, measured "
+            f"{_all(self.measured_saturation, 1)}: {self.saturation_error:+.1%}"
+        )
+        found += [
+            f"  {rate.rate:7.1f}/s  p50 {_median(rate.p50) / 1e3:7.2f} ms, measured "
+            f"{_all(rate.measured_p50)}: {rate.p50_error:+.1%};  "
+            f"p99 {_median(rate.p99) / 1e3:7.2f} ms, measured "
+            f"{_all(rate.measured_p99)}: {rate.p99_error:+.1%}  "
+            f"{_verdict(rate.is_right)}"
+            for rate in self.rates
+        ]
+        return found
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as a JSON object."""
+        return {**asdict(self), "is_right": self.is_right}
+
+
+def result_of(plain: dict[str, Any]) -> Result:
+    """Return a result from its JSON object."""
+    given = {key: value for key, value in plain.items() if key != "is_right"}
+    return Result(**{**given, "rates": [Rate(**each) for each in given["rates"]]})
+
+
+def _median(values: Sequence[float]) -> float:
+    return float(np.median(values))
+
+
+def _all(values: Sequence[float], scale: float = 1e3) -> str:
+    return " ".join(f"{value / scale:.2f}" for value in sorted(values))
+
+
+def _verdict(is_right: bool) -> str:
+    return "right" if is_right else "MISSED"
+
+
+def run_case(case: Case, report: Callable[[str], None]) -> Result:
+    """Calibrate a case, predict it, and measure it."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="blsnb-planning-") as name:
+        folder = Path(name).resolve()
+        case.write(folder)
+        with blsnb.Server(model_repository=folder, startup_models="*") as server:
+            loads = _loads(server, case)
+            report("calibrate")
+            calibration = loads.calibrated(
+                requests=CALIBRATION_REQUESTS, duration_s=CALIBRATION_S
+            )
+            report("predict")
+            saturation = closed_loop(
+                calibration.simulation(), case.root, CLIENTS, SIMULATED
+            ).rate
+            rates = [round(saturation * share, 1) for share in SHARES]
+            predicted = [_predicted(calibration, case, rate) for rate in rates]
+            report("measure")
+            measured = _measure(loads, case, predicted)
+    seconds = time.monotonic() - began
+    return Result(case.name, saturation, measured, predicted, str(calibration), seconds)
+
+
+def _loads(server: blsnb.Server, case: Case) -> RealLoads:
+    options = {"correlation_id": 1, "sequence_start": True, "sequence_end": True}
+    request = client_request(case.root, X, options if case.sequences else {}, "plan")
+    parts = server._parts
+    messages = None
+    if case.sequences is not None:
+        messages = _of_sequences(parts.requests.message(request), *case.sequences)
+    return RealLoads(parts, request, messages=messages)
+
+
+def _of_sequences(
+    message: RequestMessage, count: int, length: int
+) -> list[RequestMessage]:
+    """Return requests of many sequences, of which a number is open at a time."""
+    found = []
+    for number in range(count * length * 1_000):
+        turn, place = divmod(number, count)
+        sequence, step = divmod(turn, length)
+        flags = SEQUENCE_START * (step == 0) | SEQUENCE_END * (step == length - 1)
+        fields = {"correlation_id": 1 + sequence * count + place, "flags": flags}
+        found.append(message.with_fields(**fields))
+    return found
+
+
+def _arrivals(rate: float, seed: int) -> Arrivals:
+    return arrivals_at(POISSON, rate, Load(MEASURED_S, _MAX_REQUESTS), seed)
+
+
+def _predicted(calibration: Calibration, case: Case, rate: float) -> Rate:
+    found = Rate(rate, [], [], [], [])
+    for seed in case.seeds:
+        times = _arrivals(rate, seed).times_ns
+        answers = [
+            open_loop(calibration.simulation(seed=each), case.root, times)
+            for each in range(_REPETITIONS)
+        ]
+        found.p50.append(_median([each.percentile_us(50) for each in answers]))
+        found.p99.append(_median([each.percentile_us(99) for each in answers]))
+    return found
+
+
+def _measure(loads: RealLoads, case: Case, rates: Sequence[Rate]) -> list[float]:
+    """Add the measurements of all rates, and return those of the saturation."""
+    saturations = []
+    with loads.serving() as server:
+        sender = server.sender(loads.messages)
+        closed_row(sender, 1, Load(1.0, 20))
+        for number in range(MEASUREMENTS):
+            for rate in rates:
+                row = open_row(sender, _arrivals(rate.rate, case.seeds[number]))
+                rate.measured_p50.append(row.p50_us)
+                rate.measured_p99.append(row.p99_us)
+            load = Load(SATURATED_S, _MAX_REQUESTS)
+            saturations.append(closed_row(sender, CLIENTS, load).throughput)
+    return saturations

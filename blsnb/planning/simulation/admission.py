@@ -1,0 +1,65 @@
+"""The engine's rate limiter in simulated time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from blsnb.engine.scheduling.rate_limiter import Given, Needs, RateLimiter
+from blsnb.engine.scheduling.resource_admission import instance_needs
+from blsnb.model.config import ModelConfig
+
+
+class Ticket:
+    """An execution of an instance, and the function that begins it."""
+
+    __slots__ = ("begin",)
+
+    def __init__(self, begin: Callable[[Ticket], None]) -> None:
+        self.begin = begin
+
+
+class Admission:
+    """Admits executions of all models by the resources of a server.
+
+    Parameters
+    ----------
+    given
+        Counts of the server's resources.
+    """
+
+    def __init__(self, given: Given) -> None:
+        self._limiter: RateLimiter[Ticket] = RateLimiter(given)
+
+    def enter(self, config: ModelConfig) -> StationAdmission:
+        """Add the instances of a model.
+
+        Raises
+        ------
+        ResourceRefused
+            An instance needs more than there is.
+        """
+        needs = instance_needs(config) or [Needs({})]
+        name = config.name
+        self._limiter.add({(name, number): each for number, each in enumerate(needs)})
+        return StationAdmission(self._limiter, name)
+
+
+class StationAdmission:
+    """Admits the executions of one model."""
+
+    def __init__(self, limiter: RateLimiter[Ticket], name: str) -> None:
+        self._limiter = limiter
+        self._name = name
+
+    def stage(self, instance: int, begin: Callable[[Ticket], None]) -> None:
+        """Begin an execution when it is admitted, possibly at once."""
+        _begin(self._limiter.stage(Ticket(begin), (self._name, instance)))
+
+    def release(self, ticket: Ticket) -> None:
+        """Release the resources of an execution."""
+        _begin(self._limiter.release(ticket))
+
+
+def _begin(begun: list[Ticket]) -> None:
+    for ticket in begun:
+        ticket.begin(ticket)

@@ -1,0 +1,1 @@
+"""Observe the models of a real server: its traces, and its processes."""

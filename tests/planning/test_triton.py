@@ -1,0 +1,188 @@
+"""A real server as the source of a calibration: its traces and its processes."""
+
+from __future__ import annotations
+
+import pytest
+
+from blsnb.planning.calibration import HERE, TRITON, CalibratedModel, Calibration
+from blsnb.planning.simulation.loads import closed_loop, open_loop
+from blsnb.planning.simulation.simulation import NO_FRONTEND, Frontend
+from blsnb.planning.triton.phases import Computing, Phase, computing
+from blsnb.planning.triton.processes import ProcessorTimes, processor_times
+from blsnb.planning.triton.served import Executions, executions, served
+from blsnb.planning.triton.traced_copy import copy_traced
+from blsnb.trace.triton.trace_file import read_traces
+
+from .configs import MS, computes, config, waits
+
+PARENT, CHILD = 1, 2
+
+
+def events(number, model, start, execution, end, parent=None):
+    """Return a request of a trace file; times in milliseconds."""
+    known = {"id": number, "model_name": model, "model_version": 1}
+    if parent is not None:
+        known["parent_id"] = parent
+    first, last = execution
+    stamps = {
+        "REQUEST_START": start,
+        "QUEUE_START": start,
+        "COMPUTE_START": first,
+        "COMPUTE_INPUT_END": first,
+        "COMPUTE_OUTPUT_START": last,
+        "COMPUTE_END": last,
+        "REQUEST_END": end,
+    }
+    times = [
+        {"id": number, "timestamps": [{"name": name, "ns": round(ms * MS)}]}
+        for name, ms in stamps.items()
+    ]
+    return [known, *times]
+
+
+def traced(folder, *requests):
+    """Return the executions in a trace file."""
+    import json
+
+    file = folder / "trace.json"
+    file.write_text(json.dumps([event for each in requests for event in each]))
+    return executions(served(read_traces(file)), {})
+
+
+def test_an_execution_has_the_calls_that_it_made(tmp_path):
+    """Own work lies between them; a client's request waits in its queue before."""
+    found = traced(
+        tmp_path,
+        events(PARENT, "chain", 100, (102, 120), 121),
+        events(CHILD, "a", 105, (106, 110), 110, parent=PARENT),
+    )
+    first, last = found["chain"].behaviours[0].steps
+
+    assert ("a", 3 * MS) == (first.model, first.waiting_ns)
+    assert ((0,), 10 * MS) == (last.after, last.waiting_ns)
+    assert [2 * MS] == found["chain"].waits_ns
+    assert [1 * MS] == found["chain"].overheads_ns
+    assert [4 * MS] == [each.own_ns for each in found["a"].behaviours]
+
+
+def test_requests_that_began_together_are_one_execution(tmp_path):
+    """A trace has no batch sizes, but the time at which a batch began."""
+    found = traced(
+        tmp_path,
+        events(1, "net", 100, (103, 110), 110),
+        events(2, "net", 101, (103, 110), 110),
+        events(3, "net", 109, (112, 117), 117),
+    )["net"]
+
+    assert [2, 1] == [each.size for each in found.behaviours]
+    assert [3 * MS, 3 * MS] == found.waits_ns
+
+
+def process(proc, pid, command, ns, children=()):
+    """Write the facts on a process as Linux publishes them."""
+    task = proc / str(pid) / "task" / str(pid)
+    task.mkdir(parents=True)
+    (proc / str(pid) / "cmdline").write_text("\0".join(command))
+    (task / "schedstat").write_text(f"{ns} 5 1\n")
+    (task / "children").write_text(" ".join(map(str, children)))
+
+
+def test_processor_time_is_that_of_the_processes_of_a_model(tmp_path):
+    """Their commands name the model's file; other processes do not count."""
+    stub = "/opt/backends/python/triton_python_backend_stub"
+    process(tmp_path, 1, ["tritonserver"], 50, children=(2, 3, 4))
+    process(tmp_path, 2, [stub, "/models/a/1/model.py", "region"], 20)
+    process(tmp_path, 3, [stub, "/models/a/1/model.py", "region"], 10)
+    process(tmp_path, 4, ["sh", "/models/a/1/model.py"], 99)
+
+    assert ProcessorTimes(50, {"a": 30, "b": 0}) == processor_times(
+        1, ["a", "b"], tmp_path
+    )
+
+
+def phase(spent_ns):
+    """Return a phase in which model m spent processor time."""
+    return Phase(1, 1, 1.0, ProcessorTimes(0, {"m": spent_ns}), 0, 1)
+
+
+def ran(count, size):
+    """Return a number of executions with a batch size."""
+    found = [waits(1, size) for _ in range(count)]
+    return {"m": Executions(found, [], [])}
+
+
+def test_processor_time_lies_on_a_line_through_batch_sizes():
+    """2 ms for each execution and 1 ms for each inference."""
+    phases = [(phase(30 * MS), ran(10, 1)), (phase(50 * MS), ran(5, 8))]
+    found = computing("m", phases)
+
+    assert [3 * MS, 10 * MS] == pytest.approx([found.of(1), found.of(8)])
+
+
+def test_processor_time_of_one_batch_size_is_a_constant():
+    """Nothing says what another one needs."""
+    assert 3 * MS == computing("m", [(phase(30 * MS), ran(10, 1))]).of(8)
+
+
+def test_unknown_processor_time_is_none():
+    """A server on another machine has processes that cannot be read."""
+    unknown = phase(0)._replace(processors=None)
+
+    assert Computing() == computing("m", [(unknown, ran(10, 1))])
+
+
+def calibration(world=TRITON, frontend=NO_FRONTEND):
+    """Return a calibration of a model that waits for 5 ms."""
+    model = CalibratedModel(config("m"), {1: [waits(5)]})
+    return Calibration("m", world, {"m": model}, 2.0, frontend=frontend)
+
+
+def test_the_frontend_adds_to_the_latency_and_holds_no_instance():
+    """A client's request takes 2 ms longer, and the model is as fast as without it."""
+    found = calibration(frontend=Frontend(MS, MS))
+    light = open_loop(found.simulation(), "m", [0, 100 * MS, 200 * MS])
+    heavy = closed_loop(found.simulation(), "m", 8, 1_000)
+
+    assert [7_000, 7_000] == pytest.approx(light.latencies_us[-2:])
+    assert 200 == pytest.approx(heavy.rate, rel=0.01)
+
+
+def test_the_frontend_needs_a_processor():
+    """At most 2,000 requests of a millisecond pass two processors in a second."""
+    free = CalibratedModel(config("m", 8), {1: [computes(0.001)]})
+    found = Calibration("m", TRITON, {"m": free}, 2.0, frontend=Frontend(MS, 0))
+
+    assert 2_000 == pytest.approx(
+        closed_loop(found.simulation(), "m", 8, 1_000).rate, rel=0.01
+    )
+
+
+def test_worlds_are_not_mixed():
+    """The text names both."""
+    with pytest.raises(ValueError, match=r"world 'here'.*target='triton'"):
+        calibration(HERE).check_world(TRITON)
+
+
+def test_a_calibration_says_what_was_measured():
+    """How often, and with which times."""
+    text = str(calibration(frontend=Frontend(MS, MS)))
+
+    assert "m, observed for a process for each instance on 2 processors" in text
+    assert "m      1      1           5 ms      0 µs       0 µs" in text
+    assert "Outside of the models a request takes 2 ms." in text
+
+
+def test_a_traced_copy_keeps_all_files(tmp_path):
+    """The model runs beside a file that passes its traces on."""
+    version = tmp_path / "models" / "a" / "1"
+    version.mkdir(parents=True)
+    (version / "model.py").write_text("source")
+    (version / "weights").write_bytes(b"w")
+    (tmp_path / "copy").mkdir()
+    copy_traced(tmp_path / "models", ["a"], tmp_path / "copy")
+    copied = tmp_path / "copy" / "a" / "1"
+
+    assert "source" == (copied / "model_with_its_trace.py").read_text()
+    assert "import TritonPythonModel as Original" in (copied / "model.py").read_text()
+    assert b"w" == (copied / "weights").read_bytes()
+    assert "source" == (version / "model.py").read_text()
