@@ -59,7 +59,7 @@ def calibrate(
     first = parts.requests.run(request, None, _record(parts, TraceLevel.TENSORS)).trace
     names = sorted({model.name for model in first.models if model.kind != "span"})
     for name in names:
-        refuse_unsimulated(parts, name)
+        _refuse(parts, name)
     with ProcessorMeter(_instances(parts, names)) as meter:
         alone = _traces(parts, request, 1, requests, duration_s)
         batched = [
@@ -78,7 +78,7 @@ def calibrate(
     return fitted(request.model_name, HERE, models, loops, processors)
 
 
-def refuse_unsimulated(parts: ServerParts, name: str) -> None:
+def _refuse(parts: ServerParts, name: str) -> None:
     """Refuse a model whose scheduling is not simulated."""
     config = parts.engine.catalog.config(name)
     if config is None:

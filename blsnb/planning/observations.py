@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from blsnb.planning.simulation.behaviour import Behaviour, behaviour
@@ -19,17 +19,37 @@ class Observed(NamedTuple):
         Its executions, in the order of their beginnings.
     overheads_ns
         Time of each request outside of queue and execution.
+    durations_ns
+        Duration of each execution.
     """
 
     executions: list[Behaviour]
     overheads_ns: list[int]
+    durations_ns: list[int]
 
 
 Key = tuple[str, str, int]
 
 
+SizeOf = Callable[[Trace, Span], int]
+"""Returns the batch size of a request."""
+Call = tuple[int, int, str, int]
+"""Start, end, model and batch size of a call."""
+
+
+def size_of(trace: Trace, span: Span) -> int:
+    """Return the batch size of a request; 1 for a model that does not batch."""
+    model = trace.models[span.model]
+    is_batch = bool(span.batching) or model.unbatched > 0
+    shapes = [ref.shape for ref in span.inputs]
+    return int(shapes[0][0]) if is_batch and shapes and shapes[0] else 1
+
+
 def observe(
-    traces: Iterable[Trace], computing_ns: Mapping[int, int] | None = None
+    traces: Iterable[Trace],
+    computing_ns: Mapping[int, int] | None = None,
+    size_of: SizeOf = size_of,
+    unattributed: Iterable[Trace] = (),
 ) -> dict[str, Observed]:
     """Return the executions in traces, by model.
 
@@ -38,18 +58,43 @@ def observe(
     computing_ns
         Processor time by the number of an execution; all own work of others counts as
         computing.
+    unattributed
+        Recorded calls of executions whose request is not known.
     """
-    found: defaultdict[str, Observed] = defaultdict(lambda: Observed([], []))
-    for (_, model, number), members in sorted(
+    found: defaultdict[str, Observed] = defaultdict(lambda: Observed([], [], []))
+    further = _unattributed(unattributed, size_of)
+    for key, members in sorted(
         _executions(traces).items(), key=lambda each: _start_ns(each[1])
     ):
-        found[model].executions.append(
-            _behaviour(members, (computing_ns or {}).get(number))
+        _, model, number = key
+        start_ns, end_ns = _start_ns(members), _end_ns(members)
+        calls = [*_calls(members, size_of), *further.get(key, ())]
+        size = sum(size_of(trace, span) for trace, span in members)
+        spent_ns = (computing_ns or {}).get(number)
+        whole = behaviour(start_ns, end_ns, calls, size)
+        observed = found[model]
+        observed.executions.append(
+            whole if spent_ns is None else whole.with_computing(spent_ns)
         )
-        found[model].overheads_ns.extend(
+        observed.durations_ns.append(end_ns - start_ns)
+        observed.overheads_ns.extend(
             _overhead_ns(trace, span) for trace, span in members
         )
     return dict(found)
+
+
+def _unattributed(traces: Iterable[Trace], size_of: SizeOf) -> dict[Key, list[Call]]:
+    """Return calls whose request is not known, by their execution."""
+    found: defaultdict[Key, list[Call]] = defaultdict(list)
+    for trace in traces:
+        span = trace.spans[0]
+        origin = span.origin if isinstance(span.origin, dict) else {}
+        caller, number = origin.get("by"), origin.get("execution")
+        if isinstance(caller, str) and isinstance(number, int):
+            name = trace.models[span.model].name
+            call = (span.request_start_ns, span.request_end_ns, name)
+            found[trace.file, caller, number].append((*call, size_of(trace, span)))
+    return found
 
 
 def _executions(
@@ -79,22 +124,16 @@ def _times_ns(trace: Trace, span: Span) -> tuple[int, int]:
     return span.compute_start_ns, span.compute_end_ns
 
 
-def _behaviour(
-    members: list[tuple[Trace, Span]], computing_ns: int | None
-) -> Behaviour:
-    start_ns = _start_ns(members)
-    end_ns = max(_times_ns(trace, span)[1] for trace, span in members)
-    calls = [
+def _end_ns(members: list[tuple[Trace, Span]]) -> int:
+    return max(_times_ns(trace, span)[1] for trace, span in members)
+
+
+def _calls(members: list[tuple[Trace, Span]], size_of: SizeOf) -> list[Call]:
+    return [
         (child.request_start_ns, child.request_end_ns, name, size_of(trace, child))
         for trace, span in members
         for child, name in _children(trace, span)
     ]
-    size = sum(size_of(trace, span) for trace, span in members)
-    whole = behaviour(start_ns, end_ns, calls, size)
-    if computing_ns is None or not whole.own_ns:
-        return whole
-    share = min(1.0, computing_ns / whole.own_ns)
-    return behaviour(start_ns, end_ns, calls, size, share)
 
 
 def _children(trace: Trace, span: Span) -> list[tuple[Span, str]]:
@@ -104,14 +143,6 @@ def _children(trace: Trace, span: Span) -> list[tuple[Span, str]]:
         for child in children
         if trace.models[child.model].kind != "span"
     ]
-
-
-def size_of(trace: Trace, span: Span) -> int:
-    """Return the batch size of a request; 1 for a model that does not batch."""
-    model = trace.models[span.model]
-    is_batch = bool(span.batching) or model.unbatched > 0
-    shapes = [ref.shape for ref in span.inputs]
-    return int(shapes[0][0]) if is_batch and shapes and shapes[0] else 1
 
 
 def _overhead_ns(trace: Trace, span: Span) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
+from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
@@ -15,11 +17,13 @@ from blsnb.magics.line import Line, request_line
 from blsnb.magics.load_tests import bench, choices
 
 if TYPE_CHECKING:
+    from blsnb.planning.plans.check import Check
     from blsnb.planning.plans.plan import Plan
 
 USAGE = (
     "NAME INPUT=EXPRESSION ... --rate RATES --p99 50ms [--instances MODEL=1..4] "
-    "[--delay MODEL=0,500us,2ms] [--batch MODEL=1,4,8] [--cores N]"
+    "[--delay MODEL=0,500us,2ms] [--batch MODEL=1,4,8] [--cores N] "
+    "[--target triton] [--check]"
 )
 SUMMARY = "find the fewest instances that hold a load, by simulation"
 
@@ -51,7 +55,23 @@ def plan_flags() -> Flags:
         help="number of processors (as many as this kernel was observed to use)",
     )
     add("--seed", type=int, default=0, metavar="N", help="of the random requests (0)")
+    _add_world(add)
     return flags
+
+
+def _add_world(add: Callable[..., object]) -> None:
+    add(
+        "--target",
+        choices=("here", "triton"),
+        default="here",
+        help="where the models are observed: in this kernel, or on a real Triton "
+        "server that is started and stopped (here)",
+    )
+    add(
+        "--check",
+        action="store_true",
+        help="measure the best configuration under the load, beside its prediction",
+    )
 
 
 def _add_choices(flags: Flags) -> None:
@@ -70,13 +90,13 @@ def _add_choices(flags: Flags) -> None:
         )
 
 
-def plan(line: Line) -> Plan:
-    """Plan the models of a request."""
+def plan(line: Line) -> Plan | Check:
+    """Plan the models of a request; with --check, measure the best configuration."""
     request = request_line(line, plan_flags(), "%triton plan", USAGE)
     given = request.options
     bar = ProgressBar(request.name) if line.live else None
     try:
-        return default.server().plan(
+        planned = default.server().plan(
             request.name,
             request.inputs,
             rate=given.rate,
@@ -87,12 +107,24 @@ def plan(line: Line) -> Plan:
             cores=given.cores,
             seed=given.seed,
             progress=bar,
+            target=given.target,
         )
+        if not given.check:
+            return planned
+        display(planned)
+        return planned.check()
     except ValueError as error:
         raise UsageError(f"%triton plan: {error}") from error
     finally:
         if bar is not None:
             bar.end()
+
+
+def check_bundle(check: Check) -> dict[str, str]:
+    """Return a check as a page with a table of measurements, and as text."""
+    table = card.grid(*check.table())["text/html"]
+    page = f"<p>{escape(check.caption)}</p>{table}"
+    return {"text/html": page, "text/plain": str(check)}
 
 
 def bundle(planned: Plan) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -11,12 +12,12 @@ from blsnb.arguments import check_callable, check_type, check_whole, refuse
 from blsnb.model.config import ModelConfig
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
-from blsnb.planning.calibrate import calibrate
 from blsnb.planning.calibration import Calibration
 from blsnb.planning.judgement import CORES, Judgement, judge
 from blsnb.planning.options import Option, Setting, options
 from blsnb.planning.plans.live_models import NO_MODELS, LiveModels
 from blsnb.planning.plans.plan import Plan
+from blsnb.planning.plans.planned_world import PlannedWorld
 from blsnb.planning.search import Judged, search
 from blsnb.trace.events import TraceLevel
 
@@ -48,6 +49,8 @@ def plan(
     duration_s: float,
     requests: int,
     progress: Progress | None,
+    world: PlannedWorld,
+    calibration: Calibration | None,
 ) -> Plan:
     """Plan the instances of a server's models; see `Server.plan`."""
     parts.lifetime.check_open()
@@ -68,8 +71,12 @@ def plan(
     configs = _reached(parts, request)
     compared = options(configs, instances, delay_us, batch)
     live = LiveModels(parts, tuple(configs))
-    found = calibrate(parts, request, requests=requests, duration_s=duration_s)
-    return planned(found, compared, rates, p99_ms * 1e3, cores, seed, report, live)
+    if calibration is not None:
+        calibration.check(world.name, request.model_name)
+    found = calibration or world.calibrate(requests, duration_s)
+    limit_us = p99_ms * 1e3
+    made = planned(found, compared, rates, limit_us, cores, seed, report, live)
+    return replace(made, _world=world)
 
 
 def _reached(parts: ServerParts, request: ClientRequest) -> dict[str, ModelConfig]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import NamedTuple
@@ -17,11 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from blsnb.benchmark.level import Load
+from blsnb.engine.scheduling.rate_limiter import Given
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import TRITON, CalibratedModel, Calibration, by_size
 from blsnb.planning.fitting import Loop, reproduction
-from blsnb.planning.simulation.behaviour import Behaviour
+from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.simulation.simulation import Frontend
 from blsnb.planning.triton.phases import (
     Computing,
@@ -31,6 +32,7 @@ from blsnb.planning.triton.phases import (
     run_phase,
     traces_of,
 )
+from blsnb.planning.triton.processes import ProcessorTimes
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.served import Executions
 
@@ -45,6 +47,13 @@ _DISPATCH_PERCENT = 25
 _UNKNOWN_PROCESSORS = (
     "The server runs on another machine: how much its models compute is unknown, and "
     "all of their time counts as waiting."
+)
+_MAX_DELAY = 0.2
+"""Maximum share of waits for a processor of one client's requests."""
+_BUSY = (
+    "The machine was busy with other work: for one client, the processes of the server "
+    "waited for a processor for {:.0%} of the time that they computed. Observe them "
+    "again when it is idle."
 )
 
 
@@ -64,7 +73,12 @@ class Observation(NamedTuple):
     sizes
         Batch size of the requests of each model.
     load
-        Limits of the load of one client; other loads have the same duration.
+        Limits of the load of one client; loads of the models as they are have half of
+        its duration.
+    mix
+        The requests of clients, as a simulation sends them.
+    rate_limits
+        Counts of the server's resources; None if it does not limit rates.
     """
 
     model_name: str
@@ -73,6 +87,8 @@ class Observation(NamedTuple):
     inner: Mapping[str, RequestMessage]
     sizes: Mapping[str, int]
     load: Load
+    mix: Mix
+    rate_limits: Given | None
 
 
 class Traced(NamedTuple):
@@ -80,7 +96,7 @@ class Traced(NamedTuple):
 
     models: Mapping[str, CalibratedModel]
     transport_ns: int
-    knows_processors: bool
+    remarks: tuple[str, ...]
 
 
 Serving = Callable[[], AbstractContextManager[RealServer]]
@@ -131,7 +147,15 @@ def observe_traced(server: RealServer, observation: Observation) -> Traced:
         if alone.from_ns <= trace.start_ns <= alone.until_ns
     ]
     transport_ns = max(0, round(alone.latency_ns - float(np.median(roots))))
-    return Traced(models, transport_ns, alone.processors is not None)
+    return Traced(models, transport_ns, tuple(_remarks(alone.processors)))
+
+
+def _remarks(spent: ProcessorTimes | None) -> Iterator[str]:
+    """Yield what makes the observed times uncertain."""
+    if spent is None:
+        yield _UNKNOWN_PROCESSORS
+    elif spent.delay > _MAX_DELAY:
+        yield _BUSY.format(spent.delay)
 
 
 def _model(
@@ -152,7 +176,7 @@ def _model(
     ]
     is_ensemble = config.message.HasField("ensemble_scheduling")
     if not is_ensemble:
-        behaviours = [_with_computing(each, spent) for each in behaviours]
+        behaviours = [each.with_computing(spent.of(each.size)) for each in behaviours]
     waits_ns = np.percentile(alone.waits_ns, _DISPATCH_PERCENT)
     batching = config.message.dynamic_batching
     delay_ns = batching.max_queue_delay_microseconds * 1_000
@@ -161,29 +185,16 @@ def _model(
     return CalibratedModel(config, by_size(behaviours), overhead_ns)
 
 
-def _with_computing(found: Behaviour, spent: Computing) -> Behaviour:
-    """Return an execution in which a part of its own work is computing."""
-    own_ns = found.own_ns
-    share = min(1.0, spent.of(found.size) / own_ns) if own_ns else 0.0
-    steps = []
-    for step in found.steps:
-        step_ns = step.computing_ns + step.waiting_ns
-        computing_ns = round(step_ns * share)
-        steps.append(
-            step._replace(computing_ns=computing_ns, waiting_ns=step_ns - computing_ns)
-        )
-    return Behaviour(found.size, tuple(steps))
-
-
 def observe_plain(
     server: RealServer, observation: Observation, traced: Traced
 ) -> Calibration:
     """Observe loads of clients, and return the calibration."""
     names = list(observation.configs)
-    load = Load(observation.load.duration_s, _MAX_REQUESTS)
+    load = Load(observation.load.duration_s / 2, _MAX_REQUESTS)
     loops, phases = [], []
     own_ns = []
-    for clients in _CLIENTS:
+    # One sequence has one client.
+    for clients in _CLIENTS[:1] if observation.mix.lengths else _CLIENTS:
         before_ns = time.process_time_ns()
         phase = run_phase(server, names, observation.messages, clients, load)
         own_ns.append((time.process_time_ns() - before_ns) / phase.requests)
@@ -196,7 +207,9 @@ def observe_plain(
         traced.models,
         float(len(os.sched_getaffinity(0))),
         frontend=frontend,
-        remarks=() if traced.knows_processors else (_UNKNOWN_PROCESSORS,),
+        mix=observation.mix,
+        rate_limits=observation.rate_limits,
+        remarks=traced.remarks,
     )
     return replace(
         found, reproductions=tuple(reproduction(found, loop) for loop in loops)
