@@ -19,12 +19,12 @@ from blsnb.parity.triton.client import TritonClient
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
-from blsnb.planning.calibrate import refuse_unsimulated
-from blsnb.planning.calibration import Calibration
+from blsnb.planning.calibration import TRITON, Calibration
 from blsnb.planning.observations import size_of
 from blsnb.planning.triton.calibrate import Observation, calibrated
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.traced_copy import copy_traced
+from blsnb.planning.unsimulated import refuse_unsimulated
 from blsnb.results.replay import request_of
 from blsnb.trace.events import TraceLevel
 from blsnb.trace.spans import Trace
@@ -157,7 +157,7 @@ class RealLoads:
         }
         configs: dict[str, ModelConfig] = {}
         for name in sorted(spans):
-            refuse_unsimulated(self._parts, name)
+            refuse_unsimulated(self._parts, name, TRITON)
             config = self._parts.engine.catalog.config(name)
             if config is not None:
                 configs[name] = config

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
-from blsnb.planning.simulation.behaviour import Behaviour, behaviour
+from blsnb.model.config import ModelConfig
+from blsnb.planning.simulation.behaviour import (
+    SAME_SEQUENCE,
+    Behaviour,
+    Event,
+    ObservedCall,
+    behaviour,
+)
+from blsnb.request_fields import RequestFields
+from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Span, Trace
 
 
@@ -26,10 +36,13 @@ class Observed(NamedTuple):
 
 
 Key = tuple[str, str, int]
+Configs = Mapping[str, ModelConfig]
 
 
 def observe(
-    traces: Iterable[Trace], computing_ns: Mapping[int, int] | None = None
+    traces: Iterable[Trace],
+    computing_ns: Mapping[int, int] | None = None,
+    configs: Configs = MappingProxyType({}),
 ) -> dict[str, Observed]:
     """Return the executions in traces, by model.
 
@@ -38,13 +51,15 @@ def observe(
     computing_ns
         Processor time by the number of an execution; all own work of others counts as
         computing.
+    configs
+        Configurations by name, which say which models take batches.
     """
     found: defaultdict[str, Observed] = defaultdict(lambda: Observed([], []))
     for (_, model, number), members in sorted(
         _executions(traces).items(), key=lambda each: _start_ns(each[1])
     ):
         found[model].executions.append(
-            _behaviour(members, (computing_ns or {}).get(number))
+            _behaviour(members, (computing_ns or {}).get(number), configs)
         )
         found[model].overheads_ns.extend(
             _overhead_ns(trace, span) for trace, span in members
@@ -73,43 +88,83 @@ def _start_ns(members: list[tuple[Trace, Span]]) -> int:
 
 
 def _times_ns(trace: Trace, span: Span) -> tuple[int, int]:
-    """Return when the execution of a request began and ended."""
+    """Return when the execution of a request began, and when its last response was."""
     if trace.models[span.model].is_ensemble:
         return span.request_start_ns, span.request_end_ns
-    return span.compute_start_ns, span.compute_end_ns
+    end_ns = span.request_end_ns if _is_stream(span) else span.compute_end_ns
+    return span.compute_start_ns, end_ns
+
+
+def _is_stream(span: Span) -> bool:
+    return bool(span.flags & CallFlag.DECOUPLED)
 
 
 def _behaviour(
-    members: list[tuple[Trace, Span]], computing_ns: int | None
+    members: list[tuple[Trace, Span]], computing_ns: int | None, configs: Configs
 ) -> Behaviour:
     start_ns = _start_ns(members)
     end_ns = max(_times_ns(trace, span)[1] for trace, span in members)
     calls = [
-        (child.request_start_ns, child.request_end_ns, name, size_of(trace, child))
+        _call(trace, span, child, configs)
         for trace, span in members
-        for child, name in _children(trace, span)
+        for child in _children(trace, span)
     ]
-    size = sum(size_of(trace, span) for trace, span in members)
-    whole = behaviour(start_ns, end_ns, calls, size)
+    size = sum(size_of(trace, span, configs) for trace, span in members)
+    # The requests of an execution get as many responses as the first of them.
+    sent = _sent(*members[0])
+    whole = behaviour(start_ns, end_ns, calls, size, others=sent)
     if computing_ns is None or not whole.own_ns:
         return whole
     share = min(1.0, computing_ns / whole.own_ns)
-    return behaviour(start_ns, end_ns, calls, size, share)
+    return behaviour(start_ns, end_ns, calls, size, share, sent)
 
 
-def _children(trace: Trace, span: Span) -> list[tuple[Span, str]]:
+def _call(trace: Trace, parent: Span, span: Span, configs: Configs) -> ObservedCall:
+    return ObservedCall(
+        span.request_start_ns,
+        span.request_end_ns,
+        trace.models[span.model].name,
+        size_of(trace, span, configs),
+        _fields(parent.request_fields, span.request_fields),
+        tuple(each.ns for each in span.responses if each.outputs or each.error),
+    )
+
+
+def _fields(parent: RequestFields, fields: RequestFields) -> RequestFields:
+    """Return the fields of a call that decide when it is executed."""
+    kept = fields._replace(version=-1, parameters=(), request_id="")
+    if kept.correlation_id and kept.correlation_id == parent.correlation_id:
+        return kept._replace(correlation_id=SAME_SEQUENCE)
+    return kept
+
+
+def _sent(trace: Trace, span: Span) -> list[Event]:
+    """Return the responses of a decoupled model, and the return of ``execute``."""
+    if not _is_stream(span) or trace.models[span.model].is_ensemble:
+        return []
+    found = [Event(span.compute_end_ns, returns=True)]
+    before = 0
+    for response in span.responses:
+        # Those in the middle of many are only counted; the last is only a final flag.
+        if response.outputs or response.error:
+            found.append(Event(response.ns, sends=response.number + 1 - before))
+        before = response.number + 1
+    return found
+
+
+def _children(trace: Trace, span: Span) -> list[Span]:
     children = [trace.spans[row] for row in trace.children[span.index]]
-    return [
-        (child, trace.models[child.model].name)
-        for child in children
-        if trace.models[child.model].kind != "span"
-    ]
+    return [child for child in children if trace.models[child.model].kind != "span"]
 
 
-def size_of(trace: Trace, span: Span) -> int:
+def size_of(trace: Trace, span: Span, configs: Configs = MappingProxyType({})) -> int:
     """Return the batch size of a request; 1 for a model that does not batch."""
     model = trace.models[span.model]
-    is_batch = bool(span.batching) or model.unbatched > 0
+    config = configs.get(model.name)
+    if config is None:
+        is_batch = bool(span.batching) or model.unbatched > 0
+    else:
+        is_batch = config.max_batch_size > 0
     shapes = [ref.shape for ref in span.inputs]
     return int(shapes[0][0]) if is_batch and shapes and shapes[0] else 1
 

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from blsnb.model.config import ModelConfig
 
@@ -40,14 +40,23 @@ class Setting(NamedTuple):
                 message.instance_group.add(name=f"{config.name}_0")
             message.instance_group[0].count = self.instances
         if self.delay_us is not None or self.batch is not None:
-            batching = message.dynamic_batching
-            batching.SetInParent()
+            batching = _batching(message)
             if self.delay_us is not None:
                 batching.max_queue_delay_microseconds = self.delay_us
             if self.batch is not None:
                 message.max_batch_size = self.batch
-                del batching.preferred_batch_size[:]
+                if hasattr(batching, "preferred_batch_size"):
+                    del batching.preferred_batch_size[:]
         return ModelConfig.of(message)
+
+
+def _batching(message: Any) -> Any:
+    """Return the part of a configuration that has the delay of the queue."""
+    if not message.HasField("sequence_batching"):
+        message.dynamic_batching.SetInParent()
+        return message.dynamic_batching
+    sequences = message.sequence_batching
+    return sequences.oldest if sequences.HasField("oldest") else sequences.direct
 
 
 @dataclass(frozen=True)
@@ -80,13 +89,16 @@ def options(
     Raises
     ------
     ValueError
-        A model is unknown, or there are too many combinations.
+        A model is unknown or an ensemble, or there are too many combinations.
     """
     names = sorted({*instances, *delays_us, *batches})
     unknown = [name for name in names if name not in configs]
     if unknown:
         known = ", ".join(sorted(configs))
         raise ValueError(f"the request reaches no model {unknown[0]!r}, only {known}")
+    ensembles = [name for name in names if configs[name].is_ensemble]
+    if ensembles:
+        raise ValueError(f"{ensembles[0]!r} is an ensemble, which has no instances")
     choices = [
         list(_settings(instances.get(n), delays_us.get(n), batches.get(n)))
         for n in names

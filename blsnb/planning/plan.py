@@ -12,6 +12,7 @@ from blsnb.model.text.text_format import print_message
 from blsnb.planning.calibration import WORLDS, Calibration
 from blsnb.planning.judgement import CORES, Judgement
 from blsnb.planning.options import Setting
+from blsnb.planning.request_mix import load_findings
 from blsnb.planning.search import Judged
 from blsnb.printable import counted, printable
 from blsnb.views.format import time
@@ -147,6 +148,7 @@ class Plan:
         if not self.holds:
             texts.append("No configuration holds the load.")
         texts.append(_reason(best))
+        texts += load_findings(self.calibration.mix, best)
         texts += [
             f"One more instance of {name}: p99 {time(found.p99_us)}."
             for name, found in self.more.items()

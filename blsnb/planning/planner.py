@@ -15,6 +15,7 @@ from blsnb.planning.calibration import Calibration
 from blsnb.planning.judgement import CORES, Judgement, judge
 from blsnb.planning.options import Option, Setting, options
 from blsnb.planning.plan import Plan
+from blsnb.planning.request_mix import mix_of
 from blsnb.planning.search import search
 
 Progress = Callable[[float, str], None]
@@ -41,6 +42,8 @@ def plan(
     seed: int,
     duration_s: float,
     requests: int,
+    priorities: Mapping[int, float],
+    sequence_lengths: Sequence[int],
     progress: Progress | None,
 ) -> Plan:
     """Plan the instances of a server's models; see `Server.plan`."""
@@ -56,9 +59,11 @@ def plan(
         "batch": batch,
     }.items():
         _check_choices(name, choices, least=0 if name == "delay_us" else 1)
+    config = parts.engine.catalog.config(request.model_name)
+    mix = mix_of(request, config, priorities, sequence_lengths)
     report = progress or _ignore
     report(0.0, "calibrating")
-    found = calibrate(parts, request, requests=requests, duration_s=duration_s)
+    found = calibrate(parts, request, requests=requests, duration_s=duration_s, mix=mix)
     configs = {name: model.config for name, model in found.models.items()}
     compared = options(configs, instances, delay_us, batch)
     return planned(found, compared, rate, p99_ms * 1e3, cores, seed, report)

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
 USAGE = (
     "NAME INPUT=EXPRESSION ... --rate R --p99 50ms [--instances MODEL=1..4] "
-    "[--delay MODEL=0,500us,2ms] [--batch MODEL=1,4,8] [--cores N]"
+    "[--delay MODEL=0,500us,2ms] [--batch MODEL=1,4,8] [--cores N] "
+    "[--sequence N] [--priorities 1=20%,2=80%] [--timeout TIME]"
 )
 SUMMARY = "find the fewest instances that hold a load, by simulation"
 _RANGE = re.compile(r"(\d+)\.\.(\d+)")
 _MAX_RANGE = 100
 _DELAY = re.compile(r"(\d+\.?\d*|\.\d+)(us|µs|ms|s|)")
+_SHARE = re.compile(r"(\d+)=(\d+\.?\d*|\.\d+)(%?)")
 _UNITS = {"": 1.0, "us": 1.0, "µs": 1.0, "ms": 1e3, "s": 1e6}
 
 
@@ -50,7 +52,54 @@ def plan_flags() -> Flags:
         help="number of processors (as many as this kernel was observed to use)",
     )
     add("--seed", type=int, default=0, metavar="N", help="of the random requests (0)")
+    _add_requests(flags)
     return flags
+
+
+def _add_requests(flags: Flags) -> None:
+    add = flags.add_argument
+    add(
+        "--sequence",
+        type=_lengths,
+        default=(),
+        metavar="N,N",
+        help="numbers of requests of sequences, equally frequent",
+    )
+    add(
+        "--priorities",
+        type=_shares,
+        metavar="P=SHARE,P=SHARE",
+        help="shares of requests by priority: 1=20%%,2=80%%",
+    )
+    add(
+        "--timeout",
+        type=bench.seconds,
+        default=0.0,
+        metavar="TIME",
+        help="time that a request may wait in a queue: 50ms",
+    )
+
+
+def _lengths(text: str) -> list[int]:
+    try:
+        return [int(length) for length in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of numbers of requests, such as 4,8"
+        ) from None
+
+
+def _shares(text: str) -> dict[int, float]:
+    found = [_SHARE.fullmatch(each) for each in text.split(",")]
+    if None in found:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of priorities with shares, such as 1=20%,2=80%"
+        )
+    return {
+        int(each[1]): float(each[2]) * (0.01 if each[3] else 1.0)
+        for each in found
+        if each
+    }
 
 
 def _add_choices(flags: Flags) -> None:
@@ -85,6 +134,9 @@ def plan(line: Line) -> Plan:
             batch=dict(given.batch),
             cores=given.cores,
             seed=given.seed,
+            priorities=given.priorities,
+            sequence_lengths=given.sequence,
+            timeout_us=round(given.timeout * 1e6),
             progress=bar,
         )
     except ValueError as error:
