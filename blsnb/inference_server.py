@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from blsnb.model_graph.graph import ModelGraph
     from blsnb.parity.cases import Cases
     from blsnb.parity.parity import Parity
-    from blsnb.planning.plan import Plan
+    from blsnb.planning.plans.plan import Plan
     from blsnb.repository.change import FileContent
     from blsnb.repository.export import Exported
     from blsnb.repository.repository import Roots
@@ -998,7 +998,7 @@ class Server:
         model_name: str,
         inputs: Mapping[str, Any],
         *,
-        rate: float,
+        rate: float | Iterable[float],
         p99_ms: float,
         instances: Mapping[str, Sequence[int]] | None = None,
         delay_us: Mapping[str, Sequence[int]] | None = None,
@@ -1024,7 +1024,7 @@ class Server:
         model_name, inputs
             As `infer` takes them; the same for every request.
         rate
-            Requests per second.
+            Requests per second; of several rates a configuration must hold each.
         p99_ms
             Limit of the 99th percentile of the latency, in milliseconds.
         instances, delay_us, batch
@@ -1070,7 +1070,7 @@ class Server:
             A number is out of range, a model is not part of the request, or
             `sequence_lengths` of a model with sequences is missing.
         """
-        from blsnb.planning.planner import plan
+        from blsnb.planning.plans.planner import plan
 
         return plan(
             self._parts,

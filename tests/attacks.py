@@ -17,7 +17,7 @@ ATTACKS = {
         "parts/test_interrupted_folders.py::test_an_export_in_place_is_made_or_not",
         "repository/test_interrupts.py::test_a_change_is_made_or_not",
         "repository/test_interrupts.py::test_each_exported_model_is_the_old_or_the_new",
-        "test_run.py::test_ctrl_c_leaves_the_old_file_or_the_new",
+        "results/test_saving.py::test_ctrl_c_leaves_the_old_file_or_the_new",
     ],
     "kill -9": [
         "parity/test_killed_exports.py::test_every_model_is_served",

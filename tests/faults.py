@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 import sys
 import types
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+
+from asserting import every
 
 import blsnb
 from blsnb.files.swap import Swap
@@ -34,7 +38,9 @@ class LineFault:
         self, number: int, rooms: Iterable[str], fault: Callable[[], object]
     ) -> None:
         self._left = number
-        self._rooms = tuple(str(_PACKAGE / room) for room in rooms)
+        paths = [_PACKAGE / room for room in rooms]
+        assert every(path.exists() for path in paths), f"a room was renamed: {rooms}"
+        self._rooms = tuple(map(str, paths))
         self._fault = fault
         self.where = ""
         """The line; empty if the call executed fewer."""
@@ -89,6 +95,42 @@ def functions_of(call: Callable[[], object], rooms: Iterable[str]) -> list[str]:
 
     Listing(0, rooms, lambda: None).during(call)
     return seen
+
+
+def killed(call: Callable[[], object], rooms: Iterable[str], number: int) -> str:
+    """Call a function in a child that is killed before a line; return the line."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+
+        def kill() -> None:
+            os.write(writing, fault.where.encode())
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        fault = LineFault(number, rooms, kill)
+        fault.during(call)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as file:
+        where = file.read()
+    status = os.waitpid(child, 0)[1]
+    assert os.WIFSIGNALED(status) == bool(where), "the child failed"
+    return where
+
+
+def printed_by(program: str | Path, *arguments: object, timeout_s: int = 1500) -> str:
+    """Run a Python file that kills its children, and return what it prints."""
+    done = subprocess.run(
+        [
+            *(sys.executable, "-W", "ignore::DeprecationWarning", program),
+            *map(str, arguments),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+    )
+    assert 0 == done.returncode, done.stdout[-300:] + done.stderr
+    return done.stdout
 
 
 def chosen_lines(functions: list[str], step: int) -> list[int]:

@@ -6,13 +6,10 @@ changed models: see `run`.
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
-from faults import FILES, LineFault, chosen_lines, functions_of
+from faults import FILES, chosen_lines, functions_of, killed, printed_by
 
 from blsnb.files import swap
 from blsnb.repository import export as export_module
@@ -82,28 +79,6 @@ def export(repository: ModelRepository, target: Path) -> None:
     Export(target, (24, 10)).write(chosen, notes)
 
 
-def killed(repository: ModelRepository, target: Path, number: int) -> str:
-    """Export in a child that is killed before a line; return the line."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-        fault = LineFault(number, WATCHED, lambda: None)
-
-        def kill() -> None:
-            os.write(writing, fault.where.encode())
-            os.kill(os.getpid(), signal.SIGKILL)
-
-        fault._fault = kill
-        fault.during(lambda: export(repository, target))
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as file:
-        where = file.read()
-    status = os.waitpid(child, 0)[1]
-    assert os.WIFSIGNALED(status) == bool(where), "the child failed"
-    return where
-
-
 class Rounds:
     """Exports that are killed one after the other, and the checks after each.
 
@@ -130,17 +105,20 @@ class Rounds:
         export(self._repository, self._target)
         return state(self._target)
 
+    def _export(self) -> None:
+        export(self._repository, self._target)
+
     def lines(self) -> list[str]:
         """Return the functions of the lines that an export executes."""
         assert self._old == self._exported(OLD)
         define(self._repository, NEW)
-        return functions_of(lambda: export(self._repository, self._target), WATCHED)
+        return functions_of(self._export, WATCHED)
 
     def kill(self, number: int) -> str:
         """Kill an export before a line; return which, empty if there are fewer."""
         assert self._old == self._exported(OLD)
         define(self._repository, NEW)
-        return killed(self._repository, self._target, number)
+        return killed(self._export, WATCHED, number)
 
     def check(self) -> None:
         """Check that all models are whole, and that the next export completes them."""
@@ -177,15 +155,7 @@ def run(target: Path, how: str, *, step: int = 0, share: float = 0.0) -> str:
     share
         Without a step: kill one after this share of its lines, and leave all as it is.
     """
-    program = [sys.executable, "-W", "ignore::DeprecationWarning", __file__]
-    done = subprocess.run(
-        [*program, str(target), how, str(step), str(share)],
-        capture_output=True,
-        text=True,
-        timeout=1500,
-    )
-    assert 0 == done.returncode, done.stdout + done.stderr
-    return done.stdout
+    return printed_by(__file__, target, how, step, share)
 
 
 def main(target: Path, how: str, step: int, share: float) -> None:

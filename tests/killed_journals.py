@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from pathlib import Path
 
 import numpy as np
-from faults import LineFault, lines_of
+from faults import killed, lines_of
 
 from blsnb.evaluation.journal import Journal
 from blsnb.evaluation.plain import Row, RowResult
@@ -34,34 +32,13 @@ def stored(path: Path) -> dict[int, list[int]]:
         return {n: each.outputs["Y"].tolist() for n, each in journal.done.items()}
 
 
-def killed(path: Path, number: int) -> str:
-    """Evaluate in a child that is killed before a line; return the line."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-
-        def kill() -> None:
-            os.write(writing, fault.where.encode())
-            os.kill(os.getpid(), signal.SIGKILL)
-
-        fault = LineFault(number, ROOMS, kill)
-        fault.during(lambda: evaluate(path))
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as file:
-        where = file.read()
-    status = os.waitpid(child, 0)[1]
-    assert os.WIFSIGNALED(status) == bool(where), "the child failed"
-    return where
-
-
 def main(path: Path, step: int) -> None:
     """Kill evaluations at every `step`-th line; check the file, and continue."""
     lines = lines_of(lambda: evaluate(path), ROOMS)
     whole = stored(path)
     for number in range(1, lines + 1, step):
         path.unlink(missing_ok=True)
-        print(number, killed(path, number), flush=True)
+        print(number, killed(lambda: evaluate(path), ROOMS, number), flush=True)
         before = stored(path)
         assert before.items() <= whole.items()
         assert list(range(len(before), len(ROWS))) == evaluate(path)

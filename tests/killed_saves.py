@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from pathlib import Path
 
 import numpy as np
 from cells import CONFIG, cell
-from faults import FILES, LineFault, lines_of
+from faults import FILES, killed, lines_of
 
-from blsnb import Run, Server, load_run
+from blsnb import Server, load_run
 
 ROOMS = (*FILES, "results", "trace/files")
-
-
-def killed(run: Run, path: Path, number: int) -> str:
-    """Save in a child that is killed before a line; return the line."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-
-        def kill() -> None:
-            os.write(writing, fault.where.encode())
-            os.kill(os.getpid(), signal.SIGKILL)
-
-        fault = LineFault(number, ROOMS, kill)
-        fault.during(lambda: run.save(path))
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as file:
-        where = file.read()
-    status = os.waitpid(child, 0)[1]
-    assert os.WIFSIGNALED(status) == bool(where), "the child failed"
-    return where
 
 
 def main(path: Path, step: int) -> None:
@@ -50,7 +27,7 @@ def main(path: Path, step: int) -> None:
     after = path.read_bytes()
     for number in range(1, lines + 1, step):
         path.write_bytes(before)
-        print(number, killed(new, path, number), flush=True)
+        print(number, killed(lambda: new.save(path), ROOMS, number), flush=True)
         assert path.read_bytes() in (before, after)
         if path.suffix == ".blsrun":
             assert load_run(path)["Y"].tolist() in ([2.0], [4.0])

@@ -6,14 +6,12 @@ see `run`.
 
 from __future__ import annotations
 
-import os
+import functools
 import shutil
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
-from faults import FILES, LineFault, chosen_lines, functions_of
+from faults import FILES, chosen_lines, functions_of, killed, printed_by
 from killed_exports import TWO_STEPS, State, state
 
 from blsnb.files import swap
@@ -60,28 +58,6 @@ def opened(root: Path) -> tuple[ModelRepository, list[ChangedModel]]:
     return repository, found
 
 
-def killed(models: list[ChangedModel], number: int) -> str:
-    """Write back in a child that is killed before a line; return the line."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-        fault = LineFault(number, WATCHED, lambda: None)
-
-        def kill() -> None:
-            os.write(writing, fault.where.encode())
-            os.kill(os.getpid(), signal.SIGKILL)
-
-        fault._fault = kill
-        fault.during(lambda: write_back(models))
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as file:
-        where = file.read()
-    status = os.waitpid(child, 0)[1]
-    assert os.WIFSIGNALED(status) == bool(where), "the child failed"
-    return where
-
-
 def written(root: Path) -> tuple[State, State]:
     """Return the repository before and after an export that is not killed."""
     write_old(root)
@@ -104,7 +80,7 @@ def main(root: Path, how: str, step: int) -> None:
     for number in chosen_lines(lines, step):
         write_old(root)
         repository, models = opened(root)
-        where = killed(models, number)
+        where = killed(functools.partial(write_back, models), WATCHED, number)
         print(number, where, flush=True)
         repository.close()
         # The next import completes or undoes what was killed.
@@ -119,15 +95,7 @@ def main(root: Path, how: str, step: int) -> None:
 
 def run(root: Path, how: str, step: int) -> str:
     """Run this file as a program that kills at every `step`-th line and each swap."""
-    program = [sys.executable, "-W", "ignore::DeprecationWarning", __file__]
-    done = subprocess.run(
-        [*program, str(root), how, str(step)],
-        capture_output=True,
-        text=True,
-        timeout=1500,
-    )
-    assert 0 == done.returncode, done.stdout + done.stderr
-    return done.stdout
+    return printed_by(__file__, root, how, step)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 """Kill -9 at any line of a save: the old file or the new one is there."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from faults import printed_by
 
 PROGRAM = Path(__file__).with_name("killed_saves.py")
 
@@ -14,19 +13,6 @@ PROGRAM = Path(__file__).with_name("killed_saves.py")
 @pytest.mark.parametrize("step", [97, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_killed_save_leaves_the_old_file_or_the_new(tmp_path, name, step, figures):
     """The next save removes what was left over."""
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-W",
-            "ignore::DeprecationWarning",
-            PROGRAM,
-            tmp_path / name,
-            str(step),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=550,
-    )
+    printed = printed_by(PROGRAM, tmp_path / name, step, timeout_s=550)
 
-    assert 0 == done.returncode, done.stdout[-300:] + done.stderr
-    figures(kills=len(done.stdout.splitlines()) - 1)
+    figures(kills=len(printed.splitlines()) - 1)

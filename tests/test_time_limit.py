@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from time_limit import processes, stacks
+from time_limit import busyness, processes, stacks
 
 pytest_plugins = ["pytester"]
 
@@ -34,8 +34,43 @@ def test_a_stuck_child_is_described():
     assert -signal.SIGABRT == child.returncode
 
 
-def test_a_time_limit_calls_it(pytester: pytest.Pytester):
+@pytest.mark.parametrize(
+    ("load", "shared_by"), [(0.0, 1.0), (2.0, 1.0), (5.0, 2.5), (40.0, 3.0)]
+)
+def test_a_processor_is_shared_by_one_to_three(monkeypatch, load, shared_by):
+    """The load of a minute, on two processors."""
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+
+    assert shared_by == busyness()
+
+
+def test_a_time_limit_is_longer_on_a_busy_machine(
+    pytester: pytest.Pytester, monkeypatch
+):
+    """It is exceeded once the processors are free again."""
+    pytester.makeconftest("from time_limit import pytest_timeout_set_timer")
+    pytester.makepyfile(
+        "import os, signal\n"
+        "import pytest\n"
+        "@pytest.mark.timeout(30)\n"
+        "def test_stuck(monkeypatch):\n"
+        "    for processes, text in ((1000, 'in time'), (0, 'too late')):\n"
+        "        monkeypatch.setattr(os, 'getloadavg', lambda: (processes, 0, 0))\n"
+        "        signal.raise_signal(signal.SIGALRM)\n"
+        "        print(text)\n"
+    )
+
+    outcome = pytester.runpytest("-p", "no:cacheprovider")
+
+    outcome.assert_outcomes(failed=1)
+    outcome.stdout.fnmatch_lines(["*Timeout (>30.0s)*", "in time"])
+    outcome.stdout.no_fnmatch_line("too late")
+
+
+def test_a_time_limit_calls_it(pytester: pytest.Pytester, monkeypatch):
     """The sections stand in the report of the test."""
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
     pytester.makeconftest("from time_limit import pytest_timeout_set_timer")
     pytester.makepyfile(
         "import signal, time\n"

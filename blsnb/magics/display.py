@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _TABLES: dict[str, Callable[..., dict[str, Any]]] = {
     "blsnb.benchmark.bench.Bench": lambda measured, **_: bench.bundle(measured),
-    "blsnb.planning.plan.Plan": lambda planned, **_: plan.bundle(planned),
+    "blsnb.planning.plans.plan.Plan": lambda planned, **_: plan.bundle(planned),
     "blsnb.engine.metrics.batching.ModelBatching": (
         lambda counts, **_: stats.batching_tables(counts)
     ),

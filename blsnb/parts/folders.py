@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from blsnb.arguments import check_flags, check_names, check_path, check_text
@@ -118,15 +119,22 @@ class Folders:
         *,
         force: bool = False,
         in_place: bool = False,
+        texts: Mapping[str, Mapping[str, bytes]] = MappingProxyType({}),
     ) -> Exported:
-        """Write models as a repository that Triton loads, byte for byte."""
+        """Write models as a repository that Triton loads, byte for byte.
+
+        Parameters
+        ----------
+        texts
+            Files with another content, by model and path in its folder.
+        """
         check_names(names=names)
         check_flags(force=force, in_place=in_place)
         if in_place:
             return self._export_in_place(path, names, force)
         check_path(path=path)
         assert path is not None
-        exported = self._exported(Path(path).expanduser(), names, force)
+        exported = self._exported(Path(path).expanduser(), names, force, texts)
         others = filter(self._models.control.sources.is_overridden, exported.models)
         notes = (*exported.notes, *map(_override_note, others))
         return replace(exported, notes=notes)
@@ -201,7 +209,11 @@ class Folders:
         )
 
     def _exported(
-        self, path: Path, names: Sequence[str] | None = None, force: bool = False
+        self,
+        path: Path,
+        names: Sequence[str] | None = None,
+        force: bool = False,
+        others: Mapping[str, Mapping[str, bytes]] = MappingProxyType({}),
     ) -> Exported:
         from blsnb.repository.export import Export, exportable
 
@@ -217,6 +229,8 @@ class Folders:
                 for each in chosen
                 if (derived := derivations.get(each.name)) is not None
             }
+            for name, files in others.items():
+                texts[name] = {**texts.get(name, {}), **files}
             export = Export(path, self._models.engine.release, force=force, texts=texts)
             return export.write(chosen, left_out)
 

@@ -72,7 +72,7 @@ def calibrate(
     BlsnbError
         A later one failed, or a model has a kind of scheduling that is not simulated.
     """
-    first = _first(parts, request, mix.lengths)
+    first = first_trace(parts, request, mix.lengths)
     names = sorted({model.name for model in first.models if model.kind != "span"})
     for name in names:
         refuse_unsimulated(parts, name)
@@ -118,7 +118,9 @@ def _client(
     return Client(parts.requests, request, record, stream)
 
 
-def _first(parts: ServerParts, request: ClientRequest, lengths: Sequence[int]) -> Trace:
+def first_trace(
+    parts: ServerParts, request: ClientRequest, lengths: Sequence[int]
+) -> Trace:
     """Return the trace of one request.
 
     Raises

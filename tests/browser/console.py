@@ -13,6 +13,8 @@ _NO_KERNEL = re.compile(r"reading 'kernel'.*@jupyter-widgets/jupyterlab-manager"
 _ENDED_EARLY = re.compile("restore the debugger state|Canceled future for")
 # JupyterLab disposes a notebook's debounced calls before their last one is made.
 _DISPOSED = re.compile(r"reading 'promise'\)\s+at \w+\.invoke .*/jlab_core\.", re.S)
+# Jupyter Server sends a message with its topic first to a page that is loaded again.
+_TOPIC = re.compile(r"Kernel message validation error.*stream\.std\w+\W+is not valid")
 # JupyterLab measures how long its extensions take, on a machine with other work.
 _SLOW = re.compile(r"^warning: Plugin \S+ .* took [\d.]+ms to activate")
 # Where Notebook 7's own code is: it raises errors while it starts.
@@ -40,7 +42,8 @@ class Console:
 
     def _raised(self, error: Error) -> None:
         where = error.stack or error.message
-        if not (_NO_KERNEL.search(where) or _DISPOSED.search(where)):
+        theirs = (_NO_KERNEL, _DISPOSED, _TOPIC)
+        if not any(each.search(where) for each in theirs):
             self._complain(f"uncaught: {where}")
 
     def _complain(self, words: str) -> None:

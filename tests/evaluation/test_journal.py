@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cells import CONFIG, DOUBLE, TRIPLE
+from faults import printed_by
 from killed_journals import HEADER, ROWS, evaluate, stored
 
 from blsnb import Server
@@ -94,16 +93,9 @@ def test_each_beginning_of_the_file_is_a_journal(path, tmp_path):
 @pytest.mark.parametrize("step", [31, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_killed_evaluation_is_continued(path, step, figures):
     """Kill -9 at any line: whole results are kept, no row is executed twice."""
-    options = ["-W", "ignore::DeprecationWarning"]
-    done = subprocess.run(
-        [sys.executable, *options, PROGRAM, path, str(step)],
-        capture_output=True,
-        text=True,
-        timeout=280,
-    )
+    printed = printed_by(PROGRAM, path, step, timeout_s=280)
 
-    assert 0 == done.returncode, done.stdout[-300:] + done.stderr
-    figures(kills=len(done.stdout.splitlines()) - 1)
+    figures(kills=len(printed.splitlines()) - 1)
 
 
 def test_results_after_damage_are_executed_again(path):

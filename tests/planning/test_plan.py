@@ -14,7 +14,7 @@ from blsnb.planning.calibration import HERE, CalibratedModel, Calibration
 from blsnb.planning.fitting import Loop, fitted
 from blsnb.planning.judgement import CORES, judge
 from blsnb.planning.options import Option, options
-from blsnb.planning.planner import planned
+from blsnb.planning.plans.planner import planned
 from blsnb.planning.search import search
 from blsnb.planning.simulation.behaviour import Behaviour, Step
 
@@ -114,7 +114,7 @@ def test_the_cheapest_configuration_that_holds_is_found():
     """Two instances of 10 ms hold 150 requests/s, one does not."""
     found = calibration(observed("m", waits(10)))
     compared = options(configs_of(found), {"m": range(1, 9)}, {}, {})
-    plan = planned(found, compared, 150, 60_000)
+    plan = planned(found, compared, [150], 60_000)
 
     assert plan.holds
     assert 2 == plan.best.option.settings["m"].instances
@@ -133,27 +133,97 @@ def test_a_load_that_nothing_holds_is_said():
     """The fastest configuration comes first."""
     found = calibration(observed("m", waits(10)))
     compared = options(configs_of(found), {"m": [1, 2]}, {}, {})
-    plan = planned(found, compared, 500, 60_000)
+    plan = planned(found, compared, [500], 60_000)
 
     assert not plan.holds
     assert 2 == plan.best.option.settings["m"].instances
-    assert "No configuration holds the load." in str(plan)
+    assert "holds the load: the best one answers 200 of 500 requests/s" in str(plan)
+    with pytest.raises(BlsnbError, match="Plan again with more instances"):
+        plan.apply()
+
+
+def test_a_plan_holds_over_all_of_its_rates():
+    """A long delay pays at a high rate, but a lone request waits for all of it."""
+    sizes = [waits(8, size) for size in (1, 2, 4, 8)]
+    found = calibration(observed("m", *sizes, more=BATCHING))
+    compared = options(configs_of(found), {}, {"m": [0, 60_000]}, {"m": [8]})
+    alone, both = (planned(found, compared, rates, 50_000) for rates in ([5], [5, 400]))
+    [slow] = [each for each in both.judged if not each.holds(50_000)]
+
+    assert 0 == alone.best.option.settings["m"].delay_us
+    assert 0 == both.best.option.settings["m"].delay_us
+    assert [5, 400] == [each.rate for each in both.best.at]
+    assert 5 == slow.judgement.rate
+    assert slow.at_most.p99_us < 50_000
+    assert [5, 400, 440, 500] == pytest.approx([each.rate for each in both.curve])
+    assert "m at 5 to 400 requests/s" in str(both)
+    assert "slowest at" in str(both)
+
+
+def test_many_rates_are_judged_with_fewer_requests_each():
+    """A plan over fifty rates takes about as long as one over five."""
+    counts = {}
+
+    def judging(option, rate, requests):
+        counts.setdefault(rate, []).append(requests)
+        return judge(found, option, rate, 20)
+
+    found = calibration(observed("m", waits(1)))
+    search([Option({}, {}, 1)], judging, range(10, 60), 1e6)
+
+    assert [3_000, 1_000] == counts[10]
+    assert [300, 3_000, 20_000] == counts[59]
+    assert every([1_000] == counts[rate] for rate in range(11, 59))
+
+
+def test_options_that_only_seem_to_hold_do_not_hide_those_that_do():
+    """The search continues with the next ones until the best are judged exactly."""
+
+    def judging(option, rate, requests):
+        # With few requests the overload of a cheap option is not seen.
+        holds = option.cost >= 30 or requests < 3_000
+        return found._replace(answered_rate=rate if holds else 0.5 * rate)
+
+    observation = calibration(observed("m", waits(1)))
+    found = judge(observation, None, 100, 50)
+    compared = [Option({}, {}, cost) for cost in range(40)]
+    judged = search(compared, judging, [100], 1e6)
+
+    assert 30 == judged[0].option.cost
+    assert judged[0].holds(1e6)
+
+
+def test_a_search_that_finds_nothing_ends():
+    """Its limit is twice the requests of a search that finds something at once."""
+    sent = []
+
+    def judging(option, rate, requests):
+        sent.append(requests)
+        return found._replace(answered_rate=1e4 / requests)
+
+    observation = calibration(observed("m", waits(1)))
+    found = judge(observation, None, 100, 50)
+    judged = search([Option({}, {}, 1) for _ in range(100)], judging, [100], 1e6)
+
+    assert judged[0].is_final
+    assert not judged[0].holds(1e6)
+    assert sum(sent) < 2 * (100 * 300 + 4 * 23_000) + 4 * 23_000
 
 
 def test_a_search_judges_few_options_exactly():
     """The others are simulated with fewer requests."""
     simulated = []
 
-    def judging(option, requests):
+    def judging(option, rate, requests):
         simulated.append(requests)
-        return judge(found, option, 100, 50)
+        return judge(found, option, rate, 50)
 
     found = calibration(observed("m", waits(10)))
     compared = [Option({}, {}, cost) for cost in range(500)]
     shares = []
-    judged = search(compared, judging, 1e6, shares.append)
+    judged = search(compared, judging, [100], 1e6, shares.append)
 
-    assert {300: 500, 3_000: 50, 20_000: 5} == {
+    assert {300: 500, 3_000: 4, 20_000: 4} == {
         each: simulated.count(each) for each in set(simulated)
     }
     assert list(range(500)) == [each.option.cost for each in judged]
@@ -186,7 +256,7 @@ def test_the_same_seed_gives_the_same_plan(seed):
     """Text and figures."""
     found = calibration(observed("m", waits(10)))
     compared = options(configs_of(found), {"m": [1, 2]}, {}, {})
-    one, again = (planned(found, compared, 120, 60_000, seed=seed) for _ in range(2))
+    one, again = (planned(found, compared, [120], 60_000, seed=seed) for _ in range(2))
 
     assert str(one) == str(again)
 
@@ -273,19 +343,10 @@ def test_what_is_not_simulated_is_refused(server, more, text):
         server.plan("double", X, rate=20, p99_ms=1e4, sequence_lengths=[1])
 
 
-def test_an_ensemble_is_no_choice():
-    """It has no instances."""
-    ensemble = "ensemble_scheduling { }"
-    found = calibration(observed("e", waits(1), count=0, more=ensemble))
-
-    with pytest.raises(ValueError, match="'e' is an ensemble, which has no instances"):
-        options(configs_of(found), {"e": [1]}, {}, {})
-
-
 @pytest.mark.parametrize("strategy", ["oldest", "direct"])
 def test_the_delay_of_sequences_is_that_of_their_strategy(strategy):
     """A model with sequences has no dynamic batcher."""
-    more = f"sequence_batching {{ {strategy} {{ }} }}"
+    more = f"max_batch_size: 8 sequence_batching {{ {strategy} {{ }} }}"
     found = calibration(observed("m", waits(1), more=more))
     [option] = options(configs_of(found), {}, {"m": [500]}, {"m": [4]})
     message = option.configs["m"].message

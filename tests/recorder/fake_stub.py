@@ -20,6 +20,8 @@ import threading
 import types
 
 WAIT_S = 30
+UNTRACED = "r2.0"
+"""Id of the requests without a trace."""
 
 
 class ErrorCode(enum.Enum):
@@ -148,6 +150,16 @@ class ResponseIterator:
         return next(self._left)
 
 
+class InferenceTrace:
+    """The trace of a request; OpenTelemetry follows every request but `UNTRACED`."""
+
+    def __init__(self, request_id):
+        self.request_id = request_id
+
+    def get_context(self):
+        return None if self.request_id == UNTRACED else "context of " + self.request_id
+
+
 class InferenceRequest:
     """A request that a model received or makes."""
 
@@ -199,7 +211,7 @@ class InferenceRequest:
         return set(self._outputs)
 
     def trace(self):
-        return "trace of " + self._facts[0]
+        return InferenceTrace(self._facts[0])
 
     def get_response_sender(self):
         return self._sender

@@ -212,11 +212,15 @@ class Production:
 
 @contextmanager
 def serving(
-    env: TritonEnv, repository: Path, log: Path, models: Sequence[str] = ("*",)
+    env: TritonEnv,
+    repository: Path,
+    log: Path,
+    models: Sequence[str] = ("*",),
+    flags: Sequence[str] = (),
 ) -> Iterator[Production]:
     """Run a real server; its recordings are complete once it has stopped."""
     loads = [f"--load-model={name}" for name in models]
-    server = TritonServer(env, repository, log, loads)
+    server = TritonServer(env, repository, log, [*flags, *loads])
     try:
         production = Production(server)
         yield production

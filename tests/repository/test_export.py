@@ -430,11 +430,7 @@ def test_an_incompatible_numpy_is_noted(
     chosen, _ = exportable(repository, ["b"])
     notes = Export(target, release).write(chosen).notes
 
-    note = (
-        "requirements.txt pins numpy 2 or later, with which the model processes of "
-        "Triton 24.10 end: take numpy<2 there"
-    )
-    assert [note] * said == [each for each in notes if "numpy" in each]
+    assert said == len([note for note in notes if "take numpy<2 there" in note])
 
 
 def test_other_folders_are_noted(repository, target):

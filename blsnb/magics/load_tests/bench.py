@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import base64
-import re
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
@@ -17,19 +15,17 @@ from blsnb.magics import default_server as default
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import ProgressBar
 from blsnb.magics.line import Line, request_line
+from blsnb.magics.load_tests import choices
 from blsnb.trace.events import LEVELS
 
 if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
 
-T = TypeVar("T")
 USAGE = (
-    "NAME INPUT=EXPRESSION ... [--concurrency N,N | --rate R,R] [--arrivals KIND] "
+    "NAME INPUT=EXPRESSION ... [--concurrency N,N | --rate RATES] [--arrivals KIND] "
     "[--duration 5s] [--requests N] [--trace-level LEVEL]"
 )
 SUMMARY = "measure a model under load, with several clients at once"
-_SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0}
-_DURATION = re.compile(r"(\d+\.?\d*|\.\d+)(ms|s|m|)")
 
 
 def bench_flags() -> Flags:
@@ -39,7 +35,7 @@ def bench_flags() -> Flags:
     add = flags.add_argument
     add(
         "--duration",
-        type=seconds,
+        type=choices.seconds,
         default=5.0,
         metavar="TIME",
         help="how long each level lasts: 5s, 500ms, 2m (5s)",
@@ -63,17 +59,17 @@ def bench_flags() -> Flags:
 def _add_levels(add: Callable[..., object]) -> None:
     add(
         "--concurrency",
-        type=_list_of(int, "numbers such as 1,2,4"),
+        type=choices.counts,
         default=(1, 2, 4, 8),
         metavar="N,N",
         help="number of concurrent clients, level by level (1,2,4,8)",
     )
     add(
         "--rate",
-        type=_list_of(float, "requests per second such as 50,100,200"),
-        metavar="R,R",
+        type=choices.rates,
+        metavar="RATES",
         help="requests per second, level by level, whether or not earlier ones were "
-        "answered (instead of clients)",
+        "answered: 50,100 or 50:400 or 50:400:50 (instead of clients)",
     )
     add(
         "--arrivals",
@@ -131,22 +127,3 @@ def figure(words: str, rows: Sequence[Mapping[str, Any]]) -> str:
         f'<img alt="{escape(words)}" style="max-width:100%" '
         f'src="data:image/png;base64,{base64.b64encode(png).decode()}">'
     )
-
-
-def _list_of(convert: Callable[[str], T], words: str) -> Callable[[str], tuple[T, ...]]:
-    def parse(text: str) -> tuple[T, ...]:
-        try:
-            return tuple(map(convert, text.split(",")))
-        except ValueError:
-            error = f"{text!r} is not a list of {words}"
-            raise argparse.ArgumentTypeError(error) from None
-
-    return parse
-
-
-def seconds(text: str) -> float:
-    """Return a time such as ``500ms`` in seconds."""
-    found = _DURATION.fullmatch(text)
-    if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 5s or 500ms")
-    return float(found[1]) * _SECONDS[found[2]]

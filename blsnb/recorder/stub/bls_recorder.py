@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import time
 import weakref
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from blsnb.recorder.stub.answers import add_response, take_response
@@ -16,6 +17,7 @@ from blsnb.recorder.stub.executions import (
     RecordedCall,
     request_fields,
 )
+from blsnb.recorder.stub.owners import note
 from blsnb.recorder.stub.tensor_rows import tensor_rows
 from blsnb.recorder.stub.trampolines import guarded, working
 
@@ -60,41 +62,49 @@ class BlsRecorder:
         self._model = model
         self._executions = executions
         self._owners = executions.owners
+        self._left_out = executions.owners.left_out
+        self._with_traces = settings.trace
         self._failed = failed
-        self._built: weakref.WeakKeyDictionary[Any, Arguments] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._built: dict[weakref.ref[Any], Arguments] = {}
         """Arguments of the requests that the model made."""
-        self._streams: weakref.WeakKeyDictionary[Any, RecordedCall] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._streams: dict[weakref.ref[Any], RecordedCall] = {}
         self._callers: dict[int, Execution] = {}
         """Executions of calls in flight, by id of the call."""
 
     def requested(
         self, values: tuple[Any, ...], named: dict[str, Any]
     ) -> Arguments | None:
-        """Return the arguments of a new request with the trace of its caller."""
-        if not self._settings.trace or "trace" in named or len(values) >= _TRACE:
-            return None
-        owner = self._owners.owner()
-        request = owner.request() if owner is not None and owner.request else None
-        if request is None:
-            return None
-        return values, dict(named, trace=request.trace())
+        """Note a new request, and return its arguments with the trace of its caller.
 
-    def built(self, state: Arguments, result: None) -> None:
-        """Note what a new request does not tell later."""
-        values, named = state
+        The request does not tell them later.
+        """
         # Without the request itself, which would keep itself alive.
-        self._built[values[0]] = values[1:], named
+        note(self._built, values[0], (values[1:], named))
+        if not self._with_traces or "trace" in named or len(values) >= _TRACE:
+            return None
+        trace = self._trace()
+        return None if trace is None else (values, dict(named, trace=trace))
+
+    def _trace(self) -> Any:
+        """Return the trace of the request for which this thread and task work."""
+        if self._owners.entered() is None:
+            requests = self._left_out.get(get_ident())
+            if requests is not None:
+                trace = self._owners.trace_of(requests)
+                if trace is None:
+                    self._left_out[get_ident()] = ()
+                return trace
+        owner = self._owners.owner()
+        request = None if owner is None or owner.request is None else owner.request()
+        return None if request is None else request.trace()
 
     def _target(self, request: Any) -> tuple[str, int, list[str]]:
         """Return model, version and requested outputs of a request."""
-        if request not in self._built:
+        built = self._built.get(weakref.ref(request))
+        if built is None:
             # A model may execute a request again that it received.
             return (*self._model, [])
-        values, named = self._built[request]
+        values, named = built
         given = {
             name: values[place]
             for name, place in _POSITIONS.items()
@@ -111,10 +121,12 @@ class BlsRecorder:
         self, values: tuple[Any, ...], named: dict[str, Any]
     ) -> RecordedCall | None:
         """Record a BLS call that starts."""
+        if get_ident() in self._left_out and self._owners.entered() is None:
+            return None
         request = values[0]
         owner = self._owners.owner()
         if owner is None:
-            if not self._executions.is_sampled():
+            if self._executions.draw() >= self._settings.rate:
                 return None
         elif owner.execution is None:
             return None
@@ -141,12 +153,10 @@ class BlsRecorder:
         self._callers[call.id] = execution
         return call
 
-    def returned(self, call: RecordedCall | None, response: Any) -> None:
+    def returned(self, call: RecordedCall, response: Any) -> None:
         """Record the response of a synchronous call."""
-        if call is None:
-            return
         if call.flags & DECOUPLED:
-            self._streams[response] = call
+            note(self._streams, response, call)
             ended = guarded(self._ended, self._failed)
             weakref.finalize(response, ended, call).atexit = False
             return
@@ -154,18 +164,16 @@ class BlsRecorder:
             take_response(call, response, self._settings)
             self._finish(call)
 
-    def aborted(self, call: RecordedCall | None) -> None:
+    def aborted(self, call: RecordedCall) -> None:
         """Drop a call that raised: it did not reach the server."""
-        if call is not None:
-            self._callers[call.id].made.remove(call)
-            self._finish(call)
+        self._callers[call.id].made.remove(call)
+        self._finish(call)
 
-    def async_returned(self, call: RecordedCall | None, future: Any) -> None:
+    def async_returned(self, call: RecordedCall, future: Any) -> None:
         """Record the response of an asynchronous call when it arrives."""
-        if call is not None:
-            call.flags |= ASYNC
-            arrived = guarded(self._arrived, self._failed)
-            future.add_done_callback(functools.partial(arrived, call))
+        call.flags |= ASYNC
+        arrived = guarded(self._arrived, self._failed)
+        future.add_done_callback(functools.partial(arrived, call))
 
     def _arrived(self, call: RecordedCall, future: Any) -> None:
         # The public method would count as the model's look at the exception.
@@ -179,17 +187,20 @@ class BlsRecorder:
         else:
             self.returned(call, future.result())
 
-    def streamed(self, state: Arguments, response: Any) -> None:
+    def streaming(
+        self, values: tuple[Any, ...], named: dict[str, Any]
+    ) -> RecordedCall | None:
+        """Return the call of a stream from which a model takes a response."""
+        return self._streams.get(weakref.ref(values[0])) if self._callers else None
+
+    def streamed(self, call: RecordedCall, response: Any) -> None:
         """Record a response that a model took from a stream of responses."""
-        call = self._streams.get(state[0][0])
-        if call is not None and not call.end_ns:
+        if not call.end_ns:
             add_response(call, response, self._settings)
 
-    def stream_ended(self, state: Arguments) -> None:
+    def stream_ended(self, call: RecordedCall) -> None:
         """Record the end of a stream of responses."""
-        call = self._streams.get(state[0][0])
-        if call is not None:
-            self._ended(call)
+        self._ended(call)
 
     def _ended(self, call: RecordedCall) -> None:
         if self._executions.end(call):

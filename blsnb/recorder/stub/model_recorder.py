@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import weakref
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from blsnb.recorder.stub.answers import add_empty_response, add_response, take_response
@@ -15,6 +16,7 @@ from blsnb.recorder.stub.executions import (
     request_fields,
 )
 from blsnb.recorder.stub.frames import error_of, places_of
+from blsnb.recorder.stub.owners import note
 from blsnb.recorder.stub.tensor_rows import tensor_rows
 from blsnb.recorder.stub.trampolines import OWN_FILE, awaiting, guarded
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from blsnb.recorder.stub.open_executions import OpenExecutions
     from blsnb.recorder.stub.settings import RecorderSettings
 
+_LEFT_OUT = "left out"
+"""State of an ``execute`` that is not recorded."""
 _FINAL = 1
 """Flag of the last response that a sender sends."""
 
@@ -33,7 +37,7 @@ class State:
 
     __slots__ = ("execution", "requests", "token")
 
-    def __init__(self, execution: Execution | None, requests: Sequence[Any]) -> None:
+    def __init__(self, execution: Execution, requests: Sequence[Any]) -> None:
         self.execution = execution
         self.requests = requests
         self.token: Any = None
@@ -64,6 +68,9 @@ class ModelRecorder:
         failed: Callable[[BaseException], None],
     ) -> None:
         self._settings = settings
+        self._rate = settings.rate
+        self._draw = executions.draw
+        self._left_out = executions.owners.left_out
         self._model = model
         self._version = version
         self._instance = instance
@@ -71,14 +78,16 @@ class ModelRecorder:
         self._owners = executions.owners
         self._failed = failed
 
-    def begin(self, values: tuple[Any, ...]) -> State:
-        """Record the requests of an ``execute``."""
+    def begin(self, values: tuple[Any, ...]) -> Any:
+        """Record the requests of an ``execute``, unless it is not to be recorded."""
         requests = values[-1]
-        execution = None
-        if self._executions.is_sampled():
-            received = [self._received(request) for request in requests]
-            execution = self._executions.open(received)
-        state = State(execution, requests)
+        if self._draw() >= self._rate:
+            if self._owners.open:
+                self._executions.accompany(False)
+            self._left_out[get_ident()] = requests
+            return _LEFT_OUT
+        received = [self._received(request) for request in requests]
+        state = State(self._executions.open(received), requests)
         self.enter(state)
         return state
 
@@ -97,28 +106,39 @@ class ModelRecorder:
         call.fields = request_fields(request, self._settings)
         call.requested = sorted(request.requested_output_names())
         call.inputs = tensor_rows(request.inputs(), self._settings)
-        self._owners.calls[request] = call
+        note(self._owners.calls, request, call)
         return call
 
-    def returned(self, state: State | None, result: Any) -> Any:
+    def returned(self, state: Any, result: Any) -> Any:
         """Record the responses of an ``execute``; wrap its coroutine."""
+        if state is _LEFT_OUT:
+            requests = self._left_out.pop(get_ident(), ())
+            return None if type(result) is list else self._runs_on(requests, result)
         if state is None:
             return None
         self._leave(state)
+        if asyncio.iscoroutine(result):
+            hooks = self.enter, self._answered, self.raised
+            return self._awaiting(result, state, *hooks)
+        self._answered(state, result)
+        return None
+
+    def _runs_on(self, requests: Sequence[Any], result: Any) -> Any:
+        """Wrap the coroutine of an execution that is not recorded."""
+        self._executions.accompany(True)
         if not asyncio.iscoroutine(result):
-            self._answered(state, result)
             return None
-        hooks = self.enter, self._answered, self.raised
-        safe = [guarded(hook, self._failed) for hook in hooks]
-        wrapped: Any = awaiting(result, state, *safe)
-        wrapped.__name__ = getattr(result, "__name__", "execute")
-        wrapped.__qualname__ = getattr(result, "__qualname__", "execute")
+        owner = self._owners.unrecorded(requests)
+        return self._awaiting(result, owner, self._owners.enter_again)
+
+    def _awaiting(self, coroutine: Any, state: Any, *hooks: Any) -> Any:
+        wrapped: Any = awaiting(coroutine, self._failed, state, *hooks)
+        wrapped.__name__ = getattr(coroutine, "__name__", "execute")
+        wrapped.__qualname__ = getattr(coroutine, "__qualname__", "execute")
         return wrapped
 
     def _answered(self, state: State, result: Any) -> None:
         execution = state.execution
-        if execution is None:
-            return
         execution.running = False
         if not isinstance(result, list):
             result = [None] * len(execution.calls)
@@ -148,14 +168,15 @@ class ModelRecorder:
 
         weakref.finalize(handle, guarded(gone, self._failed)).atexit = False
 
-    def raised(self, state: State | None, error: BaseException) -> None:
+    def raised(self, state: Any, error: BaseException) -> None:
         """Record the exception of an ``execute``."""
-        if state is None:
+        if state is _LEFT_OUT:
+            self._left_out.pop(get_ident(), None)
+        if not isinstance(state, State):
             return
         self._leave(state)
-        if state.execution is not None:
-            places = [place for place in places_of(error) if place[0] != OWN_FILE]
-            self._fail(state.execution, error_of(error, places))
+        places = [place for place in places_of(error) if place[0] != OWN_FILE]
+        self._fail(state.execution, error_of(error, places))
 
     def _fail(self, execution: Execution, text: str) -> None:
         execution.running = False
@@ -169,18 +190,27 @@ class ModelRecorder:
                 self._executions.close(execution, call)
         self._executions.complete(execution)
 
-    def sender_made(self, state: Any, sender: Any) -> None:
+    def call_of(
+        self, values: tuple[Any, ...], named: dict[str, Any]
+    ) -> RecordedCall | None:
+        """Return the call of a request whose sender a model gets."""
+        return self._owners.calls.get(weakref.ref(values[0]))
+
+    def sender_made(self, call: RecordedCall, sender: Any) -> None:
         """Note which request a response sender belongs to."""
-        call = self._owners.calls.get(state[0][0])
-        if call is not None and sender not in self._owners.calls:
-            self._owners.calls[sender] = call
+        if weakref.ref(sender) not in self._owners.calls:
+            note(self._owners.calls, sender, call)
             self._watch(call, sender)
+
+    def sending(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Return what `sent` receives; None if no record waits for a response."""
+        call = self._owners.calls.get(weakref.ref(values[0]))
+        return None if call is None or call.end_ns else (call, values, named)
 
     def sent(self, state: Any, result: None) -> None:
         """Record a response that a model has sent."""
-        values, named = state
-        call = self._owners.calls.get(values[0])
-        if call is None or call.end_ns:
+        call, values, named = state
+        if call.end_ns:
             return
         response = values[1] if len(values) > 1 else named.get("response")
         flags = values[2] if len(values) > 2 else named.get("flags", 0)

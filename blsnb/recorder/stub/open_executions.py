@@ -38,19 +38,30 @@ class OpenExecutions:
         self._done = done
         self._lock = threading.RLock()
         # The model's own random numbers must not change.
-        self._random = random.Random()
-        self.owners = Owners()
+        self.draw = random.Random().random
+        """Return a random number; an execution is recorded if it is below the rate."""
+        self.owners = Owners(settings.trace)
+        self._unrecorded_runs = False
+        """Whether an execution that is not recorded may run after its `execute`."""
 
-    def is_sampled(self) -> bool:
-        """Whether the next execution is recorded."""
-        rate = self._settings.rate
-        return rate >= 1 or self._random.random() < rate
+    def accompany(self, afterwards: bool) -> None:
+        """Note an execution that is not recorded and runs beside the open ones.
+
+        Parameters
+        ----------
+        afterwards
+            Whether it may also run beside those that are opened later.
+        """
+        with self._lock:
+            self._unrecorded_runs |= afterwards
+            for other in self.owners.open.values():
+                other.alone = False
 
     def open(self, calls: list[RecordedCall]) -> Execution:
         """Return the execution of received requests."""
         with self._lock:
             known = self.owners.open
-            execution = Execution(calls, not known)
+            execution = Execution(calls, not known and not self._unrecorded_runs)
             for other in known.values():
                 other.alone = False
             known[execution.number] = execution

@@ -84,6 +84,7 @@ class Recording:
         self._ended = True
         try:
             self._patches.restore()
+            self._executions.owners.left_out.clear()
             self._files.abandon()
             report(f"{type(error).__name__}: {error}; nothing more is recorded")
         except Exception:
@@ -99,23 +100,24 @@ class Recording:
             if isinstance(getattr(model, "execute", None), types.FunctionType):
                 replace(model, "execute", executing, *hooks)
         request, sender = backend.InferenceRequest, backend.InferenceResponseSender
-        replace(request, "get_response_sender", between, _both, recorder.sender_made)
-        replace(sender, "send", between, _both, recorder.sent)
+        made = recorder.call_of, recorder.sender_made
+        replace(request, "get_response_sender", between, *made)
+        replace(sender, "send", between, recorder.sending, recorder.sent)
         replace(request, "__init__", rewriting, bls.requested)
-        replace(request, "__init__", between, _both, bls.built)
         replace(request, "exec", between, bls.begins, bls.returned, bls.aborted)
         later = bls.begins, bls.async_returned, bls.aborted
         replace(request, "async_exec", between, *later)
-        taken = bls.streamed, bls.stream_ended
-        replace(backend.ResponseIterator, "__next__", between, _both, *taken)
+        taken = bls.streaming, bls.streamed, bls.stream_ended
+        replace(backend.ResponseIterator, "__next__", between, *taken)
         replace(threading.Thread, "start", between, bls.adopt)
         replace(ThreadPoolExecutor, "submit", rewriting, bls.submitted)
         atexit.register(self.close)
         os.register_at_fork(after_in_child=self._forget)
 
     def _replace(self, owner: Any, name: str, make: Any, *hooks: Any) -> None:
-        safe = [guarded(hook, self.fail) for hook in hooks]
-        self._patches.replace(owner, name, lambda original: make(original, *safe))
+        self._patches.replace(
+            owner, name, lambda original: make(original, self.fail, *hooks)
+        )
 
     def close(self) -> None:
         """Write what is left, as the process ends."""
@@ -255,7 +257,3 @@ def _source(path: str) -> str:
     except (OSError, ValueError):
         return ""
     return text if len(text) <= _SOURCE_BYTES else ""
-
-
-def _both(values: Any, named: Any) -> Any:
-    return values, named

@@ -20,17 +20,18 @@ OWN_FILE = __file__
 """The file of the frames between the model and its callers."""
 
 
+def attempt(failed: Hook, hook: Hook, *values: Any) -> Any:
+    """Return what a hook returns; None if it fails."""
+    try:
+        return hook(*values)
+    except Exception as error:
+        failed(error)
+        return None
+
+
 def guarded(hook: Hook, failed: Hook) -> Hook:
     """Return a hook that returns None where it fails."""
-
-    def call(*values: Any) -> Any:
-        try:
-            return hook(*values)
-        except Exception as error:
-            failed(error)
-            return None
-
-    return call
+    return functools.partial(attempt, failed, hook)
 
 
 def _nothing(*values: Any) -> None:
@@ -38,14 +39,21 @@ def _nothing(*values: Any) -> None:
 
 
 def between(
-    original: Hook, before: Hook, after: Hook = _nothing, aborted: Hook = _nothing
+    original: Hook,
+    failed: Hook,
+    before: Hook,
+    after: Hook = _nothing,
+    aborted: Hook = _nothing,
 ) -> Hook:
     """Return a function with hooks before and after the original.
 
     Parameters
     ----------
+    failed
+        Receives the error of a hook.
     before
-        Receives the arguments; returns the state for the others.
+        Receives the arguments; returns the state for the others, or None if they have
+        nothing to do.
     after
         Receives the state and the result.
     aborted
@@ -54,25 +62,41 @@ def between(
 
     @functools.wraps(original)
     def call(*values: Any, **named: Any) -> Any:
-        state = before(values, named)
+        state = None
+        try:
+            state = before(values, named)
+        except Exception as error:
+            failed(error)
+        if state is None:
+            return original(*values, **named)
         try:
             result = original(*values, **named)
         except BaseException:
-            aborted(state)
+            attempt(failed, aborted, state)
             raise
-        after(state, result)
+        attempt(failed, after, state, result)
         return result
 
     return call
 
 
-def rewriting(original: Hook, arguments: Hook) -> Hook:
-    """Return a function whose arguments a hook may replace."""
+def rewriting(original: Hook, failed: Hook, arguments: Hook) -> Hook:
+    """Return a function whose arguments a hook may replace.
+
+    Parameters
+    ----------
+    failed
+        Receives the error of the hook.
+    arguments
+        Receives the arguments; returns others, or None for the same.
+    """
 
     @functools.wraps(original)
     def call(*values: Any, **named: Any) -> Any:
-        changed = arguments(values, named)
-        values, named = changed or (values, named)
+        try:
+            values, named = arguments(values, named) or (values, named)
+        except Exception as error:
+            failed(error)
         return original(*values, **named)
 
     return call
@@ -92,11 +116,15 @@ def working(function: Hook, enter: Hook, leave: Hook) -> Hook:
     return work
 
 
-def executing(original: Hook, begin: Hook, returned: Hook, raised: Hook) -> Hook:
+def executing(
+    original: Hook, failed: Hook, begin: Hook, returned: Hook, raised: Hook
+) -> Hook:
     """Return an ``execute`` with hooks.
 
     Parameters
     ----------
+    failed
+        Receives the error of a hook.
     begin
         Receives the arguments; returns the state for the others.
     returned
@@ -107,28 +135,40 @@ def executing(original: Hook, begin: Hook, returned: Hook, raised: Hook) -> Hook
 
     @functools.wraps(original)
     def execute(*values: Any, **named: Any) -> Any:
-        state = begin(values)
+        state = replaced = None
+        try:
+            state = begin(values)
+        except Exception as error:
+            failed(error)
         try:
             result = original(*values, **named)
         except BaseException as error:
-            raised(state, error)
+            attempt(failed, raised, state, error)
             # The same exception: it keeps its cause and context.
             raise without(OWN_FILE, error)  # noqa: B904
-        replaced = returned(state, result)
+        try:
+            replaced = returned(state, result)
+        except Exception as error:
+            failed(error)
         return result if replaced is None else replaced
 
     return execute
 
 
 async def awaiting(
-    coroutine: Any, state: Any, entered: Hook, returned: Hook, raised: Hook
+    coroutine: Any,
+    failed: Hook,
+    state: Any,
+    entered: Hook,
+    returned: Hook = _nothing,
+    raised: Hook = _nothing,
 ) -> Any:
     """Await the coroutine of an ``execute`` with hooks."""
-    entered(state)
+    attempt(failed, entered, state)
     try:
         result = await coroutine
     except BaseException as error:
-        raised(state, error)
+        attempt(failed, raised, state, error)
         raise without(OWN_FILE, error)  # noqa: B904
-    returned(state, result)
+    attempt(failed, returned, state, result)
     return result

@@ -45,7 +45,7 @@ def plot(title: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
         times = [row[name] / 1e3 for row in rows]
         how: Any = {"color": COLOURS[colour], "ms": 4}
         right.plot(levels, times, "o", ls=dash, label=label, **how)
-        if is_open and error:
+        if is_open and error and error in rows[0]:
             # The lower end stays above 0, for a logarithmic axis.
             half = [min(row[error], row[name] * _MAX_ERROR) / 1e3 for row in rows]
             right.errorbar(levels, times, half, fmt="none", capsize=2, **how)

@@ -19,8 +19,8 @@ from blsnb.errors import ModelLoadError
 from blsnb.parts.server_parts import parts_of
 
 X = {"X": np.array([1], np.float32)}
-CHANGES = (*FILES, "repository", "models.py")
-LOADING = (*CHANGES, "loading")
+CHANGES = (*FILES, "repository", "parts/models.py")
+LOADING = (*CHANGES, "engine/loading")
 OLD = cell("return [reply(x_of(request) * 2)]")
 NEW = cell("return [reply(x_of(request) * 3)]")
 FAILING = f"{NEW}\nraise ValueError('it does not load')"

@@ -45,7 +45,7 @@ def test_choices_are_ranges_lists_and_times():
     assert [("a", [1, 2, 3]), ("b", [2, 4])] == given.instances
     assert [("a", [0, 500, 2000])] == given.delay
     assert [("a", [1, 8])] == given.batch
-    assert (5.0, 0.05, 8.0) == (given.rate, given.p99, given.cores)
+    assert ((5.0,), 0.05, 8.0) == (given.rate, given.p99, given.cores)
 
 
 def test_a_load_has_sequences_priorities_and_a_timeout():
@@ -69,6 +69,11 @@ def test_a_load_has_sequences_priorities_and_a_timeout():
         ("--rate 5 --p99 1s --priorities 1:20", "not a list of priorities with sha"),
         ("--rate 5 --p99 1s --sequence 0", "sequence_lengths=[0] is not valid"),
         ("--rate 0 --p99 50ms", "rate=0.0 is not valid"),
+        ("--rate 400:50 --p99 50ms", "not a list or a range of requests per second"),
+        ("--rate 1:400:0.1 --p99 50ms", "not a list or a range of requests per second"),
+        ("--rate 50rps --p99 50ms", "'50rps' is not a list or a range of requests"),
+        ("--rate 5 --p99 50", "'50' is not a time with a unit such as 50ms or 1s"),
+        ("--rate 5 --p99 1s --batch double=2", "max_batch_size 0, so it has no batch"),
         ("--rate 5 --p99 1s --instances nowhere=1..2", "reaches no model 'nowhere'"),
     ],
 )
@@ -78,3 +83,18 @@ def test_mistakes_are_errors_in_one_line(double, options, text):
 
     assert isinstance(ran.error, UsageError)
     assert text in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "rates"),
+    [
+        ("50", (50.0,)),
+        ("50,100,200", (50.0, 100.0, 200.0)),
+        ("50:400", (50.0, 137.5, 225.0, 312.5, 400.0)),
+        ("50:400:150", (50.0, 200.0, 350.0, 400.0)),
+        ("50:200:50", (50.0, 100.0, 150.0, 200.0)),
+    ],
+)
+def test_rates_are_a_list_or_a_range(text, rates):
+    """A range has five rates, or those of its step, and always its end."""
+    assert rates == plan_flags().parse(["--rate", text, "--p99", "1s"]).rate

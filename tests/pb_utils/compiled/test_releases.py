@@ -54,30 +54,6 @@ def test_the_oldest_release_has_no_row():
     assert all(has(feature, NEWEST) for feature in FEATURES)
 
 
-def test_each_feature_has_its_release():
-    """They were probed on servers of these releases."""
-    expected = {
-        (25, 2): {"response_parameters"},
-        (25, 4): {"iterator_cancel", "bls_error_codes"},
-        (25, 5): {"input_size_overflow", "json_depth_limit", "http_input_limit"},
-        (25, 7): {"reserved_memory_keys"},
-        (25, 8): {"reserved_memory_paths"},
-        (25, 9): {"checked_stub_names", "checked_model_names"},
-        (25, 10): {"json_size_limit"},
-        (25, 12): {"max_inflight_requests"},
-        (26, 1): {"inflated_size_limit"},
-        (26, 2): {"ensemble_waits_with_errors"},
-        (26, 3): {"is_ready"},
-        (26, 5): {"unique_outputs"},
-        (26, 7): {"index_ready_type", "class_count_limit", "named_memory_keys"},
-    }
-    found = {release: set() for release in expected}
-    for name, feature in FEATURES.items():
-        found[feature.since].add(name)
-
-    assert expected == found
-
-
 @pytest.mark.parametrize("feature", FEATURES)
 def test_a_feature_exists_from_its_release_on(feature):
     """Not in the month before; in its month and in the year after."""
@@ -169,17 +145,6 @@ def test_iterators_can_be_cancelled_from_their_release_on(release, expected):
     assert expected is ("cancel" in dir(iterator))
     assert expected is ("cancel" in dir(embedded.ResponseIterator))
     assert 1 == len(list(iterator))
-
-
-def test_an_iterator_over_one_response_starts_again_only_once_it_is_over():
-    """iter() of one that has a response left returns the same position."""
-    pb_utils, embedded = modules_of(NEWEST)
-    response = pb_utils.InferenceResponse([])
-    iterator = embedded.ResponseIterator(response)
-
-    assert response is next(iterator)
-    assert [] == list(iterator)
-    assert [response] == list(iterator)
 
 
 def test_the_default_is_the_newest_release():

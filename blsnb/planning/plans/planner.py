@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Real
 from typing import Any
 
 from blsnb.arguments import check_callable, check_type, check_whole, refuse
+from blsnb.model.config import ModelConfig
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
-from blsnb.planning.calibrate import calibrate
+from blsnb.planning.calibrate import calibrate, first_trace
 from blsnb.planning.calibration import Calibration
 from blsnb.planning.judgement import CORES, Judgement, judge
 from blsnb.planning.options import Option, Setting, options
-from blsnb.planning.plan import Plan
+from blsnb.planning.plans.live_models import NO_MODELS, LiveModels
+from blsnb.planning.plans.plan import Plan
 from blsnb.planning.request_mix import mix_of
-from blsnb.planning.search import search
+from blsnb.planning.search import Judged, search
+from blsnb.planning.simulation.loads import Mix
 
 Progress = Callable[[float, str], None]
 """Receives the completed share, from 0 to 1, and the current step as text."""
 Choices = Mapping[str, Sequence[int]]
 """Values to compare, by model."""
 _CURVE = (0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25)
-"""Rates of the curve, as multiples of the wanted one."""
+"""Rates of the curve, as multiples of the highest one."""
 _CURVE_REQUESTS = 4_000
+MAX_RATES = 100
 _CALIBRATED, _SEARCHED = 0.3, 0.9
 """Completed shares after the calibration and after the search."""
 
@@ -33,7 +37,7 @@ def plan(
     parts: ServerParts,
     request: ClientRequest,
     *,
-    rate: float,
+    rate: float | Iterable[float],
     p99_ms: float,
     instances: Choices,
     delay_us: Choices,
@@ -48,7 +52,8 @@ def plan(
 ) -> Plan:
     """Plan the instances of a server's models; see `Server.plan`."""
     parts.lifetime.check_open()
-    _check_positive(rate=rate, p99_ms=p99_ms, duration_s=duration_s)
+    rates = _rates(rate)
+    _check_positive(p99_ms=p99_ms, duration_s=duration_s)
     if cores is not None:
         _check_positive(cores=cores)
     check_whole(seed=seed, requests=requests)
@@ -63,39 +68,94 @@ def plan(
     mix = mix_of(request, config, priorities, sequence_lengths)
     report = progress or _ignore
     report(0.0, "calibrating")
-    found = calibrate(parts, request, requests=requests, duration_s=duration_s, mix=mix)
-    configs = {name: model.config for name, model in found.models.items()}
+    configs = _reached(parts, request, mix)
     compared = options(configs, instances, delay_us, batch)
-    return planned(found, compared, rate, p99_ms * 1e3, cores, seed, report)
+    live = LiveModels(parts, tuple(configs))
+    found = calibrate(parts, request, requests=requests, duration_s=duration_s, mix=mix)
+    return planned(found, compared, rates, p99_ms * 1e3, cores, seed, report, live)
+
+
+def _reached(
+    parts: ServerParts, request: ClientRequest, mix: Mix
+) -> dict[str, ModelConfig]:
+    """Return the configurations of the models that a request reaches, by name."""
+    trace = first_trace(parts, request, mix.lengths)
+    names = sorted({model.name for model in trace.models if model.kind != "span"})
+    found = {name: parts.engine.catalog.config(name) for name in names}
+    return {name: config for name, config in found.items() if config is not None}
 
 
 def planned(
     calibration: Calibration,
     compared: Sequence[Option],
-    rate: float,
+    rates: Sequence[float],
     p99_us: float,
     cores: float | None = None,
     seed: int = 0,
     report: Progress = lambda share, words: None,
+    live: LiveModels = NO_MODELS,
 ) -> Plan:
-    """Return the plan of a calibration."""
+    """Return the plan of a calibration.
 
-    def simulated(option: Option, requests: int) -> Judgement:
+    Parameters
+    ----------
+    rates
+        Requests per second, ascending.
+    """
+
+    def simulated(option: Option, rate: float, requests: int) -> Judgement:
         return judge(calibration, option, rate, requests, seed, cores)
 
     def searched(share: float) -> None:
         report(_CALIBRATED + share * (_SEARCHED - _CALIBRATED), "simulating")
 
-    judged = search(compared, simulated, p99_us, searched)
-    best = judged[0].option
-    at = partial(judge, calibration, best, seed=seed, cores=cores)
-    curve = tuple(at(rate * each, requests=_CURVE_REQUESTS) for each in _CURVE)
+    judged = search(compared, simulated, rates, p99_us, searched)
+    best = judged[0]
+    curve = _curve(best, partial(simulated, best.option))
     more = {}
-    name = judged[0].judgement.bottleneck
+    name = best.at_most.bottleneck
     if name != CORES:
-        more[name] = simulated(_one_more(calibration, best, name), judged[0].requests)
+        option = _one_more(calibration, best.option, name)
+        more[name] = simulated(option, rates[-1], best.requests)
     report(1.0, "done")
-    return Plan(calibration, rate, p99_us, tuple(judged), curve, more)
+    return Plan(
+        calibration,
+        tuple(rates),
+        p99_us,
+        tuple(judged),
+        curve,
+        more,
+        seed,
+        cores,
+        live,
+    )
+
+
+def _curve(
+    best: Judged, simulated: Callable[[float, int], Judgement]
+) -> tuple[Judgement, ...]:
+    """Return the best option at the judged rates, and at others around them."""
+    known = {each.rate: each for each in best.at}
+    for share in _CURVE:
+        rate = share * best.at_most.rate
+        # Between judged rates nothing is missing.
+        if len(best.at) == 1 or share > 1:
+            known.setdefault(rate, simulated(rate, _CURVE_REQUESTS))
+    return tuple(known[rate] for rate in sorted(known))
+
+
+def _rates(rate: Any) -> tuple[float, ...]:
+    """Return rates, ascending."""
+    if not isinstance(rate, Real | Iterable):
+        refuse("rate", rate, "a number of requests per second, or several")
+    given = (rate,) if isinstance(rate, Real) else tuple(rate)
+    for each in given:
+        _check_positive(rate=each)
+    if not 1 <= len(set(given)) <= MAX_RATES:
+        raise ValueError(
+            f"{len(set(given))} rates are not valid; expected 1 to {MAX_RATES}"
+        )
+    return tuple(sorted({float(each) for each in given}))
 
 
 def _one_more(calibration: Calibration, option: Option, name: str) -> Option:

@@ -1,0 +1,130 @@
+"""Values of the options of load tests: rates, times, numbers by model."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+_SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0}
+_DURATION = re.compile(r"(\d+\.?\d*|\.\d+)(ms|s|m|)")
+_RATES = re.compile(r"([^:]+):([^:]+)(?::([^:]+))?")
+_STEPS = 5
+"""Number of rates in a range without a step."""
+_MAX_RATES = 100
+_RANGE = re.compile(r"(\d+)\.\.(\d+)")
+_MAX_RANGE = 100
+_DELAY = re.compile(r"(\d+\.?\d*|\.\d+)(us|µs|ms|s|)")
+_SHARE = re.compile(r"(\d+)=(\d+\.?\d*|\.\d+)(%?)")
+_UNITS = {"": 1.0, "us": 1.0, "µs": 1.0, "ms": 1e3, "s": 1e6}
+
+
+def seconds(text: str) -> float:
+    """Return a time such as ``500ms`` in seconds."""
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 5s or 500ms")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def limit_s(text: str) -> float:
+    """Return the limit of a latency in seconds; it has a unit."""
+    found = _DURATION.fullmatch(text)
+    if found is None or not found[2]:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a time with a unit such as 50ms or 1s"
+        )
+    return seconds(text)
+
+
+def rates(text: str) -> tuple[float, ...]:
+    """Return requests per second: a list, or a range, perhaps with a step."""
+    try:
+        found = _RATES.fullmatch(text)
+        if found is None:
+            return tuple(map(float, text.split(",")))
+        return _spread(float(found[1]), float(found[2]), found[3])
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list or a range of requests per second such as "
+            "50,100,200 or 50:400 or 50:400:50"
+        ) from None
+
+
+def _spread(first: float, last: float, step: str | None) -> tuple[float, ...]:
+    """Return the rates of a range.
+
+    Raises
+    ------
+    ValueError
+        It has no rates, or too many.
+    """
+    width = (last - first) / (_STEPS - 1) if step is None else float(step)
+    if not (first < last < float("inf") and width > 0):
+        raise ValueError
+    count = int((last - first) / width + 1e-9)
+    if count >= _MAX_RATES:
+        raise ValueError
+    found = [first + number * width for number in range(count + 1)]
+    return tuple(found) if found[-1] >= last else (*found, last)
+
+
+def counts(text: str) -> tuple[int, ...]:
+    """Return numbers: ``1,2,4``."""
+    try:
+        return tuple(map(int, text.split(",")))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of numbers such as 1,2,4"
+        ) from None
+
+
+def numbers(text: str) -> tuple[str, list[int]]:
+    """Return a model and numbers: ``a=1..4`` or ``a=1,4,8``."""
+    model, _, values = text.partition("=")
+    found = _RANGE.fullmatch(values)
+    try:
+        if found is None:
+            return model, [int(value) for value in values.split(",")]
+        first, last = int(found[1]), int(found[2])
+        if first <= last < first + _MAX_RANGE:
+            return model, list(range(first, last + 1))
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(
+        f"{text!r} is not a model with numbers, such as a=1..4 or a=1,4,8"
+    )
+
+
+def delays(text: str) -> tuple[str, list[int]]:
+    """Return a model and times in microseconds: ``a=0,500us,2ms``."""
+    model, _, values = text.partition("=")
+    found = [_DELAY.fullmatch(value) for value in values.split(",")]
+    if not model or None in found:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a model with times, such as a=0,500us,2ms"
+        )
+    return model, [round(float(each[1]) * _UNITS[each[2]]) for each in found if each]
+
+
+def lengths(text: str) -> list[int]:
+    """Return numbers of requests, such as ``4,8``."""
+    try:
+        return [int(length) for length in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of numbers of requests, such as 4,8"
+        ) from None
+
+
+def shares(text: str) -> dict[int, float]:
+    """Return shares by priority, such as ``1=20%,2=80%``."""
+    found = [_SHARE.fullmatch(each) for each in text.split(",")]
+    if None in found:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of priorities with shares, such as 1=20%,2=80%"
+        )
+    return {
+        int(each[1]): float(each[2]) * (0.01 if each[3] else 1.0)
+        for each in found
+        if each
+    }

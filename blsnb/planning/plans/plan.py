@@ -1,0 +1,140 @@
+"""Plan: the cheapest configuration that holds a load, and why."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blsnb.model.config import ModelConfig
+from blsnb.model.text.text_format import print_message
+from blsnb.planning.plans import plan_text
+from blsnb.planning.plans.live_models import NO_MODELS, LiveModels
+from blsnb.planning.plans.outcome import Outcome
+from blsnb.printable import printable
+
+if TYPE_CHECKING:
+    from blsnb.repository.export import Exported
+
+
+@dataclass(frozen=True)
+class Plan(Outcome):
+    """The configurations that `blsnb.Server.plan` has compared, the best first."""
+
+    _live: LiveModels = field(default=NO_MODELS, repr=False, compare=False)
+
+    @property
+    def configs(self) -> dict[str, str]:
+        """The changed configurations as text, by model."""
+        before = self.calibration.models
+        return {
+            name: _text(config)
+            for name, config in self.best.option.configs.items()
+            if _text(config) != _text(before[name].config)
+        }
+
+    def diff(self) -> str:
+        """Return what changes in the configurations, as a unified diff."""
+        lines: list[str] = []
+        for name, text in self.configs.items():
+            before = _text(self.calibration.models[name].config)
+            lines += difflib.unified_diff(
+                before.splitlines(),
+                text.splitlines(),
+                f"{name}/config.pbtxt",
+                f"{name}/config.pbtxt",
+                lineterm="",
+                n=1,
+            )
+        return "\n".join(map(printable, lines))
+
+    def apply(self) -> list[str]:
+        """Change the models of the server to the best configuration.
+
+        Only the planned settings of each ``config.pbtxt`` change, and all models
+        change or none.
+
+        Returns
+        -------
+        list of str
+            The changed models; empty if all have these settings.
+
+        Raises
+        ------
+        BlsnbError
+            No configuration holds the load, or a model was changed or removed after it
+            was observed.
+        ModelLoadError
+            A model does not load with its new configuration; all are as before.
+        """
+        return self._live.apply(self._settings())
+
+    def export(self, path: str | Path, *, force: bool = False) -> Exported:
+        """Write all models as a repository, with the best configuration.
+
+        The models of the server are unchanged.
+
+        Parameters
+        ----------
+        path
+            The folder; created if missing.
+        force
+            Whether to overwrite files that no export wrote.
+
+        Raises
+        ------
+        BlsnbError
+            As of `apply`.
+        RepositoryError
+            A foreign file is in the way, or a file cannot be written.
+        """
+        return self._live.export(self._settings(), path, force=force)
+
+    def _settings(self) -> dict[str, Any]:
+        plan_text.check_holds(self)
+        return dict(self.best.option.settings)
+
+    def __repr__(self) -> str:
+        return printable(plan_text.line(self))
+
+    def __str__(self) -> str:
+        return "\n".join(map(printable, plan_text.lines(self)))
+
+    @property
+    def caption(self) -> str:
+        """The load and the world, in a line."""
+        return plan_text.caption(self)
+
+    @property
+    def findings(self) -> list[str]:
+        """What holds the load back, what more would bring, and what is uncertain."""
+        return plan_text.findings(self)
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return the head of a table, and a line for each that was judged exactly."""
+        return plan_text.table(self)
+
+    def plot(self) -> Any:
+        """Return a matplotlib figure: throughput and latencies over the rate."""
+        from blsnb.views.figures import load_figure
+
+        return load_figure.plot(self.caption, self.rows)
+
+    @property
+    def rows(self) -> list[dict[str, float]]:
+        """The best configuration at several rates, as plain rows."""
+        return [
+            {
+                "rate": each.rate,
+                "throughput": each.answered_rate,
+                "p50_us": each.p50_us,
+                "p90_us": each.p90_us,
+                "p99_us": each.p99_us,
+            }
+            for each in self.curve
+        ]
+
+
+def _text(config: ModelConfig) -> str:
+    return print_message(config.message)

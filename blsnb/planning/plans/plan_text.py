@@ -1,0 +1,180 @@
+"""A plan as text: its line, its table, and its findings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from blsnb.errors import BlsnbError
+from blsnb.planning.calibration import WORLDS
+from blsnb.planning.judgement import CORES, Judgement
+from blsnb.planning.options import Setting
+from blsnb.planning.plans.outcome import Outcome
+from blsnb.planning.request_mix import load_findings
+from blsnb.planning.search import Judged
+from blsnb.printable import counted
+from blsnb.views.format import time
+
+_HEAD = ("configuration", "instances", "p50", "p99", "answered/s", "busiest", "holds")
+
+
+def line(plan: Outcome) -> str:
+    """Return a plan as one line."""
+    state = "" if plan.holds else "not held: "
+    return (
+        f"<Plan {plan.model_name} at {spelled_rates(plan.rates)}/s: {state}"
+        f"{_configuration(plan.best)}, p99 {time(plan.best.judgement.p99_us)}>"
+    )
+
+
+def lines(plan: Outcome) -> list[str]:
+    """Return a plan as lines."""
+    head, rows = table(plan)
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    aligned = [
+        "  ".join(
+            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in (head, *rows)
+    ]
+    return [caption(plan), *aligned, *findings(plan)]
+
+
+def caption(plan: Outcome) -> str:
+    """Return the load and the world, in a line."""
+    compared = counted(len(plan.judged), "configuration")
+    exactly = len(plan.finalists)
+    if exactly < len(plan.judged):
+        compared += f", the best {exactly} with {plan.best.requests:,} requests"
+    if len(plan.rates) > 1:
+        compared += f" at {len(plan.rates)} rates"
+    return (
+        f"{plan.model_name} at {spelled_rates(plan.rates)} requests/s, p99 within "
+        f"{time(plan.p99_us)}: {compared}, simulated for "
+        f"{WORLDS[plan.calibration.world]}"
+    )
+
+
+def spelled_rates(rates: Sequence[float]) -> str:
+    """Return one rate, or the lowest and the highest."""
+    if len(rates) == 1:
+        return f"{rates[0]:g}"
+    return f"{rates[0]:g} to {rates[-1]:g}"
+
+
+def table(plan: Outcome) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the head of a table, and a line for each that was judged exactly."""
+    head = list(_HEAD)
+    if len(plan.rates) > 1:
+        head[head.index("answered/s")] = "slowest at"
+    return tuple(head), [_row(plan, each) for each in plan.finalists]
+
+
+def _row(plan: Outcome, judged: Judged) -> tuple[str, ...]:
+    found, at_most = judged.judgement, judged.at_most
+    rate = f"{found.answered_rate:.3g}"
+    if len(plan.rates) > 1:
+        rate = f"{found.rate:g}/s"
+    return (
+        _configuration(judged),
+        f"{judged.option.cost}",
+        time(found.p50_us),
+        time(found.p99_us),
+        rate,
+        f"{at_most.bottleneck} {_busy(at_most):.0%}",
+        "yes" if judged.holds(plan.p99_us) else "no",
+    )
+
+
+def findings(plan: Outcome) -> list[str]:
+    """Return what holds the load back, what more brings, and what is uncertain."""
+    best = plan.best.at_most
+    texts = [] if plan.holds else [_not_held(plan)]
+    texts.append(_reason(best))
+    texts += load_findings(plan.calibration.mix, best)
+    texts += [
+        f"One more instance of {name}: p99 {time(found.p99_us)} instead of "
+        f"{time(best.p99_us)} at {best.rate:g} requests/s."
+        for name, found in plan.more.items()
+    ]
+    texts += [
+        f"Extrapolated: {name} was not observed with batches of "
+        f"{', '.join(map(str, sizes))}."
+        for name, sizes in _extrapolated(plan.best).items()
+    ]
+    return [*texts, *plan.calibration.findings]
+
+
+def _not_held(plan: Outcome) -> str:
+    """Return why the best configuration does not hold the load."""
+    worst = plan.best.judgement
+    if not worst.is_held:
+        return (
+            f"No configuration holds the load: the best one answers "
+            f"{worst.answered_rate:.3g} of {worst.rate:g} requests/s."
+        )
+    return (
+        f"No configuration holds the load: the best one has a p99 of "
+        f"{time(worst.p99_us)} at {worst.rate:g} requests/s."
+    )
+
+
+def check_holds(plan: Outcome) -> None:
+    """Refuse a plan whose best configuration does not hold the load.
+
+    Raises
+    ------
+    BlsnbError
+        With the reason.
+    """
+    if not plan.holds:
+        raise BlsnbError(
+            f"{_not_held(plan)} Plan again with more instances, a longer p99 or a "
+            "lower rate."
+        )
+
+
+def _extrapolated(judged: Judged) -> dict[str, list[int]]:
+    """Return the batch sizes outside of what was observed, of all rates."""
+    found: dict[str, set[int]] = {}
+    for each in judged.at:
+        for name, sizes in each.extrapolated.items():
+            found.setdefault(name, set()).update(sizes)
+    return {name: sorted(sizes) for name, sizes in found.items()}
+
+
+def _configuration(judged: Judged) -> str:
+    return spelled(judged.option.settings) or "as configured"
+
+
+def spelled(settings: Mapping[str, Setting]) -> str:
+    """Return settings in a line."""
+    parts = []
+    for name, setting in settings.items():
+        words = [
+            counted(setting.instances, "instance") if setting.instances else "",
+            f"delay {time(setting.delay_us)}" if setting.delay_us is not None else "",
+            f"batch {setting.batch}" if setting.batch is not None else "",
+        ]
+        parts.append(" ".join([name, *filter(None, words)]))
+    return ", ".join(parts)
+
+
+def _busy(found: Judgement) -> float:
+    name = found.bottleneck
+    return found.cores_use if name == CORES else found.models[name].use
+
+
+def _reason(found: Judgement) -> str:
+    """Return what is busiest, and whether requests wait for it."""
+    name = found.bottleneck
+    if name == CORES:
+        return (
+            f"The bottleneck is the processors, busy for {found.cores_use:.0%} of the "
+            "time: more instances do not help."
+        )
+    model = found.models[name]
+    return (
+        f"The bottleneck is the instances of {name}, busy for {model.use:.0%} of the "
+        f"time, with batches of {model.batch_size:.3g} and {time(model.queue_us)} in "
+        "the queue."
+    )

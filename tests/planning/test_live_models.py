@@ -1,0 +1,174 @@
+"""Plans of a live server: applied, refused, exported."""
+
+from __future__ import annotations
+
+import pytest
+from asserting import some
+from cells import CONFIG, DOUBLE
+
+from blsnb.errors import BlsnbError, ModelLoadError
+from blsnb.model.config import parse_pbtxt
+from blsnb.parts.server_parts import parts_of
+from blsnb.planning.calibration import HERE, CalibratedModel, Calibration
+from blsnb.planning.options import options
+from blsnb.planning.plans.live_models import LiveModels
+from blsnb.planning.plans.planner import planned
+
+from .configs import config, waits
+
+WRITTEN = f"{CONFIG} # Two would be too many.\n"
+SLEEPY = DOUBLE.replace("class", "# another source\nclass", 1)
+
+
+@pytest.fixture
+def plan(server):
+    """Return a function that plans two instances for two served models."""
+    for name in ("double", "twice"):
+        server.define(name, DOUBLE, config=WRITTEN)
+    return lambda: plan_of(server, "double", "twice")
+
+
+def plan_of(server, *names, count=2):
+    """Return a plan of models that work for 10 ms."""
+    parts = parts_of(server)
+    configs = {name: parts.engine.catalog.config(name) for name in names}
+    models = {
+        name: CalibratedModel(each, {1: [waits(10)]}) for name, each in configs.items()
+    }
+    found = Calibration(names[0], HERE, models, 8.0)
+    compared = options(configs, {name: [count] for name in names}, {}, {})
+    return planned(found, compared, [20], 1e6, live=LiveModels(parts, names))
+
+
+def count_of(server, name):
+    """Return the number of instances that serve."""
+    return len(parts_of(server).engine.catalog.find(name).pool.instances)
+
+
+def test_a_plan_is_applied(server, plan):
+    """Its models have the planned instances; the written settings are kept."""
+    found = plan()
+    written = parse_pbtxt(server_file(server, "double").read_text())
+
+    assert ["double", "twice"] == found.apply()
+    assert [2, 2] == [count_of(server, name) for name in ("double", "twice")]
+    after = parse_pbtxt(server_file(server, "double").read_text())
+    assert 2 == after.message.instance_group[0].count
+    assert written.message.input == after.message.input
+    assert [] == found.apply()
+
+
+def server_file(server, name):
+    """Return the path of a model's config.pbtxt."""
+    return parts_of(server).repository.directory(name).config_file
+
+
+def test_a_changed_configuration_is_not_overwritten(server, plan):
+    """The other model is unchanged, too."""
+    found = plan()
+    server.define("twice", DOUBLE, config=f"{CONFIG} version_policy {{ all {{ }} }}")
+
+    with pytest.raises(BlsnbError, match="'twice' was observed before its config"):
+        found.apply()
+    assert [1, 1] == [count_of(server, name) for name in ("double", "twice")]
+
+
+def test_a_plan_of_another_source_is_refused(server, plan):
+    """Its service times say nothing of the new one."""
+    found = plan()
+    server.define("twice", SLEEPY, config=WRITTEN)
+
+    with pytest.raises(BlsnbError, match="'twice' was observed before its source"):
+        found.apply()
+
+
+def test_a_plan_of_a_removed_model_is_refused(server, plan):
+    """The text says what to do."""
+    found = plan()
+    server.remove("twice")
+
+    with pytest.raises(BlsnbError, match=r"before it is no longer .* Plan again"):
+        found.apply()
+
+
+def test_an_overridden_configuration_is_not_changed(server, plan):
+    """It would come back with the next load."""
+    server.load("twice", config={"max_batch_size": 0})
+    found = plan()
+
+    with pytest.raises(BlsnbError, match=r"'twice' serves with .* its load\(\) call"):
+        found.apply()
+
+
+def test_all_models_are_changed_or_none(server):
+    """The first one is as before if the second one does not load."""
+    server.define("double", DOUBLE, config=WRITTEN)
+    server.define("picky", PICKY, config=WRITTEN)
+    found = plan_of(server, "double", "picky", count=3)
+    before = server_file(server, "double").read_bytes()
+
+    with pytest.raises(ModelLoadError, match="no more than one"):
+        found.apply()
+    assert before == server_file(server, "double").read_bytes()
+    assert [1, 1] == [count_of(server, name) for name in ("double", "picky")]
+
+
+PICKY = f"""{DOUBLE}
+    def initialize(self, args):
+        if not args["model_instance_name"].endswith("_0"):
+            raise ValueError("no more than one")
+"""
+
+
+def test_two_plans_are_applied_one_after_the_other(server, plan):
+    """The second one is of the models that the first one has changed."""
+    first, second = plan(), plan_of(server, "double", count=3)
+    first.apply()
+
+    with pytest.raises(BlsnbError, match="Plan again"):
+        second.apply()
+    plan_of(server, "double", count=3).apply()
+    assert 3 == count_of(server, "double")
+
+
+def test_a_plan_is_exported(server, plan, tmp_path):
+    """The repository has the planned settings, the server those before."""
+    exported = plan().export(tmp_path / "out")
+    texts = [tmp_path / "out" / name / "config.pbtxt" for name in exported.models]
+
+    assert ("double", "twice") == exported.models
+    for path in some(texts):
+        assert 2 == parse_pbtxt(path.read_text()).message.instance_group[0].count
+    assert 1 == count_of(server, "double")
+
+
+def test_a_model_without_a_configuration_is_exported_with_one(server, tmp_path):
+    """It has what is planned, and the rest is completed on loading."""
+    server.define("double", COMPLETING)
+    found = plan_of(server, "double")
+    found.export(tmp_path / "out")
+    found.apply()
+    text = (tmp_path / "out" / "double" / "config.pbtxt").read_text()
+
+    assert text == server_file(server, "double").read_text()
+    assert 2 == count_of(server, "double")
+
+
+COMPLETING = f"""{DOUBLE}
+    @staticmethod
+    def auto_complete_config(config):
+        config.set_max_batch_size(0)
+        config.add_input({{"name": "X", "data_type": "TYPE_FP32", "dims": [-1]}})
+        config.add_output({{"name": "Y", "data_type": "TYPE_FP32", "dims": [-1]}})
+        return config
+"""
+
+
+def test_a_plan_without_a_server_says_so():
+    """It has its configurations as text."""
+    models = {"m": CalibratedModel(config("m"), {1: [waits(10)]})}
+    found = Calibration("m", HERE, models, 8.0)
+    compared = options({"m": config("m")}, {"m": [2]}, {}, {})
+
+    with pytest.raises(BlsnbError, match="this plan has no server"):
+        planned(found, compared, [20], 1e6).apply()
