@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     from blsnb.model_graph.graph import ModelGraph
     from blsnb.parity.cases import Cases
     from blsnb.parity.parity import Parity
+    from blsnb.planning.calibration import Calibration
     from blsnb.planning.plans.plan import Plan
+    from blsnb.planning.triton.recorded import Recorded
     from blsnb.repository.change import FileContent
     from blsnb.repository.export import Exported
     from blsnb.repository.repository import Roots
@@ -1010,14 +1012,18 @@ class Server:
         priorities: Mapping[int, float] | None = None,
         sequence_lengths: Sequence[int] = (),
         progress: Progress | None = None,
+        target: str = "here",
+        calibration: Calibration | None = None,
+        recording: Recorded | None = None,
+        computing: Mapping[str, float] | None = None,
         **options: Unpack[RequestOptions],
     ) -> Plan:
         """Find the fewest instances that hold a load, by simulation.
 
-        First the models are observed under light loads, here in this process; then all
-        configurations are simulated with random requests, those that seem to hold with
-        more of them. Python code excludes other Python code in one kernel: on Triton,
-        where each instance is a process, fewer instances may do.
+        First the models are observed under light loads; then all configurations are
+        simulated with random requests, those that seem to hold with more of them.
+        Python code excludes other Python code in one kernel: on Triton, where each
+        instance is a process, fewer instances may do.
 
         Parameters
         ----------
@@ -1048,6 +1054,18 @@ class Server:
             counts requests.
         progress
             Called with the completed share, from 0 to 1, and the current step.
+        target
+            ``"here"`` observes the models in this process; ``"triton"`` on real Triton
+            servers on this machine, which are started with them and stopped.
+        calibration
+            The ``calibration`` of an earlier plan of the same model and target, instead
+            of observing the models again.
+        recording
+            With ``target="triton"``: a recording of a production server, from
+            `blsnb.load_recording`, instead of starting servers.
+        computing
+            With ``recording``, which lacks it: the share of a model's own work that
+            needs a processor, from 0 to 1, by model; 0 for others.
         **options
             Options of every request.
 
@@ -1070,11 +1088,23 @@ class Server:
             A number is out of range, a model is not part of the request, or
             `sequence_lengths` of a model with sequences is missing.
         """
+        from blsnb.parity.real_load import world_of
         from blsnb.planning.plans.planner import plan
 
+        request = client_request(model_name, inputs, options, "plan")
+        world = world_of(
+            self._parts,
+            request,
+            target,
+            recording,
+            computing or {},
+            lambda folder: Server(model_repository=folder, startup_models="*"),
+        )
         return plan(
             self._parts,
-            client_request(model_name, inputs, options, "plan"),
+            request,
+            world=world,
+            calibration=calibration,
             rate=rate,
             p99_ms=p99_ms,
             instances=instances or {},

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,16 +21,20 @@ from benchmarks.planning.case import (
     SATURATION_ERROR,
     SHARES,
     Case,
+    Sequences,
 )
 from blsnb.benchmark.arrivals import POISSON, Arrivals, arrivals_at
-from blsnb.benchmark.level import Load
+from blsnb.benchmark.client import Sender
+from blsnb.benchmark.level import Level, Load
 from blsnb.benchmark.measure import closed_row, open_row
-from blsnb.parity.real_load import RealLoads
+from blsnb.parity.real_load import RealWorld
 from blsnb.parts.requests import client_request
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import Calibration
-from blsnb.planning.simulation.loads import closed_loop, open_loop
-from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
+from blsnb.planning.simulation.loads import Mix, Simulated, closed_loop
+from blsnb.planning.simulation.station import SimulatedRequest
+from blsnb.planning.triton.real_server import RealServer
+from blsnb.request_fields import PLAIN, SEQUENCE_END, SEQUENCE_START, RequestFields
 
 CALIBRATION_S = 3.0
 CALIBRATION_REQUESTS = 150
@@ -39,6 +44,8 @@ SIMULATED = 3_000
 _REPETITIONS = 5
 """Simulations of the same arrivals."""
 _MAX_REQUESTS = 100_000
+_MAX_SEQUENCE_REQUESTS = 10_000
+"""Multiple of the length of sequences; then their ids begin again."""
 X = {"X": np.ones((1, 4), np.float32)}
 
 
@@ -150,45 +157,80 @@ def run_case(case: Case, report: Callable[[str], None]) -> Result:
         folder = Path(name).resolve()
         case.write(folder)
         with blsnb.Server(model_repository=folder, startup_models="*") as server:
-            loads = _loads(server, case)
+            world = _world_of(server, case)
             report("calibrate")
-            calibration = loads.calibrated(
-                requests=CALIBRATION_REQUESTS, duration_s=CALIBRATION_S
-            )
+            calibration = world.calibrate(CALIBRATION_REQUESTS, CALIBRATION_S)
             report("predict")
-            saturation = closed_loop(
-                calibration.simulation(), case.root, CLIENTS, SIMULATED
-            ).rate
+            saturation = _saturation(calibration, case)
             rates = [round(saturation * share, 1) for share in SHARES]
             predicted = [_predicted(calibration, case, rate) for rate in rates]
             report("measure")
-            measured = _measure(loads, case, predicted)
+            measured = _measure(world, case, predicted)
     seconds = time.monotonic() - began
     return Result(case.name, saturation, measured, predicted, str(calibration), seconds)
 
 
-def _loads(server: blsnb.Server, case: Case) -> RealLoads:
+def _world_of(server: blsnb.Server, case: Case) -> RealWorld:
     options = {"correlation_id": 1, "sequence_start": True, "sequence_end": True}
     request = client_request(case.root, X, options if case.sequences else {}, "plan")
-    parts = server._parts
-    messages = None
-    if case.sequences is not None:
-        messages = _of_sequences(parts.requests.message(request), *case.sequences)
-    return RealLoads(parts, request, messages=messages)
+    return RealWorld(server._parts, request)
 
 
-def _of_sequences(
-    message: RequestMessage, count: int, length: int
-) -> list[RequestMessage]:
-    """Return requests of many sequences, of which a number is open at a time."""
-    found = []
-    for number in range(count * length * 1_000):
-        turn, place = divmod(number, count)
-        sequence, step = divmod(turn, length)
-        flags = SEQUENCE_START * (step == 0) | SEQUENCE_END * (step == length - 1)
-        fields = {"correlation_id": 1 + sequence * count + place, "flags": flags}
-        found.append(message.with_fields(**fields))
-    return found
+def _clients(case: Case) -> int:
+    """Return the number of clients that saturate a case."""
+    return CLIENTS if case.sequences is None else case.sequences.open
+
+
+def _saturation(calibration: Calibration, case: Case) -> float:
+    lengths = () if case.sequences is None else (case.sequences.length,)
+    return closed_loop(
+        calibration.simulation(),
+        case.root,
+        _clients(case),
+        SIMULATED,
+        mix=Mix(lengths=lengths),
+    ).rate
+
+
+def _sequence_fields(sequences: Sequences, place: int) -> Iterator[RequestFields]:
+    """Yield the fields of the sequences of a place, one sequence after the other."""
+    for number in itertools.count():
+        sequence, step = divmod(number, sequences.length)
+        flags = SEQUENCE_START * (step == 0)
+        flags |= SEQUENCE_END * (step == sequences.length - 1)
+        identity = 1 + sequence * sequences.open + place
+        yield PLAIN._replace(correlation_id=identity, flags=flags)
+
+
+def _fields(case: Case) -> Iterator[RequestFields]:
+    """Yield the fields of requests in their order: the open sequences take turns."""
+    if case.sequences is None:
+        return itertools.repeat(PLAIN)
+    sequences = case.sequences
+    places = [_sequence_fields(sequences, each) for each in range(sequences.open)]
+    return (next(place) for place in itertools.cycle(places))
+
+
+class SequenceSender:
+    """Sends the requests of open sequences, each of its own client or in turns."""
+
+    stream = False
+
+    def __init__(
+        self, server: RealServer, message: RequestMessage, sequences: Sequences
+    ) -> None:
+        self._senders = []
+        for place in range(sequences.open):
+            fields = _sequence_fields(sequences, place)
+            messages = [
+                message.with_fields(**next(fields)._asdict())
+                for _ in range(_MAX_SEQUENCE_REQUESTS)
+            ]
+            self._senders.append(server.sender(messages))
+
+    def send(self, level: Level, number: int, began_ns: int = 0) -> None:
+        """Send the next request of a client or of a turn."""
+        self._senders[number % len(self._senders)].send(level, number, began_ns)
 
 
 def _arrivals(rate: float, seed: int) -> Arrivals:
@@ -200,25 +242,38 @@ def _predicted(calibration: Calibration, case: Case, rate: float) -> Rate:
     for seed in case.seeds:
         times = _arrivals(rate, seed).times_ns
         answers = [
-            open_loop(calibration.simulation(seed=each), case.root, times)
-            for each in range(_REPETITIONS)
+            _simulated(calibration, case, times, each) for each in range(_REPETITIONS)
         ]
         found.p50.append(_median([each.percentile_us(50) for each in answers]))
         found.p99.append(_median([each.percentile_us(99) for each in answers]))
     return found
 
 
-def _measure(loads: RealLoads, case: Case, rates: Sequence[Rate]) -> list[float]:
+def _simulated(
+    calibration: Calibration, case: Case, times_ns: Sequence[int], seed: int
+) -> Simulated:
+    ended: list[SimulatedRequest] = []
+    fields = _fields(case)
+    calibration.simulation(seed=seed).run(
+        case.root, times_ns, ended.append, fields=lambda: next(fields)
+    )
+    return Simulated(ended)
+
+
+def _measure(world: RealWorld, case: Case, rates: Sequence[Rate]) -> list[float]:
     """Add the measurements of all rates, and return those of the saturation."""
     saturations = []
-    with loads.serving() as server:
-        sender = server.sender(loads.messages)
-        closed_row(sender, 1, Load(1.0, 20))
+    with world.serving() as server:
+        sender: Sender = server.sender(world.messages)
+        if case.sequences is not None:
+            sender = SequenceSender(server, world.messages[0], case.sequences)
+        closed_row(server.sender(world.messages), 1, Load(1.0, 20))
         for number in range(MEASUREMENTS):
             for rate in rates:
                 row = open_row(sender, _arrivals(rate.rate, case.seeds[number]))
                 rate.measured_p50.append(row.p50_us)
                 rate.measured_p99.append(row.p99_us)
             load = Load(SATURATED_S, _MAX_REQUESTS)
-            saturations.append(closed_row(sender, CLIENTS, load).throughput)
+            row = closed_row(sender, _clients(case), load)
+            saturations.append(row.throughput)
     return saturations

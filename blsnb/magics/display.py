@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _TABLES: dict[str, Callable[..., dict[str, Any]]] = {
     "blsnb.benchmark.bench.Bench": lambda measured, **_: bench.bundle(measured),
     "blsnb.planning.plans.plan.Plan": lambda planned, **_: plan.bundle(planned),
+    "blsnb.planning.plans.check.Check": lambda check, **_: plan.check_bundle(check),
     "blsnb.engine.metrics.batching.ModelBatching": (
         lambda counts, **_: stats.batching_tables(counts)
     ),

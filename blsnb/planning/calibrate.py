@@ -20,11 +20,10 @@ from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
 from blsnb.planning.calibration import HERE, CalibratedModel, Calibration, by_size
 from blsnb.planning.fitting import Loop, fitted
-from blsnb.planning.observations import Observed, observe, size_of
+from blsnb.planning.observations import Observed, observe, sized
 from blsnb.planning.processor_meter import ProcessorMeter
 from blsnb.planning.sequence_client import SequenceClient
 from blsnb.planning.simulation.loads import Mix
-from blsnb.planning.unsimulated import refuse_unsimulated
 from blsnb.results.replay import request_of
 from blsnb.trace.capture import trace_so_far
 from blsnb.trace.events import TraceLevel
@@ -75,7 +74,7 @@ def calibrate(
     first = first_trace(parts, request, mix.lengths)
     names = sorted({model.name for model in first.models if model.kind != "span"})
     for name in names:
-        refuse_unsimulated(parts, name)
+        _refuse_unsimulated(parts, name)
     with ProcessorMeter(_instances(parts, names)) as meter:
         alone = _traces(parts, request, 1, requests, duration_s, mix.lengths)
         batched = [
@@ -85,11 +84,11 @@ def calibrate(
         ]
     found = {name: parts.engine.catalog.config(name) for name in names}
     configs = {name: config for name, config in found.items() if config is not None}
-    mix = mix._replace(size=size_of(first, first.spans[0], configs))
+    mix = mix._replace(size=sized(configs)(first, first.spans[0]))
     models = _models(
         configs,
-        observe(alone, meter.computing_ns, configs),
-        observe(batched, meter.computing_ns, configs),
+        observe(alone, meter.computing_ns, sized(configs)),
+        observe(batched, meter.computing_ns, sized(configs)),
     )
     loops = [
         _loop(parts, request, clients, duration_s, mix.lengths) for clients in _CLIENTS
@@ -99,18 +98,44 @@ def calibrate(
     return fitted(request.model_name, HERE, models, loops, processors, mix, limits)
 
 
+def _refuse_unsimulated(parts: ServerParts, name: str) -> None:
+    """Refuse a model whose scheduling is not simulated.
+
+    Raises
+    ------
+    BlsnbError
+        The text names the model and the reason.
+    """
+    config = parts.engine.catalog.config(name)
+    if config is None:
+        return
+    reasons = _unsimulated(config)
+    for what, is_there in reasons.items():
+        if is_there:
+            raise BlsnbError(f"model {name!r}: a plan does not simulate {what} yet")
+
+
+def _unsimulated(config: ModelConfig) -> dict[str, bool]:
+    # With the same inputs in all requests every one but the first would be a hit.
+    return {
+        "response caches": bool(config.message.response_cache.enable),
+        "iterative sequences": config.iterative,
+    }
+
+
 def _rate_limits(parts: ServerParts) -> Given | None:
     settings = parts.settings
     found = parse_rate_limit(settings.rate_limit, settings.rate_limit_resources or {})
     return None if found is None else found.given
 
 
-def _client(
+def client_of(
     parts: ServerParts,
     request: ClientRequest,
     record: Callable[[], RunRecord],
     lengths: Sequence[int],
 ) -> Client:
+    """Return what sends a request, as a stream or in sequences where it must."""
     version = request.fields.version
     stream = parts.engine.catalog.find(request.model_name, version).decoupled
     if lengths:
@@ -131,7 +156,7 @@ def first_trace(
         One of its responses is an error.
     """
     record = _record(parts, TraceLevel.TENSORS)
-    client = _client(parts, request, lambda: record, lengths)
+    client = client_of(parts, request, lambda: record, lengths)
     sent = client.next_request(1)
     if client.stream:
         for response in parts.requests.stream(sent, record):
@@ -175,7 +200,7 @@ def _traces(
         records.append(_record(parts, TraceLevel.TENSORS))
         return records[-1]
 
-    client = _client(parts, request, record, lengths)
+    client = client_of(parts, request, record, lengths)
     _run(client, clients, requests, duration_s)
     return [trace_so_far(record, False) for record in records]
 
@@ -250,5 +275,5 @@ def _loop(
     def record() -> RunRecord:
         return _record(parts, TraceLevel.TIMESTAMPS)
 
-    client = _client(parts, request, record, lengths)
+    client = client_of(parts, request, record, lengths)
     return _run(client, clients, _MAX_REQUESTS, duration_s)

@@ -109,7 +109,7 @@ class Reproduction(NamedTuple):
     Parameters
     ----------
     clients
-        Number of clients in a closed loop.
+        Number of clients in a closed loop; 0 for recorded requests.
     measured_us, simulated_us
         Median latency.
     measured_rate, simulated_rate
@@ -121,6 +121,11 @@ class Reproduction(NamedTuple):
     simulated_us: float
     measured_rate: float
     simulated_rate: float
+
+    @property
+    def load(self) -> str:
+        """The load in words."""
+        return counted(self.clients, "client") if self.clients else "its recording"
 
     @property
     def error(self) -> float:
@@ -171,14 +176,19 @@ class Calibration:
         errors = [abs(each.error) for each in self.reproductions]
         return max(errors, default=float("nan"))
 
-    def check_world(self, world: str) -> None:
-        """Refuse to use the calibration for another world.
+    def check(self, world: str, model_name: str) -> None:
+        """Refuse to use the calibration for another world or another model.
 
         Raises
         ------
         ValueError
-            It was made in another one.
+            It was made for another one.
         """
+        if model_name != self.model_name:
+            raise ValueError(
+                f"the calibration is of {self.model_name!r}; expected one of "
+                f"{model_name!r}"
+            )
         if world != self.world:
             raise ValueError(
                 f"the calibration is of the world {self.world!r} "
@@ -224,9 +234,9 @@ class Calibration:
             frontend_us
         )
         texts += [
-            f"The calibration simulates {counted(each.clients, 'client')} with a "
-            f"median of {time(each.simulated_us)}; measured were "
-            f"{time(each.measured_us)} ({each.error:+.0%})."
+            f"The calibration simulates {each.load} with a median of "
+            f"{time(each.simulated_us)}; measured were {time(each.measured_us)} "
+            f"({each.error:+.0%})."
             for each in self.reproductions
         ]
         return [*texts, *self.remarks]

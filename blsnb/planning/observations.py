@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from blsnb.model.config import ModelConfig
@@ -29,20 +28,49 @@ class Observed(NamedTuple):
         Its executions, in the order of their beginnings.
     overheads_ns
         Time of each request outside of queue and execution.
+    durations_ns
+        Duration of each execution.
     """
 
     executions: list[Behaviour]
     overheads_ns: list[int]
+    durations_ns: list[int]
 
 
 Key = tuple[str, str, int]
-Configs = Mapping[str, ModelConfig]
+
+
+SizeOf = Callable[[Trace, Span], int]
+"""Returns the batch size of a request."""
+
+
+def size_of(trace: Trace, span: Span) -> int:
+    """Return the batch size of a request; 1 for a model that does not batch."""
+    model = trace.models[span.model]
+    is_batch = bool(span.batching) or model.unbatched > 0
+    shapes = [ref.shape for ref in span.inputs]
+    return int(shapes[0][0]) if is_batch and shapes and shapes[0] else 1
+
+
+def sized(configs: Mapping[str, ModelConfig]) -> SizeOf:
+    """Return a function for batch sizes by the configurations of models."""
+
+    def size(trace: Trace, span: Span) -> int:
+        config = configs.get(trace.models[span.model].name)
+        if config is None:
+            return size_of(trace, span)
+        shapes = [ref.shape for ref in span.inputs]
+        is_batch = config.max_batch_size > 0
+        return int(shapes[0][0]) if is_batch and shapes and shapes[0] else 1
+
+    return size
 
 
 def observe(
     traces: Iterable[Trace],
     computing_ns: Mapping[int, int] | None = None,
-    configs: Configs = MappingProxyType({}),
+    size_of: SizeOf = size_of,
+    unattributed: Iterable[Trace] = (),
 ) -> dict[str, Observed]:
     """Return the executions in traces, by model.
 
@@ -51,20 +79,49 @@ def observe(
     computing_ns
         Processor time by the number of an execution; all own work of others counts as
         computing.
-    configs
-        Configurations by name, which say which models take batches.
+    unattributed
+        Recorded calls of executions whose request is not known.
     """
-    found: defaultdict[str, Observed] = defaultdict(lambda: Observed([], []))
-    for (_, model, number), members in sorted(
+    found: defaultdict[str, Observed] = defaultdict(lambda: Observed([], [], []))
+    further = _unattributed(unattributed, size_of)
+    for key, members in sorted(
         _executions(traces).items(), key=lambda each: _start_ns(each[1])
     ):
-        found[model].executions.append(
-            _behaviour(members, (computing_ns or {}).get(number), configs)
+        _, model, number = key
+        start_ns, end_ns = _start_ns(members), _end_ns(members)
+        calls = [*_calls(members, size_of), *further.get(key, ())]
+        size = sum(size_of(trace, span) for trace, span in members)
+        spent_ns = (computing_ns or {}).get(number)
+        # The requests of an execution get as many responses as the first of them.
+        sent = _sent(*members[0])
+        whole = behaviour(start_ns, end_ns, calls, size, others=sent)
+        observed = found[model]
+        observed.executions.append(
+            whole if spent_ns is None else whole.with_computing(spent_ns)
         )
-        found[model].overheads_ns.extend(
+        observed.durations_ns.append(end_ns - start_ns)
+        observed.overheads_ns.extend(
             _overhead_ns(trace, span) for trace, span in members
         )
     return dict(found)
+
+
+def _unattributed(
+    traces: Iterable[Trace], size_of: SizeOf
+) -> dict[Key, list[ObservedCall]]:
+    """Return calls whose request is not known, by their execution."""
+    found: defaultdict[Key, list[ObservedCall]] = defaultdict(list)
+    for trace in traces:
+        span = trace.spans[0]
+        origin = span.origin if isinstance(span.origin, dict) else {}
+        caller, number = origin.get("by"), origin.get("execution")
+        if isinstance(caller, str) and isinstance(number, int):
+            name = trace.models[span.model].name
+            call = (span.request_start_ns, span.request_end_ns, name)
+            found[trace.file, caller, number].append(
+                ObservedCall(*call, size_of(trace, span))
+            )
+    return found
 
 
 def _executions(
@@ -99,32 +156,24 @@ def _is_stream(span: Span) -> bool:
     return bool(span.flags & CallFlag.DECOUPLED)
 
 
-def _behaviour(
-    members: list[tuple[Trace, Span]], computing_ns: int | None, configs: Configs
-) -> Behaviour:
-    start_ns = _start_ns(members)
-    end_ns = max(_times_ns(trace, span)[1] for trace, span in members)
-    calls = [
-        _call(trace, span, child, configs)
+def _end_ns(members: list[tuple[Trace, Span]]) -> int:
+    return max(_times_ns(trace, span)[1] for trace, span in members)
+
+
+def _calls(members: list[tuple[Trace, Span]], size_of: SizeOf) -> list[ObservedCall]:
+    return [
+        _call(trace, span, child, size_of)
         for trace, span in members
         for child in _children(trace, span)
     ]
-    size = sum(size_of(trace, span, configs) for trace, span in members)
-    # The requests of an execution get as many responses as the first of them.
-    sent = _sent(*members[0])
-    whole = behaviour(start_ns, end_ns, calls, size, others=sent)
-    if computing_ns is None or not whole.own_ns:
-        return whole
-    share = min(1.0, computing_ns / whole.own_ns)
-    return behaviour(start_ns, end_ns, calls, size, share, sent)
 
 
-def _call(trace: Trace, parent: Span, span: Span, configs: Configs) -> ObservedCall:
+def _call(trace: Trace, parent: Span, span: Span, size_of: SizeOf) -> ObservedCall:
     return ObservedCall(
         span.request_start_ns,
         span.request_end_ns,
         trace.models[span.model].name,
-        size_of(trace, span, configs),
+        size_of(trace, span),
         _fields(parent.request_fields, span.request_fields),
         tuple(each.ns for each in span.responses if each.outputs or each.error),
     )
@@ -155,18 +204,6 @@ def _sent(trace: Trace, span: Span) -> list[Event]:
 def _children(trace: Trace, span: Span) -> list[Span]:
     children = [trace.spans[row] for row in trace.children[span.index]]
     return [child for child in children if trace.models[child.model].kind != "span"]
-
-
-def size_of(trace: Trace, span: Span, configs: Configs = MappingProxyType({})) -> int:
-    """Return the batch size of a request; 1 for a model that does not batch."""
-    model = trace.models[span.model]
-    config = configs.get(model.name)
-    if config is None:
-        is_batch = bool(span.batching) or model.unbatched > 0
-    else:
-        is_batch = config.max_batch_size > 0
-    shapes = [ref.shape for ref in span.inputs]
-    return int(shapes[0][0]) if is_batch and shapes and shapes[0] else 1
 
 
 def _overhead_ns(trace: Trace, span: Span) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from blsnb.arguments import check_path, check_type
 from blsnb.errors import MissingOutputError
+from blsnb.printable import printable
 from blsnb.results.response import Response, recorded_responses, why_no_response
 from blsnb.results.traced import Traced, take_trace
 from blsnb.trace.run_record import RunRecord
@@ -112,7 +113,8 @@ class Run(Traced):
     def __repr__(self) -> str:
         from blsnb.views.summary import in_short
 
-        return f"<{type(self).__name__} {in_short(self.model_name, self.trace)}>"
+        kind, short = type(self).__name__, in_short(self.model_name, self.trace)
+        return printable(f"<{kind} {short}>")
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
         """Return an output of the first response, of shape ``[batch, *dims]``.
@@ -211,8 +213,7 @@ class Run(Traced):
 
         check_path(path=path)
         check_type("budget_bytes", budget_bytes, int | None, "a number, or None")
-        path = Path(path).expanduser()
-        trace = self.trace
+        path, trace = Path(path).expanduser(), self.trace
         match path.suffix.lower():
             case ".html":
                 save_page(path, trace)

@@ -48,7 +48,7 @@ def in_short(name: str, trace: Trace) -> str:
     """Return a run's name, wall time and counts in a few words."""
     failed = f", {trace.error_count} failed" if trace.error_count else ""
     return (
-        f"{printable(name)}: {time((trace.end_ns - trace.start_ns) / 1000)}, "
+        f"{name}: {time((trace.end_ns - trace.start_ns) / 1000)}, "
         f"{counted(trace.call_count, 'call')}, "
         f"{counted(len(trace.models), 'model')}{failed}"
     )

@@ -2,6 +2,7 @@
 
 import { CONNECTED, DISCONNECTED, weakly } from "./connections.ts";
 import { h, setText } from "./dom.ts";
+import { messageOf } from "./format.ts";
 import { QueryError } from "./kernel.ts";
 import type { Session } from "./session.ts";
 import { Flag } from "./wire.ts";
@@ -66,7 +67,7 @@ export class DebugPart {
       this.#said.set(id, done ?? "");
     } catch (error) {
       const isClosed = error instanceof QueryError && error.code === "superseded";
-      this.#said.set(id, isClosed ? "" : (error as Error).message);
+      this.#said.set(id, isClosed ? "" : messageOf(error));
     } finally {
       this.#waiting = -1;
       this.#draw();

@@ -72,6 +72,11 @@ export function visible(text: string): string {
   return text.replace(UNSEEN, mark);
 }
 
+/** Return what a promise was rejected with as text; not all libraries reject with errors. */
+export function messageOf(reason: unknown): string {
+  return reason instanceof Error ? reason.message : String(reason);
+}
+
 function mark(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x20) return String.fromCharCode(0x2400 + code);

@@ -2,7 +2,7 @@
 
 import { cells, columnsOf } from "./cells.ts";
 import { h, setText } from "./dom.ts";
-import { value } from "./format.ts";
+import { messageOf, value } from "./format.ts";
 import { QueryError, type Answer, type Kernel } from "./kernel.ts";
 import {
   imageLayout,
@@ -183,7 +183,7 @@ export class SliceView {
       if (number === this.#requested) this.#answered(answer);
     } catch (error) {
       const superseded = error instanceof QueryError && error.code === "superseded";
-      if (number === this.#requested && !superseded) this.#showNote((error as Error).message);
+      if (number === this.#requested && !superseded) this.#showNote(messageOf(error));
     } finally {
       clearTimeout(busy);
     }

@@ -51,7 +51,7 @@ class Page {
       createComm: () => comm,
     } as unknown as KernelConnection;
     const sessionContext = { session: { kernel }, kernelChanged: SIGNAL };
-    const document = { sessionContext, console: { promptCell: null }, id: "console" } as unknown as Front["document"];
+    const document = { sessionContext, console: { promptCell: null, inject: () => Promise.reject("Canceled") }, id: "console" } as unknown as Front["document"];
     const page = this;
     const trackers = [
       { currentWidget: document, currentChanged: SIGNAL, has: (each: unknown) => each === document },
@@ -110,6 +110,15 @@ test("an action that is not answered says that it waits for the kernel", async (
   page.say({ v: 1, type: "answer", id, done: "Run 1 is saved." });
   await settled();
   assert.equal(page.status, "Run 1 is saved.");
+});
+
+test("what JupyterLab rejects with a text is shown", async () => {
+  const page = new Page();
+  await page.open();
+  page.commands.get("blsnb:save-run")!.execute();
+  page.say({ v: 1, type: "answer", id: page.sent.at(-1)!.id, cells: ["1"], run: true });
+  await settled();
+  assert.equal(page.status, "Canceled");
 });
 
 test("a notebook that comes back from behind a console is followed", async () => {

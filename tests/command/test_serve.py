@@ -65,7 +65,7 @@ def serving(*words: object) -> Iterator[tuple[subprocess.Popen[str], list[str]]]
 def ask(address: str, path: str, body: object = None) -> object:
     """Send an HTTP request and return the response."""
     data = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(f"http://{address}{path}", data, timeout=20) as answer:
+    with urllib.request.urlopen(f"http://{address}{path}", data, timeout=60) as answer:
         return json.loads(answer.read() or b"null")
 
 
@@ -86,7 +86,7 @@ def test_models_are_served_until_a_signal_comes(signum, models, tmp_path):
         answer = ask(address_of("HTTP", lines), "/v2/models/three/infer", X)
         assert [2, 4] == answer["outputs"][0]["data"]
         process.send_signal(signum)
-        said, wrong = process.communicate(timeout=30)
+        said, wrong = process.communicate(timeout=60)
 
     assert (0, "", "") == (process.returncode, said, wrong)
 
@@ -117,7 +117,7 @@ def test_a_signal_ends_it_also_while_a_model_loads(signum, status, deaf, tmp_pat
         assert process.stdout is not None
         assert "loading\n" == process.stdout.readline()
         process.send_signal(signum)
-        said, wrong = process.communicate(timeout=30)
+        said, wrong = process.communicate(timeout=60)
 
     assert (status, "", "") == (process.returncode, said, wrong)
     assert [] == [*(tmp_path / "temporary").iterdir()]
@@ -199,7 +199,7 @@ def test_an_address_reachable_from_outside_gives_a_warning(models):
     with serving(models, *ANY, "--host", "0.0.0.0") as (process, lines):
         assert address_of("HTTP", lines).startswith("0.0.0.0:")
         process.send_signal(signal.SIGTERM)
-        _, wrong = process.communicate(timeout=30)
+        _, wrong = process.communicate(timeout=60)
 
     assert wrong.startswith("blsnb serve: models are served on 0.0.0.0: everybody ")
     assert 1 == wrong.count("\n")

@@ -61,7 +61,7 @@ def logged(models: Path, *options: str, settings: object = None) -> list[str]:
             ask(http, "/v2/logging", settings)
         ask(http, "/v2/models/talks/infer", X)
         process.send_signal(signal.SIGTERM)
-        _, stderr = process.communicate(timeout=30)
+        _, stderr = process.communicate(timeout=60)
     assert 0 == process.returncode
     return stderr.splitlines()
 
@@ -187,7 +187,7 @@ def test_what_is_refused_and_what_fails_appears(models: Path) -> None:
     with serving(models, *FREE, "--keep-going") as (process, lines):
         ask(address_of("HTTP", lines), "/v2/models/refusing/infer", X)
         process.send_signal(signal.SIGTERM)
-        _, stderr = process.communicate(timeout=30)
+        _, stderr = process.communicate(timeout=60)
     found = [(level, text) for level, _, text in parsed(stderr.splitlines())]
 
     for level, start in [
@@ -244,7 +244,7 @@ def test_the_access_token_is_not_logged(models: Path, tmp_path: Path) -> None:
         with pytest.raises(urllib.error.HTTPError) as refused:
             ask(address_of("HTTP", lines), "/v2/models/talks")
         process.send_signal(signal.SIGTERM)
-        stdout, stderr = process.communicate(timeout=30)
+        stdout, stderr = process.communicate(timeout=60)
 
     refused.value.close()
     assert 403 == refused.value.code

@@ -351,7 +351,7 @@ def test_a_command_line_of_tritonserver_carries_over(tmp_path: Path) -> None:
             "outputs"
         ][0]["data"]
         process.send_signal(signal.SIGTERM)
-        _, stderr = process.communicate(timeout=30)
+        _, stderr = process.communicate(timeout=60)
 
     assert not [line for line in lines if line.startswith("metrics")]
     assert stderr.endswith('"--http-thread-count has no effect here"\n')
@@ -381,7 +381,7 @@ def test_options_of_the_ports_have_effect(tmp_path: Path) -> None:
             json.dumps(X).encode(),
             {"X-Who": "me"},
         )
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             told = json.load(answer)["outputs"][0]["data"]
         with urllib.request.urlopen(f"http://{http}/v2/health/ready") as answer:
             ready = answer.status
@@ -389,7 +389,7 @@ def test_options_of_the_ports_have_effect(tmp_path: Path) -> None:
         with pytest.raises(urllib.error.HTTPError) as refused:
             ask(http, "/v2/models/one/infer", {"inputs": [large]})
         process.send_signal(signal.SIGTERM)
-        _, stderr = process.communicate(timeout=30)
+        _, stderr = process.communicate(timeout=60)
 
     names, logging, trace = found
     assert ("mine", str(log), "7") == (

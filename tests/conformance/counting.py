@@ -49,7 +49,7 @@ def counted(target: Target, model: str, requests: int) -> dict[str, Any]:
         pause(SETTLES_S)
         return False
 
-    until(settled, 20)
+    until(settled)
     return _plain(found)
 
 

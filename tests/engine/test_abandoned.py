@@ -6,7 +6,6 @@ import contextlib
 import gc
 import sys
 import threading
-import time
 
 import pytest
 import stage
@@ -212,7 +211,6 @@ def test_a_debugger_works_while_native_code_goes_on(server, ctrl_c, lock):
     server.define("holder", cell(HOLDING, asynchronous=True), config=CONFIG)
     ctrl_c.expect(lambda: server.infer("holder", STOP))
     before, seen = sys.gettrace(), []
-    start = time.monotonic()
 
     def trace(frame, event, argument):
         seen.append(event)
@@ -220,12 +218,11 @@ def test_a_debugger_works_while_native_code_goes_on(server, ctrl_c, lock):
 
     sys.settrace(trace)
     try:
-        until(lambda: len(seen) > 100)
+        assert until(lambda: len(seen) > 100)
     finally:
         sys.settrace(before)
 
     assert running(server, "holder")
-    assert time.monotonic() - start < 10
     lock.release()
     assert until(lambda: not running(server, "holder"))
 

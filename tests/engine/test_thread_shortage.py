@@ -181,7 +181,7 @@ def test_every_thread_may_fail_to_start(figures: Figures) -> None:
         finally:
             began = time.monotonic()
             server.close()
-        assert time.monotonic() - began < 30
+        assert time.monotonic() - began < 50
         assert before == names()
         if not starts.failed:
             break
@@ -247,9 +247,9 @@ def test_clients_of_a_benchmark_end_with_the_one_that_cannot_start(
     began = time.monotonic()
 
     with one_thread_fails(3), pytest.raises(InferenceError, match="no thread"):
-        server.bench("double", X, concurrency=[8], duration_s=40, warm_up_requests=0)
+        server.bench("double", X, concurrency=[8], duration_s=100, warm_up_requests=0)
 
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 50
     assert "blsnb bench" not in names()
 
 

@@ -220,7 +220,7 @@ endpoints = serve(server, http=0, grpc=None, metrics=None)
 ready = f"http://{endpoints.addresses['HTTP'].split('//')[-1]}/v2/health/ready"
 """
     check = """
-assert urllib.request.urlopen(ready, timeout=30).status == 200
+assert urllib.request.urlopen(ready, timeout=60).status == 200
 server.close()
 """
     ending = "exec('with endpoints: sys.exit(0)')"

@@ -161,7 +161,7 @@ def test_jupyterlab_opens_the_first_notebook_there(built, checkout):
         assert "JupyterLab" in page.data.decode()
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
 
 
 def megabytes(path: Path) -> float:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from asserting import some
+from time_limit import busyness
 
 import blsnb
 
@@ -19,7 +20,7 @@ ERRORS = "02_errors"
 """Its request fails and leaves no run to save."""
 FINDINGS = {ERRORS: 2 * ["calls model 'treble', which the repository does not have"]}
 """The findings on the cards of a tutorial that shows mistakes."""
-# A minute is promised on two cores; these also have to share them.
+# A minute is promised on processors that do nothing else.
 LONGEST_S = 60
 
 
@@ -37,7 +38,7 @@ def test_it_runs_from_top_to_bottom_in_a_fresh_kernel(executed, name):
     ]
 
     assert [] == complaints
-    assert done.seconds < LONGEST_S
+    assert done.seconds < LONGEST_S * busyness()
 
 
 @pytest.mark.notebook

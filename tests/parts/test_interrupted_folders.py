@@ -23,6 +23,10 @@ STEPS = [
         7, id="every seventh line", marks=[pytest.mark.slow, pytest.mark.timeout(600)]
     ),
 ]
+REMOVAL_STEPS = [
+    pytest.param(3, id="every third line"),
+    pytest.param(1, id="every line", marks=pytest.mark.slow),
+]
 READS_DATA = cell(
     "return [reply(x_of(request) * self.factor)]",
     methods="""
@@ -72,14 +76,15 @@ def private_names(server: Server) -> list[str]:
     return sorted(each.name for each in root.iterdir())
 
 
-def test_a_model_is_removed_or_not(server, figures: Figures):
+@pytest.mark.parametrize("step", REMOVAL_STEPS)
+def test_a_model_is_removed_or_not(server, figures: Figures, step):
     """It is listed if its folder exists, and no part of the folder is left over."""
 
     def define():
         server.define("m", cell("return [reply(x_of(request))]"), config=CONFIG)
 
     interrupts = Interrupts(define, lambda: server.remove("m"))
-    for where in interrupts.every(1):
+    for where in interrupts.every(step):
         names = private_names(server)
         assert names in ([], ["m"]), where
         assert names == [each.name for each in server.models()], where

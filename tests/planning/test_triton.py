@@ -160,7 +160,7 @@ def test_the_frontend_needs_a_processor():
 def test_worlds_are_not_mixed():
     """The text names both."""
     with pytest.raises(ValueError, match=r"world 'here'.*target='triton'"):
-        calibration(HERE).check_world(TRITON)
+        calibration(HERE).check(TRITON, "m")
 
 
 def test_a_calibration_says_what_was_measured():

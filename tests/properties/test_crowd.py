@@ -305,7 +305,10 @@ def check(seed: int, requests: int) -> Counter[str]:
     return crowd.told
 
 
-@pytest.mark.parametrize("seed", range(4))
+SEEDS = [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_crowd_is_answered(seed):
     """Rightly, or refused with a right text; nothing stays behind."""
     told = check(seed, 12)

@@ -18,7 +18,7 @@ from blsnb.inference_server import Server
 from blsnb.serving.access import CATEGORIES, GRPC_PREFIX, Access, restrict
 from blsnb.serving.endpoints import serve
 
-CALL_S = 30.0
+CALL_S = 60.0
 ALL = ",".join(CATEGORIES)
 KEY, GRPC_KEY = "key", f"{GRPC_PREFIX}key"
 FILES = {"parameters": {"config": "{}", "file:1/model.py": "AAAA"}}

@@ -30,8 +30,8 @@ from blsnb.serving.http.endpoint import HttpEndpoint
 from .conftest import body_of
 from .grpc.over_grpc import DECOUPLED, connected, infer_request, settled, values
 
-PROMPT_S = 5.0
-"""Seconds within which others must be answered."""
+PROMPT_S = 30.0
+"""Maximum seconds until others are answered; without room they never are."""
 STREAMS = 300
 WAITS = 'stage.sleep("go")\n'
 ENDLESS = cell(

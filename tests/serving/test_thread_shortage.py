@@ -174,7 +174,7 @@ def test_every_thread_may_fail_to_start(figures: Figures) -> None:
                 assert [] == client.play()
             began = time.monotonic()
             endpoints.close()
-            assert time.monotonic() - began < 20
+            assert time.monotonic() - began < 50
         assert set() == begun_since(before)
         if not starts.failed:
             break
@@ -228,9 +228,9 @@ def test_a_call_in_flight_is_cancelled_without_a_free_thread(
         assert until(lambda: 2 == len(parts_of(server).recorder.runs))
         began = time.monotonic()
         with no_thread_starts():
-            endpoints.close(30)
+            endpoints.close(100)
 
-        assert time.monotonic() - began < 20
+        assert time.monotonic() - began < 50
         ends = {grpc.StatusCode.CANCELLED, grpc.StatusCode.UNAVAILABLE}
         assert {call.code(), stream.code()} <= ends
         stage.events["end"].set()

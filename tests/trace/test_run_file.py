@@ -213,14 +213,31 @@ def there_and_back(run: SavedRun, folder: Path, **how: Any) -> SavedRun:
     return read_run(path)
 
 
-@given(run=runs())
-@settings(max_examples=150)
-def test_a_run_is_loaded_as_it_was_saved(run, tmp_path_factory):
+def is_loaded_as_saved(run: SavedRun, folder: Path) -> None:
     """Every call, time and bit is equal; the run has the file's name."""
-    back = there_and_back(run, tmp_path_factory.mktemp("runs"))
+    back = there_and_back(run, folder)
 
     named = dataclasses.replace(run.trace, file="a.blsrun")
     assert facts(dataclasses.replace(run, trace=named)) == facts(back)
+
+
+@given(run=runs())
+@settings(max_examples=50)
+def test_a_run_is_loaded_as_it_was_saved(run, tmp_path_factory):
+    """Whatever its names, values and times are."""
+    is_loaded_as_saved(run, tmp_path_factory.mktemp("runs"))
+
+
+@pytest.mark.slow
+def test_a_thousand_runs_are_loaded_as_they_were_saved(tmp_path_factory):
+    """The same with more examples."""
+
+    @given(run=runs())
+    @settings(max_examples=1000)
+    def check(run: SavedRun) -> None:
+        is_loaded_as_saved(run, tmp_path_factory.mktemp("runs"))
+
+    check()
 
 
 def test_every_field_of_a_span_is_kept():

@@ -107,11 +107,15 @@ ROWS: dict[str, Any] = {
 }
 
 
+STEPS = [16_000, pytest.param(2000, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("chunk", ROWS.values(), ids=ROWS)
-def test_what_is_read_within_the_limit_takes_no_more(tmp_path, chunk):
+def test_what_is_read_within_the_limit_takes_no_more(tmp_path, chunk, step):
     """The limit is an upper bound of the memory, up to the last row."""
     path, fits = tmp_path / "most.blsrun", 0
-    for count in range(8000, 60_000, 8000):
+    for count in range(8000, 60_000, step):
         chunks = [("HEAD", HEAD), MODELS, chunk(count), ("DONE", DONE)]
         path.write_bytes(file_of(chunks))
         peak, error = peak_of_reading(path)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
+from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
@@ -15,12 +17,14 @@ from blsnb.magics.line import Line, request_line
 from blsnb.magics.load_tests import bench, choices
 
 if TYPE_CHECKING:
+    from blsnb.planning.plans.check import Check
     from blsnb.planning.plans.plan import Plan
 
 USAGE = (
     "NAME INPUT=EXPRESSION ... --rate RATES --p99 50ms [--instances MODEL=1..4] "
     "[--delay MODEL=0,500us,2ms] [--batch MODEL=1,4,8] [--cores N] "
-    "[--sequence N] [--priorities 1=20%,2=80%] [--timeout TIME]"
+    "[--sequence N] [--priorities 1=20%,2=80%] [--timeout TIME] "
+    "[--target triton] [--check]"
 )
 SUMMARY = "find the fewest instances that hold a load, by simulation"
 
@@ -52,12 +56,12 @@ def plan_flags() -> Flags:
         help="number of processors (as many as this kernel was observed to use)",
     )
     add("--seed", type=int, default=0, metavar="N", help="of the random requests (0)")
-    _add_requests(flags)
+    _add_requests(add)
+    _add_world(add)
     return flags
 
 
-def _add_requests(flags: Flags) -> None:
-    add = flags.add_argument
+def _add_requests(add: Callable[..., object]) -> None:
     add(
         "--sequence",
         type=choices.lengths,
@@ -80,6 +84,21 @@ def _add_requests(flags: Flags) -> None:
     )
 
 
+def _add_world(add: Callable[..., object]) -> None:
+    add(
+        "--target",
+        choices=("here", "triton"),
+        default="here",
+        help="where the models are observed: in this kernel, or on a real Triton "
+        "server that is started and stopped (here)",
+    )
+    add(
+        "--check",
+        action="store_true",
+        help="measure the best configuration under the load, beside its prediction",
+    )
+
+
 def _add_choices(flags: Flags) -> None:
     for name, kind, values, words in (
         ("--instances", choices.numbers, "1..4", "numbers of instances to compare"),
@@ -96,13 +115,13 @@ def _add_choices(flags: Flags) -> None:
         )
 
 
-def plan(line: Line) -> Plan:
-    """Plan the models of a request."""
+def plan(line: Line) -> Plan | Check:
+    """Plan the models of a request; with --check, measure the best configuration."""
     request = request_line(line, plan_flags(), "%triton plan", USAGE)
     given = request.options
     bar = ProgressBar(request.name) if line.live else None
     try:
-        return default.server().plan(
+        planned = default.server().plan(
             request.name,
             request.inputs,
             rate=given.rate,
@@ -116,12 +135,24 @@ def plan(line: Line) -> Plan:
             sequence_lengths=given.sequence,
             timeout_us=round(given.timeout * 1e6),
             progress=bar,
+            target=given.target,
         )
+        if not given.check:
+            return planned
+        display(planned)
+        return planned.check()
     except ValueError as error:
         raise UsageError(f"%triton plan: {error}") from error
     finally:
         if bar is not None:
             bar.end()
+
+
+def check_bundle(check: Check) -> dict[str, str]:
+    """Return a check as a page with a table of measurements, and as text."""
+    table = card.grid(*check.table())["text/html"]
+    page = f"<p>{escape(check.caption)}</p>{table}"
+    return {"text/html": page, "text/plain": str(check)}
 
 
 def bundle(planned: Plan) -> dict[str, str]:

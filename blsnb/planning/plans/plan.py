@@ -7,15 +7,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blsnb.errors import BlsnbError
 from blsnb.model.config import ModelConfig
 from blsnb.model.text.text_format import print_message
 from blsnb.planning.plans import plan_text
+from blsnb.planning.plans.check import Check, check
 from blsnb.planning.plans.live_models import NO_MODELS, LiveModels
 from blsnb.planning.plans.outcome import Outcome
+from blsnb.planning.plans.planned_world import PlannedWorld
 from blsnb.printable import printable
 
 if TYPE_CHECKING:
     from blsnb.repository.export import Exported
+
+_MAX_MEASURED = 100
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,7 @@ class Plan(Outcome):
     """The configurations that `blsnb.Server.plan` has compared, the best first."""
 
     _live: LiveModels = field(default=NO_MODELS, repr=False, compare=False)
+    _world: PlannedWorld | None = field(default=None, repr=False, compare=False)
 
     @property
     def configs(self) -> dict[str, str]:
@@ -90,6 +96,37 @@ class Plan(Outcome):
             A foreign file is in the way, or a file cannot be written.
         """
         return self._live.export(self._settings(), path, force=force)
+
+    def check(self, *, duration_s: float = 5.0, measurements: int = 3) -> Check:
+        """Measure the best configuration under the load, beside its prediction.
+
+        A server of its own runs it and is stopped: a real Triton server on this machine
+        for ``target="triton"``, else a server here.
+
+        Parameters
+        ----------
+        duration_s
+            Seconds of each measurement. Of more than three rates, the lowest, the
+            middle and the highest one are measured.
+        measurements
+            Number of measurements of a rate, with different random arrivals.
+
+        Raises
+        ------
+        BlsnbError
+            The plan has no server, or the configuration does not load.
+        ValueError
+            A number is out of range.
+        """
+        if self._world is None:
+            raise BlsnbError("this plan has no server; plan with Server.plan()")
+        if not (isinstance(measurements, int) and 1 <= measurements <= _MAX_MEASURED):
+            raise ValueError(
+                f"measurements={measurements!r} is not valid; expected 1 to "
+                f"{_MAX_MEASURED}"
+            )
+        with self._world.sender(self.configs) as sender:
+            return check(self, sender, duration_s, measurements)
 
     def _settings(self) -> dict[str, Any]:
         plan_text.check_holds(self)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
 from blsnb.errors import BlsnbError
 from blsnb.planning.calibration import WORLDS
@@ -28,15 +29,23 @@ def line(plan: Outcome) -> str:
 
 def lines(plan: Outcome) -> list[str]:
     """Return a plan as lines."""
-    head, rows = table(plan)
+    return [caption(plan), *aligned(*table(plan)), *findings(plan)]
+
+
+def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table as lines with columns of equal width."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    aligned = [
+    return [
         "  ".join(
             cell.ljust(width) for cell, width in zip(row, widths, strict=True)
         ).rstrip()
         for row in (head, *rows)
     ]
-    return [caption(plan), *aligned, *findings(plan)]
+
+
+def estimate(us: float, error: float) -> str:
+    """Return a simulated time with the error of its calibration."""
+    return time(us) if math.isnan(error) else f"{time(us)} ± {error:.0%}"
 
 
 def caption(plan: Outcome) -> str:
@@ -77,8 +86,8 @@ def _row(plan: Outcome, judged: Judged) -> tuple[str, ...]:
     return (
         _configuration(judged),
         f"{judged.option.cost}",
-        time(found.p50_us),
-        time(found.p99_us),
+        estimate(found.p50_us, plan.calibration.error),
+        estimate(found.p99_us, plan.calibration.error),
         rate,
         f"{at_most.bottleneck} {_busy(at_most):.0%}",
         "yes" if judged.holds(plan.p99_us) else "no",
@@ -101,7 +110,23 @@ def findings(plan: Outcome) -> list[str]:
         f"{', '.join(map(str, sizes))}."
         for name, sizes in _extrapolated(plan.best).items()
     ]
-    return [*texts, *plan.calibration.findings]
+    return [*texts, *_beyond(plan), *plan.calibration.findings]
+
+
+def _beyond(plan: Outcome) -> Iterator[str]:
+    """Yield what lies outside of the measured loads and processors."""
+    calibration = plan.calibration
+    measured = [each.measured_rate for each in calibration.reproductions]
+    if measured and plan.rates[-1] > max(measured):
+        yield (
+            f"Extrapolated: at most {max(measured):.3g} requests/s were measured, with "
+            "the configuration as it is."
+        )
+    if plan.cores is not None and plan.cores > calibration.cores:
+        yield (
+            f"Extrapolated: {plan.cores:g} processors; measured were "
+            f"{calibration.cores:.3g}."
+        )
 
 
 def _not_held(plan: Outcome) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -11,12 +12,13 @@ from blsnb.arguments import check_callable, check_type, check_whole, refuse
 from blsnb.model.config import ModelConfig
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
-from blsnb.planning.calibrate import calibrate, first_trace
-from blsnb.planning.calibration import Calibration
+from blsnb.planning.calibrate import first_trace
+from blsnb.planning.calibration import HERE, Calibration
 from blsnb.planning.judgement import CORES, Judgement, judge
 from blsnb.planning.options import Option, Setting, options
 from blsnb.planning.plans.live_models import NO_MODELS, LiveModels
 from blsnb.planning.plans.plan import Plan
+from blsnb.planning.plans.planned_world import PlannedWorld
 from blsnb.planning.request_mix import mix_of
 from blsnb.planning.search import Judged, search
 from blsnb.planning.simulation.loads import Mix
@@ -49,6 +51,8 @@ def plan(
     priorities: Mapping[int, float],
     sequence_lengths: Sequence[int],
     progress: Progress | None,
+    world: PlannedWorld,
+    calibration: Calibration | None,
 ) -> Plan:
     """Plan the instances of a server's models; see `Server.plan`."""
     parts.lifetime.check_open()
@@ -64,15 +68,37 @@ def plan(
         "batch": batch,
     }.items():
         _check_choices(name, choices, least=0 if name == "delay_us" else 1)
-    config = parts.engine.catalog.config(request.model_name)
+    # Elsewhere the sequences are those that were observed.
+    is_observed_here = world.name == HERE and calibration is None
+    config = (
+        parts.engine.catalog.config(request.model_name) if is_observed_here else None
+    )
     mix = mix_of(request, config, priorities, sequence_lengths)
     report = progress or _ignore
     report(0.0, "calibrating")
     configs = _reached(parts, request, mix)
     compared = options(configs, instances, delay_us, batch)
     live = LiveModels(parts, tuple(configs))
-    found = calibrate(parts, request, requests=requests, duration_s=duration_s, mix=mix)
-    return planned(found, compared, rates, p99_ms * 1e3, cores, seed, report, live)
+    if calibration is not None:
+        calibration.check(world.name, request.model_name)
+    found = calibration or world.calibrate(requests, duration_s, mix)
+    if priorities or sequence_lengths:
+        found = replace(found, mix=mix._replace(size=found.mix.size))
+    limit_us = p99_ms * 1e3
+    made = planned(found, compared, rates, limit_us, cores, seed, report, live)
+    return replace(made, _world=world)
+
+
+def _mix(
+    parts: ServerParts,
+    request: ClientRequest,
+    is_new: bool,
+    priorities: Mapping[int, float],
+    sequence_lengths: Sequence[int],
+) -> Mix:
+    # Elsewhere the sequences are those that were observed.
+    config = parts.engine.catalog.config(request.model_name) if is_new else None
+    return mix_of(request, config, priorities, sequence_lengths)
 
 
 def _reached(

@@ -71,6 +71,18 @@ class Behaviour(NamedTuple):
         """Processor time of its own work."""
         return sum(step.computing_ns for step in self.steps)
 
+    def with_computing(self, ns: float) -> Behaviour:
+        """Return the execution with this processor time within its own work."""
+        share = min(1.0, ns / self.own_ns) if self.own_ns else 0.0
+        steps = []
+        for step in self.steps:
+            own_ns = step.computing_ns + step.waiting_ns
+            spent_ns = round(own_ns * share)
+            steps.append(
+                step._replace(computing_ns=spent_ns, waiting_ns=own_ns - spent_ns)
+            )
+        return Behaviour(self.size, tuple(steps))
+
     def scaled(self, factor: float, size: int) -> Behaviour:
         """Return the execution with longer or shorter own work."""
         steps = tuple(

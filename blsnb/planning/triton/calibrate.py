@@ -17,11 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from blsnb.benchmark.level import Load
+from blsnb.engine.scheduling.rate_limiter import Given
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import TRITON, CalibratedModel, Calibration, by_size
 from blsnb.planning.fitting import Loop, reproduction
-from blsnb.planning.simulation.behaviour import Behaviour
+from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.simulation.simulation import Frontend
 from blsnb.planning.triton.phases import (
     Computing,
@@ -65,6 +66,10 @@ class Observation(NamedTuple):
         Batch size of the requests of each model.
     load
         Limits of the load of one client; other loads have the same duration.
+    mix
+        The requests of clients, as a simulation sends them.
+    rate_limits
+        Counts of the server's resources; None if it does not limit rates.
     """
 
     model_name: str
@@ -73,6 +78,8 @@ class Observation(NamedTuple):
     inner: Mapping[str, RequestMessage]
     sizes: Mapping[str, int]
     load: Load
+    mix: Mix
+    rate_limits: Given | None
 
 
 class Traced(NamedTuple):
@@ -152,27 +159,13 @@ def _model(
     ]
     is_ensemble = config.message.HasField("ensemble_scheduling")
     if not is_ensemble:
-        behaviours = [_with_computing(each, spent) for each in behaviours]
+        behaviours = [each.with_computing(spent.of(each.size)) for each in behaviours]
     waits_ns = np.percentile(alone.waits_ns, _DISPATCH_PERCENT)
     batching = config.message.dynamic_batching
     delay_ns = batching.max_queue_delay_microseconds * 1_000
     dispatch_ns = 0 if is_ensemble else max(0, round(float(waits_ns)) - delay_ns)
     overhead_ns = round(float(np.median(alone.overheads_ns))) + dispatch_ns
     return CalibratedModel(config, by_size(behaviours), overhead_ns)
-
-
-def _with_computing(found: Behaviour, spent: Computing) -> Behaviour:
-    """Return an execution in which a part of its own work is computing."""
-    own_ns = found.own_ns
-    share = min(1.0, spent.of(found.size) / own_ns) if own_ns else 0.0
-    steps = []
-    for step in found.steps:
-        step_ns = step.computing_ns + step.waiting_ns
-        computing_ns = round(step_ns * share)
-        steps.append(
-            step._replace(computing_ns=computing_ns, waiting_ns=step_ns - computing_ns)
-        )
-    return Behaviour(found.size, tuple(steps))
 
 
 def observe_plain(
@@ -183,7 +176,8 @@ def observe_plain(
     load = Load(observation.load.duration_s, _MAX_REQUESTS)
     loops, phases = [], []
     own_ns = []
-    for clients in _CLIENTS:
+    # One sequence has one client.
+    for clients in _CLIENTS[:1] if observation.mix.lengths else _CLIENTS:
         before_ns = time.process_time_ns()
         phase = run_phase(server, names, observation.messages, clients, load)
         own_ns.append((time.process_time_ns() - before_ns) / phase.requests)
@@ -196,6 +190,8 @@ def observe_plain(
         traced.models,
         float(len(os.sched_getaffinity(0))),
         frontend=frontend,
+        mix=observation.mix,
+        rate_limits=observation.rate_limits,
         remarks=() if traced.knows_processors else (_UNKNOWN_PROCESSORS,),
     )
     return replace(

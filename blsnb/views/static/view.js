@@ -48,6 +48,9 @@ var UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\
 function visible(text) {
   return text.replace(UNSEEN, mark);
 }
+function messageOf(reason2) {
+  return reason2 instanceof Error ? reason2.message : String(reason2);
+}
 function mark(character) {
   const code = character.codePointAt(0) ?? 0;
   if (code < 32) return String.fromCharCode(9216 + code);
@@ -2434,7 +2437,7 @@ var DebugPart = class {
       this.#said.set(id, done ?? "");
     } catch (error) {
       const isClosed = error instanceof QueryError && error.code === "superseded";
-      this.#said.set(id, isClosed ? "" : error.message);
+      this.#said.set(id, isClosed ? "" : messageOf(error));
     } finally {
       this.#waiting = -1;
       this.#draw();
@@ -3273,7 +3276,7 @@ var SliceView = class {
       if (number === this.#requested) this.#answered(answer);
     } catch (error) {
       const superseded2 = error instanceof QueryError && error.code === "superseded";
-      if (number === this.#requested && !superseded2) this.#showNote(error.message);
+      if (number === this.#requested && !superseded2) this.#showNote(messageOf(error));
     } finally {
       clearTimeout(busy);
     }

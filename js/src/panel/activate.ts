@@ -1,5 +1,6 @@
 /** Put the panel, its commands and the launcher's entry into the host. */
 
+import { messageOf } from "../format.ts";
 import { addCommands, type Icon, type Launcher, type Palette } from "./commands.ts";
 import { Doing } from "./doing.ts";
 import { Front, type Document } from "./front.ts";
@@ -34,14 +35,17 @@ export function activate(app: Application, { classes, trackers, rendermime, pale
       clearTimeout(waits);
       sidebar.say(await doing.follow(reply, front.document));
     } catch (error) {
-      sidebar.say((error as Error).message);
+      sidebar.say(messageOf(error));
     } finally {
       clearTimeout(waits);
     }
   };
   const start = (action: string, about: About): void => void act(action, about);
   const insert = (code: string, run: boolean): void =>
-    void doing.insert([code], front.document, run).then((sentence) => sidebar.say(sentence));
+    void doing.insert([code], front.document, run).then(
+      (sentence) => sidebar.say(sentence),
+      (error) => sidebar.say(messageOf(error)),
+    );
   const show = (tab?: string): void => {
     app.shell.activateById(ID);
     if (tab) sidebar.choose(tab);

@@ -1,7 +1,7 @@
 /** The tab of the graph: which model may call which; a click on a model opens it. */
 
 import { h, setText } from "../dom.ts";
-import { count, counted } from "../format.ts";
+import { count, counted, messageOf } from "../format.ts";
 import { themeOf, watchTheme } from "../theme.ts";
 import type { About, Drawing, Reply, Row } from "./link.ts";
 import type { Act } from "./models.ts";
@@ -53,7 +53,7 @@ export class Graph {
     } catch (error) {
       this.#picture.replaceChildren();
       this.#findings.replaceChildren();
-      setText(this.#note, (error as Error).message);
+      setText(this.#note, messageOf(error));
       // The next list, as of a restarted kernel, draws it again.
       [this.#seen, this.#isAsking] = ["", false];
       return;

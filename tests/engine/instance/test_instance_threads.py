@@ -369,7 +369,7 @@ def test_a_thread_that_still_works_does_not_hold_up_the_end_of_python(tmp_path):
         [sys.executable, "-W", "error", str(script), tests],
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=50,
         check=False,
     )
 

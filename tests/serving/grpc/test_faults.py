@@ -46,7 +46,7 @@ def live(wire: Connection) -> bool:
 
 def settled(count: int) -> bool:
     """Wait until at most this many files are open."""
-    return until(lambda: len(os.listdir(FILES)) <= count, 5)
+    return until(lambda: len(os.listdir(FILES)) <= count)
 
 
 def test_a_thousand_idle_connections_cost_no_thread(wire: Connection) -> None:

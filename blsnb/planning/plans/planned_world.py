@@ -1,0 +1,94 @@
+"""Where the models of a plan are observed, and its configuration is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Protocol
+
+from blsnb.benchmark.client import Sender
+from blsnb.errors import BlsnbError
+from blsnb.parts.requests import ClientRequest
+from blsnb.parts.server_parts import HasParts, ServerParts
+from blsnb.planning.calibrate import calibrate, client_of
+from blsnb.planning.calibration import HERE, Calibration
+from blsnb.planning.simulation.loads import Mix
+from blsnb.repository.directory import CONFIG_FILE
+from blsnb.trace.events import TraceLevel
+
+Opened = Callable[[Path], AbstractContextManager[HasParts]]
+"""Opens a server here with all models of a repository, and closes it at the end."""
+
+
+class PlannedWorld(Protocol):
+    """Observes the models of a request, and runs other configurations of them."""
+
+    @property
+    def name(self) -> str:
+        """``"here"`` or ``"triton"``."""
+
+    def calibrate(self, requests: int, duration_s: float, mix: Mix) -> Calibration:
+        """Observe the models; see `calibrate`."""
+
+    def sender(self, configs: Mapping[str, str]) -> AbstractContextManager[Sender]:
+        """Run a server with other configurations, and return a client of it."""
+
+
+class OwnWorld:
+    """The models in this process.
+
+    Parameters
+    ----------
+    request
+        A request of a client.
+    opened
+        Opens a server for the check of a configuration.
+    """
+
+    name = HERE
+    _lengths: tuple[int, ...] = ()
+
+    def __init__(
+        self, parts: ServerParts, request: ClientRequest, opened: Opened
+    ) -> None:
+        self._parts = parts
+        self._request = request
+        self._opened = opened
+
+    def calibrate(self, requests: int, duration_s: float, mix: Mix) -> Calibration:
+        """Observe the models; see `calibrate`."""
+        self._lengths = mix.lengths
+        return calibrate(
+            self._parts,
+            self._request,
+            requests=requests,
+            duration_s=duration_s,
+            mix=mix,
+        )
+
+    @contextmanager
+    def sender(self, configs: Mapping[str, str]) -> Iterator[Sender]:
+        """Run a server with other configurations, and return a client of it.
+
+        Raises
+        ------
+        BlsnbError
+            The load has sequences of several requests.
+        """
+        if any(length > 1 for length in self._lengths):
+            raise BlsnbError("a check does not send sequences of several requests yet")
+        with TemporaryDirectory(prefix="blsnb-check-") as name:
+            repository = Path(name).resolve() / "repository"
+            self._parts.folders.export_as_served(repository)
+            for model, text in configs.items():
+                (repository / model / CONFIG_FILE).write_text(text)
+            with self._opened(repository) as server:
+                parts = server._parts
+                yield client_of(
+                    parts,
+                    self._request,
+                    lambda: parts.recorder.unkept(TraceLevel.TIMESTAMPS),
+                    self._lengths,
+                )

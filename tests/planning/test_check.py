@@ -1,0 +1,244 @@
+"""A plan's configuration under its load, and the worlds that plans are made for."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from cells import CONFIG, DOUBLE
+
+from blsnb.benchmark.sample import Sample
+from blsnb.errors import BlsnbError, TritonServerError
+from blsnb.planning.calibration import (
+    HERE,
+    TRITON,
+    CalibratedModel,
+    Calibration,
+    Reproduction,
+)
+from blsnb.planning.options import options
+from blsnb.planning.plans.planner import planned
+
+from .configs import MS, config, waits
+
+X = {"X": np.ones(2, np.float32)}
+
+
+def plan_of(*, world=TRITON, rates=(50.0,), cores=None, measured_rate=100.0):
+    """Return the plan of a model that waits for 10 ms, as it is configured."""
+    model = CalibratedModel(config("m"), {1: [waits(10)]})
+    again = (Reproduction(1, 10_000, 9_600, measured_rate, measured_rate),)
+    found = Calibration("m", world, {"m": model}, 2.0, again)
+    return planned(found, options({"m": model.config}, {}, {}, {}), rates, 1e6, cores)
+
+
+class Answering:
+    """A client whose requests take 12 ms, on a clock of their own."""
+
+    stream = False
+
+    def send(self, level, number, began_ns=0):
+        """Add the measurement of a request."""
+        began_ns = began_ns or time.monotonic_ns()
+        ended_ns = began_ns + 12 * MS
+        level.add(number, Sample(began_ns, ended_ns, ended_ns))
+
+
+class World:
+    """Runs configurations, and remembers which."""
+
+    name = TRITON
+
+    def __init__(self):
+        self.configs = []
+
+    @contextmanager
+    def sender(self, configs):
+        """Return a client of a server with a configuration."""
+        self.configs.append(configs)
+        yield Answering()
+
+
+def checked(plan, **options):
+    """Check a plan beside a server whose requests take 12 ms."""
+    import dataclasses
+
+    world = World()
+    check = dataclasses.replace(plan, _world=world).check(**options)
+    return check, world
+
+
+def test_a_check_has_measurements_beside_the_prediction():
+    """Differences are shares of what was measured."""
+    check, world = checked(plan_of(), duration_s=0.2, measurements=2)
+    (rate,) = check.checked
+    head, rows = check.table()
+
+    assert 2 == len(rate.rows)
+    assert [{}] == world.configs
+    assert ("rate", "", "predicted", "measured", "difference") == head[:5]
+    assert ["50/s", "p50"] == [*rows[0][:2]]
+    assert "12 ms" == rows[0][3]
+    assert "reproduces its own measurements within 4%" in str(check)
+
+
+def test_a_check_measures_at_most_three_rates():
+    """The lowest, the middle and the highest one."""
+    plan = plan_of(rates=(10.0, 20.0, 30.0, 40.0, 50.0))
+    check, _ = checked(plan, duration_s=0.1, measurements=1)
+
+    assert [10, 30, 50] == [each.rate for each in check.checked]
+
+
+def test_a_plan_without_a_server_cannot_be_checked():
+    """It was read from nowhere that could run it."""
+    with pytest.raises(BlsnbError, match="this plan has no server"):
+        plan_of().check()
+
+
+@pytest.mark.parametrize("count", [0, 101, 1.5])
+def test_a_check_has_a_number_of_measurements(count):
+    """At least one."""
+    with pytest.raises(ValueError, match=r"measurements=.* expected 1 to 100"):
+        checked(plan_of(), measurements=count)
+
+
+def test_each_time_of_a_plan_has_the_error_of_its_calibration():
+    """The simulation was 4 % faster than the measured loop."""
+    plan = plan_of()
+    _, [row] = plan.table()
+
+    assert row[2].endswith(" ± 4%")
+    assert row[3].endswith(" ± 4%")
+
+
+def test_loads_and_processors_beyond_the_measured_ones_are_marked():
+    """A plan names what it was calibrated with."""
+    findings = "\n".join(plan_of(cores=16, measured_rate=20).findings)
+
+    assert "Extrapolated: at most 20 requests/s were measured" in findings
+    assert "Extrapolated: 16 processors; measured were 2." in findings
+    assert "Extrapolated" not in "\n".join(plan_of().findings)
+
+
+def test_a_plan_here_is_checked_on_a_server_of_its_own(server):
+    """The planned server keeps its configuration."""
+    server.define("double", DOUBLE, config=CONFIG)
+    before = server.config("double")
+    plan = server.plan(
+        "double",
+        X,
+        rate=20,
+        p99_ms=1e4,
+        instances={"double": [2]},
+        requests=3,
+        duration_s=0.1,
+    )
+    check = plan.check(duration_s=0.3, measurements=1)
+
+    assert HERE == check.plan.calibration.world
+    assert [0] == [row.failed for each in check.checked for row in each.rows]
+    assert before == server.config("double")
+
+
+def test_a_calibration_is_used_again(server):
+    """Nothing is measured for the second plan."""
+    server.define("double", DOUBLE, config=CONFIG)
+    options = {"rate": 20, "p99_ms": 1e4, "requests": 3, "duration_s": 0.1}
+    first = server.plan("double", X, **options)
+    again = server.plan("double", X, calibration=first.calibration, **options)
+
+    assert first.calibration is again.calibration
+
+
+def test_a_calibration_of_another_world_is_refused(server):
+    """The text names both."""
+    server.define("double", DOUBLE, config=CONFIG)
+    model = CalibratedModel(config("double"), {1: [waits(10)]})
+    made = Calibration("double", HERE, {"double": model}, 2.0)
+
+    with pytest.raises(ValueError, match=r"world 'here'.*target='triton'"):
+        server.plan("double", X, rate=1, p99_ms=1, target=TRITON, calibration=made)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"target": "there"}, "target='there' is not valid; expected 'here' or"),
+        ({"recording": []}, "a recording is of the world 'triton'"),
+        ({"target": TRITON, "computing": {"m": 1}}, "with a recording"),
+        (
+            {"target": TRITON, "computing": {"m": 2}, "recording": []},
+            "shares from 0 to 1",
+        ),
+    ],
+)
+def test_arguments_of_a_world_are_checked(server, options, text):
+    """Before anything is measured."""
+    server.define("double", DOUBLE, config=CONFIG)
+
+    with pytest.raises(ValueError, match=text):
+        server.plan("double", X, rate=1, p99_ms=1, **options)
+
+
+CALLER = """
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return [self.answer(request) for request in requests]
+
+    def answer(self, request):
+        inputs = [pb_utils.get_input_tensor_by_name(request, "X")]
+        response = pb_utils.InferenceRequest(
+            model_name="double", requested_output_names=["Y"], inputs=inputs
+        ).exec()
+        return pb_utils.InferenceResponse(response.output_tensors())
+"""
+
+
+ALONE = """
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        inputs = [pb_utils.get_input_tensor_by_name(r, "X") for r in requests]
+        return [
+            pb_utils.InferenceResponse([pb_utils.Tensor("Y", x.as_numpy() * 2)])
+            for x in inputs
+        ]
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.triton_server
+@pytest.mark.timeout(300)
+def test_a_called_model_that_does_not_load_there_is_named(server):
+    """The packages of this process are not those of the real server."""
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("caller", CALLER, config=CONFIG)
+
+    with pytest.raises(TritonServerError, match="model 'double' does not load"):
+        server.plan("caller", X, rate=10, p99_ms=1e4, target=TRITON)
+
+
+@pytest.mark.slow
+@pytest.mark.triton_server
+@pytest.mark.timeout(300)
+def test_a_plan_for_a_real_server_is_observed_and_checked_there(server):
+    """Its BLS calls are known with their times, and the load is held."""
+    server.define("double", ALONE, config=CONFIG)
+    server.define("caller", CALLER, config=CONFIG)
+    plan = server.plan(
+        "caller", X, rate=10, p99_ms=1e4, target=TRITON, requests=10, duration_s=1
+    )
+    steps = plan.calibration.models["caller"].by_size[1][0].steps
+    check = plan.check(duration_s=1, measurements=1)
+
+    assert TRITON == plan.calibration.world
+    assert ["double", ""] == [step.model for step in steps]
+    assert [0] == [row.failed for each in check.checked for row in each.rows]

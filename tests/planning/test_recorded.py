@@ -1,0 +1,128 @@
+"""A recording of a production server as the source of a calibration."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pytest
+
+from blsnb.errors import BlsnbError
+from blsnb.planning.calibration import TRITON
+from blsnb.planning.triton.recorded import calibrate_recorded
+from blsnb.results.run import ImportedRun
+from blsnb.trace.capture import trace_of
+from blsnb.trace.events import Call, ModelInfo
+
+from .configs import MS, config
+
+FILE = "recorded.blsnb"
+
+
+class Recording(NamedTuple):
+    """What a recording has for a calibration."""
+
+    runs: Sequence[ImportedRun]
+    unattributed: Sequence[ImportedRun] = ()
+
+    def __iter__(self):
+        return iter(self.runs)
+
+
+def called(model, number, times_ms, execution=0, parent=None):
+    """Return the record of a request; one without an execution was only sent."""
+    call = Call(ModelInfo(model, 1, "python", "cpu", "model", ""), parent, number)
+    start, end = (round(ms * MS) for ms in times_ms)
+    call.request_start_ns, call.request_end_ns = start, end
+    call.ended = True
+    if execution:
+        call.execution, call.batch = execution, 1
+        call.compute_start_ns, call.compute_end_ns = start, end
+    return call
+
+
+def run(*calls, origin=None):
+    """Return the run of a recorded request."""
+    trace = dataclasses.replace(trace_of("r", calls, 1), file=FILE)
+    if origin is not None:
+        spans = tuple(dataclasses.replace(each, origin=origin) for each in trace.spans)
+        trace = dataclasses.replace(trace, spans=spans)
+    return ImportedRun(trace)
+
+
+def chains(count=20):
+    """Return runs of a model that calls another one: 3 ms, a call of 5 ms, 2 ms."""
+    found = []
+    for number in range(count):
+        at = 1_000 + 50 * number
+        root = called("chain", 0, (at, at + 10), execution=number + 1)
+        child = called("a", 1, (at + 3, at + 8), parent=root)
+        found.append(run(root, child))
+        executed = (at + 3.5, at + 7.5)
+        found.append(run(called("a", 0, executed, execution=number + 1)))
+    return found
+
+
+CONFIGS = {"chain": config("chain"), "a": config("a")}
+
+
+def test_a_recording_has_own_work_calls_and_overheads():
+    """A call takes a millisecond more than the execution of the called model."""
+    found = calibrate_recorded(Recording(chains()), "chain", CONFIGS, {})
+    first, last = found.models["chain"].by_size[1][0].steps
+
+    assert TRITON == found.world
+    assert (3 * MS, "a") == (first.waiting_ns, first.model)
+    assert ((0,), 2 * MS) == (last.after, last.waiting_ns)
+    assert 4 * MS == found.models["a"].by_size[1][0].own_ns
+    assert 1 * MS == found.models["a"].overhead_ns
+
+
+def test_a_calibration_of_a_recording_reproduces_it():
+    """The requests are simulated at their recorded times."""
+    (again,) = calibrate_recorded(
+        Recording(chains()), "chain", CONFIGS, {}
+    ).reproductions
+
+    assert 10_000 == again.measured_us
+    assert 0 == pytest.approx(again.error, abs=0.01)
+
+
+def test_calls_of_a_batch_belong_to_its_execution():
+    """Their request is not known, but their execution is."""
+    batch = [called("chain", 0, (1_000, 1_010), execution=7) for _ in range(2)]
+    sent = run(
+        called("a", 0, (1_003, 1_008)),
+        origin={"bls": True, "by": "chain", "execution": 7},
+    )
+    child = run(called("a", 0, (1_004, 1_007), execution=1))
+    recording = Recording([*map(run, batch), child], [sent])
+    found = calibrate_recorded(recording, "chain", CONFIGS, {})
+    (behaviour,) = found.models["chain"].by_size[2]
+
+    assert ["a", ""] == [step.model for step in behaviour.steps]
+    assert 5 * MS == behaviour.own_ns
+
+
+def test_processor_time_is_given_or_waiting():
+    """A recording lacks it, and the calibration says so."""
+    runs = chains()
+    given = calibrate_recorded(Recording(runs), "chain", CONFIGS, {"a": 1, "chain": 0})
+    unknown = calibrate_recorded(Recording(runs), "chain", CONFIGS, {"a": 1})
+
+    assert 4 * MS == given.models["a"].by_size[1][0].computing_ns
+    assert "processor times" not in str(given)
+    assert "all work of chain counts as waiting" in str(unknown)
+
+
+def test_a_model_without_a_configuration_is_refused():
+    """The text names it, and what to do."""
+    with pytest.raises(BlsnbError, match=r"model 'a' was recorded.*import"):
+        calibrate_recorded(Recording(chains()), "chain", {"chain": config("chain")}, {})
+
+
+def test_a_model_without_requests_is_refused():
+    """Nothing is known about it."""
+    with pytest.raises(BlsnbError, match="no request of model 'b'"):
+        calibrate_recorded(Recording(chains()), "b", {"b": config("b")}, {})
