@@ -62,18 +62,11 @@ def plan(
         _check_positive(cores=cores)
     check_whole(seed=seed, requests=requests)
     check_callable(progress=progress)
-    for name, choices in {
-        "instances": instances,
-        "delay_us": delay_us,
-        "batch": batch,
-    }.items():
-        _check_choices(name, choices, least=0 if name == "delay_us" else 1)
-    # Elsewhere the sequences are those that were observed.
-    is_observed_here = world.name == HERE and calibration is None
-    config = (
-        parts.engine.catalog.config(request.model_name) if is_observed_here else None
-    )
-    mix = mix_of(request, config, priorities, sequence_lengths)
+    _check_choices("instances", instances, least=1)
+    _check_choices("delay_us", delay_us, least=0)
+    _check_choices("batch", batch, least=1)
+    is_new = world.name == HERE and calibration is None
+    mix = _mix(parts, request, is_new, priorities, sequence_lengths)
     report = progress or _ignore
     report(0.0, "calibrating")
     configs = _reached(parts, request, mix)
