@@ -12,6 +12,7 @@ from cells import CONFIG, DOUBLE
 
 import blsnb
 from blsnb import Server
+from blsnb.recorder.recording import Recording
 from blsnb.results.run import Run
 from blsnb.serving import serve
 
@@ -41,6 +42,9 @@ SETTINGS = [
     ("runtime", 5, "'auto', 'numpy', 'cupy', 'simulated', or a runtime of your own"),
     ("metrics_config", 5, "a dict"),
     ("exit_timeout_s", "1", "a number of 0 or more"),
+    ("otlp", 5, "a URL, or None"),
+    ("otlp_rate", "1", "a number of requests"),
+    ("otlp_count", None, "a number of requests"),
 ]
 CALLS = {
     "define name": (lambda s: s.define(5, DOUBLE), "name=5", "a string"),
@@ -252,6 +256,21 @@ CALLS = {
         "http='8000'",
         "a port number, such as 8000, or None",
     ),
+    "serve grpc": (
+        lambda s: s.serve(grpc="8001"),
+        "grpc='8001'",
+        "a port number, such as 8000, or None",
+    ),
+    "serve metrics": (
+        lambda s: s.serve(metrics=8.5),
+        "metrics=8.5",
+        "a port number, such as 8000, or None",
+    ),
+    "serve access": (
+        lambda s: s.serve(access="all"),
+        "access='all'",
+        "a blsnb.serving.access.Access",
+    ),
     "serve host": (lambda s: s.serve(host=5), "host=5", "a string"),
     "run.save": (
         lambda s: s.infer("double", X).save(5),
@@ -262,6 +281,26 @@ CALLS = {
         lambda s: s.infer("double", X).save("x.blsrun", budget_bytes="1"),
         "budget_bytes='1'",
         "a number, or None",
+    ),
+    "run.export_otlp": (
+        lambda s: s.infer("double", X).export_otlp(5),
+        "url=5",
+        "a string",
+    ),
+    "run.export_otlp tensors": (
+        lambda s: s.infer("double", X).export_otlp("http://localhost", tensors="no"),
+        "tensors='no'",
+        "True or False",
+    ),
+    "evaluate executor": (
+        lambda s: s.evaluate("double", [X], executor=5),
+        "executor=5",
+        "a concurrent.futures.Executor",
+    ),
+    "evaluate server_url": (
+        lambda s: s.evaluate("double", [X], server_url=5),
+        "server_url=5",
+        "'grpc://host:port'",
     ),
     "run.export_trace": (
         lambda s: s.infer("double", X).export_trace("x.json", 5),
@@ -285,6 +324,26 @@ CALLS = {
     ),
 }
 MODULE = {
+    "recording.filter model": (
+        lambda: Recording([]).filter(5),
+        "model=5",
+        "a name or a pattern",
+    ),
+    "recording.filter request_id": (
+        lambda: Recording([]).filter(request_id=5),
+        "request_id=5",
+        "a string, or None",
+    ),
+    "recording.filter failed": (
+        lambda: Recording([]).filter(failed="yes"),
+        "failed='yes'",
+        "True, False or None",
+    ),
+    "recording.filter slower_than_ms": (
+        lambda: Recording([]).filter(slower_than_ms="5"),
+        "slower_than_ms='5'",
+        "milliseconds",
+    ),
     "load_run": (
         lambda: blsnb.load_run(5),
         "path=5",

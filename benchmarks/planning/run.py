@@ -36,8 +36,8 @@ from blsnb.planning.simulation.station import SimulatedRequest
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.request_fields import PLAIN, SEQUENCE_END, SEQUENCE_START, RequestFields
 
-CALIBRATION_S = 3.0
-CALIBRATION_REQUESTS = 150
+CALIBRATION_S = 5.0
+CALIBRATION_REQUESTS = 300
 MEASURED_S = 6.0
 SATURATED_S = 3.0
 SIMULATED = 3_000

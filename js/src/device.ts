@@ -1,7 +1,7 @@
 /** Copies between host and device, and the use of a device. */
 
 import { h } from "./dom.ts";
-import { bytes, counted, time } from "./format.ts";
+import { bytes, count, time } from "./format.ts";
 import { factGrid } from "./tensorfacts.ts";
 import type { Trace } from "./trace.ts";
 import type { Copy } from "./header.ts";
@@ -38,7 +38,7 @@ export function deviceWork(trace: Trace, calls: readonly number[]): HTMLElement[
     factGrid(facts),
     ...copies.slice(0, MAX_LISTED).map(row),
     ...(copies.length > MAX_LISTED
-      ? [h("p", { class: "reason" }, `… ${counted(copies.length - MAX_LISTED, "more copy")}`)]
+      ? [h("p", { class: "reason" }, `… ${count(copies.length - MAX_LISTED)} more`)]
       : []),
   ];
 }

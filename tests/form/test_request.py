@@ -2,7 +2,7 @@
 
 import pytest
 
-from blsnb.form.options import parse_parameters, request_options
+from blsnb.form.options import OptionsBox, parse_parameters, request_options
 from blsnb.form.request import request_code
 from blsnb.form.value import FieldError, Value
 
@@ -13,6 +13,36 @@ def test_parameters_are_lines_with_typed_values():
 
     expected = {"a": 1, "b": 0.5, "c": True, "d": "7", "e": "x=y", "f": "[1]"}
     assert expected == parse_parameters(text)
+
+
+def test_each_option_has_the_field_of_its_type():
+    """Text may be an id; numbers have no sign, and parameters several lines."""
+    box = OptionsBox(["Y", "Z"], has_sequences=False)
+    found = {
+        each.description: type(each).__name__
+        for each in box.widget.children[0].children
+    }
+
+    assert found == {
+        "outputs": "SelectMultiple",
+        "version": "BoundedIntText",
+        "parameters": "Textarea",
+        "request id": "Text",
+        "correlation id": "Text",
+        "sequence start": "Checkbox",
+        "sequence end": "Checkbox",
+        "priority": "BoundedIntText",
+        "timeout us": "BoundedIntText",
+    }
+
+
+@pytest.mark.parametrize(("has_sequences", "unfolded"), [(False, None), (True, 0)])
+def test_options_are_unfolded_for_a_sequence(has_sequences, unfolded):
+    """Its requests need an id, a start and an end."""
+    box = OptionsBox(["Y"], has_sequences)
+
+    assert unfolded == box.widget.selected_index
+    assert {} == request_options("m", {**box.entered(), "outputs": ("Y",)}, ["Y"])
 
 
 def test_only_options_that_are_set_are_sent():

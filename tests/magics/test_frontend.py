@@ -7,8 +7,11 @@ import pytest
 from views.samples import invoice_run, recorded
 from waiting import until
 
+import blsnb
 from blsnb.magics import frontend
 from blsnb.magics.frontend import DisplayedRuns, has_page
+from blsnb.parts.server_parts import parts_of
+from blsnb.results.run import replayer_in
 from blsnb.results.traced import take_trace
 from blsnb.trace.recorder import Recorder
 from blsnb.views.documents import wire
@@ -115,3 +118,24 @@ def test_a_failure_to_connect_leaves_the_document(monkeypatch, caplog):
     frontend.note(invoice_run())
 
     assert "could not be connected" in caplog.text
+
+
+class Replaying:
+    """Executes calls again."""
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["its server", "the default one"])
+def test_a_run_is_executed_again_by_its_server(runs, known, monkeypatch):
+    """A run that names no server has that of the kernel, if there is one."""
+    record = recorded(Recorder(), 3)
+    replayer = Replaying() if known else None
+    runs.add(record, replayer=replayer)
+
+    found = runs._run(wire.page_id(take_trace(record)))
+
+    assert replayer is replayer_in(found)
+    if not known:
+        with blsnb.Server() as server:
+            monkeypatch.setattr(frontend.default, "started", lambda: server)
+            found = runs._run(wire.page_id(take_trace(record)))
+            assert parts_of(server).requests is replayer_in(found)

@@ -85,6 +85,12 @@ def test_an_ensemble_beside_a_decoder_class():
         "tensorrt_llm_bls (model.py:23): calls model 'tensorrt_llm_draft', which the "
         "repository does not have. Did you mean 'tensorrt_llm'?"
     ) == str(finding)
+    models, *calls, last = str(graph).splitlines()
+    assert (f"{len(graph.models)} models", f"! {finding}") == (models, last)
+    draft = "tensorrt_llm_bls -> tensorrt_llm_draft [missing] (model.py:23)"
+    assert len(graph.calls) == len(calls)
+    assert draft in calls
+    assert f"<ModelGraph: 5 models, {len(calls)} calls, 1 findings>" == repr(graph)
 
 
 FAULTS = {

@@ -231,6 +231,23 @@ def test_a_method_that_triton_cannot_call_is_found(server, case):
     )
 
 
+@pytest.mark.parametrize(
+    "hook",
+    [
+        "@staticmethod\n    def execute(self, requests): return []",
+        "@classmethod\n    def execute(requests): return []",
+        "@staticmethod\n    def finalize(self): pass",
+    ],
+)
+def test_a_decorator_decides_whether_python_adds_an_argument(server, hook):
+    """A static method has no self, a class method has its class."""
+    model = f"class TritonPythonModel:\n    {hook}\n"
+    [finding] = checked(server, "", model=model)
+
+    assert finding.startswith("model.py:3: 'def ")
+    assert "' does not fit: Triton calls " in finding
+
+
 @pytest.mark.parametrize("hook", VALID_HOOKS)
 def test_a_method_that_triton_can_call_has_no_finding(server, hook):
     """Defaults, any arguments, static and class methods, coroutines."""

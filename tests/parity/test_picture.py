@@ -49,7 +49,7 @@ def test_the_picture_has_a_line_for_each_part():
 
     for text in ("= Y", "INT64[2]: 1, 2", "all 2 the same", "1.50 ms"):
         assert text in written
-    assert "9 ms, by gRPC" in written
+    assert ["time", "1.50 ms", "9 ms, by gRPC"] == written[-3:]
     assert r"model \$x\$ on blsnb and Triton 2.51.0: 1 case, no difference" in written
 
 
@@ -67,6 +67,14 @@ def test_differences_are_drawn_first_and_marked():
         if line.get_linestyle() == "--"
     ]
     assert [77] == marked
+
+
+def test_streams_of_different_lengths_are_counted():
+    """A single response on both sides is not worth a number."""
+    several = outcome(1, 2, 3), outcome(1, 2)
+
+    assert "3 and 2 responses" in texts(parity(several).plot())
+    assert not [each for each in texts(parity(SAME).plot()) if "responses" in each]
 
 
 def test_durations_are_bars_below_each_other():

@@ -65,6 +65,18 @@ def test_lists_take_the_configured_type(double):
         double.infer("double", {"X": np.array([1, 2])})
 
 
+@pytest.mark.parametrize(
+    ("config", "shape"), [(CONFIG, [1]), (f"max_batch_size: 4 {CONFIG}", [1, 1])]
+)
+def test_a_number_gets_an_axis_for_each_dim_and_for_the_batch(server, config, shape):
+    """It is one element, in a batch of one."""
+    server.define("double", DOUBLE, config=config)
+    run = server.infer("double", {"X": 3})
+
+    assert shape == list(run["Y"].shape)
+    assert [6.0] == run["Y"].ravel().tolist()
+
+
 def test_the_fields_of_a_request_reach_the_model(server):
     """The model receives the client's values."""
     body = """

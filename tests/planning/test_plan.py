@@ -137,9 +137,26 @@ def test_a_load_that_nothing_holds_is_said():
 
     assert not plan.holds
     assert 2 == plan.best.option.settings["m"].instances
+    assert repr(plan).startswith("<Plan m at 500/s: not held: m 2 instances, p99 ")
+    assert [("m 2 instances", "2", "no"), ("m 1 instance", "1", "no")] == [
+        (name, cost, held) for name, cost, *_, held in plan.table()[1]
+    ]
     assert "holds the load: the best one answers 200 of 500 requests/s" in str(plan)
     with pytest.raises(BlsnbError, match="Plan again with more instances"):
         plan.apply()
+
+
+def test_a_configuration_without_changes_is_named_so():
+    """It is the one that the models have now."""
+    found = calibration(observed("m", waits(10)))
+    plan = planned(found, options(configs_of(found), {}, {}, {}), [50], 60_000)
+    [(name, cost, p50, p99, answered, busiest, held)] = plan.table()[1]
+
+    assert ("as configured", "1", "yes") == (name, cost, held)
+    assert every(each.endswith(" ms") for each in (p50, p99))
+    assert busiest.startswith("m ")
+    assert 50 == pytest.approx(float(answered), rel=0.05)
+    assert "<Plan m at 50/s: as configured, p99 " in repr(plan)
 
 
 def test_a_plan_holds_over_all_of_its_rates():

@@ -95,9 +95,10 @@ def test_processor_time_is_that_of_the_processes_of_a_model(tmp_path):
     process(tmp_path, 3, [stub, "/models/a/1/model.py", "region"], 10)
     process(tmp_path, 4, ["sh", "/models/a/1/model.py"], 99)
 
-    assert ProcessorTimes(50, {"a": 30, "b": 0}) == processor_times(
-        1, ["a", "b"], tmp_path
-    )
+    found = processor_times(1, ["a", "b"], tmp_path)
+
+    assert ProcessorTimes(50, {"a": 30, "b": 0}, delayed_ns=15) == found
+    assert 15 / 80 == found.delay
 
 
 def phase(spent_ns):

@@ -67,7 +67,7 @@ def production(recorded_env, tmp_path_factory):
                 with pytest.raises(InferenceServerException) as failed:
                     running.infer(model, -1)
                 received[f"{model} fails"] = failed.value.message()
-            received["late"] = _decoupled(running, "late", [1, 2, 3])
+            received["late"] = decoupled(running, "late", [1, 2, 3])
             received["batches"] = _at_once(running, "batches", [1, 2, 3])
     log = (folder / "log").read_text()
     assert "blsnb recorder" not in log
@@ -81,7 +81,7 @@ def recorded(production):
     return blsnb.load_recording(folder / "recording"), received
 
 
-def _decoupled(running, model, values):
+def decoupled(running, model, values):
     """Return the responses to requests that are open at the same time."""
     answers = queue.Queue()
     running.client.start_stream(lambda result, error: answers.put((result, error)))

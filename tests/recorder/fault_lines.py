@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import ast
 
-UNGUARDED = ("between", "rewriting", "working", "executing", "awaiting", "attempt")
+UNGUARDED = (
+    *("between", "rewriting", "working", "executing", "awaiting", "attempt"),
+    *("find_spec", "exec_module", "build"),
+)
 """Functions that call the model or the backend: only their hooks can be guarded."""
-HANDLING = ("fail", "report", "restore", "abandon", "without")
+HANDLING = ("fail", "report", "restore", "abandon", "without", "_not_recorded")
 """Functions that run after a fault."""
+REPEATED = (
+    *("with_places", "_placed", "places_of"),
+    *("_caller", "_deepest", "_frame"),
+)
+"""Functions that are called again after a fault; the recording continues."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -24,6 +32,18 @@ def unguarded_lines(path):
         elif isinstance(node, ast.ExceptHandler):
             found |= lines_of(node)
     return found
+
+
+def named_lines(path, names):
+    """Return the lines of some functions."""
+    with open(path) as file:
+        tree = ast.parse(file.read())
+    return {
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, FUNCTIONS) and node.name in names
+        for line in lines_of(node)
+    }
 
 
 def hook_lines(function):

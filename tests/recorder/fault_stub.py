@@ -8,7 +8,6 @@ did not end the recording. STEP is the distance between two lines.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import io
 import json
@@ -18,10 +17,8 @@ import tempfile
 import threading
 
 import fake_stub
-from fault_lines import unguarded_lines
+from fault_lines import REPEATED, named_lines, unguarded_lines
 
-REPEATED = ("with_places", "_placed", "places_of")
-"""Functions that are called again after a fault; the recording continues."""
 VARIANTS = (
     {},
     {
@@ -40,18 +37,6 @@ VARIANTS = (
 
 class InjectedFault(Exception):
     """A fault inside the recorder."""
-
-
-def lines_of(path, names):
-    """Return the lines of some functions."""
-    with open(path) as file:
-        tree = ast.parse(file.read())
-    return {
-        line
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and node.name in names
-        for line in range(node.lineno, node.end_lineno + 1)
-    }
 
 
 class Rehearsal:
@@ -154,7 +139,7 @@ def main(path, step=1):
         for line in rehearsal.lines:
             variants.setdefault(line, variant)
     lines = sorted(set(variants) - unguarded_lines(path))[:: int(step)]
-    repeated = lines_of(path, REPEATED)
+    repeated = named_lines(path, REPEATED)
     changed, continued, missed = [], [], 0
     for line in lines:
         rehearsal = Rehearsal(path, variants[line])

@@ -10,6 +10,8 @@ import pytest
 
 from blsnb.command.program import main
 from blsnb.recorder.installation import recorder_files
+from blsnb.recorder.stub.settings import RecorderSettings
+from blsnb.recorder.stub.start import BackendFinder
 
 
 @pytest.fixture(scope="module")
@@ -101,3 +103,12 @@ def test_a_program_that_is_not_python_is_refused(command):
 
     assert 2 == status
     assert "/bin/false does not run" in text
+
+
+def test_a_fault_as_the_recorder_starts_leaves_the_import_to_others(capfd):
+    """The backend's module is found without it."""
+    finder = BackendFinder(RecorderSettings("folder"))
+
+    # It is not among the finders of this process, from which it removes itself.
+    assert finder.find_spec("c_python_backend_utils") is None
+    assert "nothing is recorded" in capfd.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 
 import pytest
@@ -50,6 +51,23 @@ def test_a_call_of_the_executing_thread_is_certain_beside_other_executions():
     assert found is not None
     assert execution is found.execution
     assert owners.owner() is None
+
+
+def test_a_call_of_the_executing_task_is_certain_but_not_that_of_another():
+    """A task that a model starts may work for any of several executions."""
+    owners = Owners()
+
+    async def other() -> object:
+        return owners.owner()
+
+    async def execute() -> tuple[Execution, object, object]:
+        execution = opened(owners, alone=False)
+        return execution, owners.owner(), await asyncio.create_task(other())
+
+    execution, own, of_other = asyncio.run(execute())
+
+    assert execution is getattr(own, "execution", None)
+    assert of_other is None
 
 
 def test_a_call_after_the_end_of_its_execution_has_no_owner():

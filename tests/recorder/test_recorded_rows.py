@@ -27,6 +27,24 @@ input [{name: "X" data_type: TYPE_FP32 dims: [-1]}]
 output [{name: "X" data_type: TYPE_FP32 dims: [-1]}]
 """
 
+STREAM = """\
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        sender = requests[0].get_response_sender()
+        for value in requests[0].inputs()[0].as_numpy():
+            sender.send(
+                pb_utils.InferenceResponse([pb_utils.Tensor("X", value[None])])
+            )
+        sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+"""
+STREAM_CONFIG = f"""\
+{SAME_CONFIG.replace('"X"', '"IN"', 1)}
+model_transaction_policy {{ decoupled: true }}
+"""
+
 
 @pytest.fixture
 def redacted(tmp_path):
@@ -121,3 +139,17 @@ def test_an_input_hides_an_output_of_the_same_name():
 
     assert [1.0, 1.0] == Recording([run]).rows("same")[0]["X"].tolist()
     assert [2.0, 2.0] == run["X"].tolist()
+
+
+def test_outputs_are_arrays_and_those_of_a_stream_are_lists():
+    """The list has one array for each response that has the output."""
+    with blsnb.Server() as server:
+        server.define("same", SAME, config=SAME_CONFIG.replace('"X"', '"IN"', 1))
+        server.define("stream", STREAM, config=STREAM_CONFIG)
+        run = server.infer("same", {"IN": np.ones(2, np.float32)})
+        stream = server.stream("stream", {"IN": np.ones(2, np.float32)})
+        assert 3 == len(list(stream))
+        recording = Recording([run, stream.run])
+
+    assert [2.0, 2.0] == recording.rows("same")[0]["X"].tolist()
+    assert [[1.0], [1.0]] == [x.tolist() for x in recording.rows("stream")[0]["X"]]

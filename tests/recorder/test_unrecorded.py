@@ -39,6 +39,12 @@ def test_a_request_that_is_not_recorded_executes_few_functions(observed):
     assert (True, True) == (len(found) <= CALLS, found.count("call") == 2), found
 
 
+@pytest.mark.parametrize("kind", ["left out", "recorded", "without traces"])
+def test_no_request_is_kept_after_its_answer(observed, kind):
+    """Also if `execute` failed or returned a coroutine."""
+    assert [] == observed[0][kind]["kept"]
+
+
 @pytest.mark.parametrize("kind", ["left out", "recorded"])
 @pytest.mark.parametrize("model", WAYS)
 def test_calls_of_a_traced_request_get_its_trace(observed, kind, model):

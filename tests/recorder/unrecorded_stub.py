@@ -10,10 +10,12 @@ receives a recorded request whose thread later works for one that is not recorde
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import json
 import os
 import sys
+import weakref
 
 import fake_stub
 
@@ -96,6 +98,19 @@ class Stub:
                 found[f"{name} {value}"] = sorted(set(self.contexts), key=str)
         return found
 
+    def kept(self):
+        """Return the models whose requests live after they were answered."""
+        found = []
+        for name in ("Sync", "Fails", "Sends", "Gathers"):
+            request = fake_stub.received(1.0, 1.0)
+            reference = weakref.ref(request)
+            fake_stub.answer_of(getattr(self.models, name)(), [request])
+            del request
+            gc.collect()
+            if reference() is not None:
+                found.append(name)
+        return found
+
     def end(self):
         """Write the recording and put the functions of the backend back."""
         self.recording.close()
@@ -136,7 +151,8 @@ def main(path):
         stub = Stub(path, rate=rate, trace=trace, folder=folder)
         stub.functions()
         functions = stub.functions()
-        figures[name] = {"functions": functions, **stub.received_contexts()}
+        contexts = stub.received_contexts()
+        figures[name] = {"functions": functions, "kept": stub.kept(), **contexts}
         stub.end()
     work_for_two(path)
     print(json.dumps(figures))

@@ -229,11 +229,11 @@ def test_a_run_is_loaded_as_it_was_saved(run, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_a_thousand_runs_are_loaded_as_they_were_saved(tmp_path_factory):
+def test_many_runs_are_loaded_as_they_were_saved(tmp_path_factory):
     """The same with more examples."""
 
     @given(run=runs())
-    @settings(max_examples=1000)
+    @settings(max_examples=500)
     def check(run: SavedRun) -> None:
         is_loaded_as_saved(run, tmp_path_factory.mktemp("runs"))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import NamedTuple
@@ -32,6 +32,7 @@ from blsnb.planning.triton.phases import (
     run_phase,
     traces_of,
 )
+from blsnb.planning.triton.processes import ProcessorTimes
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.served import Executions
 
@@ -46,6 +47,13 @@ _DISPATCH_PERCENT = 25
 _UNKNOWN_PROCESSORS = (
     "The server runs on another machine: how much its models compute is unknown, and "
     "all of their time counts as waiting."
+)
+_MAX_DELAY = 0.2
+"""Maximum share of waits for a processor of one client's requests."""
+_BUSY = (
+    "The machine was busy with other work: for one client, the processes of the server "
+    "waited for a processor for {:.0%} of the time that they computed. Observe them "
+    "again when it is idle."
 )
 
 
@@ -65,7 +73,8 @@ class Observation(NamedTuple):
     sizes
         Batch size of the requests of each model.
     load
-        Limits of the load of one client; other loads have the same duration.
+        Limits of the load of one client; loads of the models as they are have half of
+        its duration.
     mix
         The requests of clients, as a simulation sends them.
     rate_limits
@@ -87,7 +96,7 @@ class Traced(NamedTuple):
 
     models: Mapping[str, CalibratedModel]
     transport_ns: int
-    knows_processors: bool
+    remarks: tuple[str, ...]
 
 
 Serving = Callable[[], AbstractContextManager[RealServer]]
@@ -138,7 +147,15 @@ def observe_traced(server: RealServer, observation: Observation) -> Traced:
         if alone.from_ns <= trace.start_ns <= alone.until_ns
     ]
     transport_ns = max(0, round(alone.latency_ns - float(np.median(roots))))
-    return Traced(models, transport_ns, alone.processors is not None)
+    return Traced(models, transport_ns, tuple(_remarks(alone.processors)))
+
+
+def _remarks(spent: ProcessorTimes | None) -> Iterator[str]:
+    """Yield what makes the observed times uncertain."""
+    if spent is None:
+        yield _UNKNOWN_PROCESSORS
+    elif spent.delay > _MAX_DELAY:
+        yield _BUSY.format(spent.delay)
 
 
 def _model(
@@ -173,7 +190,7 @@ def observe_plain(
 ) -> Calibration:
     """Observe loads of clients, and return the calibration."""
     names = list(observation.configs)
-    load = Load(observation.load.duration_s, _MAX_REQUESTS)
+    load = Load(observation.load.duration_s / 2, _MAX_REQUESTS)
     loops, phases = [], []
     own_ns = []
     # One sequence has one client.
@@ -192,7 +209,7 @@ def observe_plain(
         frontend=frontend,
         mix=observation.mix,
         rate_limits=observation.rate_limits,
-        remarks=() if traced.knows_processors else (_UNKNOWN_PROCESSORS,),
+        remarks=traced.remarks,
     )
     return replace(
         found, reproductions=tuple(reproduction(found, loop) for loop in loops)

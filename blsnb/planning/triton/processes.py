@@ -19,10 +19,13 @@ class ProcessorTimes(NamedTuple):
         Of the server without its model processes.
     models_ns
         Of all processes of each model.
+    delayed_ns
+        Time in which these processes could have run, and had no processor.
     """
 
     server_ns: int
     models_ns: dict[str, int]
+    delayed_ns: int = 0
 
     def since(self, before: ProcessorTimes) -> ProcessorTimes:
         """Return what was spent since then."""
@@ -30,7 +33,16 @@ class ProcessorTimes(NamedTuple):
             name: ns - before.models_ns.get(name, 0)
             for name, ns in self.models_ns.items()
         }
-        return ProcessorTimes(self.server_ns - before.server_ns, models_ns)
+        return ProcessorTimes(
+            self.server_ns - before.server_ns,
+            models_ns,
+            self.delayed_ns - before.delayed_ns,
+        )
+
+    @property
+    def delay(self) -> float:
+        """How long they waited for a processor, as a share of what they computed."""
+        return self.delayed_ns / max(1, self.server_ns + sum(self.models_ns.values()))
 
 
 def processor_times(
@@ -49,11 +61,14 @@ def processor_times(
         Folder of the system's facts on processes.
     """
     models_ns = dict.fromkeys(models, 0)
+    server_ns, delayed_ns = _times_ns(proc, pid)
     for child in _children(proc, pid):
         name = _model_of(proc, child)
         if name in models_ns:
-            models_ns[name] += _spent_ns(proc, child)
-    return ProcessorTimes(_spent_ns(proc, pid), models_ns)
+            spent_ns, waited_ns = _times_ns(proc, child)
+            models_ns[name] += spent_ns
+            delayed_ns += waited_ns
+    return ProcessorTimes(server_ns, models_ns, delayed_ns)
 
 
 def _children(proc: Path, pid: int) -> Iterator[int]:
@@ -72,10 +87,15 @@ def _model_of(proc: Path, pid: int) -> str:
     return parts[-3] if len(parts) > 2 else ""
 
 
-def _spent_ns(proc: Path, pid: int) -> int:
-    """Return the processor time of the running threads of a process."""
-    tasks = (proc / str(pid) / "task").glob("*/schedstat")
-    return sum(int((_text(task).split() or ["0"])[0]) for task in tasks)
+def _times_ns(proc: Path, pid: int) -> tuple[int, int]:
+    """Return the processor time of a process's threads, and their waits for one."""
+    spent_ns = delayed_ns = 0
+    for task in (proc / str(pid) / "task").glob("*/schedstat"):
+        found = _text(task).split()
+        if len(found) > 1:
+            spent_ns += int(found[0])
+            delayed_ns += int(found[1])
+    return spent_ns, delayed_ns
 
 
 def _text(path: Path) -> str:

@@ -73,7 +73,7 @@ def with_places(error: BaseException, places: list[Place]) -> BaseException:
     # The frames of a new thread have no callers beside those made here.
     _thread.start_new_thread(functions[-1], (functions[:-1], found, done))
     if not done.acquire(True, _WAIT_S):
-        return error
+        raise TimeoutError("the thread that makes frames has failed")
     frame = found[0]
     trace = types.TracebackType(None, frame, frame.f_lasti, frame.f_lineno)
     return error.with_traceback(trace)

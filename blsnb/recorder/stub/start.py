@@ -19,7 +19,7 @@ from blsnb.recorder.stub.model_recorder import ModelRecorder
 from blsnb.recorder.stub.open_executions import OpenExecutions
 from blsnb.recorder.stub.recording_files import RecordingFiles, report
 from blsnb.recorder.stub.settings import InvalidSetting, matches, read_settings
-from blsnb.recorder.stub.trampolines import between, executing, guarded, rewriting
+from blsnb.recorder.stub.trampolines import attempt, between, executing, rewriting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -147,34 +147,34 @@ class BackendFinder:
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Return the specification of that module; None for others."""
+        return attempt(_not_recorded, self._found, name)
+
+    def _found(self, name: str) -> Any:
         if name != _BACKEND:
             return None
         sys.meta_path.remove(self)
         spec = importlib.machinery.BuiltinImporter.find_spec(name)
         if spec is not None:
-            spec.loader = _Loader(self._settings)  # type: ignore[assignment]  # it does what the backend's loader does
+            spec.loader = _Loader(self._settings)
         return spec
 
 
-class _Loader:
+class _Loader(importlib.machinery.BuiltinImporter):
     def __init__(self, settings: RecorderSettings) -> None:
         self._settings = settings
 
-    def create_module(self, spec: Any) -> Any:
-        return importlib.machinery.BuiltinImporter.create_module(spec)
+    # The inherited functions belong to the class.
+    def exec_module(self, module: Any) -> None:  # type: ignore[override]
+        importlib.machinery.BuiltinImporter.exec_module(module)
+        attempt(_not_recorded, self._begin, module)
 
-    def exec_module(self, module: Any) -> None:
-        builtin = importlib.machinery.BuiltinImporter
-        builtin.exec_module(module)
-        module.__loader__ = module.__spec__.loader = builtin
-        try:
-            models = _loaded_models()
-            if models:
-                begin(self._settings, module, models)
-            else:
-                _await_model(lambda model: begin(self._settings, module, [model]))
-        except Exception as error:
-            report(f"{type(error).__name__}: {error}; nothing is recorded")
+    def _begin(self, module: Any) -> None:
+        module.__loader__ = module.__spec__.loader = importlib.machinery.BuiltinImporter
+        models = _loaded_models()
+        if models:
+            begin(self._settings, module, models)
+        else:
+            _await_model(lambda model: begin(self._settings, module, [model]))
 
 
 def begin(settings: RecorderSettings, backend: Any, models: Sequence[Any]) -> Recording:
@@ -190,6 +190,10 @@ def begin(settings: RecorderSettings, backend: Any, models: Sequence[Any]) -> Re
             raise
         recording.fail(error)
         return recording
+
+
+def _not_recorded(error: BaseException) -> None:
+    report(f"{type(error).__name__}: {error}; nothing is recorded")
 
 
 def _loaded_models() -> list[Any]:
@@ -208,7 +212,7 @@ def _await_model(found: Callable[[Any], Any]) -> None:
         made = original(body, name, *bases, **named)
         if name == _MODEL_CLASS:
             builtins.__build_class__ = original
-            guarded(found, lambda error: report(f"{error}; nothing is recorded"))(made)
+            attempt(_not_recorded, found, made)
         return made
 
     builtins.__build_class__ = build  # type: ignore[assignment]  # the same arguments

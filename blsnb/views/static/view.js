@@ -2649,7 +2649,7 @@ function deviceWork(trace, calls) {
     h("h4", {}, "Device", h("span", {}, use?.[0] ?? "copies")),
     factGrid(facts),
     ...copies.slice(0, MAX_LISTED).map(row3),
-    ...copies.length > MAX_LISTED ? [h("p", { class: "reason" }, `… ${counted(copies.length - MAX_LISTED, "more copy")}`)] : []
+    ...copies.length > MAX_LISTED ? [h("p", { class: "reason" }, `… ${count(copies.length - MAX_LISTED)} more`)] : []
   ];
 }
 function row3([, us, tensor, size, source, target, hostile]) {

@@ -72,6 +72,19 @@ def test_an_interrupt_at_any_moment_leaves_the_lock_free():
     assert 10 < len(results) < 400
 
 
+def test_a_lock_is_busy_while_a_load_runs():
+    """Followed folders are not polled until it ends, also by another thread."""
+    lock = LoadLock()
+    found = [lock.is_busy]
+    with lock.hold("m"):
+        found.append(lock.is_busy)
+        with lock.hold("inner"):
+            found.append(lock.is_busy)
+    found.append(lock.is_busy)
+
+    assert [False, True, True, False] == found
+
+
 def related(*names: str) -> Callable[[], frozenset[str]]:
     """Return models that are loaded together."""
     return lambda: frozenset(names)

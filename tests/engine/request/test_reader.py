@@ -182,6 +182,22 @@ def sent(*numbers: int, final: bool = False) -> StreamInflight:
     return inflight
 
 
+@pytest.mark.parametrize("late", ["the final flag", "execute"])
+def test_a_stream_is_complete_after_execute_and_the_final_flag(late):
+    """The flag may come from a thread of the model, after ``execute`` has returned."""
+    inflight = sent(0)
+    completed = []
+    inflight.then(lambda: completed.append(late))
+    steps = [lambda: inflight.send(None, final=True), inflight.over]
+    if late == "the final flag":
+        steps.reverse()
+
+    steps[0]()
+    assert [] == completed
+    steps[1]()
+    assert [late] == completed
+
+
 def test_unread_responses_are_lost_at_the_deadline():
     """A client of gRPC loses them, too; a known end remains."""
     long_ago = 1

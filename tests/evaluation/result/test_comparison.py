@@ -124,3 +124,46 @@ def test_the_page_has_failures_changes_metrics_and_times():
     assert ("latency", "100 µs", "200 µs", metric(2)) == page.tables[-1].rows[0]
     assert "Comparison of m with an earlier evaluation" in text(page)
     assert "<table>" in html(page)
+
+
+def test_the_page_says_what_is_compared():
+    """Each number has its noun, and each table its head."""
+    earlier = evaluation(y(1), y(1), y(1), "bad", metric=lambda row, out: out["Y"][0])
+    later = evaluation(
+        "worse", y(1), y(3), y(1), y(1), metric=lambda row, out: out["Y"][0]
+    )
+    page = comparison_page(later.compare(earlier))
+
+    assert page.facts == [
+        "4 rows in both",
+        "1 newly failed",
+        "1 fixed",
+        "1 with other outputs",
+    ]
+    assert ["difference of iou"] == [each.name for each in page.distributions]
+    failed, changed, metrics, times = page.tables
+    assert ("row", "code", "text") == failed.head
+    assert [("0", "INTERNAL", "worse")] == failed.rows
+    assert ("row", "output", "difference") == changed.head
+    assert ("2", "Y") == changed.rows[0][:2]
+    assert "most by 2" in changed.rows[0][2]
+    assert metrics.head == (
+        *("metric", "before", "now", "difference", "better", "worse", "verdict"),
+    )
+    assert ("iou", "1", "1.5") == metrics.rows[0][:3]
+    assert ("1", "0", "no clear difference") == metrics.rows[0][4:]
+    assert ("", "before", "now", "ratio") == times.head
+    assert ["latency", "m"] == [row[0] for row in times.rows]
+    assert page.notes == ["1 row of this evaluation not compared."]
+
+
+def test_long_tables_of_a_page_name_the_whole_number():
+    """The first 20 rows are shown."""
+    page = comparison_page(evaluation(*["bad"] * 21).compare(evaluation(*[y(1)] * 21)))
+
+    assert "Newly failed, 20 of 21" == page.tables[0].title
+    assert 20 == len(page.tables[0].rows)
+    assert page.notes == [
+        "No output was compared: both evaluations must keep it, by outputs=[...] or "
+        "because it has at most 1 KiB."
+    ]

@@ -34,6 +34,19 @@ def test_rows_are_read_when_they_are_needed():
     assert rows.total is None
 
 
+class Zipped(list):
+    """Rows of a library that has a method of this name."""
+
+    zip = None
+
+
+def test_only_an_open_npz_file_is_read_as_one():
+    """Other iterables may have its attributes."""
+    rows = row_source(Zipped([{"X": [1]}]), ["X"])
+
+    assert [Row(0, {"X": [1]})] == list(rows)
+
+
 def test_a_list_is_read_again_and_a_generator_is_not():
     """An empty second evaluation would look like a success."""
     several = row_source([{"X": 1}], ["X"])

@@ -11,6 +11,7 @@ import pytest
 from blsnb.errors import BlsnbError
 from blsnb.evaluation.work.portable import copy_server, needed_models
 from blsnb.evaluation.work.server_copy import ServerCopy
+from blsnb.evaluation.work.tasks import pack, unpack
 from blsnb.inference_server import Server
 from blsnb.parts.requests import client_request
 from blsnb.parts.server_parts import parts_of
@@ -168,3 +169,18 @@ def test_the_digest_follows_the_files(server: Server, tmp_path: Path) -> None:
     assert first == digest("b")
     server.define("double", f"{DOUBLE}\n# changed\n")
     assert first != digest("c")
+
+
+def test_a_packed_folder_is_unpacked_into_a_new_one(tmp_path):
+    """One without files, too: a server may have no models."""
+    (tmp_path / "of/a/1").mkdir(parents=True)
+    (tmp_path / "of/a/1/model.py").write_bytes(b"x = 1\n")
+    (tmp_path / "empty").mkdir()
+
+    unpack(pack(tmp_path / "of"), tmp_path / "copy")
+    unpack(pack(tmp_path / "empty"), tmp_path / "none")
+
+    assert b"x = 1\n" == (tmp_path / "copy/a/1/model.py").read_bytes()
+    assert [] == list((tmp_path / "none").iterdir())
+    with pytest.raises(FileExistsError):
+        unpack(pack(tmp_path / "of"), tmp_path / "copy")

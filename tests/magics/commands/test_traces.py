@@ -196,8 +196,10 @@ def test_a_pinned_run_is_marked(used):
 
 
 def test_each_row_opens_its_view(used, monkeypatch):
-    """In a page the rows are a widget, and opening a row makes its view."""
+    """In a page the rows are a widget; an opened row makes its view and connects it."""
     monkeypatch.setattr(used.shell, "kernel", object(), raising=False)
+    connected = []
+    monkeypatch.setattr(traces, "note_run", connected.append)
     seen = []
     monkeypatch.setattr(traces, "display", lambda shown, **_: seen.append(shown))
     used.run("%triton trace")
@@ -211,3 +213,4 @@ def test_each_row_opens_its_view(used, monkeypatch):
     rows.selected_index = 0
 
     assert [True] == ["text/html" in each for each in seen[1:]]
+    assert [used.shell.user_ns["run"]] == connected

@@ -98,3 +98,25 @@ def test_mistakes_are_errors_in_one_line(double, options, text):
 def test_rates_are_a_list_or_a_range(text, rates):
     """A range has five rates, or those of its step, and always its end."""
     assert rates == plan_flags().parse(["--rate", text, "--p99", "1s"]).rate
+
+
+@pytest.mark.slow
+def test_a_plan_is_checked_under_its_load(double):
+    """The plan is shown first; the value is the check."""
+    ran = double.run(f"{PLAN} --check")
+    shown = [each["text/plain"] for each in ran.outputs]
+
+    assert str(ran.value.plan) == shown[0]
+    assert str(ran.value) == shown[1]
+    assert [20] == [each.rate for each in ran.value.checked]
+
+
+def test_a_plan_is_for_this_kernel_unless_another_world_is_named():
+    """A real server is started on request only."""
+    flags = plan_flags()
+
+    assert "here" == flags.parse(["--rate", "5", "--p99", "1s"]).target
+    assert (
+        "triton"
+        == flags.parse(["--rate", "5", "--p99", "1s", "--target", "triton"]).target
+    )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import threading
 from collections.abc import Iterator
 from multiprocessing import shared_memory
+from typing import NamedTuple
 
 import pytest
 from attacks import Figures
@@ -74,8 +76,34 @@ def test_an_output_that_is_too_large_is_refused(memory, shared) -> None:
 
     with pytest.raises(RequestError) as caught:
         memory.window("r", 0, 8).write("Y", bytes([1] * 9))
-    assert text == caught.value.message
+    assert (text, "INTERNAL") == (caught.value.message, caught.value.code)
     assert bytes(8) == bytes(shared.buf[:8])
+
+
+class FullMemory(NamedTuple):
+    """An object whose pages do not fit in memory any more."""
+
+    byte_size: int
+
+    def write(self, start: int, data: bytes) -> None:
+        """Fail as a file system without space."""
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_an_output_that_memory_has_no_space_for_is_an_error(memory, shared) -> None:
+    """The pages of an object are taken when they are first written."""
+    memory.register("r", shared.name, 0, 8)
+    window = memory.window("r", 0, 8)
+    full = window._replace(region=window.region._replace(memory=FullMemory(8)))
+
+    with pytest.raises(RequestError) as caught:
+        full.write("Y", bytes(8))
+
+    text = (
+        "failed to write output 'Y' to shared memory region 'r': "
+        "No space left on device"
+    )
+    assert (text, "INTERNAL") == (caught.value.message, caught.value.code)
 
 
 def descriptor(shared: shared_memory.SharedMemory) -> int:
@@ -100,7 +128,7 @@ def test_a_truncated_object_is_an_error_of_the_request(memory, shared) -> None:
     for use in (window.read, lambda: window.write("Y", bytes(4096))):
         with pytest.raises(RequestError) as caught:
             use()
-        assert text == caught.value.message
+        assert (text, "INVALID_ARG") == (caught.value.message, caught.value.code)
     assert 4100 == os.fstat(descriptor(shared)).st_size
 
 

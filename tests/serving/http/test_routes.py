@@ -7,7 +7,7 @@ from cells import CONFIG, DOUBLE
 
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
-from blsnb.serving.access import Access
+from blsnb.serving.access import CATEGORIES, Access
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.messages import HttpRequest
 from blsnb.serving.http.routes import (
@@ -26,6 +26,14 @@ def router(server: Server) -> Router:
     """The routes of the KServe protocol."""
     parts = parts_of(server)
     return Router(http_routes(parts, SharedState(parts)), OPEN)
+
+
+def test_each_route_belongs_to_an_api_that_can_be_restricted(server: Server) -> None:
+    """A route without one would serve a client that lacks the header."""
+    parts = parts_of(server)
+    categories = {route.category for route in http_routes(parts, SharedState(parts))}
+
+    assert set(CATEGORIES) == categories
 
 
 @pytest.mark.parametrize(

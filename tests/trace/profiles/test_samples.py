@@ -4,10 +4,11 @@ import json
 import math
 
 import pytest
+from views.samples import invoice_run
 
 from blsnb.errors import TraceError
 from blsnb.trace.facts import Profile
-from blsnb.trace.profiles.run_profile import speedscope
+from blsnb.trace.profiles.run_profile import RunProfile, speedscope
 from blsnb.trace.profiles.samples import (
     Sampled,
     SampleProfile,
@@ -37,6 +38,35 @@ def test_samples_are_merged_by_call_and_by_model():
     )
     assert leaf == PROFILE.of_calls([2]).models()["leaf"]
     assert 5 == PROFILE.of_calls([2]).count
+
+
+def test_a_profile_is_a_line_with_its_count_and_interval():
+    """That of a run has the samples of all its models."""
+    expected = "<SampleProfile: 10 samples, one every 1.10 ms>"
+
+    assert expected == repr(PROFILE)
+
+
+def test_a_profile_of_a_run_lists_its_lines():
+    """Those with most samples come first, with their share and their time."""
+    found = RunProfile(invoice_run(), PROFILE)
+
+    assert repr(PROFILE).replace("Sample", "Run") == repr(found)
+    assert str(found).splitlines() == [
+        "10 samples, one every 1.10 ms",
+        " 50.0%       5.5 ms  leaf  model.py:2",
+        " 30.0%       3.3 ms  top  model.py:2",
+        " 20.0%       2.2 ms  top  model.py:7",
+    ]
+
+
+def test_an_interval_that_was_not_reached_is_named():
+    """Other threads of the process may have kept the interpreter."""
+    slow = SampleProfile(SAMPLES, 1_260_000, 1_000_000)
+    found = RunProfile(invoice_run(), slow)
+
+    first = str(found).splitlines()[0]
+    assert "10 samples, one every 1.26 ms (1.00 ms was not reached)" == first
 
 
 def test_the_time_in_libraries_belongs_to_the_line_that_called_them():
