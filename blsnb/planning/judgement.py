@@ -118,6 +118,19 @@ def judge(
     cores
         Number of processors; None for that of the calibration.
     """
+    simulation, answers = simulate(calibration, option, rate, requests, seed, cores)
+    return _judgement(calibration, simulation, answers, rate)
+
+
+def simulate(
+    calibration: Calibration,
+    option: Option | None,
+    rate: float,
+    requests: int,
+    seed: int = 0,
+    cores: float | None = None,
+) -> tuple[Simulation, Simulated]:
+    """Return a simulation of random requests at a rate, and its answers."""
     configs = {} if option is None else option.configs
     simulation = calibration.simulation(configs, cores, seed)
     # One arrival is a whole sequence.
@@ -127,7 +140,7 @@ def judge(
     answers = open_loop(
         simulation, calibration.model_name, times, mix=calibration.mix, seed=seed
     )
-    return _judgement(calibration, simulation, answers, rate)
+    return simulation, answers
 
 
 def _judgement(

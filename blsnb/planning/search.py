@@ -14,7 +14,7 @@ _OTHER_REQUESTS = 20_000
 """Number of requests at all other rates together, in the last step."""
 _MIN_OTHER_REQUESTS = 1_000
 """Minimum number of requests at each other rate."""
-FINALISTS = 4
+FINALISTS = 3
 """Number of options that are judged exactly."""
 _MAX_WORK = 2
 """Maximum number of simulated requests, as a multiple of the expected number."""

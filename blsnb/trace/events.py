@@ -76,6 +76,10 @@ class CallFlag(enum.IntFlag):
     """The model called ``is_cancelled()``."""
 
 
+SIMULATED = "simulated"
+"""Kind and device of a model whose calls were simulated and never executed."""
+
+
 class LogLine(NamedTuple):
     """A line that a model logged or printed during a call."""
 
@@ -101,9 +105,10 @@ class ModelInfo(NamedTuple):
     version: int
     backend: str
     device: str
-    """``"cpu"`` or ``"gpu:0"``; ``"stand-in"`` for a stand-in."""
+    """``"cpu"`` or ``"gpu:0"``; ``"stand-in"`` for a stand-in, `SIMULATED`."""
     kind: str
-    """``"model"``, ``"stand-in"``, or ``"span"`` for a span opened by model code."""
+    """``"model"``, ``"stand-in"``, `SIMULATED`, or ``"span"`` for a span opened by
+    model code."""
     source: str
     """The text of its ``model.py``; empty for ensembles."""
     origin: Origin | None = None

@@ -12,7 +12,7 @@ from blsnb.printable import printable
 from blsnb.request_fields import RequestFields, spelled
 from blsnb.runtimes.runtime import DeviceUse
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.events import Activity, CallFlag, LogLine, ModelInfo
+from blsnb.trace.events import SIMULATED, Activity, CallFlag, LogLine, ModelInfo
 from blsnb.trace.facts import (
     Batching,
     ClockReading,
@@ -246,6 +246,11 @@ class Trace:
         if any(span.running for span in self.spans):
             return self.taken_ns
         return max((span.request_end_ns for span in self.spans), default=0)
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether its calls were simulated and never executed."""
+        return any(model.kind == SIMULATED for model in self.models)
 
     @property
     def running(self) -> bool:

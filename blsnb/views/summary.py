@@ -16,6 +16,7 @@ from blsnb.views.format import cut, time
 State = Literal["running", "done", "error", "cancelled"]
 _MAX_NAME = 200
 _MAX_TEXT = 160
+_SIMULATED = "simulated, not measured"
 
 
 def heading(trace: Trace) -> str:
@@ -30,6 +31,7 @@ def facts(run: AnyTrace) -> list[str]:
     trace, comparison = sides(run)
     columns = columns_of(trace)
     words = [
+        *([_SIMULATED] if trace.is_simulated else []),
         f"{time(columns.wall_us)} wall",
         counted(trace.call_count, "call"),
         counted(len(set(columns.model.tolist())), "model"),
@@ -87,7 +89,9 @@ def differences(comparison: TraceComparison) -> list[str]:
 
 def versus(comparison: TraceComparison) -> str:
     """Return the wall time of the baseline as text."""
-    return f"vs {time(columns_of(comparison.baseline).wall_us)} baseline"
+    baseline = comparison.baseline
+    kind = "simulated baseline" if baseline.is_simulated else "baseline"
+    return f"vs {time(columns_of(baseline).wall_us)} {kind}"
 
 
 def own_times(comparison: TraceComparison) -> dict[int, Delta | None]:

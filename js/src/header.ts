@@ -148,6 +148,8 @@ export interface Run {
   errors?: number;
   /** Calls that are only counted. */
   folded?: FoldedEntry[];
+  /** Whether its calls were simulated and never executed. */
+  simulated?: boolean;
   /** Name of the file that it was read from. */
   file?: string;
   /** Calls and values that are no longer kept. */

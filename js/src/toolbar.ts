@@ -85,6 +85,7 @@ export class Toolbar {
     this.#title.setAttribute("title", this.#title.textContent ?? "");
     const models = new Set(trace.calls.model).size;
     const facts = [
+      ...(run.simulated ? [h("span", { class: "simulated" }, "simulated, not measured")] : []),
       figure(time(trace.wall), "wall"),
       figure(count(calls), plural(calls, "call")),
       figure(count(models), plural(models, "model")),

@@ -106,6 +106,10 @@ test("a call shows its own code by line of its cell, and child calls apart", () 
   assert.match(text(view, ".inspector"), /Inside the call8 samples, one every 1 ms/);
   assert.equal(box(view, "prepare").getAttribute("aria-description"), "7 ms, 50.0 %, 7 samples");
   assert.equal(box(view, "reader").getAttribute("aria-description"), "4 ms, 28.6 %");
+  const places = [...view.root.querySelectorAll<HTMLElement>(".flamebox")].map(({ style }) =>
+    [style.left, style.width].map((each) => Math.round(parseFloat(each))).join("+"),
+  );
+  assert.deepEqual(places, ["0+100", "0+50", "50+7", "57+29", "86+14", "0+50", "0+36"]);
 });
 
 test("the time in libraries belongs to the line of the model that called them", () => {

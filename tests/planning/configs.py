@@ -5,6 +5,10 @@ from __future__ import annotations
 from google.protobuf import text_format
 
 from blsnb.model.config import ModelConfig, schema
+from blsnb.planning.judgement import judge
+from blsnb.planning.plans.live_models import NO_MODELS
+from blsnb.planning.plans.plan import Plan
+from blsnb.planning.search import REQUESTS, Judged
 from blsnb.planning.simulation.behaviour import Behaviour, Step
 from blsnb.planning.simulation.simulation import SimulatedModel
 
@@ -64,3 +68,10 @@ def model(name: str, *drawn: Behaviour, count: int = 1, more: str = ""):
     return SimulatedModel(
         config(name, count, more), lambda size, random: random.choice(drawn)
     )
+
+
+def quick_plan(found, option, rate=20.0, live=NO_MODELS):
+    """Return a plan with one configuration that holds, after few requests."""
+    judgement = judge(found, option, rate, 30)._replace(answered_rate=rate)
+    best = Judged(option, judgement, (judgement,), REQUESTS[-1])
+    return Plan(found, (rate,), 1e6, (best,), (judgement,), {}, _live=live)

@@ -12,9 +12,8 @@ from blsnb.parts.server_parts import parts_of
 from blsnb.planning.calibration import HERE, CalibratedModel, Calibration
 from blsnb.planning.options import options
 from blsnb.planning.plans.live_models import LiveModels
-from blsnb.planning.plans.planner import planned
 
-from .configs import config, waits
+from .configs import config, quick_plan, waits
 
 WRITTEN = f"{CONFIG} # Two would be too many.\n"
 SLEEPY = DOUBLE.replace("class", "# another source\nclass", 1)
@@ -37,7 +36,7 @@ def plan_of(server, *names, count=2):
     }
     found = Calibration(names[0], HERE, models, 8.0)
     compared = options(configs, {name: [count] for name in names}, {}, {})
-    return planned(found, compared, [20], 1e6, live=LiveModels(parts, names))
+    return quick_plan(found, compared[0], live=LiveModels(parts, names))
 
 
 def count_of(server, name):
@@ -171,4 +170,4 @@ def test_a_plan_without_a_server_says_so():
     compared = options({"m": config("m")}, {"m": [2]}, {}, {})
 
     with pytest.raises(BlsnbError, match="this plan has no server"):
-        planned(found, compared, [20], 1e6).apply()
+        quick_plan(found, compared[0]).apply()

@@ -19,6 +19,7 @@ from blsnb.printable import printable
 
 if TYPE_CHECKING:
     from blsnb.repository.export import Exported
+    from blsnb.results.run import ImportedRun
 
 _MAX_MEASURED = 100
 
@@ -96,6 +97,28 @@ class Plan(Outcome):
             A foreign file is in the way, or a file cannot be written.
         """
         return self._live.export(self._settings(), path, force=force)
+
+    def run(self, requests: int = 100, *, rate: float | None = None) -> ImportedRun:
+        """Simulate requests with the best configuration, as a run for the view.
+
+        The run has the time of each call in its queue and execution, in virtual time,
+        and no tensors. Its view says that it is simulated.
+
+        Parameters
+        ----------
+        requests
+            Number of requests of clients, at most 100,000.
+        rate
+            Requests per second; None for the highest rate of the plan.
+
+        Raises
+        ------
+        ValueError
+            A number is out of range.
+        """
+        from blsnb.planning.plans.simulated_run import run_of
+
+        return run_of(self, requests, self.rate if rate is None else rate)
 
     def check(self, *, duration_s: float = 5.0, measurements: int = 3) -> Check:
         """Measure the best configuration under the load, beside its prediction.

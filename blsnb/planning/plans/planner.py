@@ -29,7 +29,9 @@ Choices = Mapping[str, Sequence[int]]
 """Values to compare, by model."""
 _CURVE = (0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25)
 """Rates of the curve, as multiples of the highest one."""
-_CURVE_REQUESTS = 4_000
+_CURVE_REQUESTS = 2_000
+_MORE_REQUESTS = 5_000
+"""Number of requests to judge one more instance with."""
 MAX_RATES = 100
 _CALIBRATED, _SEARCHED = 0.3, 0.9
 """Completed shares after the calibration and after the search."""
@@ -135,7 +137,7 @@ def planned(
     name = best.at_most.bottleneck
     if name != CORES:
         option = _one_more(calibration, best.option, name)
-        more[name] = simulated(option, rates[-1], best.requests)
+        more[name] = simulated(option, rates[-1], _MORE_REQUESTS)
     report(1.0, "done")
     return Plan(
         calibration,
@@ -158,8 +160,8 @@ def _curve(
     for share in _CURVE:
         rate = share * best.at_most.rate
         # Between judged rates nothing is missing.
-        if len(best.at) == 1 or share > 1:
-            known.setdefault(rate, simulated(rate, _CURVE_REQUESTS))
+        if rate not in known and (len(best.at) == 1 or share > 1):
+            known[rate] = simulated(rate, _CURVE_REQUESTS)
     return tuple(known[rate] for rate in sorted(known))
 
 

@@ -197,6 +197,8 @@ def _header(trace: Trace, state: State | None, numbering: Numbering) -> Header:
         run["folded"] = _folded(trace, numbering)
     if trace.drops:
         run["dropped"] = dropped(trace)
+    if trace.is_simulated:
+        run["simulated"] = True
     if trace.file:
         run["file"] = sendable(trace.file, MAX_TEXT)
     if trace.file or drop_of(trace, "values"):
