@@ -19,6 +19,8 @@ from blsnb.planning.plans.plan import Plan
 from blsnb.planning.plans.planner import planned
 from blsnb.planning.search import search
 from blsnb.planning.simulation.behaviour import Behaviour, Step
+from blsnb.planning.simulation.loads import Kind, Mix
+from blsnb.request_fields import RequestFields
 
 from .configs import MS, computes, config, waits
 
@@ -269,6 +271,16 @@ def test_the_number_of_processors_is_fitted_to_a_loop():
     assert [0, 0] == pytest.approx(
         [each.error for each in found.reproductions], abs=0.03
     )
+
+
+def test_a_loop_is_reproduced_with_requests_of_one_priority():
+    """As it was measured, whatever the planned load has."""
+    more = "max_batch_size: 1 dynamic_batching { priority_levels: 2 }"
+    models = {"m": observed("m", waits(5), more=more)}
+    mix = Mix(tuple(Kind(0.5, RequestFields(priority=each)) for each in (1, 2)))
+    found = fitted("m", HERE, models, [Loop(4, 20_000, 200)], 2, mix)
+
+    assert 0 == pytest.approx(found.reproductions[0].error, abs=0.02)
 
 
 def test_processors_are_not_fitted_below_what_a_loop_needs():
