@@ -356,15 +356,30 @@ def test_an_ensemble_is_observed_with_its_steps(server):
 @pytest.mark.parametrize(
     ("more", "text"),
     [
-        ("sequence_batching { }", "does not simulate sequences yet"),
         ("response_cache { enable: true }", "does not simulate response caches yet"),
+        (
+            "sequence_batching { iterative_sequence: true }",
+            "does not simulate iterative sequences yet",
+        ),
     ],
 )
 def test_what_is_not_simulated_is_refused(server, more, text):
     """The text names the model."""
     server.define("double", DOUBLE, config=f"{CONFIG} {more}")
-    start = {"correlation_id": 7, "sequence_start": True, "sequence_end": True}
-    options = start if "sequence" in more else {}
 
     with pytest.raises(BlsnbError, match=f"model 'double': a plan {text}"):
-        server.plan("double", X, rate=20, p99_ms=1e4, **options)
+        server.plan("double", X, rate=20, p99_ms=1e4, sequence_lengths=[1])
+
+
+@pytest.mark.parametrize("strategy", ["oldest", "direct"])
+def test_the_delay_of_sequences_is_that_of_their_strategy(strategy):
+    """A model with sequences has no dynamic batcher."""
+    more = f"max_batch_size: 8 sequence_batching {{ {strategy} {{ }} }}"
+    found = calibration(observed("m", waits(1), more=more))
+    [option] = options(configs_of(found), {}, {"m": [500]}, {"m": [4]})
+    message = option.configs["m"].message
+    batching = getattr(message.sequence_batching, strategy)
+
+    assert 500 == batching.max_queue_delay_microseconds
+    assert not message.HasField("dynamic_batching")
+    assert 4 == message.max_batch_size
