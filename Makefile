@@ -36,8 +36,8 @@ test-all: $(VENV)/.test triton js/node_modules/.package-lock.json ## run the tes
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 	BLSNB_OVER_GRPC=1 BLSNB_HIDE_TRITON=1 $(BIN)/python -m pytest -m "not slow" -k blsnb tests/conformance
 
-mutants: $(VENV)/.test js/node_modules/.package-lock.json ## edit the sources at random and list the edits that no test notices; SEED=number
-	PYTHONPATH=tests $(BIN)/python -m mutants --seed $(or $(SEED),0) --python 100 --typescript 20
+mutants: $(VENV)/.test js/node_modules/.package-lock.json ## edit the sources at random and list the edits that no test notices; SEED=number LOG=file
+	PYTHONPATH=tests $(BIN)/python -m mutants --seed $(or $(SEED),0) --python 100 --typescript 20 $(if $(LOG),--log $(LOG))
 
 bench: $(VENV)/.test triton ## measure beside a real server; ONLY=name for a part
 	@$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))

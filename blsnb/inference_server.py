@@ -1009,6 +1009,8 @@ class Server:
         seed: int = 0,
         duration_s: float = 3.0,
         requests: int = 100,
+        priorities: Mapping[int, float] | None = None,
+        sequence_lengths: Sequence[int] = (),
         progress: Progress | None = None,
         target: str = "here",
         calibration: Calibration | None = None,
@@ -1043,6 +1045,13 @@ class Server:
             Maximum seconds of each observed load.
         requests
             Number of requests of the one client that is observed first.
+        priorities
+            Shares of requests by priority, such as ``{1: 0.2, 2: 0.8}``; None for
+            that of the request.
+        sequence_lengths
+            Numbers of requests of sequences, equally frequent, such as ``[4, 8]``. The
+            next request of a sequence is sent when the last one was answered; ``rate``
+            counts requests.
         progress
             Called with the completed share, from 0 to 1, and the current step.
         target
@@ -1071,12 +1080,13 @@ class Server:
         InferenceError
             The model is not ready, or a request failed.
         BlsnbError
-            A model that the request reaches has sequences, is decoupled, or has rate
-            limits or a response cache, which are not simulated yet.
+            A model that the request reaches has a response cache or iterative
+            sequences, which are not simulated yet.
         InputError
             An argument or an input of the request has a wrong type.
         ValueError
-            A number is out of range, or a model is not part of the request.
+            A number is out of range, a model is not part of the request, or
+            `sequence_lengths` of a model with sequences is missing.
         """
         from blsnb.parity.real_load import world_of
         from blsnb.planning.plans.planner import plan
@@ -1104,6 +1114,8 @@ class Server:
             seed=seed,
             duration_s=duration_s,
             requests=requests,
+            priorities=priorities or {},
+            sequence_lengths=sequence_lengths,
             progress=progress,
         )
 

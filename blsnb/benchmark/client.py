@@ -48,10 +48,14 @@ class Client:
         record: Callable[[], RunRecord],
         stream: bool,
     ) -> None:
-        self._requests = requests
-        self._request = request
+        self.requests = requests
+        self.request = request
         self._record = record
         self.stream = stream
+
+    def next_request(self, number: int) -> ClientRequest:
+        """Return the next request; ``number`` is that of `send`."""
+        return self.request
 
     def send(self, level: Level, number: int, began_ns: int = 0) -> None:
         """Send the request, and add its measurement to a level.
@@ -78,7 +82,7 @@ class Client:
 
         error = ""
         try:
-            self._requests.run(self._request, begun, self._record())
+            self.requests.run(self.next_request(number), begun, self._record())
         except InferenceError as failure:
             error = _text(failure)
         ended_ns = _now()
@@ -88,7 +92,7 @@ class Client:
         error = ""
         responses = first_ns = 0
         try:
-            stream = self._requests.stream(self._request, self._record())
+            stream = self.requests.stream(self.next_request(number), self._record())
             level.begun(number, stream.cancel)
             for response in stream:
                 first_ns = first_ns or _now()

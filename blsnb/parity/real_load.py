@@ -184,7 +184,12 @@ class RealWorld:
         with self.serving(configs) as server:
             yield server.sender(self.messages)
 
-    def calibrate(self, requests: int, duration_s: float) -> Calibration:
+    def calibrate(
+        self,
+        requests: int,
+        duration_s: float,
+        mix: Mix = Mix(),  # noqa: B008 - it is immutable
+    ) -> Calibration:
         """Calibrate a plan from the recording, or on real servers."""
         if self._recording is not None:
             catalog = self._parts.engine.catalog

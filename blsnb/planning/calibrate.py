@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -11,14 +11,19 @@ from blsnb.benchmark.client import Client
 from blsnb.benchmark.level import Load
 from blsnb.benchmark.measure import closed_row
 from blsnb.engine.instance.instance import ModelInstance
+from blsnb.engine.scheduling.rate_limiter import Given
+from blsnb.engine.scheduling.resource_admission import parse_rate_limit
 from blsnb.engine.version import ServedVersion
 from blsnb.errors import BlsnbError
+from blsnb.model.config import ModelConfig
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
 from blsnb.planning.calibration import HERE, CalibratedModel, Calibration, by_size
 from blsnb.planning.fitting import Loop, fitted
-from blsnb.planning.observations import Observed, observe
+from blsnb.planning.observations import Observed, observe, sized
 from blsnb.planning.processor_meter import ProcessorMeter
+from blsnb.planning.sequence_client import SequenceClient
+from blsnb.planning.simulation.loads import Mix
 from blsnb.results.replay import request_of
 from blsnb.trace.capture import trace_so_far
 from blsnb.trace.events import TraceLevel
@@ -31,10 +36,18 @@ _SIZES = (2, 4, 8, 16, 32, 64)
 _PER_SIZE = 10
 """Number of requests of each client that fill batches of a size."""
 _MAX_REQUESTS = 100_000
+_UNAVAILABLE = "[UNAVAILABLE]"
+"""Beginning of errors of queues, which refuse requests as their policies say."""
+_BATCHING = ("dynamic_batching", "sequence_batching")
 
 
 def calibrate(
-    parts: ServerParts, request: ClientRequest, *, requests: int, duration_s: float
+    parts: ServerParts,
+    request: ClientRequest,
+    *,
+    requests: int,
+    duration_s: float,
+    mix: Mix = Mix(),  # noqa: B008 - it is immutable
 ) -> Calibration:
     """Observe the models that a request reaches.
 
@@ -48,52 +61,113 @@ def calibrate(
         Number of requests of the one client.
     duration_s
         Maximum seconds of each closed loop.
+    mix
+        The requests that are planned; here clients send sequences as long as these.
 
     Raises
     ------
     InferenceError
-        A request failed.
+        The first request failed.
     BlsnbError
-        A model has a kind of scheduling that is not simulated.
+        A later one failed, or a model has a kind of scheduling that is not simulated.
     """
-    first = parts.requests.run(request, None, _record(parts, TraceLevel.TENSORS)).trace
+    first = first_trace(parts, request, mix.lengths)
     names = sorted({model.name for model in first.models if model.kind != "span"})
     for name in names:
-        _refuse(parts, name)
+        _refuse_unsimulated(parts, name)
     with ProcessorMeter(_instances(parts, names)) as meter:
-        alone = _traces(parts, request, 1, requests, duration_s)
+        alone = _traces(parts, request, 1, requests, duration_s, mix.lengths)
         batched = [
             trace
             for name in names
             for trace in _batches(parts, first, name, duration_s)
         ]
+    found = {name: parts.engine.catalog.config(name) for name in names}
+    configs = {name: config for name, config in found.items() if config is not None}
+    mix = mix._replace(size=sized(configs)(first, first.spans[0]))
     models = _models(
-        parts,
-        names,
-        observe(alone, meter.computing_ns),
-        observe(batched, meter.computing_ns),
+        configs,
+        observe(alone, meter.computing_ns, sized(configs)),
+        observe(batched, meter.computing_ns, sized(configs)),
     )
-    loops = [_loop(parts, request, clients, duration_s) for clients in _CLIENTS]
+    loops = [
+        _loop(parts, request, clients, duration_s, mix.lengths) for clients in _CLIENTS
+    ]
     processors = len(os.sched_getaffinity(0))
-    return fitted(request.model_name, HERE, models, loops, processors)
+    limits = _rate_limits(parts)
+    return fitted(request.model_name, HERE, models, loops, processors, mix, limits)
 
 
-def _refuse(parts: ServerParts, name: str) -> None:
-    """Refuse a model whose scheduling is not simulated."""
+def _refuse_unsimulated(parts: ServerParts, name: str) -> None:
+    """Refuse a model whose scheduling is not simulated.
+
+    Raises
+    ------
+    BlsnbError
+        The text names the model and the reason.
+    """
     config = parts.engine.catalog.config(name)
     if config is None:
         return
-    message = config.message
-    limited = any(group.rate_limiter.ByteSize() for group in message.instance_group)
-    reasons = {
-        "sequences": message.HasField("sequence_batching"),
-        "decoupled models": config.decoupled,
-        "rate limits": limited,
-        "response caches": message.response_cache.enable,
-    }
+    reasons = _unsimulated(config)
     for what, is_there in reasons.items():
         if is_there:
             raise BlsnbError(f"model {name!r}: a plan does not simulate {what} yet")
+
+
+def _unsimulated(config: ModelConfig) -> dict[str, bool]:
+    # With the same inputs in all requests every one but the first would be a hit.
+    return {
+        "response caches": bool(config.message.response_cache.enable),
+        "iterative sequences": config.iterative,
+    }
+
+
+def _rate_limits(parts: ServerParts) -> Given | None:
+    settings = parts.settings
+    found = parse_rate_limit(settings.rate_limit, settings.rate_limit_resources or {})
+    return None if found is None else found.given
+
+
+def client_of(
+    parts: ServerParts,
+    request: ClientRequest,
+    record: Callable[[], RunRecord],
+    lengths: Sequence[int],
+) -> Client:
+    """Return what sends a request, as a stream or in sequences where it must."""
+    version = request.fields.version
+    stream = parts.engine.catalog.find(request.model_name, version).decoupled
+    if lengths:
+        return SequenceClient(parts.requests, request, record, stream, lengths)
+    return Client(parts.requests, request, record, stream)
+
+
+def first_trace(
+    parts: ServerParts, request: ClientRequest, lengths: Sequence[int]
+) -> Trace:
+    """Return the trace of one request.
+
+    Raises
+    ------
+    InferenceError
+        It failed.
+    BlsnbError
+        One of its responses is an error.
+    """
+    record = _record(parts, TraceLevel.TENSORS)
+    client = client_of(parts, request, lambda: record, lengths)
+    sent = client.next_request(1)
+    if client.stream:
+        for response in parts.requests.stream(sent, record):
+            if response.error:
+                raise BlsnbError(f"model {request.model_name!r}: {response.error}")
+    else:
+        parts.requests.run(sent, None, record)
+    trace = trace_so_far(record, False)
+    if isinstance(client, SequenceClient):
+        client.end()
+    return trace
 
 
 def _record(parts: ServerParts, level: TraceLevel) -> RunRecord:
@@ -117,6 +191,7 @@ def _traces(
     clients: int,
     requests: int,
     duration_s: float,
+    lengths: Sequence[int] = (),
 ) -> list[Trace]:
     """Send a request from clients in a closed loop; return the traces."""
     records: list[RunRecord] = []
@@ -125,20 +200,21 @@ def _traces(
         records.append(_record(parts, TraceLevel.TENSORS))
         return records[-1]
 
-    _run(parts, request, record, clients, requests, duration_s)
+    client = client_of(parts, request, record, lengths)
+    _run(client, clients, requests, duration_s)
     return [trace_so_far(record, False) for record in records]
 
 
-def _run(
-    parts: ServerParts,
-    request: ClientRequest,
-    record: Callable[[], RunRecord],
-    clients: int,
-    requests: int,
-    duration_s: float,
-) -> Loop:
-    client = Client(parts.requests, request, record, stream=False)
+def _run(client: Client, clients: int, requests: int, duration_s: float) -> Loop:
     row = closed_row(client, clients, Load(duration_s, requests))
+    if isinstance(client, SequenceClient):
+        client.end()
+    failures = [text for text in row.errors if not text.startswith(_UNAVAILABLE)]
+    if failures:
+        raise BlsnbError(
+            f"a request of the calibration to {client.request.model_name!r}, with "
+            f"{clients} clients, failed: {failures[0]}"
+        )
     return Loop(clients, row.p50_us, row.throughput)
 
 
@@ -148,8 +224,9 @@ def _batches(
     """Return traces of a model in batches of its recorded request."""
     config = parts.engine.catalog.config(name)
     spans = [each for each in trace.spans if trace.models[each.model].name == name]
-    if config is None or not config.message.HasField("dynamic_batching") or not spans:
+    if config is None or config.scheduling not in _BATCHING or not spans:
         return []
+    has_sequences = config.scheduling == "sequence_batching"
     message = request_of(trace, spans[0])
     inputs = {ref.name: ref.view() for ref in message.inputs}
     outputs = message.requested_outputs or None
@@ -159,20 +236,25 @@ def _batches(
         each
         for size in sizes
         # One more: the first request may be executed alone.
-        for each in _traces(parts, request, size + 1, size * _PER_SIZE, duration_s)
+        for each in _traces(
+            parts,
+            request,
+            size + 1,
+            size * _PER_SIZE,
+            duration_s,
+            (_PER_SIZE,) if has_sequences else (),
+        )
     ]
 
 
 def _models(
-    parts: ServerParts,
-    names: Iterable[str],
+    configs: Mapping[str, ModelConfig],
     alone: Mapping[str, Observed],
     batched: Mapping[str, Observed],
 ) -> dict[str, CalibratedModel]:
     found = {}
-    for name in names:
-        config = parts.engine.catalog.config(name)
-        if config is None or name not in alone:
+    for name, config in configs.items():
+        if name not in alone:
             continue
         executions = [*alone[name].executions]
         if name in batched:
@@ -184,9 +266,14 @@ def _models(
 
 
 def _loop(
-    parts: ServerParts, request: ClientRequest, clients: int, duration_s: float
+    parts: ServerParts,
+    request: ClientRequest,
+    clients: int,
+    duration_s: float,
+    lengths: Sequence[int],
 ) -> Loop:
     def record() -> RunRecord:
         return _record(parts, TraceLevel.TIMESTAMPS)
 
-    return _run(parts, request, record, clients, _MAX_REQUESTS, duration_s)
+    client = client_of(parts, request, record, lengths)
+    return _run(client, clients, _MAX_REQUESTS, duration_s)

@@ -81,7 +81,8 @@ def _simulated(calibration: Calibration, clients: int) -> Simulated:
         calibration.model_name,
         clients,
         _SIMULATED,
-        mix=calibration.mix,
+        # The observed clients send requests of one priority.
+        mix=calibration.mix._replace(kinds=calibration.mix.kinds[:1]),
     )
 
 

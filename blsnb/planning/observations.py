@@ -6,7 +6,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from blsnb.planning.simulation.behaviour import Behaviour, behaviour
+from blsnb.model.config import ModelConfig
+from blsnb.planning.simulation.behaviour import (
+    SAME_SEQUENCE,
+    Behaviour,
+    Event,
+    ObservedCall,
+    behaviour,
+)
+from blsnb.request_fields import RequestFields
+from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Span, Trace
 
 
@@ -33,8 +42,6 @@ Key = tuple[str, str, int]
 
 SizeOf = Callable[[Trace, Span], int]
 """Returns the batch size of a request."""
-Call = tuple[int, int, str, int]
-"""Start, end, model and batch size of a call."""
 
 
 def size_of(trace: Trace, span: Span) -> int:
@@ -43,6 +50,20 @@ def size_of(trace: Trace, span: Span) -> int:
     is_batch = bool(span.batching) or model.unbatched > 0
     shapes = [ref.shape for ref in span.inputs]
     return int(shapes[0][0]) if is_batch and shapes and shapes[0] else 1
+
+
+def sized(configs: Mapping[str, ModelConfig]) -> SizeOf:
+    """Return a function for batch sizes by the configurations of models."""
+
+    def size(trace: Trace, span: Span) -> int:
+        config = configs.get(trace.models[span.model].name)
+        if config is None:
+            return size_of(trace, span)
+        shapes = [ref.shape for ref in span.inputs]
+        is_batch = config.max_batch_size > 0
+        return int(shapes[0][0]) if is_batch and shapes and shapes[0] else 1
+
+    return size
 
 
 def observe(
@@ -71,7 +92,9 @@ def observe(
         calls = [*_calls(members, size_of), *further.get(key, ())]
         size = sum(size_of(trace, span) for trace, span in members)
         spent_ns = (computing_ns or {}).get(number)
-        whole = behaviour(start_ns, end_ns, calls, size)
+        # The requests of an execution get as many responses as the first of them.
+        sent = _sent(*members[0])
+        whole = behaviour(start_ns, end_ns, calls, size, others=sent)
         observed = found[model]
         observed.executions.append(
             whole if spent_ns is None else whole.with_computing(spent_ns)
@@ -83,9 +106,11 @@ def observe(
     return dict(found)
 
 
-def _unattributed(traces: Iterable[Trace], size_of: SizeOf) -> dict[Key, list[Call]]:
+def _unattributed(
+    traces: Iterable[Trace], size_of: SizeOf
+) -> dict[Key, list[ObservedCall]]:
     """Return calls whose request is not known, by their execution."""
-    found: defaultdict[Key, list[Call]] = defaultdict(list)
+    found: defaultdict[Key, list[ObservedCall]] = defaultdict(list)
     for trace in traces:
         span = trace.spans[0]
         origin = span.origin if isinstance(span.origin, dict) else {}
@@ -93,7 +118,9 @@ def _unattributed(traces: Iterable[Trace], size_of: SizeOf) -> dict[Key, list[Ca
         if isinstance(caller, str) and isinstance(number, int):
             name = trace.models[span.model].name
             call = (span.request_start_ns, span.request_end_ns, name)
-            found[trace.file, caller, number].append((*call, size_of(trace, span)))
+            found[trace.file, caller, number].append(
+                ObservedCall(*call, size_of(trace, span))
+            )
     return found
 
 
@@ -118,31 +145,65 @@ def _start_ns(members: list[tuple[Trace, Span]]) -> int:
 
 
 def _times_ns(trace: Trace, span: Span) -> tuple[int, int]:
-    """Return when the execution of a request began and ended."""
+    """Return when the execution of a request began, and when its last response was."""
     if trace.models[span.model].is_ensemble:
         return span.request_start_ns, span.request_end_ns
-    return span.compute_start_ns, span.compute_end_ns
+    end_ns = span.request_end_ns if _is_stream(span) else span.compute_end_ns
+    return span.compute_start_ns, end_ns
+
+
+def _is_stream(span: Span) -> bool:
+    return bool(span.flags & CallFlag.DECOUPLED)
 
 
 def _end_ns(members: list[tuple[Trace, Span]]) -> int:
     return max(_times_ns(trace, span)[1] for trace, span in members)
 
 
-def _calls(members: list[tuple[Trace, Span]], size_of: SizeOf) -> list[Call]:
+def _calls(members: list[tuple[Trace, Span]], size_of: SizeOf) -> list[ObservedCall]:
     return [
-        (child.request_start_ns, child.request_end_ns, name, size_of(trace, child))
+        _call(trace, span, child, size_of)
         for trace, span in members
-        for child, name in _children(trace, span)
+        for child in _children(trace, span)
     ]
 
 
-def _children(trace: Trace, span: Span) -> list[tuple[Span, str]]:
+def _call(trace: Trace, parent: Span, span: Span, size_of: SizeOf) -> ObservedCall:
+    return ObservedCall(
+        span.request_start_ns,
+        span.request_end_ns,
+        trace.models[span.model].name,
+        size_of(trace, span),
+        _fields(parent.request_fields, span.request_fields),
+        tuple(each.ns for each in span.responses if each.outputs or each.error),
+    )
+
+
+def _fields(parent: RequestFields, fields: RequestFields) -> RequestFields:
+    """Return the fields of a call that decide when it is executed."""
+    kept = fields._replace(version=-1, parameters=(), request_id="")
+    if kept.correlation_id and kept.correlation_id == parent.correlation_id:
+        return kept._replace(correlation_id=SAME_SEQUENCE)
+    return kept
+
+
+def _sent(trace: Trace, span: Span) -> list[Event]:
+    """Return the responses of a decoupled model, and the return of ``execute``."""
+    if not _is_stream(span) or trace.models[span.model].is_ensemble:
+        return []
+    found = [Event(span.compute_end_ns, returns=True)]
+    before = 0
+    for response in span.responses:
+        # Those in the middle of many are only counted; the last is only a final flag.
+        if response.outputs or response.error:
+            found.append(Event(response.ns, sends=response.number + 1 - before))
+        before = response.number + 1
+    return found
+
+
+def _children(trace: Trace, span: Span) -> list[Span]:
     children = [trace.spans[row] for row in trace.children[span.index]]
-    return [
-        (child, trace.models[child.model].name)
-        for child in children
-        if trace.models[child.model].kind != "span"
-    ]
+    return [child for child in children if trace.models[child.model].kind != "span"]
 
 
 def _overhead_ns(trace: Trace, span: Span) -> int:

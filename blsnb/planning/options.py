@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from blsnb.model.config import ModelConfig
 
@@ -51,14 +51,23 @@ class Setting(NamedTuple):
                 message.instance_group.add(kind=known[0].kind if known else 0)
             message.instance_group[0].count = self.instances
         if self.delay_us is not None or self.batch is not None:
-            batching = message.dynamic_batching
-            batching.SetInParent()
+            batching = _batching(message)
             if self.delay_us is not None:
                 batching.max_queue_delay_microseconds = self.delay_us
             if self.batch is not None:
                 message.max_batch_size = self.batch
-                del batching.preferred_batch_size[:]
+                if hasattr(batching, "preferred_batch_size"):
+                    del batching.preferred_batch_size[:]
         return ModelConfig.of(message)
+
+
+def _batching(message: Any) -> Any:
+    """Return the part of a configuration that has the delay of the queue."""
+    if not message.HasField("sequence_batching"):
+        message.dynamic_batching.SetInParent()
+        return message.dynamic_batching
+    sequences = message.sequence_batching
+    return sequences.oldest if sequences.HasField("oldest") else sequences.direct
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,19 @@ test("missing calls are rows where they once started", () => {
   );
 });
 
+test("a missing call stands before the rows that start later, and after one that starts with it", () => {
+  const baseline = traceOf([call(-1, 0, 0), call(0, 3, 5), call(0, 4, 20), call(0, 5, 40)]);
+  const left = traceOf([call(-1, 0, 0), call(0, 1, 10), call(0, 2, 20)]);
+  const beside = new Comparison(baseline, { of: Int32Array.of(0, -1, -1), missing: [1, 2, 3] });
+  const rows = new Rows(Object.assign(left, { comparison: beside }));
+  rows.toggle(rows.list[0], true);
+
+  const starts = rows.list.slice(1).map(({ kind, calls, missing }) =>
+    kind === "missing" ? `missing at ${baseline.start(missing[0])}` : `at ${left.start(calls[0])}`,
+  );
+  assert.deepEqual(starts, ["missing at 5", "at 10", "at 20", "missing at 20", "missing at 40"]);
+});
+
 /** A random tree of calls, each made by one before it. */
 function tree(next: () => number, size: number): Trace {
   const calls = Array.from({ length: size }, (_, k) =>

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from asserting import some
 
-from .__main__ import ROOT, sample, stages
 from .edits import Edit, is_valid, of_python, of_typescript
 
 PYTHON = '''"""A docstring 1."""
@@ -46,25 +44,3 @@ def test_every_edit_changes_a_line_and_leaves_a_valid_source():
         assert PYTHON != edit.applied(PYTHON)
         assert is_valid(edit, PYTHON)
     assert not is_valid(Edit(0, 0, "("), PYTHON)
-
-
-def test_the_same_seed_gives_the_same_sample():
-    """Another seed gives another sample."""
-    one, same, other = (sample("blsnb/tensors", "py", 5, seed) for seed in (1, 1, 2))
-
-    assert 5 == len(one)
-    assert one == same != other
-
-
-@pytest.mark.parametrize(
-    ("path", "first"),
-    [
-        ("blsnb/views/tree.py", "tests/views"),
-        ("blsnb/options.py", "tests/test_*.py"),
-        ("js/src/rows.ts", "types"),
-    ],
-)
-def test_the_nearest_tests_come_first(path, first):
-    """They are those of the file's room."""
-    assert (ROOT / path).is_file()
-    assert first == next(stages(path))[0]

@@ -19,6 +19,8 @@ from blsnb.planning.plans.plan import Plan
 from blsnb.planning.plans.planner import planned
 from blsnb.planning.search import search
 from blsnb.planning.simulation.behaviour import Behaviour, Step
+from blsnb.planning.simulation.loads import Kind, Mix
+from blsnb.request_fields import RequestFields
 
 from .configs import MS, computes, config, waits
 
@@ -271,6 +273,16 @@ def test_the_number_of_processors_is_fitted_to_a_loop():
     )
 
 
+def test_a_loop_is_reproduced_with_requests_of_one_priority():
+    """As it was measured, whatever the planned load has."""
+    more = "max_batch_size: 1 dynamic_batching { priority_levels: 2 }"
+    models = {"m": observed("m", waits(5), more=more)}
+    mix = Mix(tuple(Kind(0.5, RequestFields(priority=each)) for each in (1, 2)))
+    found = fitted("m", HERE, models, [Loop(4, 20_000, 200)], 2, mix)
+
+    assert 0 == pytest.approx(found.reproductions[0].error, abs=0.02)
+
+
 def test_processors_are_not_fitted_below_what_a_loop_needs():
     """A model that waits is as fast on all of them."""
     models = {"m": observed("m", waits(5), count=4)}
@@ -356,15 +368,30 @@ def test_an_ensemble_is_observed_with_its_steps(server):
 @pytest.mark.parametrize(
     ("more", "text"),
     [
-        ("sequence_batching { }", "does not simulate sequences yet"),
         ("response_cache { enable: true }", "does not simulate response caches yet"),
+        (
+            "sequence_batching { iterative_sequence: true }",
+            "does not simulate iterative sequences yet",
+        ),
     ],
 )
 def test_what_is_not_simulated_is_refused(server, more, text):
     """The text names the model."""
     server.define("double", DOUBLE, config=f"{CONFIG} {more}")
-    start = {"correlation_id": 7, "sequence_start": True, "sequence_end": True}
-    options = start if "sequence" in more else {}
 
     with pytest.raises(BlsnbError, match=f"model 'double': a plan {text}"):
-        server.plan("double", X, rate=20, p99_ms=1e4, **options)
+        server.plan("double", X, rate=20, p99_ms=1e4, sequence_lengths=[1])
+
+
+@pytest.mark.parametrize("strategy", ["oldest", "direct"])
+def test_the_delay_of_sequences_is_that_of_their_strategy(strategy):
+    """A model with sequences has no dynamic batcher."""
+    more = f"max_batch_size: 8 sequence_batching {{ {strategy} {{ }} }}"
+    found = calibration(observed("m", waits(1), more=more))
+    [option] = options(configs_of(found), {}, {"m": [500]}, {"m": [4]})
+    message = option.configs["m"].message
+    batching = getattr(message.sequence_batching, strategy)
+
+    assert 500 == batching.max_queue_delay_microseconds
+    assert not message.HasField("dynamic_batching")
+    assert 4 == message.max_batch_size

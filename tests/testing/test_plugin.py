@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -216,6 +217,33 @@ def test_a_server_is_shared_by_the_tests_of_a_scope(share, count, run_tests, pyt
     assert 2 * count == 2 * len(began) == len(stage.seen)
     # Those of the second file are loaded when those of the first are closed.
     assert share == "session" or count == began[len(began) // 2]
+
+
+@pytest.mark.usefixtures("models")
+def test_a_server_is_shared_by_the_files_of_a_package(pytester):
+    """The tests of another package have another one."""
+    body = """
+    def test_it(triton_server):
+        print("served by", id(triton_server))
+        assert not triton_server.closed
+    """
+    for package in ("one", "two"):
+        pytester.mkpydir(package)
+        for file in ("test_a.py", "test_b.py"):
+            (pytester.path / package / file).write_text(textwrap.dedent(body))
+    ran = pytester.inline_run(
+        f"--triton-repository={pytester.path / 'models'}",
+        *("-o", "triton_share=package", "-p", "no:cacheprovider"),
+    )
+
+    servers = [
+        re.search("served by (\\d+)", report.capstdout)[1]
+        for report in ran.getreports("pytest_runtest_logreport")
+        if report.when == "call"
+    ]
+    a, b, c, d = servers
+    assert a == b
+    assert c == d
 
 
 @pytest.mark.usefixtures("models")

@@ -14,6 +14,7 @@ _MAX_RATES = 100
 _RANGE = re.compile(r"(\d+)\.\.(\d+)")
 _MAX_RANGE = 100
 _DELAY = re.compile(r"(\d+\.?\d*|\.\d+)(us|µs|ms|s|)")
+_SHARE = re.compile(r"(\d+)=(\d+\.?\d*|\.\d+)(%?)")
 _UNITS = {"": 1.0, "us": 1.0, "µs": 1.0, "ms": 1e3, "s": 1e6}
 
 
@@ -103,3 +104,27 @@ def delays(text: str) -> tuple[str, list[int]]:
             f"{text!r} is not a model with times, such as a=0,500us,2ms"
         )
     return model, [round(float(each[1]) * _UNITS[each[2]]) for each in found if each]
+
+
+def lengths(text: str) -> list[int]:
+    """Return numbers of requests, such as ``4,8``."""
+    try:
+        return [int(length) for length in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of numbers of requests, such as 4,8"
+        ) from None
+
+
+def shares(text: str) -> dict[int, float]:
+    """Return shares by priority, such as ``1=20%,2=80%``."""
+    found = [_SHARE.fullmatch(each) for each in text.split(",")]
+    if None in found:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of priorities with shares, such as 1=20%,2=80%"
+        )
+    return {
+        int(each[1]): float(each[2]) * (0.01 if each[3] else 1.0)
+        for each in found
+        if each
+    }

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 USAGE = (
     "NAME INPUT=EXPRESSION ... --rate RATES --p99 50ms [--instances MODEL=1..4] "
     "[--delay MODEL=0,500us,2ms] [--batch MODEL=1,4,8] [--cores N] "
+    "[--sequence N] [--priorities 1=20%,2=80%] [--timeout TIME] "
     "[--target triton] [--check]"
 )
 SUMMARY = "find the fewest instances that hold a load, by simulation"
@@ -55,8 +56,32 @@ def plan_flags() -> Flags:
         help="number of processors (as many as this kernel was observed to use)",
     )
     add("--seed", type=int, default=0, metavar="N", help="of the random requests (0)")
+    _add_requests(add)
     _add_world(add)
     return flags
+
+
+def _add_requests(add: Callable[..., object]) -> None:
+    add(
+        "--sequence",
+        type=choices.lengths,
+        default=(),
+        metavar="N,N",
+        help="numbers of requests of sequences, equally frequent",
+    )
+    add(
+        "--priorities",
+        type=choices.shares,
+        metavar="P=SHARE,P=SHARE",
+        help="shares of requests by priority: 1=20%%,2=80%%",
+    )
+    add(
+        "--timeout",
+        type=choices.seconds,
+        default=0.0,
+        metavar="TIME",
+        help="time that a request may wait in a queue: 50ms",
+    )
 
 
 def _add_world(add: Callable[..., object]) -> None:
@@ -106,6 +131,9 @@ def plan(line: Line) -> Plan | Check:
             batch=dict(given.batch),
             cores=given.cores,
             seed=given.seed,
+            priorities=given.priorities,
+            sequence_lengths=given.sequence,
+            timeout_us=round(given.timeout * 1e6),
             progress=bar,
             target=given.target,
         )

@@ -10,6 +10,7 @@ from blsnb.planning.calibration import WORLDS
 from blsnb.planning.judgement import CORES, Judgement
 from blsnb.planning.options import Setting
 from blsnb.planning.plans.outcome import Outcome
+from blsnb.planning.request_mix import load_findings
 from blsnb.planning.search import Judged
 from blsnb.printable import counted
 from blsnb.views.format import time
@@ -98,6 +99,7 @@ def findings(plan: Outcome) -> list[str]:
     best = plan.best.at_most
     texts = [] if plan.holds else [_not_held(plan)]
     texts.append(_reason(best))
+    texts += load_findings(plan.calibration.mix, best)
     texts += [
         f"One more instance of {name}: p99 {time(found.p99_us)} instead of "
         f"{time(best.p99_us)} at {best.rate:g} requests/s."

@@ -8,11 +8,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
-from blsnb.benchmark.client import Client, Sender
+from blsnb.benchmark.client import Sender
+from blsnb.errors import BlsnbError
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import HasParts, ServerParts
-from blsnb.planning.calibrate import calibrate
+from blsnb.planning.calibrate import calibrate, client_of
 from blsnb.planning.calibration import HERE, Calibration
+from blsnb.planning.simulation.loads import Mix
 from blsnb.repository.directory import CONFIG_FILE
 from blsnb.trace.events import TraceLevel
 
@@ -27,7 +29,7 @@ class PlannedWorld(Protocol):
     def name(self) -> str:
         """``"here"`` or ``"triton"``."""
 
-    def calibrate(self, requests: int, duration_s: float) -> Calibration:
+    def calibrate(self, requests: int, duration_s: float, mix: Mix) -> Calibration:
         """Observe the models; see `calibrate`."""
 
     def sender(self, configs: Mapping[str, str]) -> AbstractContextManager[Sender]:
@@ -46,6 +48,7 @@ class OwnWorld:
     """
 
     name = HERE
+    _lengths: tuple[int, ...] = ()
 
     def __init__(
         self, parts: ServerParts, request: ClientRequest, opened: Opened
@@ -54,15 +57,28 @@ class OwnWorld:
         self._request = request
         self._opened = opened
 
-    def calibrate(self, requests: int, duration_s: float) -> Calibration:
+    def calibrate(self, requests: int, duration_s: float, mix: Mix) -> Calibration:
         """Observe the models; see `calibrate`."""
+        self._lengths = mix.lengths
         return calibrate(
-            self._parts, self._request, requests=requests, duration_s=duration_s
+            self._parts,
+            self._request,
+            requests=requests,
+            duration_s=duration_s,
+            mix=mix,
         )
 
     @contextmanager
     def sender(self, configs: Mapping[str, str]) -> Iterator[Sender]:
-        """Run a server with other configurations, and return a client of it."""
+        """Run a server with other configurations, and return a client of it.
+
+        Raises
+        ------
+        BlsnbError
+            The load has sequences of several requests.
+        """
+        if any(length > 1 for length in self._lengths):
+            raise BlsnbError("a check does not send sequences of several requests yet")
         with TemporaryDirectory(prefix="blsnb-check-") as name:
             repository = Path(name).resolve() / "repository"
             self._parts.folders.export_as_served(repository)
@@ -70,9 +86,9 @@ class OwnWorld:
                 (repository / model / CONFIG_FILE).write_text(text)
             with self._opened(repository) as server:
                 parts = server._parts
-                yield Client(
-                    parts.requests,
+                yield client_of(
+                    parts,
                     self._request,
                     lambda: parts.recorder.unkept(TraceLevel.TIMESTAMPS),
-                    stream=False,
+                    self._lengths,
                 )

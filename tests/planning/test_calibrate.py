@@ -1,0 +1,207 @@
+"""Sequences, streams, priorities and rate limits: observed here, and planned."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cells import CONFIG, DOUBLE
+
+from blsnb import Server
+from blsnb.errors import BlsnbError
+from blsnb.parts.requests import client_request
+from blsnb.parts.server_parts import parts_of
+from blsnb.planning.calibrate import calibrate
+from blsnb.planning.judgement import judge
+from blsnb.planning.request_mix import load_findings, mix_of
+from blsnb.planning.simulation.behaviour import SAME_SEQUENCE
+from blsnb.request_fields import PLAIN
+
+X = {"X": np.ones(2, np.float32)}
+ROW = {"X": np.ones((1, 2), np.float32)}
+BATCHING = CONFIG + " max_batch_size: 4"
+OLDEST = (
+    "sequence_batching { oldest "
+    "{ max_candidate_sequences: 8 max_queue_delay_microseconds: 2000 } }"
+)
+LOAD = {"rate": 20, "p99_ms": 1e4}
+
+STREAM = """
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        for request in requests:
+            x = pb_utils.get_input_tensor_by_name(request, "X").as_numpy()
+            sender = request.get_response_sender()
+            for _ in range(3):
+                y = pb_utils.Tensor("Y", x)
+                sender.send(pb_utils.InferenceResponse([y]))
+            sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+"""
+
+EACH = """
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        inputs = [pb_utils.get_input_tensor_by_name(r, "X") for r in requests]
+        return [
+            pb_utils.InferenceResponse([pb_utils.Tensor("Y", x.as_numpy() * 2)])
+            for x in inputs
+        ]
+"""
+
+CALLER = """
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        responses = []
+        for request in requests:
+            call = pb_utils.InferenceRequest(
+                model_name="double",
+                inputs=[pb_utils.get_input_tensor_by_name(request, "X")],
+                requested_output_names=["Y"],
+                correlation_id=request.correlation_id(),
+                flags=request.flags(),
+            )
+            y = pb_utils.get_output_tensor_by_name(call.exec(), "Y")
+            responses.append(pb_utils.InferenceResponse([y]))
+        return responses
+"""
+
+
+def observed(server, name, inputs, priorities=(), lengths=()):
+    """Return the calibration of a server for a load."""
+    parts = parts_of(server)
+    request = client_request(name, inputs, {}, "plan")
+    config = parts.engine.catalog.config(name)
+    mix = mix_of(request, config, dict(priorities), lengths)
+    return calibrate(parts, request, requests=6, duration_s=0.2, mix=mix)
+
+
+def steps(found, name):
+    """Return the steps of the first observed execution of a model."""
+    return found.models[name].by_size[1][0].steps
+
+
+def judged(found, rate=20):
+    """Return a short simulation of a calibration, and what a plan says of it."""
+    judgement = judge(found, None, rate, 300)
+    return judgement, list(load_findings(found.mix, judgement))
+
+
+def test_a_model_with_sequences_is_planned(server):
+    """Its batches are observed with several sequences; none stays open."""
+    server.define("double", EACH, config=f"{BATCHING} {OLDEST}")
+    found = observed(server, "double", ROW, lengths=[2, 4])
+    judgement, texts = judged(found)
+
+    assert judgement.is_held
+    assert "6.67 sequences/s of 3 requests, each sent when the last" in texts[0]
+    assert (2, 4) == found.mix.lengths
+    assert max(found.models["double"].sizes) > 1
+
+
+def test_sequences_without_lengths_are_refused(server):
+    """The text says how to give them."""
+    server.define("double", DOUBLE, config=f"{BATCHING} sequence_batching {{ }}")
+
+    with pytest.raises(ValueError, match=r"sequence_lengths=\[8\] \(--sequence 8\)"):
+        server.plan("double", ROW, **LOAD)
+
+
+def test_a_caller_passes_its_sequence_on(server):
+    """The call belongs to the sequence of its caller's request."""
+    server.define("double", DOUBLE, config=f"{CONFIG} {OLDEST}")
+    server.define("caller", CALLER, config=CONFIG)
+    found = observed(server, "caller", X, lengths=[3])
+
+    assert SAME_SEQUENCE == steps(found, "caller")[0].fields.correlation_id
+    assert judged(found)[0].is_held
+
+
+def test_a_stream_is_planned_with_its_first_response(server):
+    """Its responses, and the return of ``execute``, are steps of its execution."""
+    more = "model_transaction_policy { decoupled: true }"
+    server.define("stream", STREAM, config=f"{CONFIG} {more}")
+    found = observed(server, "stream", X)
+    judgement, texts = judged(found)
+
+    assert 3 == sum(step.sends for step in steps(found, "stream"))
+    assert 1 == sum(step.returns for step in steps(found, "stream"))
+    assert judgement.firsts_us[0] < judgement.p50_us
+    assert "The first response comes after" in texts[0]
+
+
+def test_priorities_are_planned(server):
+    """Each has latencies of its own."""
+    more = "dynamic_batching { priority_levels: 2 default_priority_level: 2 }"
+    server.define("double", EACH, config=f"{BATCHING} {more}")
+    judgement, texts = judged(observed(server, "double", ROW, {1: 0.2, 2: 0.8}))
+
+    assert [1, 2] == list(judgement.by_priority)
+    assert ["Priority 1", "Priority 2"] == [text[:10] for text in texts]
+
+
+@pytest.mark.parametrize(("mode", "limits"), [("off", None), ("execution_count", {})])
+def test_rate_limits_of_the_server_are_planned(mode, limits):
+    """They have no effect on a server that does not limit rates."""
+    group = (
+        'instance_group { name: "g" count: 2 kind: KIND_CPU rate_limiter '
+        '{ resources { name: "R" count: 1 } } }'
+    )
+    with Server(rate_limit=mode) as server:
+        server.define("double", DOUBLE, config=f"{CONFIG} {group}")
+        found = observed(server, "double", X)
+
+    assert limits == found.rate_limits
+    assert judged(found)[0].is_held
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "text"),
+    [
+        ({"priorities": {1: 0}}, ValueError, "priorities={1: 0} is not valid"),
+        ({"priorities": {-1: 1}}, ValueError, "priorities={-1: 1} is not valid"),
+        ({"priorities": 3}, TypeError, "priorities"),
+        ({"sequence_lengths": [0]}, ValueError, r"sequence_lengths=\[0\] is not valid"),
+        ({"sequence_lengths": 5}, TypeError, "sequence_lengths"),
+    ],
+)
+def test_invalid_loads_are_refused(server, given, error, text):
+    """The text has the value and what was expected."""
+    server.define("double", DOUBLE, config=CONFIG)
+
+    with pytest.raises(error, match=text):
+        server.plan("double", X, **given, **LOAD)
+
+
+def test_calls_of_no_sequence_have_no_fields(server):
+    """So most steps share one value."""
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("caller", CALLER, config=CONFIG)
+
+    assert PLAIN == steps(observed(server, "caller", X), "caller")[0].fields
+
+
+def test_a_calibration_with_failures_is_refused(server):
+    """Else it would be made of the other requests."""
+    more = "dynamic_batching { max_queue_delay_microseconds: 20000 }"
+    server.define("double", DOUBLE, config=f"{BATCHING} {more}")
+
+    with pytest.raises(BlsnbError, match="request of the calibration to 'double', wi"):
+        observed(server, "double", ROW)
+
+
+def test_a_batch_of_a_client_is_planned_as_a_batch(server):
+    """Whether or not its model has a batcher."""
+    server.define("double", EACH, config=BATCHING)
+    found = observed(server, "double", {"X": np.ones((3, 2), np.float32)})
+
+    assert 3 == found.mix.size
+    assert [3] == found.models["double"].sizes
+    assert {} == judged(found)[0].extrapolated
