@@ -54,7 +54,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(AttackReport())
-    if os.environ.get(RECORD) == "1":
+    # Workers, and the runs that tests start, would overwrite what the run records.
+    if os.environ.get(RECORD) == "1" and "PYTEST_XDIST_WORKER" not in os.environ:
         config.pluginmanager.register(Recorder())
 
 
