@@ -88,8 +88,11 @@ def steps(found, name):
     return found.models[name].by_size[1][0].steps
 
 
-def judged(found, rate=20):
-    """Return a short simulation of a calibration, and what a plan says of it."""
+def judged(found, rate=2):
+    """Return a short simulation of a calibration, and what a plan says of it.
+
+    The rate is low: on a busy machine, quick models were observed to be slow.
+    """
     judgement = judge(found, None, rate, 300)
     return judgement, list(load_findings(found.mix, judgement))
 
@@ -101,7 +104,7 @@ def test_a_model_with_sequences_is_planned(server):
     judgement, texts = judged(found)
 
     assert judgement.is_held
-    assert "6.67 sequences/s of 3 requests, each sent when the last" in texts[0]
+    assert "0.667 sequences/s of 3 requests, each sent when the last" in texts[0]
     assert (2, 4) == found.mix.lengths
     assert max(found.models["double"].sizes) > 1
 

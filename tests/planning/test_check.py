@@ -79,7 +79,8 @@ def test_a_check_has_measurements_beside_the_prediction():
     assert 2 == len(rate.rows)
     assert [{}] == world.configs
     assert ("rate", "", "predicted", "measured", "difference") == head[:5]
-    assert ["50/s", "p50"] == [*rows[0][:2]]
+    # On a busy machine even this client is late.
+    assert ["50/s" if rate.is_held else "50/s (not held)", "p50"] == [*rows[0][:2]]
     assert "12 ms" == rows[0][3]
     assert "reproduces its own measurements within 4%" in str(check)
 
