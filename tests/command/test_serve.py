@@ -14,8 +14,10 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from cells import CONFIG, DOUBLE, cell
+from waiting import until
 
 ANY = ["--http", "0", "--grpc", "0", "--metrics", "0", "--log-info=false"]
 SLOW = """\
@@ -116,6 +118,9 @@ def test_a_signal_ends_it_also_while_a_model_loads(signum, status, deaf, tmp_pat
     ) as process:
         assert process.stdout is not None
         assert "loading\n" == process.stdout.readline()
+        # CPython does not handle a signal that arrives just before it waits for a lock.
+        main = psutil.Process(process.pid)
+        assert until(lambda: psutil.STATUS_SLEEPING == main.status())
         process.send_signal(signum)
         said, wrong = process.communicate(timeout=60)
 
