@@ -21,6 +21,7 @@ NAMES = (
     "imports",
     "documents",
     "view",
+    "large_runs",
     "memory",
     "device",
     "recorder",

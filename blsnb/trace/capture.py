@@ -13,7 +13,7 @@ from blsnb.trace.events import Call
 from blsnb.trace.facts import ClockReading
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gaps
-from blsnb.trace.reading import distinct, read_calls, spans_of
+from blsnb.trace.lazy.call_columns import distinct, read_calls, spans_of
 from blsnb.trace.review import reviewed
 from blsnb.trace.run_record import RunRecord
 from blsnb.trace.spans import Trace

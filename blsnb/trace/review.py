@@ -14,7 +14,7 @@ from blsnb.request_fields import PLAIN
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag, ModelInfo
 from blsnb.trace.facts import time
-from blsnb.trace.lazy_rows import LazyRows, column_of
+from blsnb.trace.lazy.lazy_rows import LazyRows, column_of
 from blsnb.trace.spans import Span, Trace
 
 _SEQUENTIAL = 3
@@ -134,7 +134,7 @@ def _passes_on(
 def _ignoring(spans: Sequence[Span], models: Sequence[ModelInfo]) -> Iterator[int]:
     """Yield the Python models that ran on after their client left, without checking."""
     flags_of = column_of(spans, "flags")
-    if not any(flags & CallFlag.CANCELLED for flags in set(flags_of)):
+    if not any(bits & CallFlag.CANCELLED for bits in set(map(int, flags_of))):
         return
     for row, flags in enumerate(flags_of):
         left = flags & (CallFlag.CANCELLED | CallFlag.ASKED_CANCELLED | CallFlag.ERROR)

@@ -28,7 +28,7 @@ from blsnb.trace.facts import (
 )
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap, Name, Numbered, name_of, numbered
-from blsnb.trace.lazy_rows import column_of
+from blsnb.trace.lazy.lazy_rows import column_of
 from blsnb.trace.responses import ResponseEvent
 
 
@@ -294,6 +294,6 @@ class Trace:
 
     def _count(self, flag: CallFlag) -> int:
         """Return the number of calls that have a flag."""
-        # Few values are distinct, and the operators of an IntFlag are slow.
-        counts = Counter(self.column("flags"))
-        return sum(calls for flags, calls in counts.items() if flags & flag)
+        # The operators and the hash of an IntFlag are slow.
+        counts = Counter(map(int, self.column("flags")))
+        return sum(calls for bits, calls in counts.items() if bits & flag)

@@ -17,7 +17,7 @@ from blsnb.trace.files.v2.chunks import (
     parsed,
 )
 from blsnb.trace.files.v2.tensor_columns import SummarisedTensor
-from blsnb.trace.lazy_rows import LazyRows
+from blsnb.trace.lazy.lazy_rows import LazyRows
 
 HEAD = {"format": 2, "written_by": "blsnb 9.1", "run": "0001", "title": "m"}
 DONE = {"taken_ns": 9, "left_out": [0, 0]}

@@ -82,13 +82,6 @@ class LazyRows(Sequence[T], Generic[T]):
             column[row] = value
         return LazyRows(self._make, {**self._columns, name: column})
 
-    def taken(self, rows: Sequence[int]) -> dict[str, Sequence[Any]]:
-        """Return the columns of some rows."""
-        return {
-            name: [column[row] for row in rows]
-            for name, column in self._columns.items()
-        }
-
 
 def column_of(values: Sequence[Any], name: str) -> Sequence[Any]:
     """Return a field of all values, which may be lazy rows."""

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from blsnb.trace.events import Call, CallFlag, ModelInfo
-from blsnb.trace.lazy_rows import LazyRows
+from blsnb.trace.lazy.lazy_rows import LazyRows
 from blsnb.trace.spans import Span
 
 _BLOCK = 4096
