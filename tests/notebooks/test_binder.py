@@ -39,7 +39,7 @@ def test_every_package_has_one_version(name):
 
 
 def test_every_package_that_blsnb_needs_is_pinned():
-    """pip chooses no version by itself."""
+    """The version of each is the one that was tested."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     needed = [*project["dependencies"], *extras["lab"], *extras["onnx"]]
