@@ -1088,8 +1088,8 @@ class Server:
             A number is out of range, a model is not part of the request, or
             `sequence_lengths` of a model with sequences is missing.
         """
-        from blsnb.parity.real_load import world_of
         from blsnb.planning.plans.planner import plan
+        from blsnb.planning.triton.real_world import world_of
 
         request = client_request(model_name, inputs, options, "plan")
         world = world_of(

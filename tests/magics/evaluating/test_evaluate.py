@@ -58,7 +58,8 @@ def test_rows_are_executed_by_a_server(double):
     with served as endpoints:
         url = f"grpc://{endpoints.addresses['gRPC']}"
         evaluation = double.run(
-            f"%triton evaluate double rows --metrics first --server-url {url} --workers 2"
+            f"%triton evaluate double rows --metrics first --server-url {url}"
+            " --workers 2"
         ).value
 
     assert [0.0, 1.0, 2.0, 3.0, 4.0] == evaluation.metrics["first"].values.tolist()
