@@ -18,7 +18,7 @@ from .conftest import NOTEBOOKS
 
 ROOT = NOTEBOOKS.parent
 BINDER = ROOT / "binder"
-FIRST = "notebooks/14_faces.ipynb"
+FIRST = "notebooks/01_first_pipeline.ipynb"
 MAX_MB = 900
 BUILD_S, RUN_S = 900, 60 * len(list(NOTEBOOKS.glob("[0-9]*.ipynb")))
 OWN = "-e .[lab,onnx]"
