@@ -10,7 +10,8 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 _CELL = re.compile(
-    r"^```\{code-cell\} python\n(?::tags: \[(?P<tags>[^]\n]*)\]\n\n)?(?P<source>.*?)^```$",
+    r"^```\{code-cell\} python\n"
+    r"(?::tags: \[(?P<tags>[^]\n]*)\]\n\n)?(?P<source>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 SLOW = {"howto/instances.md": "a plan observes a model for seconds"}
