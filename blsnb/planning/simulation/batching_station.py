@@ -31,7 +31,9 @@ class BatchingStation(Station):
         admission: StationAdmission | None = None,
     ) -> None:
         super().__init__(timeline, execute, count, admission)
-        self._batcher: DynamicBatcher[SimulatedRequest] = DynamicBatcher(config)
+        self._batcher: DynamicBatcher[SimulatedRequest] = DynamicBatcher(
+            config, explains=False
+        )
         self._batcher.resize(count)
         self._policies = PriorityQueue[Any](config.message.dynamic_batching)
         self._staged = 0

@@ -28,7 +28,7 @@ class SequenceStation(Station):
     ) -> None:
         super().__init__(timeline, execute, count, admission)
         self._batcher: SequenceBatcher[SimulatedRequest] = SequenceBatcher(
-            config, count
+            config, count, explains=False
         )
         self._wake_ns = -1
 

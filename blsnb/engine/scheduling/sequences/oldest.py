@@ -35,10 +35,12 @@ class OldestSlots(InstanceSlots[T]):
         slot_count: int,
         assignment: SlotAssignment[T],
         config: ModelConfig,
+        *,
+        explains: bool = True,
     ) -> None:
-        super().__init__(number, slot_count, assignment)
+        super().__init__(number, slot_count, assignment, explains=explains)
         self._batcher: DynamicBatcher[T] = DynamicBatcher(
-            _as_dynamic(config), self._cancel
+            _as_dynamic(config), self._cancel, explains=explains
         )
         # A slot is busy while the batcher has a request of it, or it is executed.
         self._slots: dict[Queued[T], int] = {}
@@ -112,7 +114,7 @@ class OldestSlots(InstanceSlots[T]):
             self._release(slot)
 
     def _instance_batch(self, batch: Batch[T]) -> InstanceBatch[T]:
-        left_out = chain(batch.left_out, self._behind())
+        left_out = chain(batch.left_out, self._behind() if self._explains else ())
         return InstanceBatch(batch.members, batch.sent_because, left_out)
 
     def _behind(self) -> Iterator[LeftOut[T]]:
