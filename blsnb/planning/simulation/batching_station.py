@@ -55,7 +55,7 @@ class BatchingStation(Station):
             self._batcher.add(queued, now_ns)
         except QueueFull:
             request.ended_ns, request.error = now_ns, "Exceeds maximum queue size"
-            request.answered(request)
+            request.end()
             return
         if self._batcher.preserve_ordering:
             self._order.append(request)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from blsnb.engine.scheduling.rate_limiter import Given
@@ -156,23 +157,25 @@ class Simulation:
         request = SimulatedRequest(model, size, answered, parent, fields, responded)
         request.began_ns = self.timeline.now_ns
         if parent is not None:
-            parent.children.append(request)
-        add = self.stations[model].add
-        overhead_ns = self._models[model].overhead_ns
-        if parent is None:
-            overhead_ns += self._frontend.waiting_ns
-
-        def received() -> None:
-            if overhead_ns:
-                self.timeline.after(overhead_ns, lambda: add(request))
-            else:
-                add(request)
-
-        if parent is None and self._frontend.computing_ns:
+            parent.children += (request,)
+        elif self._frontend.computing_ns:
+            received = partial(self._receive, request)
             self.cores.compute(self._frontend.computing_ns, received)
-        else:
-            received()
+            return request
+        self._receive(request)
         return request
+
+    def _receive(self, request: SimulatedRequest) -> None:
+        """Pass a request on to its model, after what it takes outside of it."""
+        model = request.model
+        overhead_ns = self._models[model].overhead_ns
+        if request.parent is None:
+            overhead_ns += self._frontend.waiting_ns
+        add = self.stations[model].add
+        if overhead_ns:
+            self.timeline.after(overhead_ns, partial(add, request))
+        else:
+            add(request)
 
     def run(
         self,

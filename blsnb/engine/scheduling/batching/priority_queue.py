@@ -35,6 +35,8 @@ class PriorityQueue(Generic[T]):
         }
         self.waits_for_all = not self._most and self._default_policy.waits_for_all
         """Whether there are neither levels nor a policy: order of arrival."""
+        every = (self._default_policy, *self._policies.values())
+        self._may_expire = any(policy.timeout_us for policy in every)
         # Only levels that had requests: a configuration may have billions of levels.
         self._levels: dict[int, PolicyQueue[T]] = {}
         self._in_order: tuple[PolicyQueue[T], ...] = ()
@@ -52,7 +54,7 @@ class PriorityQueue(Generic[T]):
     @property
     def has_timeouts(self) -> bool:
         """Whether a waiting request may expire."""
-        return any(
+        return self._may_expire and any(
             self._policy(level).timeout_us and len(queue)
             for level, queue in self._levels.items()
         )
@@ -98,8 +100,7 @@ class PriorityQueue(Generic[T]):
         """Remove and return the first ``count`` requests."""
         taken: list[Queued[T]] = []
         for queue in self._in_order:
-            while len(taken) < count and len(queue):
-                taken.append(queue.take())
+            taken += queue.take(count - len(taken))
         if len(self._levels) > _MAX_EMPTY_LEVELS:
             levels = self._levels.items()
             self._set_levels({level: queue for level, queue in levels if len(queue)})

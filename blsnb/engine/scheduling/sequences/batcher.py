@@ -12,6 +12,7 @@ from blsnb.engine.scheduling.batching.policy_queue import US
 from blsnb.engine.scheduling.sequences.assignment import SlotAssignment
 from blsnb.engine.scheduling.sequences.direct import DirectRules, DirectSlots
 from blsnb.engine.scheduling.sequences.instance_slots import (
+    InstanceBatch,
     InstanceDecision,
     InstanceSlots,
     LeftOut,
@@ -146,14 +147,14 @@ class SequenceBatcher(Generic[T]):
         self._end_idle(now_ns)
         expired = [request.queued for request in self._backlog.expired(now_ns)]
         decisions = self._decisions(now_ns, set(idle))
-        cancelled = [
-            queued for _, decision in decisions for queued in decision.cancelled
-        ]
+        cancelled = self._assignment.cancelled()
+        batches = []
+        for number, decision in decisions:
+            cancelled += decision.cancelled
+            if decision.batch is not None:
+                batches.append(self._sequence_batch(number, decision.batch))
         return SequenceDecision(
-            tuple(self._batches(decisions)),
-            tuple(expired),
-            (*self._assignment.cancelled(), *cancelled),
-            self._wake_ns(),
+            tuple(batches), tuple(expired), tuple(cancelled), self._wake_ns()
         )
 
     def _decisions(
@@ -161,7 +162,9 @@ class SequenceBatcher(Generic[T]):
     ) -> list[tuple[int, InstanceDecision[T]]]:
         """Return the decisions of the instances for which anything has changed."""
         changed = self._changed | (idle ^ self._idle)
-        changed.update(number for number, ns in self._wakes.items() if ns <= now_ns)
+        for number, ns in self._wakes.items():
+            if ns <= now_ns:
+                changed.add(number)
         self._changed, self._idle = set(), idle
         decisions = []
         for number in sorted(changed):
@@ -234,21 +237,18 @@ class SequenceBatcher(Generic[T]):
         for slot in self._assignment.idle(now_ns):
             self._put(slot, None, now_ns)
 
-    def _batches(
-        self, decisions: Iterable[tuple[int, InstanceDecision[T]]]
-    ) -> Iterator[SequenceBatch[T]]:
-        for number, decision in decisions:
-            if decision.batch is not None:
-                left_out = chain(decision.batch.left_out, self._backlogged())
-                yield SequenceBatch(
-                    number,
-                    decision.batch.members,
-                    decision.batch.sent_because,
-                    tuple(islice(left_out, MAX_LEFT_OUT)),
-                )
+    def _sequence_batch(
+        self, number: int, batch: InstanceBatch[T]
+    ) -> SequenceBatch[T]:
+        left_out: Iterable[LeftOut[T]] = ()
+        if self._explains:
+            waiting = chain(batch.left_out, self._backlogged())
+            left_out = islice(waiting, MAX_LEFT_OUT)
+        members, because = batch.members, batch.sent_because
+        return SequenceBatch(number, members, because, tuple(left_out))
 
     def _backlogged(self) -> Iterator[LeftOut[T]]:
-        if self._explains and len(self._backlog):
+        if len(self._backlog):
             words = f"its sequence waits in the backlog: {self._taken()}"
             reason = Reason(Cause.BACKLOG, words)
             yield from ((request.queued, reason) for request in self._backlog)

@@ -77,18 +77,24 @@ class OldestSlots(InstanceSlots[T]):
 
     def decide(self, now_ns: int, idle: bool) -> InstanceDecision[T]:
         """Return what the batcher runs on the instance now."""
-        removed, self._removed = self._removed, []
-        self.done(removed, now_ns)
+        if self._removed:
+            removed, self._removed = self._removed, []
+            self.done(removed, now_ns)
         batch = self._batch(now_ns, int(idle))
-        cancelled, self._cancelled = self._cancelled, []
         found = None if batch is None else self._instance_batch(batch)
-        return InstanceDecision(found, tuple(cancelled), self._wake_ns)
+        return InstanceDecision(found, self._take_cancelled(), self._wake_ns)
+
+    def _take_cancelled(self) -> tuple[Queued[T], ...]:
+        if not self._cancelled:
+            return ()
+        cancelled, self._cancelled = self._cancelled, []
+        return tuple(cancelled)
 
     def _batch(self, now_ns: int, idle: int) -> Batch[T] | None:
         """Return the batch to start, if any; advance slots of cancelled requests."""
         decision = self._batcher.decide(now_ns, idle)
         self._wake_ns = decision.wake_ns
-        return next(iter(decision.batches), None)
+        return decision.batches[0] if decision.batches else None
 
     def _cancel(self, queued: Queued[T], now_ns: int) -> None:
         """Let the next request of a cancelled one's sequence go to the batcher."""
