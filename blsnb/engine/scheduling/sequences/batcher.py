@@ -237,9 +237,7 @@ class SequenceBatcher(Generic[T]):
         for slot in self._assignment.idle(now_ns):
             self._put(slot, None, now_ns)
 
-    def _sequence_batch(
-        self, number: int, batch: InstanceBatch[T]
-    ) -> SequenceBatch[T]:
+    def _sequence_batch(self, number: int, batch: InstanceBatch[T]) -> SequenceBatch[T]:
         left_out: Iterable[LeftOut[T]] = ()
         if self._explains:
             waiting = chain(batch.left_out, self._backlogged())
