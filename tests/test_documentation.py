@@ -20,7 +20,8 @@ from blsnb.magics.commands.subcommands import SUBCOMMANDS
 
 ROOT = Path(__file__).parents[1]
 _ENTRY = re.compile(r"^### `(.+)`$", re.MULTILINE)
-ENTRIES = _ENTRY.findall((ROOT / "docs" / "errors.md").read_text(encoding="utf-8"))
+ERRORS = ROOT / "docs" / "reference" / "errors.md"
+ENTRIES = _ENTRY.findall(ERRORS.read_text(encoding="utf-8"))
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -81,7 +82,8 @@ def test_the_documentation_builds_without_a_warning(tmp_path):
     # Which language a tutorial is in is known once it has run: "!" is no Python.
     quick = ["nb_execution_mode=off", "suppress_warnings=misc.highlighting_failure"]
     assert "" == _built(tmp_path, *(f"-D{setting}" for setting in quick))
-    magics = (tmp_path / "html" / "magics.html").read_text(encoding="utf-8")
+    page = tmp_path / "html" / "reference" / "magics.html"
+    magics = page.read_text(encoding="utf-8")
     assert all(f'id="triton-{name}"' in magics for name in SUBCOMMANDS)
 
 
@@ -96,7 +98,7 @@ def test_the_keys_of_the_view_are_those_that_its_help_lists():
     """The page has the same words in the same order."""
     help_rows = (ROOT / "js" / "src" / "keys.ts").read_text(encoding="utf-8")
     listed = re.findall(r'^  \["(.+)", "(.+)"\],$', help_rows, re.MULTILINE)
-    page = (ROOT / "docs" / "view.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "view.md").read_text(encoding="utf-8")
 
     assert "\n".join(f"| {keys} | {does} |" for keys, does in listed) in page
     assert listed
@@ -163,7 +165,7 @@ def test_the_first_page_works_as_typed(tmp_path):
 @pytest.mark.notebook
 def test_the_examples_on_runtimes_work_as_typed(tmp_path):
     """The simulated device replaces a GPU."""
-    magics, python, *_ = _blocks("gpu.md")
+    magics, python, *_ = _blocks("howto/gpu.md")
     typed = [
         magics.replace("cupy", "simulated"),
         f"import blsnb\n{python}server.close()",

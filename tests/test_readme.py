@@ -13,7 +13,7 @@ PAGES = [
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
-    *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md")),
+    *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/**/*.md")),
 ]
 
 OTHER_SITES = {

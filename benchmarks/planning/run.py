@@ -27,13 +27,13 @@ from blsnb.benchmark.arrivals import POISSON, Arrivals, arrivals_at
 from blsnb.benchmark.client import Sender
 from blsnb.benchmark.level import Level, Load
 from blsnb.benchmark.measure import closed_row, open_row
-from blsnb.parity.real_load import RealWorld
 from blsnb.parts.requests import client_request
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import Calibration
 from blsnb.planning.simulation.loads import Mix, Simulated, closed_loop
 from blsnb.planning.simulation.station import SimulatedRequest
 from blsnb.planning.triton.real_server import RealServer
+from blsnb.planning.triton.real_world import RealWorld
 from blsnb.request_fields import PLAIN, SEQUENCE_END, SEQUENCE_START, RequestFields
 
 CALIBRATION_S = 5.0

@@ -26,7 +26,7 @@ from tests.browser.view import View
 
 DOCS = Path(__file__).parents[1]
 PICTURES = DOCS / "images" / "day"
-TUTORIAL = DOCS.parent / "notebooks" / "12_your_repository.ipynb"
+TUTORIAL = DOCS.parent / "notebooks" / "02_your_repository.ipynb"
 SIZE: ViewportSize = {"width": 1120, "height": 700}
 MAX_BYTES = 65_000
 NOTEBOOK = "day.ipynb"

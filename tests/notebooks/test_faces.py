@@ -1,4 +1,4 @@
-"""What the first tutorial shows, and in which order."""
+"""What the tutorial on faces shows, and in which order."""
 
 import nbformat
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from .conftest import NOTEBOOKS
 from .model_cells import model_cells
 
-NAME = "01_first_pipeline"
+NAME = "14_faces"
 MODELS = ["preprocess", "classify", "pipeline", "pnet", "rnet", "onet", "face_cascade"]
 
 
