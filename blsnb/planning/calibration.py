@@ -109,11 +109,13 @@ class Reproduction(NamedTuple):
     Parameters
     ----------
     clients
-        Number of clients in a closed loop; 0 for recorded requests.
+        Number of clients in a closed loop; 0 for requests that come at their times.
     measured_us, simulated_us
         Median latency.
     measured_rate, simulated_rate
         Requests per second.
+    recorded
+        Whether the requests were recorded.
     """
 
     clients: int
@@ -121,11 +123,16 @@ class Reproduction(NamedTuple):
     simulated_us: float
     measured_rate: float
     simulated_rate: float
+    recorded: bool = False
 
     @property
     def load(self) -> str:
         """The load in words."""
-        return counted(self.clients, "client") if self.clients else "its recording"
+        if self.recorded:
+            return "its recording"
+        if self.clients:
+            return counted(self.clients, "client")
+        return f"{self.measured_rate:.3g} requests/s"
 
     @property
     def error(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -103,8 +104,8 @@ class Simulation:
         self._sequences = 0
         self.calls = 0
         """Number of requests, of clients and of models."""
-        self.drawn: dict[str, set[int]] = {name: set() for name in models}
-        """Batch sizes of the executions, by model."""
+        self.drawn: dict[str, Counter[int]] = {name: Counter() for name in models}
+        """Number of executions by batch size, of each model."""
         self.stations = {
             name: self._station(name, model) for name, model in models.items()
         }
@@ -113,7 +114,7 @@ class Simulation:
         config = model.config
 
         def draw(size: int) -> Behaviour:
-            self.drawn[name].add(size)
+            self.drawn[name][size] += 1
             return model.draw(size, self._random)
 
         if config.is_ensemble:
