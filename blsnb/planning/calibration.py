@@ -29,6 +29,8 @@ WORLDS = {
     HERE: "this kernel with its one interpreter lock",
     TRITON: "a process for each instance",
 }
+_SLICE_NS = 4_000_000
+"""Linux looks 250 times a second whether another process is to compute."""
 _HEAD = ("model", "batch", "executions", "own work", "computing", "overhead")
 """Worlds: one kernel with one interpreter lock; a process for each instance."""
 
@@ -271,5 +273,10 @@ class Calibration:
             for name, model in self.models.items()
         }
         return Simulation(
-            models, cores or self.cores, seed, self.frontend, self.rate_limits
+            models,
+            cores or self.cores,
+            seed,
+            self.frontend,
+            self.rate_limits,
+            _SLICE_NS if self.world == TRITON else 0,
         )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 
 from blsnb.planning.calibration import HERE, TRITON, CalibratedModel, Calibration
+from blsnb.planning.simulation.cores import Cores, SlicedCores
 from blsnb.planning.simulation.loads import closed_loop, open_loop
 from blsnb.planning.simulation.simulation import NO_FRONTEND, Frontend
 from blsnb.planning.triton.calibrate import frontend_of
@@ -211,6 +213,18 @@ def test_worlds_are_not_mixed():
     """The text names both."""
     with pytest.raises(ValueError, match=r"world 'here'.*target='triton'"):
         calibration(HERE).check(TRITON, "m")
+
+
+def test_processors_of_a_server_are_had_in_turns():
+    """Python code here has them in equal shares, and so has a part of a processor."""
+    short = CalibratedModel(config("m"), {1: [computes(1)]})
+    found = Calibration("m", TRITON, {"m": short}, 1.0)
+    here = replace(found, world=HERE)
+
+    assert [SlicedCores, Cores] == [
+        type(each.simulation().cores) for each in (found, here)
+    ]
+    assert isinstance(found.simulation(cores=1.5).cores, Cores)
 
 
 def test_a_calibration_says_what_was_measured():

@@ -13,7 +13,7 @@ from blsnb.model.config import ModelConfig
 from blsnb.planning.simulation.admission import Admission
 from blsnb.planning.simulation.batching_station import BatchingStation
 from blsnb.planning.simulation.behaviour import Behaviour
-from blsnb.planning.simulation.cores import Cores
+from blsnb.planning.simulation.cores import Cores, Processors, SlicedCores
 from blsnb.planning.simulation.ensemble_station import EnsembleStation
 from blsnb.planning.simulation.execution import Execution, Received
 from blsnb.planning.simulation.sequence_station import SequenceStation
@@ -78,6 +78,8 @@ class Simulation:
         Work for each request of a client.
     rate_limits
         Counts of the server's resources; None if it does not limit rates.
+    slice_ns
+        How long work has a processor while other work waits; 0 for equal shares.
 
     Raises
     ------
@@ -94,9 +96,12 @@ class Simulation:
         seed: int = 0,
         frontend: Frontend = NO_FRONTEND,
         rate_limits: Given | None = None,
+        slice_ns: int = 0,
     ) -> None:
         self.timeline = Timeline()
-        self.cores = Cores(self.timeline, cores)
+        self.cores: Processors = Cores(self.timeline, cores)
+        if slice_ns and cores == int(cores):
+            self.cores = SlicedCores(self.timeline, int(cores), slice_ns)
         self._models = models
         self._frontend = frontend
         self._random = random.Random(seed)

@@ -213,14 +213,15 @@ def observe_plain(
         return _calibration(observation, traced, [alone], [_loop(1, alone)])
     crowded = loaded.closed(messages, _CLIENTS, load)
     closed = _loop(_CLIENTS, crowded)
-    phases, loops = [], []
-    for share, duration_s in ((_MODERATE, seconds), (_LIGHT, seconds / 2)):
+    phases, loops = [crowded], [closed]
+    # The load that counts comes last: soon after its start a server was seen slower.
+    for share, duration_s in ((_LIGHT, seconds / 2), (_MODERATE, seconds)):
         arrivals = arriving(closed.rate * share, duration_s)
         phase = loaded.opened(messages, arrivals)
         p50_us = phase.latency_ns / 1e3
         phases.append(phase)
         loops.append(Loop(0, p50_us, arrivals.rate, arrivals.times_ns))
-    return _calibration(observation, traced, [*phases, crowded], [*loops, closed])
+    return _calibration(observation, traced, phases, loops)
 
 
 def _loop(clients: int, phase: Phase) -> Loop:
@@ -234,33 +235,30 @@ def _calibration(
     phases: Sequence[Phase],
     loops: Sequence[Loop],
 ) -> Calibration:
-    """Return the calibration that agrees with the first of some loads.
-
-    Processor times are those of the last one, with the most clients: where processors
-    are scarce they do not sleep, and compute faster.
+    """Return the calibration that agrees with the last of some loads.
 
     Parameters
     ----------
     phases, loops
         What each load cost, and the load itself.
     """
-    first, crowded = phases[0], phases[-1]
-    server_ns = _server_ns(crowded, traced.models)
+    last = phases[-1]
+    server_ns = _server_ns(last, traced.models)
     found = Calibration(
         observation.model_name,
         TRITON,
         {
-            name: _computing(with_means(model, first.executed.get(name, {})), spent)
+            name: _computing(with_means(model, last.executed.get(name, {})), spent)
             for name, model in traced.models.items()
-            for spent in [_spent(name, traced, crowded, server_ns)]
+            for spent in [_spent(name, traced, last, server_ns)]
         },
         float(len(os.sched_getaffinity(0))),
-        frontend=frontend_of(crowded, server_ns, traced.transport_ns),
+        frontend=frontend_of(last, server_ns, traced.transport_ns),
         mix=observation.mix,
         rate_limits=observation.rate_limits,
         remarks=tuple(_remarks(traced, phases)),
     )
-    found = matched(found, loops[0], first.executed)
+    found = matched(found, loops[-1], last.executed)
     return replace(
         found, reproductions=tuple(reproduction(found, loop) for loop in loops)
     )

@@ -1,6 +1,6 @@
 """Makes a calibration agree with a load on a server that traces nothing.
 
-Traces show what an execution does, and cost time. The statistics of the same server
+Traces show what an execution does, and may cost time. The statistics of the same server
 without traces show how long executions take, for the requests of a load that comes at
 random: neither alone on sleeping processors, nor in the lockstep of a closed loop.
 """
