@@ -9,7 +9,7 @@ NPM := node="$(NODE)"; PATH="$$node/bin:$$PATH" \
 	node "$$node/lib/node_modules/npm/bin/npm-cli.js" --prefix js --no-fund --no-audit
 # For two processors: two processes that compute, and two that mostly wait for servers.
 SIDE_BY_SIDE := -n 4
-NOTEBOOK := notebooks/14_faces.ipynb
+NOTEBOOK := notebooks/01_first_pipeline.ipynb
 # In a container the user is often root, which JupyterLab accepts only with an option.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 

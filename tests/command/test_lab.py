@@ -11,7 +11,7 @@ from blsnb.magics.commands.tutorial import notebooks
 
 from .conftest import write_module
 
-FIRST = "02_your_repository.ipynb"
+FIRST = "01_first_pipeline.ipynb"
 AS_ROOT = ["--allow-root"] if os.geteuid() == 0 else []
 
 

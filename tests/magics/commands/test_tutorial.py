@@ -23,7 +23,7 @@ def test_the_notebooks_are_copied(notebook, tmp_path, names):
     assert names == sorted(path.name for path in folder.iterdir())
     assert (
         f"{len(names)} notebooks written to {folder}\n"
-        f"begin with {folder / '02_your_repository.ipynb'}\n"
+        f"begin with {folder / '01_first_pipeline.ipynb'}\n"
     ) == ran.stdout
     for name in names:
         nbformat.validate(nbformat.read(folder / name, as_version=4))
