@@ -27,6 +27,7 @@ NAMES = (
     "profiling",
     "evaluation",
     "evaluation_workers",
+    "simulation",
 )
 
 

@@ -44,12 +44,15 @@ class CalibratedModel:
     by_size
         Executions by batch size, at least one for each size.
     overhead_ns
-        Time of a request outside of queue and execution.
+        Median time of a request outside of queue and execution.
+    overheads_ns
+        These times as they were observed; empty if only the median is known.
     """
 
     config: ModelConfig
     by_size: Mapping[int, Sequence[Behaviour]]
     overhead_ns: int = 0
+    overheads_ns: Sequence[int] = ()
 
     @cached_property
     def sizes(self) -> list[int]:
@@ -259,7 +262,10 @@ class Calibration:
         changed = configs or {}
         models = {
             name: SimulatedModel(
-                changed.get(name, model.config), model.draw, model.overhead_ns
+                changed.get(name, model.config),
+                model.draw,
+                model.overhead_ns,
+                model.overheads_ns,
             )
             for name, model in self.models.items()
         }

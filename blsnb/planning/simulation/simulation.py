@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from blsnb.engine.scheduling.rate_limiter import Given
@@ -39,11 +40,21 @@ class SimulatedModel:
         only the duration of its own work is used.
     overhead_ns
         Time of a request outside of queue and execution.
+    overheads_ns
+        Such times, of which each request has a random one; if empty, it is the same
+        for all.
     """
 
     config: ModelConfig
     draw: Callable[[int, random.Random], Behaviour]
     overhead_ns: int = 0
+    overheads_ns: Sequence[int] = ()
+
+    def draw_overhead_ns(self, chance: random.Random) -> int:
+        """Return the time of a request outside of queue and execution."""
+        if not self.overheads_ns:
+            return self.overhead_ns
+        return chance.choice(self.overheads_ns)
 
 
 class Frontend(NamedTuple):
@@ -99,6 +110,8 @@ class Simulation:
         self._models = models
         self._frontend = frontend
         self._random = random.Random(seed)
+        # The executions do not depend on whether overheads are drawn.
+        self._overheads = random.Random(f"overheads {seed}")
         self._admission = None if rate_limits is None else Admission(rate_limits)
         self._sequences = 0
         self.calls = 0
@@ -156,23 +169,25 @@ class Simulation:
         request = SimulatedRequest(model, size, answered, parent, fields, responded)
         request.began_ns = self.timeline.now_ns
         if parent is not None:
-            parent.children.append(request)
-        add = self.stations[model].add
-        overhead_ns = self._models[model].overhead_ns
-        if parent is None:
-            overhead_ns += self._frontend.waiting_ns
-
-        def received() -> None:
-            if overhead_ns:
-                self.timeline.after(overhead_ns, lambda: add(request))
-            else:
-                add(request)
-
-        if parent is None and self._frontend.computing_ns:
+            parent.children += (request,)
+        elif self._frontend.computing_ns:
+            received = partial(self._receive, request)
             self.cores.compute(self._frontend.computing_ns, received)
-        else:
-            received()
+            return request
+        self._receive(request)
         return request
+
+    def _receive(self, request: SimulatedRequest) -> None:
+        """Pass a request on to its model, after what it takes outside of it."""
+        model = request.model
+        overhead_ns = self._models[model].draw_overhead_ns(self._overheads)
+        if request.parent is None:
+            overhead_ns += self._frontend.waiting_ns
+        add = self.stations[model].add
+        if overhead_ns:
+            self.timeline.after(overhead_ns, partial(add, request))
+        else:
+            add(request)
 
     def run(
         self,
