@@ -25,6 +25,7 @@ from blsnb.planning.plans.planner import planned
 
 from .configs import MS, config, waits
 
+pytestmark = pytest.mark.usefixtures("few_requests")
 X = {"X": np.ones(2, np.float32)}
 
 
