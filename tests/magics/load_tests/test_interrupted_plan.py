@@ -91,6 +91,7 @@ def test_ctrl_c_ends_a_plan(kernel, stage, presses):
     cell, executions = STAGES[stage]
     before = state(notebook)
     count = executed.stat().st_size
+    assert before
     request = notebook.start(cell)
     if executions:
         assert until(lambda: executed.stat().st_size >= count + executions, 60)
@@ -109,6 +110,11 @@ def test_ctrl_c_ends_a_plan(kernel, stage, presses):
 
 
 def state(notebook: Kernel) -> Any:
-    """Return threads, processes, the configuration, models and folders of a check."""
-    [printed] = notebook.run(STATE)
-    return json.loads(printed.text)
+    """Return threads, processes, the configuration, models and folders of a check.
+
+    None if a second press, which arrives after the plan has ended, hits this cell.
+    """
+    outputs = notebook.run(STATE)
+    if ["stream"] != [each.output_type for each in outputs]:
+        return None
+    return json.loads(outputs[0].text)
