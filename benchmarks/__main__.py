@@ -28,6 +28,7 @@ NAMES = (
     "profiling",
     "evaluation",
     "evaluation_workers",
+    "simulation",
 )
 
 

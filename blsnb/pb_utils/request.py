@@ -125,7 +125,8 @@ class InferenceRequest(Compiled):
     ) -> None:
         expect(trace, InferenceTrace)
         model_name = string(model_name)
-        # The defaults need no check, which saves 7 % of a call (docs/performance.md).
+        # The defaults need no check, which saves 7 % of a call, see
+        # docs/explanation/performance.md.
         usual = (
             flags is timeout is correlation_id is _UNSET
             and model_version is _NEWEST
