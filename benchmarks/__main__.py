@@ -28,6 +28,7 @@ NAMES = (
     "evaluation",
     "evaluation_workers",
     "simulation",
+    "open_loop",
 )
 
 
