@@ -73,14 +73,14 @@ def _medians(rounds: list[tuple[float, float]]) -> tuple[float, float]:
 
 
 def _own(client: TritonClient, rate: int) -> tuple[float, float]:
-    """Return the median latency in µs, and the rate that was reached."""
+    """Return the median latency in µs, and the rate at which requests were sent."""
     array = np.zeros((1, 4), np.uint8)
     dtype = of_array(array.dtype)
     assert dtype is not None
     message = RequestMessage(MODEL, (freeze("X", array, dtype),))
     times = arrivals_at(CONSTANT, rate, Load(WINDOW_S, 10_000), seed=0)
     row = open_row(client.sender([message]), times)
-    return row.p50_us, row.throughput
+    return row.p50_us, row.sent_rate
 
 
 def _perf_analyzer(program: str, port: int, rate: int) -> tuple[float, float]:
