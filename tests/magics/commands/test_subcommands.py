@@ -29,7 +29,7 @@ def test_every_subcommand_of_the_design_is_there():
     designed = (
         "models config load unload remove import export infer stats trace log bench "
         "help standin monitor runtime serve tutorial verify graph diff edit try watch "
-        "evaluate plan"
+        "evaluate plan require"
     )
 
     assert sorted(designed.split()) == sorted(SUBCOMMANDS)
