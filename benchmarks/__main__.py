@@ -12,6 +12,7 @@ from benchmarks.results import FILE, Results
 from benchmarks.servers import Servers
 
 NAMES = (
+    "whole_call",
     "exec_latency",
     "large_tensors",
     "many_calls",
@@ -28,6 +29,7 @@ NAMES = (
     "evaluation",
     "evaluation_workers",
     "simulation",
+    "open_loop",
 )
 
 

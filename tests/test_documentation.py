@@ -20,8 +20,12 @@ from blsnb.magics.commands.subcommands import SUBCOMMANDS
 
 ROOT = Path(__file__).parents[1]
 _ENTRY = re.compile(r"^### `(.+)`$", re.MULTILINE)
-ERRORS = ROOT / "docs" / "reference" / "errors.md"
-ENTRIES = _ENTRY.findall(ERRORS.read_text(encoding="utf-8"))
+REFERENCE = ROOT / "docs" / "reference"
+ENTRIES = [
+    entry
+    for page in ("errors.md", "notes.md")
+    for entry in _ENTRY.findall((REFERENCE / page).read_text(encoding="utf-8"))
+]
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -60,7 +64,7 @@ def texts() -> list[str]:
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_every_text_of_the_error_catalogue_exists(texts, entry):
+def test_every_text_of_the_catalogues_exists(texts, entry):
     """The real server has returned it, or blsnb can produce it."""
     pattern = re.compile(".*?".join(map(re.escape, entry.split("…"))), re.DOTALL)
 
@@ -115,7 +119,7 @@ def test_the_pictures_of_a_day_are_small_and_each_is_shown():
     assert sum(sizes.values()) <= 400_000
 
 
-def test_each_text_is_in_the_error_catalogue_once():
+def test_each_text_is_in_the_catalogues_once():
     """Each text has one cause."""
     assert sorted(set(ENTRIES)) == sorted(ENTRIES)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from blsnb.planning.simulation.behaviour import Behaviour, Step, behaviour
-from blsnb.planning.simulation.cores import Cores
+from blsnb.planning.simulation.cores import Cores, SlicedCores
 from blsnb.planning.simulation.loads import closed_loop
 from blsnb.planning.simulation.simulation import SimulatedModel, Simulation
 from blsnb.planning.simulation.timeline import Timeline
@@ -96,6 +97,42 @@ def test_processor_time_is_counted():
 
     assert 20 * MS == pytest.approx(cores.busy_ns, abs=10)
     assert 10 * MS <= timeline.now_ns <= 11 * MS
+
+
+def ends_ms(pieces: list[tuple[int, int]], count: int) -> list[float]:
+    """Return when pieces of work end that have processors for 4 ms in their turns.
+
+    Each one is the time at which it comes, and its length, in milliseconds.
+    """
+    timeline, ends = Timeline(), [0.0] * len(pieces)
+    cores = SlicedCores(timeline, count, 4 * MS)
+
+    def begin(number: int) -> None:
+        def done() -> None:
+            ends[number] = timeline.now_ns / MS
+
+        cores.compute(pieces[number][1] * MS, done)
+
+    for number, (at_ms, _) in enumerate(pieces):
+        timeline.at(at_ms * MS, partial(begin, number))
+    timeline.run()
+    assert sum(ms for _, ms in pieces) * MS == cores.busy_ns
+    return ends
+
+
+def test_work_that_comes_while_all_processors_compute_waits_for_the_end_of_a_slice():
+    """It comes at 1 ms, begins at 4 ms, and the long work continues after it."""
+    assert [10, 11, 5] == ends_ms([(0, 10), (0, 10), (1, 1)], 2)
+
+
+def test_short_work_ends_in_its_order():
+    """With equal shares all three would end together."""
+    assert [1, 2, 3] == ends_ms([(0, 1), (0, 1), (0, 1)], 1)
+
+
+def test_long_work_takes_turns():
+    """Slices of 4 ms, until 6 ms of each are computed."""
+    assert [10, 12] == ends_ms([(0, 6), (0, 6)], 1)
 
 
 def test_a_synchronous_call_holds_the_instance_of_its_caller():

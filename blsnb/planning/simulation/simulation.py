@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from blsnb.engine.scheduling.rate_limiter import Given
+from blsnb.engine.scheduling.rate_limiter import Given, Resource
 from blsnb.model.config import ModelConfig
 from blsnb.planning.simulation.admission import Admission
 from blsnb.planning.simulation.batching_station import BatchingStation
 from blsnb.planning.simulation.behaviour import Behaviour
-from blsnb.planning.simulation.cores import Cores
+from blsnb.planning.simulation.cores import Cores, Processors, SlicedCores
 from blsnb.planning.simulation.ensemble_station import EnsembleStation
 from blsnb.planning.simulation.execution import Execution, Received
 from blsnb.planning.simulation.sequence_station import SequenceStation
@@ -88,6 +89,8 @@ class Simulation:
         Work for each request of a client.
     rate_limits
         Counts of the server's resources; None if it does not limit rates.
+    slice_ns
+        How long work has a processor while other work waits; 0 for equal shares.
 
     Raises
     ------
@@ -104,9 +107,12 @@ class Simulation:
         seed: int = 0,
         frontend: Frontend = NO_FRONTEND,
         rate_limits: Given | None = None,
+        slice_ns: int = 0,
     ) -> None:
         self.timeline = Timeline()
-        self.cores = Cores(self.timeline, cores)
+        self.cores: Processors = Cores(self.timeline, cores)
+        if slice_ns and cores == int(cores):
+            self.cores = SlicedCores(self.timeline, int(cores), slice_ns)
         self._models = models
         self._frontend = frontend
         self._random = random.Random(seed)
@@ -116,8 +122,8 @@ class Simulation:
         self._sequences = 0
         self.calls = 0
         """Number of requests, of clients and of models."""
-        self.drawn: dict[str, set[int]] = {name: set() for name in models}
-        """Batch sizes of the executions, by model."""
+        self.drawn: dict[str, Counter[int]] = {name: Counter() for name in models}
+        """Number of executions by batch size, of each model."""
         self.stations = {
             name: self._station(name, model) for name, model in models.items()
         }
@@ -126,7 +132,7 @@ class Simulation:
         config = model.config
 
         def draw(size: int) -> Behaviour:
-            self.drawn[name].add(size)
+            self.drawn[name][size] += 1
             return model.draw(size, self._random)
 
         if config.is_ensemble:
@@ -149,6 +155,18 @@ class Simulation:
             Execution(self, requests, drawn.steps, freed, ended).advance()
 
         return execute
+
+    def resource_uses(self) -> dict[Resource, float]:
+        """Return the used share of each resource of a server that limits rates."""
+        if self._admission is None:
+            return {}
+        span_ns = max(1, self.timeline.now_ns)
+        held = [station.held_ns() for station in self.stations.values()]
+        return {
+            resource: sum(each.get(resource, 0) for each in held) / span_ns / count
+            for resource, count in self._admission.limits.items()
+            if count
+        }
 
     def new_sequence(self) -> int:
         """Return a correlation id that no other sequence has."""

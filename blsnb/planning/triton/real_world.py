@@ -18,6 +18,7 @@ from blsnb.model.config import ModelConfig
 from blsnb.parity.blsnb_client import BlsnbClient
 from blsnb.parity.targets import Local, Report
 from blsnb.parity.triton.client import TritonClient
+from blsnb.parity.triton.executed import BySize
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
@@ -97,6 +98,10 @@ class LoadedServer:
     def set_tracing(self, enabled: bool) -> None:
         """Trace the times of all requests, or of none."""
         self._client.set_tracing(enabled)
+
+    def executions(self) -> Mapping[str, BySize]:
+        """Return what it has counted: the executions of each model by batch size."""
+        return self._client.executions()
 
     def traces(self) -> Sequence[Trace]:
         """Return the requests that were traced so far."""
