@@ -30,6 +30,7 @@ NAMES = (
     "evaluation",
     "evaluation_workers",
     "simulation",
+    "open_loop",
 )
 
 
