@@ -11,7 +11,7 @@ from blsnb.planning.calibration import HERE, TRITON, CalibratedModel, Calibratio
 from blsnb.planning.simulation.cores import Cores, SlicedCores
 from blsnb.planning.simulation.loads import closed_loop, open_loop
 from blsnb.planning.simulation.simulation import NO_FRONTEND, Frontend
-from blsnb.planning.triton.calibrate import frontend_of
+from blsnb.planning.triton.calibrate import frontend_of, observed_model
 from blsnb.planning.triton.phases import Computing, Phase, computing
 from blsnb.planning.triton.processes import ProcessorTimes, processor_times
 from blsnb.planning.triton.served import Executions, executions, served
@@ -100,6 +100,16 @@ def test_a_step_of_an_ensemble_begins_when_the_last_one_has_responded(tmp_path):
 
     assert [(), (0,), (1,)] == [step.after for step in found.behaviours[0].steps]
     assert 4 * MS == found.behaviours[0].own_ns
+
+
+def test_an_observed_model_has_the_overheads_of_its_requests():
+    """Each is longer by what an idle instance needs to begin."""
+    found = observed_model(
+        config("m"), [Executions([waits(5)], [MS, 2 * MS, 6 * MS], [MS // 2] * 3)]
+    )
+
+    assert [1.5, 2.5, 6.5] == [each / MS for each in found.overheads_ns]
+    assert 2.5 == found.overhead_ns / MS
 
 
 def process(proc, pid, command, ns, children=()):

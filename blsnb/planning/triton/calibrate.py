@@ -165,7 +165,7 @@ def observe_traced(server: RealServer, observation: Observation) -> Traced:
     ]
     return Traced(
         {
-            name: _model(
+            name: observed_model(
                 observation.configs[name], [found.get(name) for _, found in pairs]
             )
             for name in names
@@ -176,7 +176,9 @@ def observe_traced(server: RealServer, observation: Observation) -> Traced:
     )
 
 
-def _model(config: ModelConfig, phases: Sequence[Executions | None]) -> CalibratedModel:
+def observed_model(
+    config: ModelConfig, phases: Sequence[Executions | None]
+) -> CalibratedModel:
     """Return a model from its executions in all phases; the first has one client."""
     alone, *crowded = phases
     assert alone is not None
@@ -196,8 +198,9 @@ def _model(config: ModelConfig, phases: Sequence[Executions | None]) -> Calibrat
     dispatch_ns = 0
     if not config.is_ensemble:
         dispatch_ns = max(0, round(float(waits_ns)) - delay_ns)
-    overhead_ns = round(float(np.median(alone.overheads_ns))) + dispatch_ns
-    return CalibratedModel(config, by_size(behaviours), overhead_ns)
+    overheads_ns = [each + dispatch_ns for each in alone.overheads_ns]
+    median_ns = round(float(np.median(overheads_ns)))
+    return CalibratedModel(config, by_size(behaviours), median_ns, overheads_ns)
 
 
 def observe_plain(
