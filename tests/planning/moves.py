@@ -37,7 +37,8 @@ def initialize(self, args):
     self.instance = int(args["model_instance_name"].rpartition("_")[2])
 
 def starts(self, requests):
-    names = sorted(each.request_id() for each in requests)
+    # A slot without a request has one without an id.
+    names = sorted(each.request_id() for each in requests if each.request_id())
     stage.values.setdefault("executions", []).append((self.name, names))
     stage.seen.append(("starts", self.name, self.instance, *names))
     return f"{self.name} {names[0]} "
@@ -240,11 +241,13 @@ class EngineMoves:
         try:
             # The only response of a model without a stream is its end.
             for response in self._server.stream(move.model, X, **options):
+                error = response.error or ""
                 if not response.final:
                     stage.seen.append(("responds", move.name))
         except InferenceError as raised:
-            # Simulated requests have no ids.
-            error = raised.message.replace(f"[request id: {move.name}] ", "")
+            error = raised.message
+        # Simulated requests have no ids.
+        error = error.replace(f"[request id: {move.name}] ", "")
         stage.seen.append(("ends", move.name, error))
 
 

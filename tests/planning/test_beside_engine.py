@@ -49,15 +49,6 @@ def ends(*names: str, model: str = "m") -> list[Move]:
     return [End(name, model) for name in names]
 
 
-def step(model: str, given: str, made: str) -> str:
-    """Return a step of an ensemble."""
-    return (
-        f'step {{ model_name: "{model}" model_version: -1 '
-        f'input_map {{ key: "X" value: "{given}" }} '
-        f'output_map {{ key: "Y" value: "{made}" }} }}'
-    )
-
-
 def limited(count: int, priority: int, resources: int = 1) -> str:
     """Return an instance group that needs a resource R."""
     needs = f'resources {{ name: "R" global: true count: {resources} }}'
@@ -93,6 +84,9 @@ RATES: list[Move] = [
 BATCHING = "max_batch_size: 2 dynamic_batching { } "
 CASES = {
     "direct": Case({"m": "max_batch_size: 1 " + DIRECT + instances(2)}, SEQUENCES),
+    "direct in batches": Case(
+        {"m": "max_batch_size: 2 " + DIRECT + instances(2)}, SEQUENCES
+    ),
     "rates": Case(
         {
             "a": "max_batch_size: 1 " + limited(2, 2),
