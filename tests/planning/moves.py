@@ -212,7 +212,7 @@ class EngineMoves:
         self._pool = pool
 
     def play(self, expected: Sequence[Outcome]) -> Iterator[Outcome]:
-        """Yield what follows each move.
+        """Yield what follows each move, up to the first that is not as expected.
 
         Parameters
         ----------
@@ -224,7 +224,10 @@ class EngineMoves:
                 self._pool.submit(self._send, move)
             else:
                 _end(move)
-            yield self._outcome(each)
+            found = self._outcome(each)
+            yield found
+            if found != each:
+                return
 
     def _outcome(self, expected: Outcome) -> Outcome:
         until(lambda: self._seen() == expected, tick_s=0.001)
