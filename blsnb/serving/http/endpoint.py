@@ -17,6 +17,7 @@ from blsnb.parts.server_parts import ServerParts
 from blsnb.printable import printable
 from blsnb.serving.access import Access
 from blsnb.serving.core.shared_state import SharedState
+from blsnb.serving.http.connections.limited_server import HttpServer
 from blsnb.serving.http.exchange import MAX_BODY_BYTES, HttpExchange, PortState
 from blsnb.serving.http.plain_connection import PlainConnection
 from blsnb.serving.http.routes import (
@@ -26,7 +27,6 @@ from blsnb.serving.http.routes import (
     http_routes,
     metrics_routes,
 )
-from blsnb.serving.http.server import HttpServer
 from blsnb.serving.ports import address_of, is_unix, listening_socket, socket_path
 
 _BACKLOG = 1024

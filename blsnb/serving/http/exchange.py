@@ -22,6 +22,7 @@ from tornado.iostream import IOStream
 
 from blsnb.errors import OutOfResourcesError
 from blsnb.serving.core.shortage import shortage_of
+from blsnb.serving.http.connections.limited_server import Connections
 from blsnb.serving.http.messages import (
     BAD_REQUEST,
     EVENTS,
@@ -33,7 +34,6 @@ from blsnb.serving.http.messages import (
     error_response,
 )
 from blsnb.serving.http.routes import HttpThreads, Router, Target
-from blsnb.serving.http.server import Connections
 
 MAX_BODY_BYTES = 2**31 - 1
 """Triton counts the bytes of a body in 32 bits with a sign."""

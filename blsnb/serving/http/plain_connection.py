@@ -12,11 +12,11 @@ from typing import Any
 from tornado.iostream import IOStream, StreamClosedError
 
 from blsnb.errors import OutOfResourcesError
+from blsnb.serving.http.connections.limited_server import HttpServer
+from blsnb.serving.http.connections.plain_head import PlainHead, plain_head
 from blsnb.serving.http.exchange import REASONS, PortState, path_of, raw_headers
 from blsnb.serving.http.messages import HttpRequest, HttpResponse, error_response
-from blsnb.serving.http.plain_head import PlainHead, plain_head
 from blsnb.serving.http.routes import Pool, Target
-from blsnb.serving.http.server import HttpServer
 
 _log = logging.getLogger("blsnb.serving")
 _RECEIVE_BYTES = 1 << 18

@@ -20,7 +20,7 @@ _LENGTH = re.compile("[0-9]{1,10}")
 
 
 class Headers(Mapping[str, str]):
-    """Headers by name, in any case."""
+    """Headers of a plain request by name, in any case."""
 
     def __init__(self, values: dict[str, str]) -> None:
         self._values = values
