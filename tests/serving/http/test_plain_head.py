@@ -39,7 +39,7 @@ def test_a_plain_head_has_method_target_headers_and_length() -> None:
     ],
 )
 def test_a_head_with_another_line_is_not_plain(line: bytes) -> None:
-    """tornado decides what it means."""
+    """Tornado decides what it means."""
     sent = head(3)[:-2] + line + b"\r\n\r\n"
 
     assert plain_head(sent) is None
@@ -64,5 +64,5 @@ def test_a_head_with_another_length_is_not_plain(length: int) -> None:
     ids=["incomplete", "method", "version", "whole URL", "line ends", "large"],
 )
 def test_another_head_is_not_plain(sent: bytes) -> None:
-    """tornado receives it from its first byte."""
+    """Tornado receives it from its first byte."""
     assert plain_head(sent) is None
