@@ -121,7 +121,7 @@ class HttpPort(HTTPServerConnectionDelegate):
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_PATIENCE_S):
                         await self._stop.wait()
-                self.state.drop_stalled()
+                self.state.drop_stalled(_PATIENCE_S)
         finally:
             server.close_port(self._socket, self._loop)
             self.state.closing = True

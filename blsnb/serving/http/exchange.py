@@ -109,14 +109,19 @@ class PortState:
         if not self.responding:
             self.quiet.set()
 
-    def drop_stalled(self) -> None:
+    def drop_stalled(self, idle_s: float) -> None:
         """Drop requests that were incomplete at the last check, too.
+
+        Connections that tornado does not serve are closed after some idle seconds.
 
         tornado's timeout for bodies would cost each request more time.
         """
         for exchange in self._lingering & self.reading:
             exchange.drop()
         self._lingering = set(self.reading)
+        for connection in self.connections.idle_since(time.monotonic() - idle_s):
+            if connection in self.plain:
+                connection.close()
 
 
 class HttpExchange(HTTPMessageDelegate):

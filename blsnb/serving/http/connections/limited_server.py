@@ -67,6 +67,10 @@ class Connections(Generic[C]):
         self._reading.pop(connection, None)
         self._responding.discard(connection)
 
+    def idle_since(self, then_s: float) -> list[C]:
+        """Return the connections that have been idle since a time or longer."""
+        return [each for each, since_s in self._idle.items() if since_s <= then_s]
+
     def least_needed(self, now_s: float) -> C | None:
         """Return the connection to close for a new one; None if all are in use.
 
