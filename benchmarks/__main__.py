@@ -12,6 +12,7 @@ from benchmarks.results import FILE, Results
 from benchmarks.servers import Servers
 
 NAMES = (
+    "whole_call",
     "exec_latency",
     "large_tensors",
     "many_calls",
@@ -27,6 +28,7 @@ NAMES = (
     "profiling",
     "evaluation",
     "evaluation_workers",
+    "simulation",
 )
 
 

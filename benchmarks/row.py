@@ -47,6 +47,8 @@ class Row(NamedTuple):
     """The value of the compared subject; None if it is not available."""
     compared_with: str = TRITON
     goal: Goal | None = None
+    spread: str = ""
+    """Smallest and largest ratio of a round; empty if not measured."""
 
     @property
     def ratio(self) -> float | None:
@@ -67,10 +69,14 @@ class Row(NamedTuple):
             self.what,
             f"{number(self.value)} {self.unit}",
             f"{other} {self.compared_with}" if other else "",
-            "" if self.ratio is None else ratio_text(self.ratio),
+            self._ratio_cell(),
             "" if self.goal is None else self.goal.text,
             self.verdict,
         )
+
+    def _ratio_cell(self) -> str:
+        spread = f" ({self.spread})" if self.spread else ""
+        return "" if self.ratio is None else f"{ratio_text(self.ratio)}{spread}"
 
     def plain(self) -> dict[str, Any]:
         """Return the row as a JSON object."""
@@ -81,6 +87,7 @@ class Row(NamedTuple):
             "compared_with": self.compared_with,
             "other": self.other,
             "ratio": self.ratio,
+            "spread": self.spread,
             "goal": None if self.goal is None else self.goal.text,
             "verdict": self.verdict,
         }

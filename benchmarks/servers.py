@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import statistics
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import numpy as np
 
 from benchmarks.repository import Repository
-from benchmarks.rounds import medians
+from benchmarks.rounds import samples as rounds_of
 from benchmarks.server import BenchmarkedServer, BlsnbServer, TritonServer
 from blsnb.parity.triton.environment import installed
 
@@ -66,8 +68,25 @@ class Servers:
         reading
             Returns the nanoseconds in the outputs.
         """
+        found = self.samples(requests, rounds, levels, reading)
+        return {
+            key: statistics.median(itertools.chain(*taken))
+            for key, taken in found.items()
+        }
+
+    def samples(
+        self,
+        requests: dict[str, BenchmarkRequest],
+        rounds: int,
+        levels: tuple[str, ...] = (TIMESTAMPS,),
+        reading: Reading = lambda outputs: outputs["NANOSECONDS"],
+    ) -> dict[tuple[str, str], list[list[float]]]:
+        """Return all numbers of each server for each request, by round, in µs.
+
+        The parameters are those of `compare`.
+        """
         names = [*levels, *([TRITON] if self.env else [])]
-        found = medians(
+        found = rounds_of(
             {
                 (key, name): functools.partial(
                     lambda server, model, inputs: reading(
@@ -81,7 +100,10 @@ class Servers:
             },
             rounds,
         )
-        return {key: value / 1000 for key, value in found.items()}
+        return {
+            key: [[value / 1000 for value in taken] for taken in each]
+            for key, each in found.items()
+        }
 
     def close(self) -> None:
         """Stop all servers."""

@@ -689,6 +689,7 @@ class Server:
         *,
         force: bool = False,
         in_place: bool = False,
+        deploy: str | None = None,
     ) -> Exported:
         """Write models as a repository that Triton loads, byte for byte.
 
@@ -708,6 +709,10 @@ class Server:
             Whether to write only the files that were redefined here, into the imported
             folders that their models come from: all of them or none, with their line
             ends and modes, never through a link that leaves the repository.
+        deploy
+            Name of a container image, such as ``"registry.example/faces:1"``. A
+            ``Dockerfile`` that builds it and a ``kserve.yaml`` that runs it on
+            Kubernetes are written, too.
 
         Returns
         -------
@@ -722,9 +727,12 @@ class Server:
             read or written; in place also if a file changed in the folder since. The
             text then has both changes.
         ValueError
-            ``path`` and ``in_place`` were passed.
+            ``path`` or ``deploy`` was passed together with ``in_place``, or ``deploy``
+            is not the name of an image.
         """
-        return self._parts.folders.export(path, names, force=force, in_place=in_place)
+        return self._parts.folders.export(
+            path, names, force=force, in_place=in_place, deploy=deploy
+        )
 
     def standin(
         self,
@@ -1088,8 +1096,8 @@ class Server:
             A number is out of range, a model is not part of the request, or
             `sequence_lengths` of a model with sequences is missing.
         """
-        from blsnb.parity.real_load import world_of
         from blsnb.planning.plans.planner import plan
+        from blsnb.planning.triton.real_world import world_of
 
         request = client_request(model_name, inputs, options, "plan")
         world = world_of(

@@ -36,6 +36,8 @@ nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
 nb_merge_streams = True
+# What a page writes does not stay among the sources.
+nb_execution_in_temp = True
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"

@@ -6,6 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from PIL import Image
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -13,7 +14,7 @@ PAGES = [
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
-    *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md")),
+    *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/**/*.md")),
 ]
 
 OTHER_SITES = {
@@ -32,6 +33,20 @@ def cells():
 def test_eight_lines_are_eight_lines():
     """The example is as short as its heading says."""
     assert 8 == sum(len(cell.splitlines()) for cell in cells())
+
+
+def test_the_moving_picture_takes_a_minute():
+    """It is small enough for a slow network, and slow enough to read."""
+    [file] = re.findall(r"!\[[^]]*\]\(([^)]+)\)", README)
+    durations_ms = []
+    with Image.open(ROOT / file) as picture:
+        for frame in range(picture.n_frames):
+            picture.seek(frame)
+            picture.load()
+            durations_ms.append(picture.info["duration"])
+
+    assert 50_000 <= sum(durations_ms) <= 75_000
+    assert (ROOT / file).stat().st_size <= 3_000_000
 
 
 @pytest.mark.notebook

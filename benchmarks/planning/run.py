@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,15 @@ from blsnb.benchmark.arrivals import POISSON, Arrivals, arrivals_at
 from blsnb.benchmark.client import Sender
 from blsnb.benchmark.level import Level, Load
 from blsnb.benchmark.measure import closed_row, open_row
-from blsnb.parity.real_load import RealWorld
+from blsnb.benchmark.samples import Row
 from blsnb.parts.requests import client_request
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import Calibration
 from blsnb.planning.simulation.loads import Mix, Simulated, closed_loop
 from blsnb.planning.simulation.station import SimulatedRequest
+from blsnb.planning.triton.processes import ProcessorTimes, processor_times
 from blsnb.planning.triton.real_server import RealServer
+from blsnb.planning.triton.real_world import RealWorld
 from blsnb.request_fields import PLAIN, SEQUENCE_END, SEQUENCE_START, RequestFields
 
 CALIBRATION_S = 5.0
@@ -44,6 +47,8 @@ SIMULATED = 3_000
 _REPETITIONS = 5
 """Simulations of the same arrivals."""
 _MAX_REQUESTS = 100_000
+_MAX_OTHERS, _ATTEMPTS = 0.1, 3
+"""Maximum share of the processors that other programs use, and measurements."""
 _MAX_SEQUENCE_REQUESTS = 10_000
 """Multiple of the length of sequences; then their ids begin again."""
 X = {"X": np.ones((1, 4), np.float32)}
@@ -260,20 +265,38 @@ def _simulated(
     return Simulated(ended)
 
 
+def _undisturbed(
+    spent: Callable[[], ProcessorTimes], measure: Callable[[], Row]
+) -> Row:
+    """Measure again while other programs use the processors, a few times at most.
+
+    Returns the measurement that they disturbed least.
+    """
+    found: list[tuple[float, Row]] = []
+    while len(found) < _ATTEMPTS and (not found or found[-1][0] > _MAX_OTHERS):
+        before = spent()
+        row = measure()
+        found.append((spent().since(before).others, row))
+    return min(found, key=lambda each: each[0])[1]
+
+
 def _measure(world: RealWorld, case: Case, rates: Sequence[Rate]) -> list[float]:
     """Add the measurements of all rates, and return those of the saturation."""
     saturations = []
     with world.serving() as server:
+        assert server.pid is not None
+        spent = partial(processor_times, server.pid, list(case.models))
         sender: Sender = server.sender(world.messages)
         if case.sequences is not None:
             sender = SequenceSender(server, world.messages[0], case.sequences)
         closed_row(server.sender(world.messages), 1, Load(1.0, 20))
         for number in range(MEASUREMENTS):
             for rate in rates:
-                row = open_row(sender, _arrivals(rate.rate, case.seeds[number]))
+                arrivals = _arrivals(rate.rate, case.seeds[number])
+                row = _undisturbed(spent, partial(open_row, sender, arrivals))
                 rate.measured_p50.append(row.p50_us)
                 rate.measured_p99.append(row.p99_us)
             load = Load(SATURATED_S, _MAX_REQUESTS)
-            row = closed_row(sender, _clients(case), load)
+            row = _undisturbed(spent, partial(closed_row, sender, _clients(case), load))
             saturations.append(row.throughput)
     return saturations

@@ -174,17 +174,34 @@ def measure(
 def closed_row(
     sender: Sender, clients: int, load: Load, counts: Counts = NOTHING
 ) -> Row:
-    """Measure clients in a closed loop."""
+    """Measure clients in a closed loop.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C ended the measurement.
+    """
     with client_threads() as workers:
-        plan = _closed(sender, load, workers, clients, load.requests)
-        return plan.row(plan.run(lambda share: None), counts)
+        return _row(_closed(sender, load, workers, clients, load.requests), counts)
 
 
 def open_row(sender: Sender, arrivals: Arrivals, counts: Counts = NOTHING) -> Row:
-    """Measure requests at their times."""
+    """Measure requests at their times.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C ended the measurement.
+    """
     with client_threads() as workers:
-        plan = _opened(sender, workers, arrivals)
-        return plan.row(plan.run(lambda share: None), counts)
+        return _row(_opened(sender, workers, arrivals), counts)
+
+
+def _row(plan: LevelPlan, counts: Counts) -> Row:
+    level = plan.run(lambda share: None)
+    if level.interrupted:
+        raise KeyboardInterrupt
+    return plan.row(level, counts)
 
 
 def _closed(

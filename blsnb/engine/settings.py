@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from blsnb.engine.instance.placement import Placements
@@ -37,3 +38,20 @@ class Settings(NamedTuple):
     rate_limits: ResourceAdmission | None = None
     placements: Placements | None = None
     metrics: MetricsConfig = MetricsConfig()
+
+    def arguments(self) -> list[str]:
+        """Return the arguments of ``tritonserver`` that repeat these settings."""
+        arguments = ["--disable-auto-complete-config"] * self.strict_model_config
+        if self.cache_bytes:
+            arguments.append(f"--cache-config=local,size={self.cache_bytes}")
+        if self.rate_limits is not None:
+            arguments.append("--rate-limit=execution_count")
+            arguments += _resources(self.rate_limits)
+        return arguments
+
+
+def _resources(limits: ResourceAdmission) -> Iterator[str]:
+    for name, counts in limits.given.items():
+        for device, count in counts.items():
+            suffix = "" if device is None else f":{device}"
+            yield f"--rate-limit-resource={name}:{count}{suffix}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blsnb.printable import printable_lines
@@ -105,7 +107,7 @@ def _arrowed(step: str) -> str:
 
 def _facts(status: ModelStatus) -> list[str]:
     """Return the facts on the card of a model."""
-    origin = [f"from {status.origin}"] if status.origin else []
+    origin = [f"from {short_path(status.origin)}"] if status.origin else []
     if status.differs:
         origin.append(f"differs from {status.differs}")
     return [*_sizes(status), *origin, *_duration(status)]
@@ -198,9 +200,23 @@ def table(statuses: Iterable[ModelStatus]) -> dict[str, str]:
 
 def _origin(status: ModelStatus) -> str:
     """Return where a model comes from, and the folder that it differs from."""
+    origin = short_path(status.origin)
     if not status.differs:
-        return status.origin
-    return f"{status.origin}, differs from {status.differs}: %triton diff {status.name}"
+        return origin
+    folder = short_path(status.differs)
+    return f"{origin}, differs from {folder}: %triton diff {status.name}"
+
+
+def short_path(text: str) -> str:
+    """Shorten an absolute path in the working or home directory; keep other text."""
+    path = Path(text)
+    if not path.is_absolute():
+        return text
+    with contextlib.suppress(OSError, ValueError):
+        return str(path.relative_to(Path.cwd().resolve()))
+    with contextlib.suppress(RuntimeError, ValueError):
+        return f"~/{path.relative_to(Path.home())}"
+    return text
 
 
 def _more(status: ModelStatus) -> str:

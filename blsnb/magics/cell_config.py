@@ -30,17 +30,16 @@ def no_options() -> ModelOptions:
 
 
 def compose(base: str | None, options: ModelOptions) -> CellConfig:
-    """Merge options into a text; a text that already agrees stays verbatim."""
+    """Merge options into a text, whose comments and formatting stay."""
     from blsnb.model.config import ModelConfig, parse_pbtxt
     from blsnb.model.spec import merge_options
+    from blsnb.model.text.edited_text import edited
 
     if not options.given:
         return CellConfig(base or "", base, options)
     config = ModelConfig() if base is None else parse_pbtxt(base)
     merged: ModelConfig = merge_options(config, options)
-    if base is not None and merged.message == config.message:
-        return CellConfig(base, base, options)
-    return CellConfig(merged.to_pbtxt(), base, options)
+    return CellConfig(edited(base or "", merged.message), base, options)
 
 
 def configuration_text(given: str, namespace: Mapping[str, Any]) -> str:

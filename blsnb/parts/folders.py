@@ -20,6 +20,7 @@ from blsnb.repository.repository import models_in
 from blsnb.repository.status import ModelStatus
 
 if TYPE_CHECKING:
+    from blsnb.repository.deployment import Deployment
     from blsnb.repository.export import Exported
     from blsnb.repository.imported.write_back import ChangedModel
 
@@ -119,6 +120,7 @@ class Folders:
         *,
         force: bool = False,
         in_place: bool = False,
+        deploy: str | None = None,
         texts: Mapping[str, Mapping[str, bytes]] = MappingProxyType({}),
     ) -> Exported:
         """Write models as a repository that Triton loads, byte for byte.
@@ -130,27 +132,32 @@ class Folders:
         """
         check_names(names=names)
         check_flags(force=force, in_place=in_place)
+        deployment = self._deployment(deploy)
         if in_place:
-            return self._export_in_place(path, names, force)
+            _refuse_in_place(path, deploy)
+            return self._export_in_place(names, force)
         check_path(path=path)
         assert path is not None
-        exported = self._exported(Path(path).expanduser(), names, force, texts)
+        exported = self._exported(
+            Path(path).expanduser(), names, force, texts, deployment
+        )
         others = filter(self._models.control.sources.is_overridden, exported.models)
         notes = (*exported.notes, *map(_override_note, others))
         return replace(exported, notes=notes)
 
-    def _export_in_place(
-        self, path: str | Path | None, names: Sequence[str] | None, force: bool
-    ) -> Exported:
+    def _deployment(self, image: str | None) -> Deployment | None:
+        from blsnb.repository.deployment import Deployment
+
+        if image is None:
+            return None
+        check_text(deploy=image)
+        return Deployment(image, tuple(self._models.engine.settings.arguments()))
+
+    def _export_in_place(self, names: Sequence[str] | None, force: bool) -> Exported:
         """Write what cells changed back into the folders that models come from."""
         from blsnb.repository.export import Exported
         from blsnb.repository.imported.write_back import write_back
 
-        if path is not None:
-            raise ValueError(
-                f"path={str(path)!r} and in_place=True exclude each other: in place, "
-                "models are written to the folders that they come from"
-            )
         self._models.lifetime.check_open()
         models, notes = self.changed_models(names)
         differences = [line for model in models for line in model.difference()]
@@ -214,6 +221,7 @@ class Folders:
         names: Sequence[str] | None = None,
         force: bool = False,
         others: Mapping[str, Mapping[str, bytes]] = MappingProxyType({}),
+        deployment: Deployment | None = None,
     ) -> Exported:
         from blsnb.repository.export import Export, exportable
 
@@ -231,7 +239,13 @@ class Folders:
             }
             for name, files in others.items():
                 texts[name] = {**texts.get(name, {}), **files}
-            export = Export(path, self._models.engine.release, force=force, texts=texts)
+            export = Export(
+                path,
+                self._models.engine.release,
+                force=force,
+                texts=texts,
+                deployment=deployment,
+            )
             return export.write(chosen, left_out)
 
     def export_as_served(
@@ -278,6 +292,16 @@ class Folders:
             (folder / name / str(version)).mkdir(parents=True)
         text = config.to_pbtxt()
         (folder / name / CONFIG_FILE).write_text(text, encoding="utf-8")
+
+
+def _refuse_in_place(path: str | Path | None, deploy: str | None) -> None:
+    """Refuse arguments that have no meaning for an export in place."""
+    for name, value in {"path": path, "deploy": deploy}.items():
+        if value is not None:
+            raise ValueError(
+                f"{name}={str(value)!r} and in_place=True exclude each other: in "
+                "place, models are written to the folders that they come from"
+            )
 
 
 def _override_note(name: str) -> str:

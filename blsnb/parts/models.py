@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from blsnb.arguments import (
@@ -24,6 +25,7 @@ from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.errors import InferenceError, ModelLoadError
 from blsnb.files.interrupts import uninterrupted
+from blsnb.model.backend_fields import MODEL_FILENAME
 from blsnb.model.config import ModelConfig
 from blsnb.parts.implied_configs import ImpliedConfigs
 from blsnb.parts.lifetime import ServerLifetime
@@ -116,12 +118,24 @@ class Models:
         """
         self.lifetime.check_open()
         try:
-            status = uninterrupted(lambda: self._changed(name, files, on_written))
+            with self._without_stand_in(name, files):
+                status = uninterrupted(lambda: self._changed(name, files, on_written))
         except ModelLoadError as error:
             self._unloadable[name] = self._newer_text(files, error)
             raise
         self._unloadable.pop(name, None)
         return status if not status.trouble else self.status(name)
+
+    def _without_stand_in(
+        self, name: str, files: Mapping[str, FileContent | None]
+    ) -> AbstractContextManager[None]:
+        """End the stand-in of a model whose ``model.py`` is written."""
+        is_written = any(
+            PurePosixPath(path).name == MODEL_FILENAME and content is not None
+            for path, content in files.items()
+        )
+        standins = self.control.standins
+        return standins.changing(name, None) if is_written else nullcontext()
 
     def _newer_text(
         self, files: Mapping[str, FileContent | None], error: ModelLoadError

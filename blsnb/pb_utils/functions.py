@@ -9,6 +9,7 @@ import numpy as np
 
 from blsnb.pb_utils.compiled.compiled_type import CompiledType
 from blsnb.pb_utils.request import InferenceRequest
+from blsnb.pb_utils.response import InferenceResponse
 from blsnb.pb_utils.tensor import Tensor
 from blsnb.tensors import byte_strings
 from blsnb.tensors.dtypes import BF16, BYTES, DTYPES
@@ -36,6 +37,9 @@ def get_input_tensor_by_name(inference_request: Any, name: str) -> Any:
 
 def get_output_tensor_by_name(inference_response: Any, name: str) -> Any:
     """Return the response's first output of that name, or None."""
+    is_response = isinstance(inference_response, InferenceResponse)
+    if is_response and type(type(inference_response)) is CompiledType:
+        return _first_named(inference_response._tensors, name)
     return _first_named(inference_response.output_tensors(), name)
 
 

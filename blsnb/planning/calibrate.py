@@ -259,8 +259,10 @@ def _models(
         executions = [*alone[name].executions]
         if name in batched:
             executions += [each for each in batched[name].executions if each.size > 1]
+        overheads_ns = alone[name].overheads_ns
+        median_ns = int(np.median(overheads_ns))
         found[name] = CalibratedModel(
-            config, by_size(executions), int(np.median(alone[name].overheads_ns))
+            config, by_size(executions), median_ns, overheads_ns
         )
     return found
 

@@ -29,6 +29,8 @@ WORLDS = {
     HERE: "this kernel with its one interpreter lock",
     TRITON: "a process for each instance",
 }
+_SLICE_NS = 4_000_000
+"""Linux looks 250 times a second whether another process is to compute."""
 _HEAD = ("model", "batch", "executions", "own work", "computing", "overhead")
 """Worlds: one kernel with one interpreter lock; a process for each instance."""
 
@@ -44,12 +46,15 @@ class CalibratedModel:
     by_size
         Executions by batch size, at least one for each size.
     overhead_ns
-        Time of a request outside of queue and execution.
+        Median time of a request outside of queue and execution.
+    overheads_ns
+        These times as they were observed; empty if only the median is known.
     """
 
     config: ModelConfig
     by_size: Mapping[int, Sequence[Behaviour]]
     overhead_ns: int = 0
+    overheads_ns: Sequence[int] = ()
 
     @cached_property
     def sizes(self) -> list[int]:
@@ -109,11 +114,13 @@ class Reproduction(NamedTuple):
     Parameters
     ----------
     clients
-        Number of clients in a closed loop; 0 for recorded requests.
+        Number of clients in a closed loop; 0 for requests that come at their times.
     measured_us, simulated_us
         Median latency.
     measured_rate, simulated_rate
         Requests per second.
+    recorded
+        Whether the requests were recorded.
     """
 
     clients: int
@@ -121,11 +128,16 @@ class Reproduction(NamedTuple):
     simulated_us: float
     measured_rate: float
     simulated_rate: float
+    recorded: bool = False
 
     @property
     def load(self) -> str:
         """The load in words."""
-        return counted(self.clients, "client") if self.clients else "its recording"
+        if self.recorded:
+            return "its recording"
+        if self.clients:
+            return counted(self.clients, "client")
+        return f"{self.measured_rate:.3g} requests/s"
 
     @property
     def error(self) -> float:
@@ -259,10 +271,18 @@ class Calibration:
         changed = configs or {}
         models = {
             name: SimulatedModel(
-                changed.get(name, model.config), model.draw, model.overhead_ns
+                changed.get(name, model.config),
+                model.draw,
+                model.overhead_ns,
+                model.overheads_ns,
             )
             for name, model in self.models.items()
         }
         return Simulation(
-            models, cores or self.cores, seed, self.frontend, self.rate_limits
+            models,
+            cores or self.cores,
+            seed,
+            self.frontend,
+            self.rate_limits,
+            _SLICE_NS if self.world == TRITON else 0,
         )

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from blsnb.engine.scheduling.rate_limiter import Given
 from blsnb.planning.calibration import CalibratedModel, Calibration, Reproduction
-from blsnb.planning.simulation.loads import Mix, Simulated, closed_loop
+from blsnb.planning.simulation.loads import Mix, Simulated, closed_loop, open_loop
+from blsnb.planning.simulation.simulation import Simulation
 
 _SIMULATED = 1_000
 """Number of requests of a simulated closed loop."""
@@ -18,19 +19,24 @@ _LEAST = 0.1
 
 
 class Loop(NamedTuple):
-    """A measured closed loop.
+    """A measured load.
 
     Parameters
     ----------
+    clients
+        Number of clients in a closed loop; 0 for requests that come at their times.
     p50_us
         Median latency.
     rate
         Requests per second.
+    times_ns
+        Times of the requests without clients.
     """
 
     clients: int
     p50_us: float
     rate: float
+    times_ns: Sequence[int] = ()
 
 
 def fitted(
@@ -59,14 +65,11 @@ def fitted(
         model_name, world, models, cores, mix=mix, rate_limits=rate_limits
     )
     crowded = max(loops, key=lambda loop: loop.clients)
-    if _simulated(whole, crowded.clients).rate > crowded.rate:
+    if _simulated(whole, crowded).rate > crowded.rate:
         low, high = _LEAST, cores
         for _ in range(_HALVINGS):
             cores = (low + high) / 2
-            if (
-                _simulated(replace(whole, cores=cores), crowded.clients).rate
-                > crowded.rate
-            ):
+            if _simulated(replace(whole, cores=cores), crowded).rate > crowded.rate:
                 high = cores
             else:
                 low = cores
@@ -75,20 +78,25 @@ def fitted(
     return replace(found, reproductions=again)
 
 
-def _simulated(calibration: Calibration, clients: int) -> Simulated:
-    return closed_loop(
-        calibration.simulation(),
-        calibration.model_name,
-        clients,
-        _SIMULATED,
-        # The observed clients send requests of one priority.
-        mix=calibration.mix._replace(kinds=calibration.mix.kinds[:1]),
-    )
+def _simulated(calibration: Calibration, loop: Loop) -> Simulated:
+    return simulated(calibration.simulation(), calibration, loop)
+
+
+def simulated(
+    simulation: Simulation, calibration: Calibration, loop: Loop
+) -> Simulated:
+    """Run a measured load in a simulation."""
+    # The observed clients send requests of one priority.
+    mix = calibration.mix._replace(kinds=calibration.mix.kinds[:1])
+    name = calibration.model_name
+    if loop.clients:
+        return closed_loop(simulation, name, loop.clients, _SIMULATED, mix=mix)
+    return open_loop(simulation, name, loop.times_ns, mix=mix)
 
 
 def reproduction(calibration: Calibration, loop: Loop) -> Reproduction:
-    """Return a measured closed loop beside its simulation."""
-    again = _simulated(calibration, loop.clients)
+    """Return a measured load beside its simulation."""
+    again = _simulated(calibration, loop)
     return Reproduction(
         loop.clients, loop.p50_us, again.percentile_us(50), loop.rate, again.rate
     )

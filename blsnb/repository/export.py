@@ -16,6 +16,7 @@ from blsnb.files.owned import locked
 from blsnb.files.whole import whole_file
 from blsnb.printable import counted, printable
 from blsnb.repository.copying import ModelCopy, complete_locked, contents
+from blsnb.repository.deployment import Deployment
 from blsnb.repository.directory import ModelDirectory
 from blsnb.repository.manifest import Manifest, digest_of, files_below
 from blsnb.repository.repository import ModelRepository
@@ -25,6 +26,7 @@ from blsnb.repository.serving_readme import (
     export_notes,
     readme_text,
     release_notes,
+    wants_gpu,
 )
 
 _MAX_NAMED = 5
@@ -75,6 +77,8 @@ class Export:
         Whether to overwrite foreign files.
     texts
         Files whose content is another in the export, by model and path in it.
+    deployment
+        The container image of the models; None for no image.
     """
 
     def __init__(
@@ -84,16 +88,18 @@ class Export:
         *,
         force: bool = False,
         texts: Mapping[str, Mapping[str, bytes]] = MappingProxyType({}),
+        deployment: Deployment | None = None,
     ) -> None:
         self._target = target
         self._release = release
         self._force = force
         self._texts = texts
+        self._deployment = deployment
 
     def write(
         self, directories: Sequence[ModelDirectory], notes: Sequence[str] = ()
     ) -> Exported:
-        """Write models, requirements.txt and README.md.
+        """Write models, requirements.txt, README.md and the files of the deployment.
 
         Parameters
         ----------
@@ -148,7 +154,7 @@ class Export:
         foreign: list[str] = []
         for directory in directories:
             foreign += self._foreign_files(manifest, directory)
-        for name in (README, REQUIREMENTS):
+        for name in (README, REQUIREMENTS, *self._deployed(gpu=False)):
             there = os.path.lexists(self._target / name)
             if there and not manifest.is_ours(self._target, name):
                 foreign.append(name)
@@ -196,13 +202,23 @@ class Export:
         known = sorted(manifest.models())
         folders = [self._target / name for name in known]
         folders = [folder for folder in folders if folder.is_dir()]
+        gpu = any(map(wants_gpu, map(ModelDirectory, folders)))
+        readme = readme_text(folders, self._release)
+        if self._deployment is not None:
+            readme += self._deployment.readme(gpu=gpu)
         texts = {
             REQUIREMENTS: requirements_text(folders),
-            README: readme_text(folders, self._release),
+            README: readme,
+            **self._deployed(gpu=gpu),
         }
         for name, text in texts.items():
             self._write_text(manifest, name, text.encode("utf-8"))
         manifest.save(self._target)
+
+    def _deployed(self, *, gpu: bool) -> Mapping[str, str]:
+        if self._deployment is None:
+            return {}
+        return self._deployment.texts(self._release, gpu=gpu)
 
     def _write_text(self, manifest: Manifest, name: str, content: bytes) -> None:
         written = {name: hashlib.sha256(content).hexdigest()}

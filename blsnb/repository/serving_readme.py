@@ -49,7 +49,7 @@ The server is ready when `curl -sf localhost:8000/v2/health/ready` succeeds.
 def readme_text(models: Sequence[Path], release: tuple[int, int]) -> str:
     """Return the README of a folder with these models, for a release of Triton."""
     directories = [ModelDirectory(path) for path in models]
-    gpus = " --gpus=all" if any(map(_wants_gpu, directories)) else ""
+    gpus = " --gpus=all" if any(map(wants_gpu, directories)) else ""
     return _TEXT.format(
         models="\n".join(map(_line, directories)),
         release=f"{release[0]}.{release[1]:02}",
@@ -63,7 +63,8 @@ def _line(directory: ModelDirectory) -> str:
     return f"- `{printable(directory.name)}`, {word} {', '.join(map(str, numbers))}"
 
 
-def _wants_gpu(directory: ModelDirectory) -> bool:
+def wants_gpu(directory: ModelDirectory) -> bool:
+    """Return whether a model's configuration places an instance on a GPU."""
     try:
         groups = directory.config().instance_groups
     except ModelConfigError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import logging
 from collections import deque
@@ -19,6 +20,9 @@ KEEP_CALLS = 10_200
 A call takes half a kilobyte."""
 _FREED = 16
 """Divisor: when the calls exceed the limit, this part of them is folded."""
+_STRIPPED = 64
+"""Divisor: when the values exceed the budget, this part of it is freed with them, so
+that small values are counted rarely."""
 _MAX_FORGOTTEN = 1000
 """Maximum number of ids kept of dropped runs."""
 KEEP_RESPONSES = 1000
@@ -65,6 +69,8 @@ class Recorder:
         self._runs: dict[str, RunRecord] = {}
         self._calls_before = 0
         """Number of calls of all runs when the last one ended."""
+        self._bytes_before = 0
+        """Bytes of the values of all runs when the last one ended."""
         # The thread that takes the token folds. Popping from a list is atomic, and
         # other threads do not wait.
         self._token = ["fold"]
@@ -83,6 +89,7 @@ class Recorder:
         if self.level:
             self._runs[run.id] = run
             run.fold_at = max(self._least_calls, self.keep_calls - self._calls_before)
+            run.strip_at = self.budget_bytes - self._bytes_before
             self._forget_old_runs()
         return run
 
@@ -97,6 +104,7 @@ class Recorder:
         level = self.level if level is None else level
         run = RunRecord(f"{next(self._numbers):04x}", level)
         run.fold_at = self.keep_calls
+        run.strip_at = self.budget_bytes
         return run
 
     def _level_of(self, run: RunRecord) -> TraceLevel:
@@ -105,7 +113,7 @@ class Recorder:
     def _forget_old_runs(self) -> None:
         if len(self._runs) <= self.keep_runs:
             return
-        loose = [run for run in self.runs if not run.pinned]
+        loose = self._loose_runs()
         # Displayed runs are kept longer, but fill at most half of the room.
         room = self.keep_runs // 2
         shown = {run.id for run in [r for r in loose if r.is_displayed][-room:]}
@@ -177,8 +185,8 @@ class Recorder:
                 run.held_bytes += ref.byte_size
             for ref in outputs:
                 run.held_bytes += ref.byte_size
-            if run.held_bytes > self.budget_bytes:
-                self._strip(run, self.budget_bytes)
+            if run.held_bytes > run.strip_at:
+                self._make_room(run)
         if self._observers:
             self._notify(run, call)
 
@@ -192,8 +200,9 @@ class Recorder:
         # Runs in flight are kept beyond the limit until they end.
         self._forget_old_runs()
         self._keep_budget()
-        loose = [len(each.calls) for each in self.runs if not each.pinned]
-        self._calls_before = sum(loose)
+        loose = self._loose_runs()
+        self._calls_before = sum(len(each.calls) for each in loose)
+        self._bytes_before = sum(each.held_bytes for each in loose)
         if self._observers:
             self._notify(run, None)
 
@@ -212,12 +221,38 @@ class Recorder:
                 self._strip(run, left)
             left -= run.held_bytes
 
+    def _loose_runs(self) -> list[RunRecord]:
+        return [run for run in self.runs if not run.pinned]
+
+    def _make_room(self, current: RunRecord) -> None:
+        """Drop values, those of the oldest runs first, until all fit in the budget.
+
+        The memory of the values is free for the next ones while a run is in flight.
+        """
+        runs = self._loose_runs() if current.level is None else []
+        if current not in runs and not current.pinned:
+            runs.append(current)
+        total = sum(run.held_bytes for run in runs)
+        excess = total - self.budget_bytes
+        if excess > 0:
+            excess += self.budget_bytes // _STRIPPED
+        for run in runs:
+            if excess <= 0:
+                break
+            freed = run.held_bytes
+            self._strip(run, max(0, freed - excess))
+            freed -= run.held_bytes
+            excess, total = excess - freed, total - freed
+        current.strip_at = current.held_bytes + max(0, self.budget_bytes - total)
+
     def _strip(self, run: RunRecord, limit: int) -> None:
         """Drop values of the oldest calls until the run holds at most `limit` bytes."""
         if run.pinned:
             return
-        while run.held_bytes > limit and run.held:
-            run.drop_oldest_values(self.budget_bytes)
+        # Other threads may drop the last values at the same time.
+        with contextlib.suppress(IndexError):
+            while run.held_bytes > limit and run.held:
+                run.drop_oldest_values(self.budget_bytes)
 
     @property
     def _least_calls(self) -> int:
@@ -238,7 +273,7 @@ class Recorder:
                 self._token.append(token)
 
     def _fold_once(self, current: RunRecord) -> None:
-        loose = [run for run in self.runs if not run.pinned]
+        loose = self._loose_runs()
         if current.level is not None:
             loose.append(current)
         current.fold_at = len(current.calls)

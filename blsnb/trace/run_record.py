@@ -46,6 +46,8 @@ class RunRecord:
     """Positions of the folded calls; None if no call is folded."""
     fold_at: int = sys.maxsize
     """Number of calls at which folding begins."""
+    strip_at: int = sys.maxsize
+    """Number of held bytes above which values are dropped."""
     held: deque[Call] = field(default_factory=deque)
     """The calls that have values, in the order in which they ended."""
     held_bytes: int = 0

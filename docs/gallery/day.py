@@ -17,6 +17,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import ViewportSize, expect, sync_playwright
 
+from docs.gallery.notebook_page import NotebookPage
 from tests.browser import chromium
 from tests.browser.lab import Lab
 from tests.browser.lab_server import LabServer
@@ -26,7 +27,7 @@ from tests.browser.view import View
 
 DOCS = Path(__file__).parents[1]
 PICTURES = DOCS / "images" / "day"
-TUTORIAL = DOCS.parent / "notebooks" / "12_your_repository.ipynb"
+TUTORIAL = DOCS.parent / "notebooks" / "02_your_repository.ipynb"
 SIZE: ViewportSize = {"width": 1120, "height": 700}
 MAX_BYTES = 65_000
 NOTEBOOK = "day.ipynb"
@@ -40,7 +41,6 @@ ANSWER = """                )
 TENSOR = '            text = pb_utils.Tensor("TEXT", text.as_numpy())\n'
 _CONTINUE = """() => jupyterapp.commands.isEnabled("debugger:continue")
     && jupyterapp.commands.execute("debugger:continue").then(() => 0)"""
-_CONTENT = "jupyterapp.shell.currentWidget.content"
 
 
 def cells() -> dict[str, str]:
@@ -68,6 +68,7 @@ class Day:
 
     def __init__(self, lab: Lab) -> None:
         self._lab = lab
+        self._notebook = NotebookPage(lab)
         self._panel: Panel
         self._debugger = Debugger(lab)
 
@@ -91,7 +92,7 @@ class Day:
         lab.write(NOTEBOOK, "%load_ext blsnb", "%triton import models")
         lab.open(NOTEBOOK)
         self._panel = Panel(lab)
-        self._run(0, 1)
+        self._notebook.run(0, 1)
         expect(self._panel.row("review").locator(".state")).to_have_text("ready")
         self.take("1-import")
 
@@ -99,9 +100,9 @@ class Day:
         """Look at the graph: a model is called that no folder has."""
         self._panel.tab("Graph")
         expect(self._panel.node).to_contain_text("calls model 'translator'")
-        self._add(2, FRENCH)
-        self._run(2)
-        self._show(2, ".blsnb-run")
+        self._notebook.add(2, FRENCH)
+        self._notebook.run(2)
+        self._notebook.show(2, ".blsnb-run")
         self.take("2-graph")
 
     def edit(self) -> None:
@@ -109,27 +110,27 @@ class Day:
         self._panel.tab("Models")
         self._panel.act("review", "Edit")
         expect(self._panel.status).to_have_text("2 cells were inserted.")
-        self._replace(4, DEAD, FIXED)
-        self._run(3, 4)
+        self._notebook.replace(4, DEAD, FIXED)
+        self._notebook.run(3, 4)
         expect(self._panel.row("review")).to_contain_text("cells differ")
-        self._show(4, ".jp-InputArea")
+        self._notebook.show(4, ".jp-InputArea")
         self.take("3-edit")
 
     def break_it(self) -> None:
         """Send the request again: another error, and another call that fails."""
-        self._add(5, FRENCH)
-        self._run(5)
+        self._notebook.add(5, FRENCH)
+        self._notebook.run(5)
         view = View(self._lab.cell(5))
         view.row("rating").click()
         self._panel.tab("Runs")
         expect(self._panel.row("review")).to_have_count(2)
-        self._show(5, ".blsnb-run")
+        self._notebook.show(5, ".blsnb-run")
         self.take("4-break")
 
     def step_through_it(self) -> None:
         """Stop in the failed run; the variables have the tensor's wrong name."""
         self._debugger.switch_on()
-        line = self._line(4, "stars = ")
+        line = self._notebook.line(4, "stars = ")
         self._lab.cell(4).locator(".cm-line").nth(line - 1).scroll_into_view_if_needed()
         self._debugger.click_gutter(4, line)
         self._lab.command("blsnb:debug-run")
@@ -148,9 +149,9 @@ class Day:
 
     def compare(self) -> None:
         """Give the tensor its name, and compare the runs before and after."""
-        self._replace(4, ANSWER, f"{ANSWER}{TENSOR}")
+        self._notebook.replace(4, ANSWER, f"{ANSWER}{TENSOR}")
         # A request is slow while lines of its model are new to the debugger.
-        self._run(4, 5, 5)
+        self._notebook.run(4, 5, 5)
         self._compare()
         self.take("6-compare")
 
@@ -161,14 +162,14 @@ class Day:
         self._panel.act("review", "Diff")
         self._panel.act("review", "Write to folder")
         expect(self._panel.status).to_contain_text("has what its cells changed")
-        self._show(6, ".jp-OutputArea-output")
+        self._notebook.show(6, ".jp-OutputArea-output")
         self.take("7-export")
 
     def look_at_git(self) -> None:
         """Show the changed lines, and that there are no others."""
-        self._add(7, "%%bash\ngit -C models diff")
-        self._run(7)
-        self._show(7, ".jp-OutputArea-output")
+        self._notebook.add(7, "%%bash\ngit -C models diff")
+        self._notebook.run(7)
+        self._notebook.show(7, ".jp-OutputArea-output")
         self.take("8-git")
 
     def _compare(self) -> None:
@@ -178,48 +179,6 @@ class Day:
         newest.get_by_role("combobox").select_option(index=3)
         view = View(self._lab.page.locator(".blsnb-tab:visible"))
         view.row("translate").first.wait_for()
-
-    def _add(self, index: int, source: str) -> None:
-        """Insert a cell below the one before it."""
-        self._lab.page.evaluate(f"{_CONTENT}.activeCellIndex = {index - 1}")
-        self._lab.command("notebook:insert-cell-below")
-        model = f"{_CONTENT}.widgets[{index}].model.sharedModel"
-        self._lab.page.evaluate(f"source => {model}.setSource(source)", source)
-
-    def _replace(self, index: int, old: str, new: str) -> None:
-        """Edit a cell."""
-        model = f"{_CONTENT}.widgets[{index}].model.sharedModel"
-        source = self._lab.page.evaluate(f"{model}.source")
-        if source.count(old) != 1:
-            raise ValueError(f"cell {index} has {source.count(old)} of {old!r}")
-        self._lab.page.evaluate(
-            f"source => {model}.setSource(source)", source.replace(old, new)
-        )
-
-    def _line(self, index: int, text: str) -> int:
-        """Return the number of the first line of a cell that has a text."""
-        source = f"{_CONTENT}.widgets[{index}].model.sharedModel.source"
-        lines = self._lab.page.evaluate(source).split("\n")
-        found: int = next(n for n, line in enumerate(lines, 1) if text in line)
-        return found
-
-    def _run(self, *indices: int) -> None:
-        """Run cells, which may fail."""
-        for index in indices:
-            cell = f"{_CONTENT}.widgets[{index}].model"
-            before = self._lab.page.evaluate(f"{cell}.executionCount ?? 0")
-            self._lab.page.evaluate(f"{_CONTENT}.activeCellIndex = {index}")
-            self._lab.command("notebook:run-cell")
-            self._lab.page.wait_for_function(
-                f"({cell}.executionCount ?? 0) > {before}"
-                f" && {cell}.executionState !== 'running'"
-            )
-
-    def _show(self, index: int, part: str) -> None:
-        """Scroll to a part of a cell."""
-        shown = self._lab.cell(index).locator(part).first
-        shown.wait_for()
-        shown.evaluate("element => element.scrollIntoView({ block: 'start' })")
 
 
 def main() -> None:

@@ -111,15 +111,13 @@ def _portrait(view: View) -> None:
 
 
 PICTURES = {
-    "first-run": Picture(
-        "01_first_pipeline", "hopper", _portrait, alone=True, folder=README
-    ),
-    "light": Picture("05_reading_a_page", "run", _heatmap),
-    "dark": Picture("01_first_pipeline", "hopper", _critical, "Dark"),
-    "compare": Picture("07_router", "second", _changed),
-    "stream": Picture("06_streaming", "stream", _stream),
-    "calls": Picture("06_streaming", "", _loop, "Dark", LONG),
-    "error": Picture("02_errors", "careful-run", _failure),
+    "first-run": Picture("14_faces", "hopper", _portrait, alone=True, folder=README),
+    "light": Picture("15_reading_a_page", "run", _heatmap),
+    "dark": Picture("14_faces", "hopper", _critical, "Dark"),
+    "compare": Picture("16_router", "second", _changed),
+    "stream": Picture("08_streaming", "stream", _stream),
+    "calls": Picture("08_streaming", "", _loop, "Dark", LONG),
+    "error": Picture("03_errors", "careful-run", _failure),
 }
 PAGES = {"narrow": "light", "static": "light"}
 """The output of another picture's cell, in a page that has nothing else."""

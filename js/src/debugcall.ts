@@ -35,7 +35,8 @@ export class DebugPart {
   show(call: number): HTMLElement[] {
     const { kernel, trace } = this.#session;
     const { backend, kind } = trace.header.models[trace.calls.model[call]] ?? {};
-    if (!kernel || backend !== "python" || kind !== "model" || trace.has(call, Flag.RUNNING)) return [];
+    const isServed = backend === "python" && kind === "model" && trace.calls.execution[call] > 0;
+    if (!kernel || !isServed || trace.has(call, Flag.RUNNING)) return [];
     this.#shown = trace.id(call);
     kernel.onFound(() => this.#draw());
     this.#draw();

@@ -9,5 +9,5 @@ export interface WidgetModel {
   off(event: string, listener: (...values: never[]) => void): void;
 }
 
-/** Version of the messages between a page and its kernel, see docs/contracts.md. */
+/** Version of the messages between a page and its kernel, see docs/reference/contracts.md. */
 export const VERSION = 1;

@@ -16,9 +16,16 @@ mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
 
 /** A run of a model with code, whose calls have these flags, of an ensemble, and of a stand-in. */
 function stored(flags = 0): Store {
-  const calls = [call(-1, 0, 0, { flags }), call(0, 1, 10, { flags }), call(0, 2, 20), call(0, 3, 30)];
+  const calls = [
+    call(-1, 0, 0, { flags, execution: 1 }),
+    call(0, 1, 10, { flags, execution: 1 }),
+    call(0, 2, 20),
+    call(0, 3, 30, { execution: 1 }),
+    call(0, 4, 40),
+  ];
   const run = { id: "r-1", title: "pipeline", request_id: "", state: "done" as const };
-  const models = [model("pipeline"), model("reader"), model("both", "ensemble"), { ...model("zeros"), kind: "stand-in" }];
+  const code = [model("pipeline"), model("reader")];
+  const models = [...code, model("both", "ensemble"), { ...model("zeros"), kind: "stand-in" }, model("refused")];
   const { header, buffer } = encode(calls, { models, run });
   return Store.of(header, buffer);
 }
@@ -70,12 +77,12 @@ test("the button is there while a connection has the run", async () => {
   view.frame.dispose();
 });
 
-test("a running call, a model without code and a stand-in have no button", async () => {
+test("a running call, a model without code, a stand-in and a call that no execution served have no button", async () => {
   const kernel = onlyKernel();
   const view = new View(stored(Flag.RUNNING), { kernel: new Kernel(connections) });
   await answer(kernel);
   assert.equal(button(view), undefined);
-  for (const name of ["both", "zeros"]) {
+  for (const name of ["both", "zeros", "refused"]) {
     view.click(view.row(name));
     mock.timers.tick(40);
     await answer(kernel);

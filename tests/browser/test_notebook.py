@@ -1,4 +1,4 @@
-"""Specification of the first tutorial in JupyterLab: run, explored, reopened."""
+"""Specification of the tutorial on faces in JupyterLab: run, explored, reopened."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from .view import View
 
 pytestmark = pytest.mark.browser
 
-TUTORIAL = Path(__file__).parents[2] / "notebooks" / "01_first_pipeline.ipynb"
+TUTORIAL = Path(__file__).parents[2] / "notebooks" / "14_faces.ipynb"
 FACES = ["face_cascade", "pnet", "rnet", "onet"]
 
 

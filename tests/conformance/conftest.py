@@ -148,8 +148,8 @@ def agree(
     same Python release, since its own texts change from one to the next.
 
     `agree(case, deviates="…", ours=check)` wants them to differ, for a reason that
-    `docs/deviations.md` gives in these words; `check(known, seen)` asserts what
-    blsnb answers instead.
+    `docs/reference/deviations.md` gives in these words; `check(known, seen)` asserts
+    what blsnb answers instead.
     """
     module = request.module.__name__.rpartition(".")[2]
     case_id = case_of(request.node.callspec.id, target.name)

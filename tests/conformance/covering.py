@@ -15,7 +15,7 @@ import pytest
 
 HERE = Path(__file__).parent
 ROWS = HERE / "rows.json"
-DEVIATIONS = HERE.parents[1] / "docs" / "deviations.md"
+DEVIATIONS = HERE.parents[1] / "docs" / "reference" / "deviations.md"
 OBSERVABLE = "observable"
 NOT_YET = "not yet: "
 NO_ROW = "in no table"
@@ -178,7 +178,8 @@ def summary(ledger: Ledger, *, verbose: bool = False) -> Iterator[str]:
         f"{len(wanted & ledger.live)} of them beside the real server; "
         f"{len(wanted & agreeing)} agree, {len(wanted & set(deviating))} deviate"
     )
-    yield f"deviations documented in docs/deviations.md: {known} (-v lists them)"
+    page = "docs/reference/deviations.md"
+    yield f"deviations documented in {page}: {known} (-v lists them)"
     for row, each in _deviations(ledger):
         if verbose or not documented(each):
             yield f"  deviates: {row} ({each.case}): {each.reason}"

@@ -42,7 +42,7 @@ def verdicts(ledger: Ledger, *, beside_triton: bool) -> Iterator[str]:
         if not documented(each)
     }
     for reason in sorted(found):
-        yield f"docs/deviations.md does not contain the reason {reason!r}"
+        yield f"docs/reference/deviations.md does not contain the reason {reason!r}"
     wanted = [row for row in observable if row not in ledger.later]
     live = [row for row in wanted if row in ledger.live]
     if beside_triton and len(live) < LIVE_SHARE * len(wanted):

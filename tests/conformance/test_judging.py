@@ -47,9 +47,8 @@ def test_a_deviation_needs_its_reason_in_the_documentation(ledger: Ledger) -> No
     known = Deviation("case", "a sample that is never answered", 1, 2)
     ledger.deviations[ROWS[0]] = [known, Deviation("case", "no such reason", 1, 2)]
 
-    assert ["docs/deviations.md does not contain the reason 'no such reason'"] == found(
-        ledger
-    )
+    page = "docs/reference/deviations.md"
+    assert [f"{page} does not contain the reason 'no such reason'"] == found(ledger)
 
 
 def test_recorded_answers_do_not_replace_the_running_server(ledger: Ledger) -> None:

@@ -1,7 +1,7 @@
 """What one ``exec()`` may cost, in counts that are the same on every machine.
 
 The budgets have room for refactoring, not for another layer. Raise one only together
-with a line in ``docs/performance.md`` that says what it bought.
+with a line in ``docs/explanation/performance.md`` that says what it bought.
 """
 
 import statistics

@@ -60,6 +60,24 @@ def test_cells_of_a_table_are_aligned_to_the_left():
     assert 2 * 6 * [' style="text-align:left"'] == styles
 
 
+def test_folders_are_short(tmp_path, monkeypatch):
+    """A folder is relative to the working directory or to the home directory."""
+    here, home = tmp_path / "work", tmp_path / "home"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("HOME", str(home))
+
+    shown = [
+        card.short_path(text)
+        for text in (str(here / "models/add"), str(home / "m/add"), "/opt/add", "In[3]")
+    ]
+    assert ["models/add", "~/m/add", "/opt/add", "In[3]"] == shown
+    [row] = card.table([status(origin=str(here / "models/add"))])["text/plain"].split(
+        "\n"
+    )[1:]
+    assert " models/add " in row
+
+
 def test_steps_of_an_ensemble_beyond_the_maximum_are_counted():
     """A card shows twelve of them."""
     steps = tuple(f"step {number}" for number in range(15))

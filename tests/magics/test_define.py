@@ -325,3 +325,15 @@ def test_a_path_may_begin_with_the_home_folder(notebook, tmp_path, monkeypatch):
     notebook.run(DOUBLE.replace(FLOW, f"{FLOW} --file ~/labels.txt"))
 
     assert "cat\n" == (folder() / "1" / "labels.txt").read_text("utf-8")
+
+
+def test_options_keep_the_comments_of_a_configuration_cell(notebook):
+    """The option is a line of its own at the end."""
+    written = f"# Owned by the vision team.\n{CONFIG}"
+    notebook.run("%%triton_config double\n" + written)
+    notebook.run(DOUBLE.replace(FLOW, "--instances 2"))
+    directory = parts_of(default.server()).repository.directory("double")
+
+    text = directory.config_file.read_text()
+    assert text.startswith(written)
+    assert "  count: 2\n" in text[len(written) :]

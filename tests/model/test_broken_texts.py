@@ -104,6 +104,7 @@ def check(config: ModelConfig) -> None:
 @example("")
 @example("input {" * 200)
 @example("parameters { key: 'a' value { string_value: '\\n\ud800' } }")
+@example("input { name: 'a' data_type: '\ud800' }")
 def test_a_damaged_text_is_parsed_or_refused(text):
     """A refusal has a reason; a parsed configuration can be printed."""
     judge(text)

@@ -336,7 +336,7 @@ def test_the_tutorials_have_no_false_alarm():
     ]
 
     assert len(sources) > 20
-    assert [("02_errors.ipynb", "m (model.py:6): undefined name 'np'")] == found
+    assert [("03_errors.ipynb", "m (model.py:6): undefined name 'np'")] == found
 
 
 def test_the_models_of_the_conformance_tests_have_only_true_findings(server):

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,21 @@ def test_every_package_has_one_version(name):
     loose = [each for each in lines(name) if not re.fullmatch(r"[\w.-]+==[\w.]+", each)]
 
     assert loose == ([OWN] if name == "requirements.txt" else [])
+
+
+def test_every_package_that_blsnb_needs_is_pinned():
+    """The version of each is the one that was tested."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    needed = [*project["dependencies"], *extras["lab"], *extras["onnx"]]
+    pinned = {plain(each) for each in lines("requirements.txt") if each != OWN}
+
+    assert set() == {plain(each) for each in needed} - pinned
+
+
+def plain(requirement: str) -> str:
+    """Return the name of a package, as PyPI compares it."""
+    return re.match(r"[\w.-]+", requirement)[0].lower().replace("_", "-")
 
 
 def test_the_post_build_fetches_weights_and_checks_the_environment():

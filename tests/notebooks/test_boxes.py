@@ -1,4 +1,4 @@
-"""The geometry between the three face networks, as tutorial 1 writes it."""
+"""The geometry between the three face networks, as the tutorial on faces writes it."""
 
 from pathlib import Path
 from types import ModuleType
@@ -8,7 +8,7 @@ import pytest
 
 from .model_cells import file_cells
 
-NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "01_first_pipeline.ipynb"
+NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "14_faces.ipynb"
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Lines of text between detector and recogniser, as tutorial 5 writes it."""
+"""Lines of text between detector and recogniser, as the tutorial on OCR writes it."""
 
 from types import ModuleType
 
@@ -8,7 +8,7 @@ import pytest
 from .conftest import NOTEBOOKS
 from .model_cells import file_cells
 
-NOTEBOOK = NOTEBOOKS / "05_reading_a_page.ipynb"
+NOTEBOOK = NOTEBOOKS / "15_reading_a_page.ipynb"
 
 
 @pytest.fixture(scope="module")

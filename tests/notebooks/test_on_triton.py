@@ -23,9 +23,9 @@ from .test_tutorials import TUTORIALS
 LOAD_S = 120
 # Another NumPy, another release of ONNX Runtime: the last digits may differ.
 NEAR = {"rtol": 1e-3, "atol": 1e-4}
-# A request of the second tutorial fails and leaves no run.
+# A request of the tutorial on errors fails and leaves no run.
 ERRORS = {
-    "02_errors": [
+    "03_errors": [
         ("double", np.array([1, 2], np.float32)),
         ("double", np.zeros(3)),
         ("careless", np.ones(3, np.float32)),

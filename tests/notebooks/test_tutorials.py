@@ -16,12 +16,14 @@ from .model_cells import code_cells, file_cells, model_cells
 
 PATHS = sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
 TUTORIALS = [path.stem for path in PATHS]
-ERRORS = "02_errors"
+ERRORS = "03_errors"
 """Its request fails and leaves no run to save."""
 FINDINGS = {ERRORS: 2 * ["calls model 'treble', which the repository does not have"]}
 """The findings on the cards of a tutorial that shows mistakes."""
 # A minute is promised on processors that do nothing else.
 LONGEST_S = 60
+PLANNED = {12}
+"""The numbers of tutorials that are not written yet."""
 
 
 @pytest.mark.notebook
@@ -143,11 +145,11 @@ def test_its_models_import_only_what_a_plain_server_has(path):
     assert foreign <= {"numpy", "onnxruntime", "cupy", "triton_python_backend_utils"}
 
 
-def test_they_are_numbered_without_a_gap():
-    """The reader knows which comes next."""
+def test_they_are_numbered_in_reading_order():
+    """No number is used twice, and only planned tutorials are missing."""
     numbers = [int(name.partition("_")[0]) for name in TUTORIALS]
 
-    assert list(range(1, len(numbers) + 1)) == numbers
+    assert [n for n in range(1, numbers[-1] + 1) if n not in PLANNED] == numbers
 
 
 def _imported(source: str) -> set[str]:

@@ -6,7 +6,7 @@ from asserting import some
 from .conftest import NOTEBOOKS
 from .executing import complaint, execute
 
-TUTORIALS = ["09_take_it_to_triton", "13_what_happened_in_production"]
+TUTORIALS = ["10_take_it_to_triton", "11_what_happened_in_production"]
 
 
 @pytest.mark.notebook

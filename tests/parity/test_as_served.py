@@ -78,11 +78,11 @@ def test_options_repeat_the_settings(tmp_path):
     assert [
         "--disable-auto-complete-config",
         "--cache-config=local,size=4096",
-        f"--cache-directory={tmp_path}",
         "--rate-limit=execution_count",
         "--rate-limit-resource=R:2",
         "--rate-limit-resource=S:1:0",
         "--rate-limit-resource=S:3:1",
+        f"--cache-directory={tmp_path}",
     ] == server_options(settings, tmp_path)
     # A server on PATH finds its own caches.
     assert "--cache-directory" not in str(server_options(settings, Path("/nowhere")))

@@ -89,7 +89,7 @@ def sample_models():
         if not name.startswith("broken_") and name not in ("failing", "siblings")
     }
     for notebook in NOTEBOOKS:
-        if notebook.stem == "02_errors":  # what these are there for
+        if notebook.stem == "03_errors":  # what these are there for
             continue
         for name, cell in model_cells(notebook).items():
             samples[f"{notebook.stem}_{name}"] = cell.source

@@ -8,6 +8,7 @@ import pytest
 
 from blsnb.pb_utils import functions as pb_utils
 from blsnb.pb_utils.request import InferenceRequest
+from blsnb.pb_utils.response import InferenceResponse
 from blsnb.pb_utils.tensor import Tensor
 
 
@@ -70,6 +71,10 @@ def test_methods_of_a_models_subclass_are_called() -> None:
         def inputs(self) -> list[Tensor]:
             return [renamed]
 
+    class Response(InferenceResponse):
+        def output_tensors(self) -> list[Tensor]:
+            return [renamed]
+
     array = np.zeros(1, np.float32)
     renamed, plain = Renamed("X", array), Tensor("X", array)
     fields: Any = {"model_name": "m", "requested_output_names": []}
@@ -77,6 +82,10 @@ def test_methods_of_a_models_subclass_are_called() -> None:
 
     assert plain is ask(InferenceRequest(inputs=[renamed, plain], **fields), "X")
     assert renamed is ask(Replaced(inputs=[plain], **fields), "another")
+
+    ask = pb_utils.get_output_tensor_by_name
+    assert plain is ask(InferenceResponse([renamed, plain]), "X")
+    assert renamed is ask(Response([plain]), "another")
 
 
 def test_configurations_are_found_by_name() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
+from _thread import interrupt_main
 from contextlib import contextmanager
 
 import numpy as np
@@ -23,6 +25,7 @@ from blsnb.planning.plans.planner import planned
 
 from .configs import MS, config, waits
 
+pytestmark = pytest.mark.usefixtures("few_requests")
 X = {"X": np.ones(2, np.float32)}
 
 
@@ -51,20 +54,23 @@ class World:
 
     name = TRITON
 
-    def __init__(self):
+    def __init__(self, client=None):
         self.configs = []
+        self.is_closed = False
+        self._client = client or Answering()
 
     @contextmanager
     def sender(self, configs):
         """Return a client of a server with a configuration."""
         self.configs.append(configs)
-        yield Answering()
+        try:
+            yield self._client
+        finally:
+            self.is_closed = True
 
 
 def checked(plan, **options):
     """Check a plan beside a server whose requests take 12 ms."""
-    import dataclasses
-
     world = World()
     check = dataclasses.replace(plan, _world=world).check(**options)
     return check, world
@@ -91,6 +97,26 @@ def test_a_check_measures_at_most_three_rates():
     check, _ = checked(plan, duration_s=0.1, measurements=1)
 
     assert [10, 30, 50] == [each.rate for each in check.checked]
+
+
+@pytest.mark.parametrize("request_number", [1, 60])
+def test_ctrl_c_ends_a_check(request_number):
+    """In the warm-up and in a measurement; no further one begins."""
+
+    class Interrupting(Answering):
+        def send(self, level, number, began_ns=0):
+            super().send(level, number, began_ns)
+            sent.append(number)
+            if len(sent) == request_number:
+                interrupt_main()
+
+    sent = []
+    world = World(Interrupting())
+    plan = dataclasses.replace(plan_of(), _world=world)
+
+    with pytest.raises(KeyboardInterrupt):
+        plan.check(duration_s=60)
+    assert world.is_closed
 
 
 def test_a_plan_without_a_server_cannot_be_checked():

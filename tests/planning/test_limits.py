@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blsnb.planning.simulation.behaviour import Behaviour, Step
-from blsnb.planning.simulation.loads import Kind, Mix, closed_loop, open_loop
+from blsnb.planning.simulation.loads import Kind, Mix, open_loop
 from blsnb.planning.simulation.simulation import SimulatedModel, Simulation
 from blsnb.request_fields import RequestFields
 
@@ -176,7 +176,7 @@ def test_a_child_that_is_refused_ends_its_parent():
     rules = batching("default_queue_policy { max_queue_size: 1 }")
     calls = Behaviour(1, (Step((), 0, MS, "c"), Step((0,), 0, 5 * MS)))
     models = {"p": model("p", calls, count=9), "c": model("c", waits(10), more=rules)}
-    found = closed_loop(Simulation(models, 8), "p", 3, 3)
+    found = open_loop(Simulation(models, 8), "p", [0, 0, 0])
 
     assert [1, 16, 26] == [each.ended_ns / MS for each in found.every]
     assert {"Exceeds maximum queue size": 1} == found.errors

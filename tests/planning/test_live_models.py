@@ -57,6 +57,22 @@ def test_a_plan_is_applied(server, plan):
     assert [] == found.apply()
 
 
+def test_an_applied_plan_keeps_comments_and_formatting(server):
+    """One number of the file changes."""
+    server.define("double", DOUBLE, config=COMMENTED)
+    plan_of(server, "double").apply()
+    expected = COMMENTED.replace("count: 1,", "count: 2,")
+
+    assert expected == server_file(server, "double").read_text()
+    assert 2 == count_of(server, "double")
+
+
+COMMENTED = f"""# Owned by the vision team.
+{CONFIG}
+instance_group [ {{ count: 1, kind: KIND_CPU }} ]  # one is enough at night
+"""
+
+
 def server_file(server, name):
     """Return the path of a model's config.pbtxt."""
     return parts_of(server).repository.directory(name).config_file

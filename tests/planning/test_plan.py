@@ -133,7 +133,7 @@ def test_the_cheapest_configuration_that_holds_is_found():
     assert 7 == len(plan.curve) == len(plan.plot().axes[0].lines[0].get_xdata())
 
 
-def test_a_load_that_nothing_holds_is_said():
+def test_a_load_that_nothing_holds_is_said(few_requests):
     """The fastest configuration comes first."""
     found = calibration(observed("m", waits(10)))
     compared = options(configs_of(found), {"m": [1, 2]}, {}, {})
@@ -150,7 +150,7 @@ def test_a_load_that_nothing_holds_is_said():
         plan.apply()
 
 
-def test_a_configuration_without_changes_is_named_so():
+def test_a_configuration_without_changes_is_named_so(few_requests):
     """It is the one that the models have now."""
     found = calibration(observed("m", waits(10)))
     plan = planned(found, options(configs_of(found), {}, {}, {}), [50], 60_000)
@@ -292,7 +292,7 @@ def test_processors_are_not_fitted_below_what_a_loop_needs():
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_the_same_seed_gives_the_same_plan(seed):
+def test_the_same_seed_gives_the_same_plan(seed, few_requests):
     """Text and figures."""
     found = calibration(observed("m", waits(10)))
     compared = options(configs_of(found), {"m": [1, 2]}, {}, {})

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from blsnb.planning.simulation.behaviour import Behaviour, Step, behaviour
-from blsnb.planning.simulation.cores import Cores
+from blsnb.planning.simulation.cores import Cores, SlicedCores
+from blsnb.planning.simulation.loads import closed_loop
 from blsnb.planning.simulation.simulation import SimulatedModel, Simulation
 from blsnb.planning.simulation.timeline import Timeline
 
@@ -96,6 +99,42 @@ def test_processor_time_is_counted():
     assert 10 * MS <= timeline.now_ns <= 11 * MS
 
 
+def ends_ms(pieces: list[tuple[int, int]], count: int) -> list[float]:
+    """Return when pieces of work end that have processors for 4 ms in their turns.
+
+    Each one is the time at which it comes, and its length, in milliseconds.
+    """
+    timeline, ends = Timeline(), [0.0] * len(pieces)
+    cores = SlicedCores(timeline, count, 4 * MS)
+
+    def begin(number: int) -> None:
+        def done() -> None:
+            ends[number] = timeline.now_ns / MS
+
+        cores.compute(pieces[number][1] * MS, done)
+
+    for number, (at_ms, _) in enumerate(pieces):
+        timeline.at(at_ms * MS, partial(begin, number))
+    timeline.run()
+    assert sum(ms for _, ms in pieces) * MS == cores.busy_ns
+    return ends
+
+
+def test_work_that_comes_while_all_processors_compute_waits_for_the_end_of_a_slice():
+    """It comes at 1 ms, begins at 4 ms, and the long work continues after it."""
+    assert [10, 11, 5] == ends_ms([(0, 10), (0, 10), (1, 1)], 2)
+
+
+def test_short_work_ends_in_its_order():
+    """With equal shares all three would end together."""
+    assert [1, 2, 3] == ends_ms([(0, 1), (0, 1), (0, 1)], 1)
+
+
+def test_long_work_takes_turns():
+    """Slices of 4 ms, until 6 ms of each are computed."""
+    assert [10, 12] == ends_ms([(0, 6), (0, 6)], 1)
+
+
 def test_a_synchronous_call_holds_the_instance_of_its_caller():
     """The second request waits for the child of the first."""
     parent = Behaviour(1, (Step((), 0, MS, "child"), Step((0,), 0, MS)))
@@ -173,3 +212,43 @@ def test_a_call_that_ends_beside_another_one_is_waited_for_in_between():
 
     assert [(), (), (0,), (1, 2)] == [step.after for step in observed.steps]
     assert [10, 0, 5, 10] == [step.computing_ns for step in observed.steps]
+
+
+def closed_ms(simulation, clients, requests=400, seed=0):
+    """Return the latencies of a closed loop, in ms."""
+    found = closed_loop(simulation, "m", clients, requests, seed=seed)
+    return [float(us) / 1e3 for us in found.latencies_us]
+
+
+def test_each_request_has_one_of_the_observed_overheads():
+    """They are random, and the same for the same seed."""
+    one = replace(model("m", waits(1)), overhead_ns=MS, overheads_ns=(MS, 3 * MS))
+    first, again, other = (
+        closed_ms(Simulation({"m": one}, 8, seed), 1) for seed in (1, 1, 2)
+    )
+
+    assert {2.0, 4.0} == set(first)
+    assert 0.4 < first.count(4.0) / len(first) < 0.6
+    assert first == again
+    assert first != other
+
+
+def test_observed_overheads_do_not_change_which_executions_are_drawn():
+    """Plans with and without them differ by nothing else."""
+    plain = model("m", waits(1), waits(2))
+    drawn = replace(plain, overheads_ns=(MS,))
+    found = closed_ms(Simulation({"m": plain}, 8), 1)
+
+    assert [ms + 1 for ms in found] == closed_ms(Simulation({"m": drawn}, 8), 1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_clients_of_a_closed_loop_do_not_run_in_lockstep(seed):
+    """Those that miss a batch wait for its end, and their batch starts then.
+
+    Clients that began together would stay together: a batch of four each 5 ms.
+    """
+    more = "max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 2000 }"
+    simulation = Simulation({"m": model("m", waits(5), more=more)}, 8)
+
+    assert 10.0 == np.median(closed_ms(simulation, 4, seed=seed))

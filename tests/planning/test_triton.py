@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+
 import pytest
 
 from blsnb.planning.calibration import HERE, TRITON, CalibratedModel, Calibration
+from blsnb.planning.simulation.cores import Cores, SlicedCores
 from blsnb.planning.simulation.loads import closed_loop, open_loop
 from blsnb.planning.simulation.simulation import NO_FRONTEND, Frontend
+from blsnb.planning.triton.calibrate import frontend_of
 from blsnb.planning.triton.phases import Computing, Phase, computing
 from blsnb.planning.triton.processes import ProcessorTimes, processor_times
 from blsnb.planning.triton.served import Executions, executions, served
@@ -18,7 +23,7 @@ from .configs import MS, computes, config, waits
 PARENT, CHILD = 1, 2
 
 
-def events(number, model, start, execution, end, parent=None):
+def events(number, model, start, execution, end, parent=None, output=None):
     """Return a request of a trace file; times in milliseconds."""
     known = {"id": number, "model_name": model, "model_version": 1}
     if parent is not None:
@@ -29,7 +34,7 @@ def events(number, model, start, execution, end, parent=None):
         "QUEUE_START": start,
         "COMPUTE_START": first,
         "COMPUTE_INPUT_END": first,
-        "COMPUTE_OUTPUT_START": last,
+        "COMPUTE_OUTPUT_START": output or last,
         "COMPUTE_END": last,
         "REQUEST_END": end,
     }
@@ -38,6 +43,12 @@ def events(number, model, start, execution, end, parent=None):
         for name, ms in stamps.items()
     ]
     return [known, *times]
+
+
+def whole(number, start, end):
+    """Return a request of an ensemble: it has no execution."""
+    known, first, *_, last = events(number, "whole", start, (start, end), end)
+    return [known, first, last]
 
 
 def traced(folder, *requests):
@@ -78,6 +89,19 @@ def test_requests_that_began_together_are_one_execution(tmp_path):
     assert [3 * MS, 3 * MS] == found.waits_ns
 
 
+def test_a_step_of_an_ensemble_begins_when_the_last_one_has_responded(tmp_path):
+    """The request of the last step ends a moment later; that is no own work."""
+    found = traced(
+        tmp_path,
+        whole(1, 100, 121),
+        events(2, "a", 100, (101, 110), 112, parent=1, output=109),
+        events(3, "b", 110, (111, 119), 121, parent=1, output=118),
+    )["whole"]
+
+    assert [(), (0,), (1,)] == [step.after for step in found.behaviours[0].steps]
+    assert 4 * MS == found.behaviours[0].own_ns
+
+
 def process(proc, pid, command, ns, children=()):
     """Write the facts on a process as Linux publishes them."""
     task = proc / str(pid) / "task" / str(pid)
@@ -97,13 +121,40 @@ def test_processor_time_is_that_of_the_processes_of_a_model(tmp_path):
 
     found = processor_times(1, ["a", "b"], tmp_path)
 
-    assert ProcessorTimes(50, {"a": 30, "b": 0}, delayed_ns=15) == found
-    assert 15 / 80 == found.delay
+    assert (50, {"a": 30, "b": 0}) == (found.server_ns, found.models_ns)
+    assert 0 == found.others
 
 
-def phase(spent_ns):
+def test_other_processes_are_what_is_left_of_the_machine():
+    """The server, its models and the client had 60 of 90 busy seconds of 200."""
+    found = ProcessorTimes(20, {"a": 30}, 10, machine_ns=90, capacity_ns=200)
+
+    assert 0.15 == found.others
+
+
+def test_the_machine_counts_the_processors_that_may_be_used(tmp_path):
+    """Idle processors, and those waiting for a disk, are not busy."""
+    usable = min(os.sched_getaffinity(0))
+    row = f"cpu{usable} 5 0 2 80 10 1 1 1 0 0"
+    (tmp_path / "stat").write_text(f"cpu 9 9 9 9 9 9 9 9\n{row}\ncpu999999 50 0 0 0\n")
+    tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    found = processor_times(1, [], tmp_path)
+
+    assert (10 * tick_ns, 100 * tick_ns) == (found.machine_ns, found.capacity_ns)
+
+
+def phase(spent_ns, server_ns=0, client_ns=0):
     """Return a phase in which model m spent processor time."""
-    return Phase(1, 1, 1.0, ProcessorTimes(0, {"m": spent_ns}), 0, 1)
+    spent = ProcessorTimes(server_ns, {"m": spent_ns}, client_ns)
+    return Phase(1, 1, 1.0, spent, 0, 1, {})
+
+
+def test_what_is_computed_beside_a_request_does_not_make_it_longer():
+    """A server computes for its models, while they wait: only transport takes time."""
+    short = frontend_of(phase(0, client_ns=5 * MS), 3 * MS, 2 * MS)
+    long = frontend_of(phase(0, client_ns=5 * MS), 3 * MS, 9 * MS)
+
+    assert [Frontend(2 * MS, 0), Frontend(8 * MS, MS)] == [short, long]
 
 
 def ran(count, size):
@@ -162,6 +213,18 @@ def test_worlds_are_not_mixed():
     """The text names both."""
     with pytest.raises(ValueError, match=r"world 'here'.*target='triton'"):
         calibration(HERE).check(TRITON, "m")
+
+
+def test_processors_of_a_server_are_had_in_turns():
+    """Python code here has them in equal shares, and so has a part of a processor."""
+    short = CalibratedModel(config("m"), {1: [computes(1)]})
+    found = Calibration("m", TRITON, {"m": short}, 1.0)
+    here = replace(found, world=HERE)
+
+    assert [SlicedCores, Cores] == [
+        type(each.simulation().cores) for each in (found, here)
+    ]
+    assert isinstance(found.simulation(cores=1.5).cores, Cores)
 
 
 def test_a_calibration_says_what_was_measured():

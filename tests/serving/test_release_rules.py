@@ -314,8 +314,8 @@ def test_binary_tensors_have_no_limit(small: Ports) -> None:
 
 
 def test_every_row_of_the_table_is_documented() -> None:
-    """`docs/fidelity.md` has the same releases and protocols, and no others."""
-    page = (Path(__file__).parents[2] / "docs" / "fidelity.md").read_text()
+    """`docs/explanation/fidelity.md` has exactly these releases and protocols."""
+    page = (Path(__file__).parents[2] / "docs/explanation/fidelity.md").read_text()
     rows = re.findall(r"^\| (\d\d\.\d\d) \| ([^|]+) \| ([^|]+) \|$", page, re.M)
 
     assert sorted(

@@ -1,4 +1,4 @@
-"""What docs/testing.md shows is what happens."""
+"""What docs/howto/testing.md shows is what happens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from blsnb.testing.tested_server import TestedServer
 
 pytest_plugins = ["pytester"]
 
-PAGE = Path(__file__).parents[2] / "docs" / "testing.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "testing.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 
 

@@ -121,6 +121,40 @@ def test_one_run_keeps_within_the_budget():
     assert 20 == run.held_bytes
 
 
+def test_a_run_in_flight_takes_the_room_of_older_runs():
+    """All runs together stay within the budget, also before the run ends."""
+    recorder = Recorder(budget_bytes=25)
+    older = [record(recorder, 10) for _ in range(2)]
+    run = record(recorder, 10, ended=False)
+
+    assert [[False], [True], [True]] == [values(each) for each in [*older, run]]
+    assert 25 == older[0].budget_bytes
+
+    call = recorder.open(run, MODEL, None)
+    recorder.close(run, call, (tensor(10),), ())
+    assert [[False], [True, True]] == [values(each) for each in [older[1], run]]
+
+
+def test_a_run_in_flight_that_was_removed_keeps_within_the_budget():
+    """Nothing else limits it."""
+    recorder = Recorder(budget_bytes=25)
+    run = recorder.begin()
+    recorder.remove(run)
+    for _ in range(3):
+        recorder.close(run, recorder.open(run, MODEL, None), (tensor(10),), ())
+
+    assert [False, True, True] == values(run)
+
+
+def test_small_values_make_room_for_many():
+    """Otherwise each call of a full trace would add up the values of all runs."""
+    recorder = Recorder(budget_bytes=64 * 100)
+    run = record(recorder, *[10] * 641, ended=False)
+
+    assert 64 * 100 - 100 == run.held_bytes
+    assert 64 * 100 == run.strip_at
+
+
 def test_a_call_that_ends_last_counts_like_any_other():
     """The first call of a run ends after its callees, and is in the budget."""
     recorder = Recorder(budget_bytes=25)

@@ -110,15 +110,17 @@ def take_results(results: Any, inflights: list[Inflight], instance_name: str) ->
     if results is None:
         return
     problem = _problem(results, len(inflights))
-    pairs = [] if problem else list(zip(results, inflights, strict=True))
-    for result, inflight in pairs:
-        right = result is None or isinstance(result, InferenceResponse)
-        if not right or inflight.release_flags == RESCHEDULE:
-            problem = problem or _problem_of(result, inflight)
+    if not problem:
+        for place, inflight in enumerate(inflights):
+            result = results[place]
+            right = result is None or isinstance(result, InferenceResponse)
+            if not right or inflight.release_flags == RESCHEDULE:
+                problem = problem or _problem_of(result, inflight)
     if problem:
         fail_all(inflights, failed(instance_name, problem))
         return
-    for result, inflight in pairs:
+    for place, inflight in enumerate(inflights):
+        result = results[place]
         if result is None or inflight.final:
             continue
         inflight.release_flags = RELEASE_ALL

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -41,12 +40,11 @@ class ResourceRefused(Exception):
 class _Member:
     """An instance with its needs and number of executions."""
 
-    __slots__ = ("executions", "gone", "needs")
+    __slots__ = ("executions", "needs")
 
     def __init__(self, needs: Needs) -> None:
         self.needs = needs
         self.executions = _AT_FIRST
-        self.gone = False
 
     @property
     def rank(self) -> int:
@@ -75,10 +73,12 @@ class RateLimiter(Generic[T]):
         self._given = given
         self._members: dict[Hashable, _Member] = {}
         self._limits: dict[Resource, int] = {}
-        self._used: Counter[Resource] = Counter()
+        self._used: dict[Resource, int] = {}
         self._staged: dict[T, Hashable] = {}
         """Ready executions and their instances, in the order of staging."""
         self._running: dict[T, Hashable] = {}
+        self._gone: set[Hashable] = set()
+        """Instances to remove at the end of their executions."""
 
     def __repr__(self) -> str:
         return (
@@ -95,21 +95,21 @@ class RateLimiter(Generic[T]):
             self._members = before
             self._update_limits()
             raise
+        self._gone.difference_update(instances)
 
     def remove(self, instances: Iterable[Hashable]) -> None:
         """Remove instances, each at the end of its executions."""
-        for key in instances:
-            self._members[key].gone = True
+        self._gone.update(instances)
         self._forget()
 
     def _forget(self) -> None:
-        busy = {*self._staged.values(), *self._running.values()}
-        gone = [key for key, each in self._members.items() if each.gone]
-        for key in gone:
-            if key not in busy:
-                del self._members[key]
-        if gone:
-            self._update_limits()
+        if not self._gone:
+            return
+        free = self._gone.difference(self._staged.values(), self._running.values())
+        for key in free:
+            del self._members[key]
+        self._gone -= free
+        self._update_limits()
 
     def stage(self, execution: T, instance: Hashable) -> list[T]:
         """Stage a ready execution; return those that begin now."""
@@ -119,7 +119,7 @@ class RateLimiter(Generic[T]):
     def release(self, execution: T) -> list[T]:
         """Release an execution that ended; return those that begin now."""
         instance = self._running.pop(execution)
-        self._used.subtract(self._members[instance].needs.resources)
+        self._use(self._members[instance].needs, -1)
         begun = self._attempt()
         if instance in self._staged.values():
             # Triton stages it again only now, which is another attempt.
@@ -141,34 +141,43 @@ class RateLimiter(Generic[T]):
         first = self._first()
         if first is None:
             return []
-        lacking = set(self._lacking(self._members[self._staged[first]].needs))
+        lacking = self._lacking(self._members[self._staged[first]].needs)
         return [
             execution
             for execution, instance in self._running.items()
-            if lacking.intersection(self._members[instance].needs.resources)
+            if not self._members[instance].needs.resources.keys().isdisjoint(lacking)
         ]
 
     def _first(self) -> T | None:
-        staged = self._staged.items()
-        first = min(staged, key=lambda each: self._members[each[1]].rank, default=None)
-        return None if first is None else first[0]
+        first, lowest = None, 0
+        for execution, instance in self._staged.items():
+            rank = self._members[instance].rank
+            if first is None or rank < lowest:
+                first, lowest = execution, rank
+        return first
 
     def _attempt(self) -> list[T]:
         first = self._first()
         if first is None:
             return []
         member = self._members[self._staged[first]]
-        if any(True for _ in self._lacking(member.needs)):
+        if self._lacking(member.needs):
             return []
         self._running[first] = self._staged.pop(first)
-        self._used.update(member.needs.resources)
+        self._use(member.needs, 1)
         member.executions += 1
         return [first]
 
-    def _lacking(self, needs: Needs) -> Iterable[Resource]:
+    def _use(self, needs: Needs, sign: int) -> None:
         for resource, count in needs.resources.items():
-            if self._used[resource] + count > self._limits[resource]:
-                yield resource
+            self._used[resource] = self._used.get(resource, 0) + sign * count
+
+    def _lacking(self, needs: Needs) -> list[Resource]:
+        return [
+            resource
+            for resource, count in needs.resources.items()
+            if self._used.get(resource, 0) + count > self._limits[resource]
+        ]
 
     def _update_limits(self) -> None:
         most: dict[Resource, int] = {}

@@ -19,7 +19,9 @@ from blsnb.parts.server_parts import parts_of
 
 IMPORT_USAGE = "PATH [NAME ...] [--no-watch]"
 IMPORT_SUMMARY = "load the models of a repository on disk, and follow their files"
-EXPORT_USAGE = "PATH [NAME ...] [--force] | --in-place [NAME ...] [--force]"
+EXPORT_USAGE = (
+    "PATH [NAME ...] [--deploy IMAGE] [--force] | --in-place [NAME ...] [--force]"
+)
 EXPORT_SUMMARY = "write a model repository for Triton, or cells back to their folders"
 DIFF_USAGE = "[NAME]"
 DIFF_SUMMARY = "show what cells changed in imported models, against their folders"
@@ -67,6 +69,12 @@ def export_flags() -> Flags:
     )
     _add_names(flags, "models; all if none is given")
     add(
+        "--deploy",
+        metavar="IMAGE",
+        help="write a Dockerfile that builds this image, such as "
+        "registry.example/faces:1, and a kserve.yaml that runs it on Kubernetes",
+    )
+    add(
         "--force",
         action="store_true",
         help="overwrite files that no export wrote, or that were changed since",
@@ -84,13 +92,15 @@ def export_models(line: Line) -> None:
     """Write a model repository and show what was written."""
     flags = export_flags()
     given = flags.parse(line.words)
+    if given.in_place and given.deploy:
+        flags.error("--deploy and --in-place exclude each other")
     if given.in_place:
         _export_in_place([*filter(None, [given.path]), *given.names], given.force)
         return
     if given.path is None:
         flags.error("the following arguments are required: PATH")
     exported = default.server().export_repository(
-        given.path, given.names or None, force=given.force
+        given.path, given.names or None, force=given.force, deploy=given.deploy
     )
     display(card.exported(exported), raw=True)
 

@@ -137,6 +137,12 @@ SUBCOMMANDS = {
         verify.USAGE, verify.SUMMARY, verify.verify, verify.verify_flags
     ),
     "watch": Subcommand(watch.USAGE, watch.SUMMARY, flags=watch.watch_flags),
+    "require": Subcommand(
+        tutorial.REQUIRE_USAGE,
+        tutorial.REQUIRE_SUMMARY,
+        tutorial.require,
+        tutorial.require_flags,
+    ),
     "tutorial": Subcommand(
         tutorial.USAGE, tutorial.SUMMARY, tutorial.tutorial, tutorial.tutorial_flags
     ),

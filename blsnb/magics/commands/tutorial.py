@@ -1,8 +1,11 @@
-"""``%triton tutorial``: copies of the tutorial notebooks that blsnb contains."""
+"""``%triton tutorial`` and ``require``: notebooks, and the packages that they need."""
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,8 +17,11 @@ from blsnb.magics.line import Line
 
 USAGE = "[FOLDER] [--force]"
 SUMMARY = "copy the tutorial notebooks into a folder"
+REQUIRE_USAGE = "PACKAGE ... [--no-deps]"
+REQUIRE_SUMMARY = "check that packages are installed, or print how to install them"
 FOLDER = "blsnb-tutorial"
 """Default folder of the copies."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PACKAGE = Path(__file__).parents[2]
 # In a wheel, and in a checkout.
 _SOURCES = (_PACKAGE / "notebooks", _PACKAGE.parent / "notebooks")
@@ -118,3 +124,52 @@ def _copy(notebook: Path, copied: Copied, *, force: bool) -> None:
         return
     shutil.copyfile(notebook, to)
     copied.written.append(notebook.name)
+
+
+def require_flags() -> Flags:
+    """Return the parser of ``%triton require``."""
+    flags = Flags(
+        "%triton require", f"{REQUIRE_SUMMARY}; installed versions are not compared"
+    )
+    flags.add_argument(
+        "packages",
+        nargs="+",
+        metavar="PACKAGE",
+        help="requirement as pip takes it, such as scikit-learn or magika==1.0.3",
+    )
+    flags.add_argument(
+        "--no-deps",
+        action="store_true",
+        help="install without dependencies: the notebook needs only files of the "
+        "packages",
+    )
+    return flags
+
+
+def require(line: Line) -> None:
+    """Raise an error with the install command if a package is missing."""
+    given = require_flags().parse(line.words)
+    missing = [each for each in given.packages if not _is_installed(each)]
+    if missing:
+        names = ", ".join(map(_name, missing))
+        verb = "are" if len(missing) > 1 else "is"
+        options = "--no-deps " * given.no_deps
+        raise UsageError(
+            f"{names} {verb} not installed; run: "
+            f"%pip install {options}{shlex.join(missing)}"
+        )
+
+
+def _is_installed(requirement: str) -> bool:
+    try:
+        distribution(_name(requirement))
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _name(requirement: str) -> str:
+    found = _NAME.match(requirement)
+    if found is None:
+        raise UsageError(f"{requirement!r} is not the name of a package")
+    return found[0]

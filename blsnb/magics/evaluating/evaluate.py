@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 USAGE = (
     "NAME ROWS [--metrics NAME,NAME] [--lower-is-better NAME,NAME] [--outputs NAMES] "
-    "[--against MODEL] [--sequence KEY] [--batch N] [--keep N] [--resume FILE]"
+    "[--against MODEL] [--sequence KEY] [--batch N] [--keep N] [--workers N] "
+    "[--server-url URL] [--resume FILE]"
 )
 SUMMARY = "evaluate a model on a data set; ROWS is a Python expression of the notebook"
 
@@ -65,6 +66,17 @@ def evaluate_flags() -> Flags:
         help="whole runs kept of failures, slowest and worst rows (20)",
     )
     add(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="processes that execute rows; with --server-url requests in flight",
+    )
+    add(
+        "--server-url",
+        metavar="URL",
+        help="a server that has the model and executes rows, as grpc://localhost:8001",
+    )
+    add(
         "--resume",
         metavar="FILE",
         help="store each result in a file, and continue from it when it exists",
@@ -93,6 +105,8 @@ def evaluate(line: Line) -> Evaluation:
             against=_model_or_version(given.against),
             batch=given.batch,
             keep=given.keep,
+            workers=given.workers,
+            server_url=given.server_url,
             resume=given.resume,
         )
     except ValueError as error:

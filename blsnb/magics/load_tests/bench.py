@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
 
@@ -17,6 +16,8 @@ from blsnb.magics.frontend import ProgressBar
 from blsnb.magics.line import Line, request_line
 from blsnb.magics.load_tests import choices
 from blsnb.trace.events import LEVELS
+from blsnb.views.pictures import load_picture
+from blsnb.views.pictures.load_picture import Load
 
 if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
@@ -110,20 +111,14 @@ def bundle(measured: Bench) -> dict[str, str]:
     failed = "".join(f"<pre>{escape(text)}</pre>" for text in measured.errors)
     page = (
         f"<p>{escape(measured.caption)}</p>{card.grid(*measured.table())['text/html']}"
-        f"{failed}{figure(repr(measured), rows)}"
+        f"{failed}{figure(repr(measured), Load(rows))}"
     )
     return {"text/html": page, "text/plain": str(measured)}
 
 
-def figure(words: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the figure of a load as HTML; empty if Ctrl-C ends the drawing."""
+def figure(words: str, load: Load) -> str:
+    """Return the picture of a load as HTML; empty if Ctrl-C ends the drawing."""
     try:
-        from blsnb.views.figures import load_figure
-
-        png = load_figure.png("", rows)
+        return load_picture.draw(load, words)
     except KeyboardInterrupt:
         return ""
-    return (
-        f'<img alt="{escape(words)}" style="max-width:100%" '
-        f'src="data:image/png;base64,{base64.b64encode(png).decode()}">'
-    )

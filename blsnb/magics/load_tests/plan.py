@@ -15,9 +15,11 @@ from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import ProgressBar
 from blsnb.magics.line import Line, request_line
 from blsnb.magics.load_tests import bench, choices
+from blsnb.views.pictures.load_picture import Load
 
 if TYPE_CHECKING:
     from blsnb.planning.plans.check import Check
+    from blsnb.planning.plans.outcome import Outcome
     from blsnb.planning.plans.plan import Plan
 
 USAGE = (
@@ -149,9 +151,11 @@ def plan(line: Line) -> Plan | Check:
 
 
 def check_bundle(check: Check) -> dict[str, str]:
-    """Return a check as a page with a table of measurements, and as text."""
+    """Return a check as a page: table, figure with the prediction; and as text."""
     table = card.grid(*check.table())["text/html"]
-    page = f"<p>{escape(check.caption)}</p>{table}"
+    measured = [row._asdict() for each in check.checked for row in each.rows]
+    figure = bench.figure(repr(check), _load(check.plan)._replace(measured=measured))
+    page = f"<p>{escape(check.caption)}</p>{table}{figure}"
     return {"text/html": page, "text/plain": str(check)}
 
 
@@ -161,7 +165,17 @@ def bundle(planned: Plan) -> dict[str, str]:
     diff = planned.diff()
     page = (
         f"<p>{escape(planned.caption)}</p>{card.grid(*planned.table())['text/html']}"
-        f"<ul>{findings}</ul>{bench.figure(repr(planned), planned.rows)}"
+        f"<ul>{findings}</ul>{bench.figure(repr(planned), _load(planned))}"
         + (f"<pre>{escape(diff)}</pre>" if diff else "")
     )
     return {"text/html": page, "text/plain": str(planned)}
+
+
+def _load(planned: Outcome) -> Load:
+    """Return the best configuration at several rates, to be drawn."""
+    return Load(
+        planned.rows,
+        rate=planned.rate,
+        limit_us=planned.p99_us,
+        error=planned.calibration.error,
+    )

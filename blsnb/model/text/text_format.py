@@ -24,6 +24,8 @@ _ESCAPE = re.compile(
     rb"\\(?:(?P<octal>[0-7]{1,3})|x(?P<hex>[0-9a-fA-F]{1,2})"
     rb"|U(?P<long>[0-9a-fA-F]{8})|(?P<simple>[^u]))|(?P<utf16>(?:\\u[0-9a-fA-F]{4})+)"
 )
+# Protobuf's Python parser fails beyond a ParseError at text that UTF-8 cannot encode.
+_ESCAPED = re.compile(r"[\\\ud800-\udfff]")
 _POSITION = re.compile(r"\d+:\d+ : ")
 _QUOTED_LINE = re.compile(r"'.*': (?=\S)")
 _MINUS_ZERO = re.compile(r"-0[0xX]*")
@@ -96,7 +98,7 @@ def _readable(token: Token) -> str:
     if _OCTAL.fullmatch(token.text):
         # The same integer or enumerator, and not a float, as in C++.
         return hex(int(token.text, 8))
-    if token.kind == "string" and "\\" in token.text:
+    if token.kind == "string" and _ESCAPED.search(token.text):
         return f'"{text_encoding.CEscape(_unescape(token.text[1:-1]), False)}"'
     return token.text
 

@@ -14,6 +14,7 @@ from blsnb.backends import remote_messages as messages
 from blsnb.benchmark.level import Level
 from blsnb.benchmark.sample import Sample
 from blsnb.errors import TritonServerError
+from blsnb.parity.triton.executed import Executed
 from blsnb.parity.triton.outcome import (
     NO_RESPONSE,
     ClientFailure,
@@ -75,6 +76,18 @@ class TritonClient:
         level = "TIMESTAMPS" if enabled else "OFF"
         request.settings["trace_level"].value.append(level)
         self._query(self._stub.TraceSetting, request)
+
+    def executions(self) -> dict[str, dict[int, Executed]]:
+        """Return the executions of each model since its load, by batch size."""
+        found: dict[str, dict[int, Executed]] = {}
+        reply = self._query(self._stub.ModelStatistics, wire.ModelStatisticsRequest())
+        for model in reply.model_stats:
+            sizes = found.setdefault(model.name, {})
+            for row in model.batch_stats:
+                parts = (row.compute_input, row.compute_infer, row.compute_output)
+                more = Executed(row.compute_infer.count, sum(part.ns for part in parts))
+                sizes[row.batch_size] = more.plus(sizes.get(row.batch_size, Executed()))
+        return found
 
     def sender(self, requests: Sequence[RequestMessage]) -> GrpcSender:
         """Return a client that sends requests again and again."""

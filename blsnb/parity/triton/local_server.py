@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from blsnb.engine.scheduling.resource_admission import ResourceAdmission
 from blsnb.engine.settings import Settings
 from blsnb.errors import TraceFileError
 from blsnb.parity.triton.client import TritonClient
@@ -86,19 +85,7 @@ def _tracing(file: Path) -> list[str]:
 
 def server_options(settings: Settings, caches: Path) -> list[str]:
     """Return ``tritonserver`` arguments that repeat the settings of a blsnb server."""
-    options = ["--disable-auto-complete-config"] * settings.strict_model_config
-    if settings.cache_bytes:
-        options.append(f"--cache-config=local,size={settings.cache_bytes}")
-        if caches.is_dir():
-            options.append(f"--cache-directory={caches}")
-    if settings.rate_limits is not None:
-        options.append("--rate-limit=execution_count")
-        options += _resources(settings.rate_limits)
+    options = settings.arguments()
+    if settings.cache_bytes and caches.is_dir():
+        options.append(f"--cache-directory={caches}")
     return options
-
-
-def _resources(limits: ResourceAdmission) -> Iterator[str]:
-    for name, counts in limits.given.items():
-        for device, count in counts.items():
-            suffix = "" if device is None else f":{device}"
-            yield f"--rate-limit-resource={name}:{count}{suffix}"

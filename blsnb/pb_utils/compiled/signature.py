@@ -55,7 +55,7 @@ def compiled(signature: str) -> Callable[[F], F]:
         def call(*args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
             try:
-                return function(*args, **kwargs)
+                return function(*args, **kwargs) if kwargs else function(*args)
             except (Mismatch, TypeError, AttributeError) as error:
                 if not _refuses(error, function, args, kwargs):
                     raise

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from blsnb.errors import BlsnbError
 from blsnb.model.config import ModelConfig
+from blsnb.model.text.edited_text import edited
 from blsnb.parts.server_parts import ServerParts
 from blsnb.planning.options import Setting
-from blsnb.repository.directory import CONFIG_FILE
+from blsnb.repository.directory import CONFIG_FILE, ModelDirectory
 
 if TYPE_CHECKING:
     from blsnb.repository.export import Exported
@@ -35,6 +36,8 @@ class LiveModels:
 
     def apply(self, settings: Settings) -> list[str]:
         """Change the configurations of models: all of them or none.
+
+        Comments and formatting of their files stay.
 
         Returns
         -------
@@ -97,7 +100,8 @@ class LiveModels:
             assert served is not None
             if _text(setting.applied(served)) == _text(served):
                 continue
-            found[name] = _text(setting.applied(directory.config(), served))
+            wanted = setting.applied(directory.config(), served).message
+            found[name] = edited(_written(directory), wanted)
         return found
 
 
@@ -134,6 +138,12 @@ def _config_file(parts: ServerParts, name: str) -> bytes | None:
     if directory is None or not directory.config_file.is_file():
         return None
     return directory.config_file.read_bytes()
+
+
+def _written(directory: ModelDirectory) -> str:
+    """Return the text of a config.pbtxt; empty without one."""
+    file = directory.config_file
+    return file.read_bytes().decode() if file.is_file() else ""
 
 
 def _text(config: ModelConfig) -> str:

@@ -65,3 +65,17 @@ class Outcome:
     def holds(self) -> bool:
         """Whether the best configuration holds the rates within the limit."""
         return self.best.holds(self.p99_us)
+
+    @property
+    def rows(self) -> list[dict[str, float]]:
+        """The best configuration at several rates, as plain rows."""
+        return [
+            {
+                "rate": each.rate,
+                "throughput": each.answered_rate,
+                "p50_us": each.p50_us,
+                "p90_us": each.p90_us,
+                "p99_us": each.p99_us,
+            }
+            for each in self.curve
+        ]

@@ -59,8 +59,8 @@ class Plan(Outcome):
     def apply(self) -> list[str]:
         """Change the models of the server to the best configuration.
 
-        Only the planned settings of each ``config.pbtxt`` change, and all models
-        change or none.
+        Only the planned settings of each ``config.pbtxt`` change, and its comments
+        stay. All models change or none.
 
         Returns
         -------
@@ -180,20 +180,6 @@ class Plan(Outcome):
         from blsnb.views.figures import load_figure
 
         return load_figure.plot(self.caption, self.rows)
-
-    @property
-    def rows(self) -> list[dict[str, float]]:
-        """The best configuration at several rates, as plain rows."""
-        return [
-            {
-                "rate": each.rate,
-                "throughput": each.answered_rate,
-                "p50_us": each.p50_us,
-                "p90_us": each.p90_us,
-                "p99_us": each.p99_us,
-            }
-            for each in self.curve
-        ]
 
 
 def _text(config: ModelConfig) -> str:

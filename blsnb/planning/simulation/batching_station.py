@@ -31,7 +31,9 @@ class BatchingStation(Station):
         admission: StationAdmission | None = None,
     ) -> None:
         super().__init__(timeline, execute, count, admission)
-        self._batcher: DynamicBatcher[SimulatedRequest] = DynamicBatcher(config)
+        self._batcher: DynamicBatcher[SimulatedRequest] = DynamicBatcher(
+            config, explains=False
+        )
         self._batcher.resize(count)
         self._policies = PriorityQueue[Any](config.message.dynamic_batching)
         self._staged = 0
@@ -53,7 +55,7 @@ class BatchingStation(Station):
             self._batcher.add(queued, now_ns)
         except QueueFull:
             request.ended_ns, request.error = now_ns, "Exceeds maximum queue size"
-            request.answered(request)
+            request.end()
             return
         if self._batcher.preserve_ordering:
             self._order.append(request)

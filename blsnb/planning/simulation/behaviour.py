@@ -83,6 +83,24 @@ class Behaviour(NamedTuple):
             )
         return Behaviour(self.size, tuple(steps))
 
+    def longer(self, ns: float) -> Behaviour:
+        """Return the execution with more own work, or less if negative.
+
+        The time in which it waits changes; if there is too little of it, all.
+        """
+        waiting_ns = self.own_ns - self.computing_ns
+        if waiting_ns and waiting_ns + ns >= 0:
+            return self._waiting(1 + ns / waiting_ns)
+        factor = 1 + ns / self.own_ns if self.own_ns else 0.0
+        return self.scaled(max(0.0, factor), self.size)
+
+    def _waiting(self, factor: float) -> Behaviour:
+        steps = (
+            step._replace(waiting_ns=round(step.waiting_ns * factor))
+            for step in self.steps
+        )
+        return Behaviour(self.size, tuple(steps))
+
     def scaled(self, factor: float, size: int) -> Behaviour:
         """Return the execution with longer or shorter own work."""
         steps = tuple(

@@ -1,8 +1,9 @@
-"""Processors that computing work shares equally."""
+"""Processors: computing work shares them equally, or has them in turns."""
 
 from __future__ import annotations
 
 import heapq
+from collections import deque
 
 from blsnb.planning.simulation.timeline import Action, Timeline
 
@@ -69,3 +70,51 @@ class Cores:
         self._set_alarm()
         for done in ended:
             done()
+
+
+class SlicedCores:
+    """Computes work on whole processors, each piece for a time slice in its turn.
+
+    So does an operating system: a short piece ends in its first slice, before later
+    pieces begin, and one that comes while long pieces have all processors waits.
+
+    Parameters
+    ----------
+    slice_ns
+        How long a piece has its processor while others wait.
+    """
+
+    def __init__(self, timeline: Timeline, count: int, slice_ns: int) -> None:
+        self._timeline = timeline
+        self._slice_ns = slice_ns
+        self.count = count
+        self._running = 0
+        self._waiting: deque[tuple[int, Action]] = deque()
+        self.busy_ns = 0.0
+        """Processor time of all pieces."""
+
+    def compute(self, ns: int, done: Action) -> None:
+        """Compute a piece of work of a length, then call a function."""
+        self._waiting.append((ns, done))
+        self._start()
+
+    def _start(self) -> None:
+        while self._waiting and self._running < self.count:
+            self._running += 1
+            self._run(*self._waiting.popleft())
+
+    def _run(self, left_ns: int, done: Action) -> None:
+        ns = min(left_ns, self._slice_ns)
+        self._timeline.after(ns, lambda: self._ran(ns, left_ns - ns, done))
+
+    def _ran(self, ns: int, left_ns: int, done: Action) -> None:
+        self.busy_ns += ns
+        self._running -= 1
+        if left_ns:
+            self._waiting.append((left_ns, done))
+        self._start()
+        if not left_ns:
+            done()
+
+
+Processors = Cores | SlicedCores

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Protocol
 
 from blsnb.planning.simulation.behaviour import SAME_SEQUENCE, Step
-from blsnb.planning.simulation.cores import Cores
+from blsnb.planning.simulation.cores import Processors
 from blsnb.planning.simulation.station import SimulatedRequest
 from blsnb.planning.simulation.timeline import Action, Timeline
 from blsnb.request_fields import RequestFields
@@ -22,7 +22,7 @@ class World(Protocol):
     """Where executions take place: time, processors, and models to call."""
 
     timeline: Timeline
-    cores: Cores
+    cores: Processors
 
     def send(
         self,

@@ -193,15 +193,28 @@ def closed_loop(
     mix: Mix = Mix(),  # noqa: B008 - it is immutable
     seed: int = 0,
 ) -> Simulated:
-    """Send the next request of each client with the end of its last one."""
+    """Send the next request of each client with the end of its last one.
+
+    The others begin at random times within the second request of the first client:
+    clients that begin together may stay together, as no real ones do for long.
+    """
     sender = _Clients(simulation, model, mix, seed)
+    begins = random.Random(f"clients {seed}")
 
     def send() -> None:
         if len(sender.ended) <= requests - clients:
             sender.send(send)
 
-    for _ in range(min(clients, requests)):
-        simulation.timeline.at(0, lambda: sender.send(send))
+    def begin_others() -> None:
+        spent_ns = simulation.timeline.now_ns
+        for _ in range(min(clients, requests) - 1):
+            simulation.timeline.after(int(begins.uniform(0, spent_ns)), begin)
+        send()
+
+    def begin() -> None:
+        sender.send(send)
+
+    sender.send(begin_others)
     simulation.timeline.run()
     return Simulated(sender.ended)
 

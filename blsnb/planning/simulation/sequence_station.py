@@ -28,7 +28,7 @@ class SequenceStation(Station):
     ) -> None:
         super().__init__(timeline, execute, count, admission)
         self._batcher: SequenceBatcher[SimulatedRequest] = SequenceBatcher(
-            config, count
+            config, count, explains=False
         )
         self._wake_ns = -1
 
@@ -48,7 +48,7 @@ class SequenceStation(Station):
         self.advance()
 
     def _start_ready(self) -> None:
-        decision = self._batcher.decide(self._timeline.now_ns, set(self._idle))
+        decision = self._batcher.decide(self._timeline.now_ns, self._idle)
         for batch in decision.batches:
             self._idle.remove(batch.instance)
             members = [queued.request for queued in batch.members if queued is not None]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from blsnb.engine.scheduling.rate_limiter import Given
@@ -12,7 +14,7 @@ from blsnb.model.config import ModelConfig
 from blsnb.planning.simulation.admission import Admission
 from blsnb.planning.simulation.batching_station import BatchingStation
 from blsnb.planning.simulation.behaviour import Behaviour
-from blsnb.planning.simulation.cores import Cores
+from blsnb.planning.simulation.cores import Cores, Processors, SlicedCores
 from blsnb.planning.simulation.ensemble_station import EnsembleStation
 from blsnb.planning.simulation.execution import Execution, Received
 from blsnb.planning.simulation.sequence_station import SequenceStation
@@ -39,11 +41,21 @@ class SimulatedModel:
         only the duration of its own work is used.
     overhead_ns
         Time of a request outside of queue and execution.
+    overheads_ns
+        Such times, of which each request has a random one; if empty, it is the same
+        for all.
     """
 
     config: ModelConfig
     draw: Callable[[int, random.Random], Behaviour]
     overhead_ns: int = 0
+    overheads_ns: Sequence[int] = ()
+
+    def draw_overhead_ns(self, chance: random.Random) -> int:
+        """Return the time of a request outside of queue and execution."""
+        if not self.overheads_ns:
+            return self.overhead_ns
+        return chance.choice(self.overheads_ns)
 
 
 class Frontend(NamedTuple):
@@ -77,6 +89,8 @@ class Simulation:
         Work for each request of a client.
     rate_limits
         Counts of the server's resources; None if it does not limit rates.
+    slice_ns
+        How long work has a processor while other work waits; 0 for equal shares.
 
     Raises
     ------
@@ -93,18 +107,23 @@ class Simulation:
         seed: int = 0,
         frontend: Frontend = NO_FRONTEND,
         rate_limits: Given | None = None,
+        slice_ns: int = 0,
     ) -> None:
         self.timeline = Timeline()
-        self.cores = Cores(self.timeline, cores)
+        self.cores: Processors = Cores(self.timeline, cores)
+        if slice_ns and cores == int(cores):
+            self.cores = SlicedCores(self.timeline, int(cores), slice_ns)
         self._models = models
         self._frontend = frontend
         self._random = random.Random(seed)
+        # The executions do not depend on whether overheads are drawn.
+        self._overheads = random.Random(f"overheads {seed}")
         self._admission = None if rate_limits is None else Admission(rate_limits)
         self._sequences = 0
         self.calls = 0
         """Number of requests, of clients and of models."""
-        self.drawn: dict[str, set[int]] = {name: set() for name in models}
-        """Batch sizes of the executions, by model."""
+        self.drawn: dict[str, Counter[int]] = {name: Counter() for name in models}
+        """Number of executions by batch size, of each model."""
         self.stations = {
             name: self._station(name, model) for name, model in models.items()
         }
@@ -113,7 +132,7 @@ class Simulation:
         config = model.config
 
         def draw(size: int) -> Behaviour:
-            self.drawn[name].add(size)
+            self.drawn[name][size] += 1
             return model.draw(size, self._random)
 
         if config.is_ensemble:
@@ -156,23 +175,25 @@ class Simulation:
         request = SimulatedRequest(model, size, answered, parent, fields, responded)
         request.began_ns = self.timeline.now_ns
         if parent is not None:
-            parent.children.append(request)
-        add = self.stations[model].add
-        overhead_ns = self._models[model].overhead_ns
-        if parent is None:
-            overhead_ns += self._frontend.waiting_ns
-
-        def received() -> None:
-            if overhead_ns:
-                self.timeline.after(overhead_ns, lambda: add(request))
-            else:
-                add(request)
-
-        if parent is None and self._frontend.computing_ns:
+            parent.children += (request,)
+        elif self._frontend.computing_ns:
+            received = partial(self._receive, request)
             self.cores.compute(self._frontend.computing_ns, received)
-        else:
-            received()
+            return request
+        self._receive(request)
         return request
+
+    def _receive(self, request: SimulatedRequest) -> None:
+        """Pass a request on to its model, after what it takes outside of it."""
+        model = request.model
+        overhead_ns = self._models[model].draw_overhead_ns(self._overheads)
+        if request.parent is None:
+            overhead_ns += self._frontend.waiting_ns
+        add = self.stations[model].add
+        if overhead_ns:
+            self.timeline.after(overhead_ns, partial(add, request))
+        else:
+            add(request)
 
     def run(
         self,

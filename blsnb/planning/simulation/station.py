@@ -5,13 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from blsnb.planning.simulation.admission import StationAdmission, Ticket
 from blsnb.planning.simulation.timeline import Action, Timeline
 from blsnb.request_fields import PLAIN, RequestFields
+
+
+def _ignore(_: SimulatedRequest) -> None:
+    """Ignore a request."""
 
 
 @dataclass(slots=True, eq=False)
@@ -54,7 +58,13 @@ class SimulatedRequest:
     delayed: bool = False
     """Whether it expired in its queue and was executed behind all others."""
     error: str = ""
-    children: list[SimulatedRequest] = field(default_factory=list)
+    children: tuple[SimulatedRequest, ...] = ()
+
+    def end(self) -> None:
+        """Notify the client, whose functions are not kept: requests are many."""
+        answered = self.answered
+        self.answered, self.responded = _ignore, None
+        answered(self)
 
     def respond(self, now_ns: int) -> None:
         """Receive a response of a decoupled model."""
@@ -188,7 +198,7 @@ class Station(ABC):
 
     def _answer(self, request: SimulatedRequest, error: str = "") -> None:
         request.ended_ns, request.error = self._timeline.now_ns, error
-        request.answered(request)
+        request.end()
 
 
 class DefaultStation(Station):

@@ -1,1 +1,1 @@
-"""Observe the models of a real server: its traces, and its processes."""
+"""Models on a real server: their load, their traces, and their processes."""

@@ -1,14 +1,15 @@
 """Calibrates a plan from a real server: a process for each instance.
 
 Two servers are observed. The models of the first one are copies that pass their traces
-on, so that each BLS call is known with its times. The second one has the models as they
-are: its loads show what a client's request costs, and how well the simulation agrees.
+on, so that each BLS call is known with its times. The second one has the models as
+they are: the statistics of its random load say how long executions take without traces,
+and its processes how much they compute. Its other loads show how well the simulation
+agrees.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -19,28 +20,32 @@ import numpy as np
 from blsnb.benchmark.level import Load
 from blsnb.engine.scheduling.rate_limiter import Given
 from blsnb.model.config import ModelConfig
+from blsnb.parity.triton.executed import together
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import TRITON, CalibratedModel, Calibration, by_size
 from blsnb.planning.fitting import Loop, reproduction
 from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.simulation.simulation import Frontend
+from blsnb.planning.triton.matching import matched, with_means
 from blsnb.planning.triton.phases import (
     Computing,
+    Loaded,
     Phase,
+    arriving,
     computing,
     executed,
-    run_phase,
     traces_of,
 )
-from blsnb.planning.triton.processes import ProcessorTimes
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.served import Executions
 
 _SIZES = (2, 4, 8, 16, 32, 64)
 _PER_SIZE = 12
 """Number of requests of each client that fill batches of a size."""
-_CLIENTS = (1, 8)
-"""Closed loops that a calibration must reproduce."""
+_CLIENTS = 8
+"""Clients of a closed loop that a calibration must reproduce."""
+_MODERATE, _LIGHT = 0.6, 0.3
+"""Rates of the loads that come at random, as shares of that loop's."""
 _MAX_REQUESTS = 100_000
 _DISPATCH_PERCENT = 25
 """Percentile of the times in the queue that an idle instance needs to begin."""
@@ -48,12 +53,11 @@ _UNKNOWN_PROCESSORS = (
     "The server runs on another machine: how much its models compute is unknown, and "
     "all of their time counts as waiting."
 )
-_MAX_DELAY = 0.2
-"""Maximum share of waits for a processor of one client's requests."""
+_MAX_OTHERS = 0.1
+"""Maximum share of the processors that other processes use."""
 _BUSY = (
-    "The machine was busy with other work: for one client, the processes of the server "
-    "waited for a processor for {:.0%} of the time that they computed. Observe them "
-    "again when it is idle."
+    "The machine was busy with other work: other processes used {:.0%} of the "
+    "processors. Observe the models again when it is idle."
 )
 
 
@@ -92,11 +96,24 @@ class Observation(NamedTuple):
 
 
 class Traced(NamedTuple):
-    """The models of the first server, and the time of a request outside of them."""
+    """The models of the first server.
+
+    Parameters
+    ----------
+    models
+        All of their own work counts as waiting.
+    computing
+        The processor time of their executions, by model.
+    transport_ns
+        Time of a request on its way to the server and back.
+    others
+        Share of the processors that other processes used.
+    """
 
     models: Mapping[str, CalibratedModel]
+    computing: Mapping[str, Computing]
     transport_ns: int
-    remarks: tuple[str, ...]
+    others: float
 
 
 Serving = Callable[[], AbstractContextManager[RealServer]]
@@ -119,48 +136,47 @@ def calibrated(
         return observe_plain(server, observation, found)
 
 
+def _loaded(server: RealServer, observation: Observation) -> Loaded:
+    configs = observation.configs
+    instances = {name: len(each.instance_names()) for name, each in configs.items()}
+    return Loaded(server, instances)
+
+
 def observe_traced(server: RealServer, observation: Observation) -> Traced:
     """Observe the executions of all models."""
     server.set_tracing(True)
-    names = list(observation.configs)
-    alone = run_phase(server, names, observation.messages, 1, observation.load)
+    loaded = _loaded(server, observation)
+    alone = loaded.closed(observation.messages, 1, observation.load)
     phases = [alone]
     for name, message in observation.inner.items():
         config = observation.configs[name]
         for size in (each for each in _SIZES if each <= config.max_batch_size):
             # One more: the first request may be executed alone.
             load = Load(observation.load.duration_s, size * _PER_SIZE)
-            phases.append(run_phase(server, names, [message], size + 1, load))
+            phases.append(loaded.closed([message], size + 1, load))
     server.set_tracing(False)
     traces = traces_of(server, sum(phase.sent for phase in phases))
     pairs = [(each, executed(traces, each, observation.sizes)) for each in phases]
-    models = {
-        name: _model(
-            config, [found.get(name) for _, found in pairs], computing(name, pairs)
-        )
-        for name, config in observation.configs.items()
-        if name in pairs[0][1]
-    }
+    names = [name for name in observation.configs if name in pairs[0][1]]
     roots = [
         trace.spans[trace.roots[0]].duration_ns
         for trace in traces
         if alone.from_ns <= trace.start_ns <= alone.until_ns
     ]
-    transport_ns = max(0, round(alone.latency_ns - float(np.median(roots))))
-    return Traced(models, transport_ns, tuple(_remarks(alone.processors)))
+    return Traced(
+        {
+            name: _model(
+                observation.configs[name], [found.get(name) for _, found in pairs]
+            )
+            for name in names
+        },
+        {name: computing(name, pairs) for name in names},
+        max(0, round(alone.latency_ns - float(np.median(roots)))),
+        0.0 if alone.processors is None else alone.processors.others,
+    )
 
 
-def _remarks(spent: ProcessorTimes | None) -> Iterator[str]:
-    """Yield what makes the observed times uncertain."""
-    if spent is None:
-        yield _UNKNOWN_PROCESSORS
-    elif spent.delay > _MAX_DELAY:
-        yield _BUSY.format(spent.delay)
-
-
-def _model(
-    config: ModelConfig, phases: Sequence[Executions | None], spent: Computing
-) -> CalibratedModel:
+def _model(config: ModelConfig, phases: Sequence[Executions | None]) -> CalibratedModel:
     """Return a model from its executions in all phases; the first has one client."""
     alone, *crowded = phases
     assert alone is not None
@@ -174,13 +190,12 @@ def _model(
             if each.size > 1
         ),
     ]
-    is_ensemble = config.message.HasField("ensemble_scheduling")
-    if not is_ensemble:
-        behaviours = [each.with_computing(spent.of(each.size)) for each in behaviours]
     waits_ns = np.percentile(alone.waits_ns, _DISPATCH_PERCENT)
     batching = config.message.dynamic_batching
     delay_ns = batching.max_queue_delay_microseconds * 1_000
-    dispatch_ns = 0 if is_ensemble else max(0, round(float(waits_ns)) - delay_ns)
+    dispatch_ns = 0
+    if not config.is_ensemble:
+        dispatch_ns = max(0, round(float(waits_ns)) - delay_ns)
     overhead_ns = round(float(np.median(alone.overheads_ns))) + dispatch_ns
     return CalibratedModel(config, by_size(behaviours), overhead_ns)
 
@@ -189,31 +204,24 @@ def observe_plain(
     server: RealServer, observation: Observation, traced: Traced
 ) -> Calibration:
     """Observe loads of clients, and return the calibration."""
-    names = list(observation.configs)
-    load = Load(observation.load.duration_s / 2, _MAX_REQUESTS)
-    loops, phases = [], []
-    own_ns = []
-    # One sequence has one client.
-    for clients in _CLIENTS[:1] if observation.mix.lengths else _CLIENTS:
-        before_ns = time.process_time_ns()
-        phase = run_phase(server, names, observation.messages, clients, load)
-        own_ns.append((time.process_time_ns() - before_ns) / phase.requests)
+    loaded, mix = _loaded(server, observation), observation.mix
+    messages, seconds = observation.messages, observation.load.duration_s
+    load = Load(seconds / 2, _MAX_REQUESTS)
+    if mix.lengths:
+        # One sequence has one client.
+        alone = loaded.closed(messages, 1, load)
+        return _calibration(observation, traced, [alone], [_loop(1, alone)])
+    crowded = loaded.closed(messages, _CLIENTS, load)
+    closed = _loop(_CLIENTS, crowded)
+    phases, loops = [crowded], [closed]
+    # The load that counts comes last: soon after its start a server was seen slower.
+    for share, duration_s in ((_LIGHT, seconds / 2), (_MODERATE, seconds)):
+        arrivals = arriving(closed.rate * share, duration_s)
+        phase = loaded.opened(messages, arrivals)
+        p50_us = phase.latency_ns / 1e3
         phases.append(phase)
-        loops.append(_loop(clients, phase))
-    frontend = _frontend(phases[0], own_ns[0], traced.transport_ns)
-    found = Calibration(
-        observation.model_name,
-        TRITON,
-        traced.models,
-        float(len(os.sched_getaffinity(0))),
-        frontend=frontend,
-        mix=observation.mix,
-        rate_limits=observation.rate_limits,
-        remarks=traced.remarks,
-    )
-    return replace(
-        found, reproductions=tuple(reproduction(found, loop) for loop in loops)
-    )
+        loops.append(Loop(0, p50_us, arrivals.rate, arrivals.times_ns))
+    return _calibration(observation, traced, phases, loops)
 
 
 def _loop(clients: int, phase: Phase) -> Loop:
@@ -221,17 +229,101 @@ def _loop(clients: int, phase: Phase) -> Loop:
     return Loop(clients, phase.latency_ns / 1e3, rate)
 
 
-def _frontend(phase: Phase, own_ns: float, transport_ns: int) -> Frontend:
+def _calibration(
+    observation: Observation,
+    traced: Traced,
+    phases: Sequence[Phase],
+    loops: Sequence[Loop],
+) -> Calibration:
+    """Return the calibration that agrees with the last of some loads.
+
+    Parameters
+    ----------
+    phases, loops
+        What each load cost, and the load itself.
+    """
+    last = phases[-1]
+    server_ns = _server_ns(last, traced.models)
+    found = Calibration(
+        observation.model_name,
+        TRITON,
+        {
+            name: _computing(with_means(model, last.executed.get(name, {})), spent)
+            for name, model in traced.models.items()
+            for spent in [_spent(name, traced, last, server_ns)]
+        },
+        float(len(os.sched_getaffinity(0))),
+        frontend=frontend_of(last, server_ns, traced.transport_ns),
+        mix=observation.mix,
+        rate_limits=observation.rate_limits,
+        remarks=tuple(_remarks(traced, phases)),
+    )
+    found = matched(found, loops[-1], last.executed)
+    return replace(
+        found, reproductions=tuple(reproduction(found, loop) for loop in loops)
+    )
+
+
+def _remarks(traced: Traced, phases: Sequence[Phase]) -> Iterator[str]:
+    """Yield what makes the observed times uncertain."""
+    spent = [each.processors for each in phases if each.processors is not None]
+    if not spent:
+        yield _UNKNOWN_PROCESSORS
+        return
+    others = max(traced.others, *(each.others for each in spent))
+    if others > _MAX_OTHERS:
+        yield _BUSY.format(others)
+
+
+def _computing(model: CalibratedModel, spent: Computing) -> CalibratedModel:
+    """Return a model whose executions compute for a part of their time."""
+    if model.config.is_ensemble:
+        return model
+    found = {
+        size: [each.with_computing(spent.of(size)) for each in behaviours]
+        for size, behaviours in model.by_size.items()
+    }
+    return replace(model, by_size=found)
+
+
+def _server_ns(phase: Phase, models: Mapping[str, CalibratedModel]) -> float:
+    """Return the server's own processor time for each request.
+
+    Those of clients and those of models cost the same.
+    """
+    if phase.processors is None:
+        return 0.0
+    counts = (together(phase.executed.get(name, {})).executions for name in models)
+    return phase.processors.server_ns / (phase.requests + sum(counts))
+
+
+def _spent(name: str, traced: Traced, phase: Phase, server_ns: float) -> Computing:
+    """Return the processor time of a model's executions, with the server's for them.
+
+    It is that of the plain server; how it depends on the batch size was traced.
+    """
+    sizes = phase.executed.get(name, {})
+    count = together(sizes).executions
+    if phase.processors is None or not count:
+        return Computing()
+    line = traced.computing[name]
+    traced_ns = sum(line.of(size) * each.executions for size, each in sizes.items())
+    factor = phase.processors.models_ns[name] / traced_ns if traced_ns else 0.0
+    return line.scaled(factor).plus(server_ns)
+
+
+def frontend_of(phase: Phase, server_ns: float, transport_ns: int) -> Frontend:
     """Return what a client's request costs outside of the models.
 
     Parameters
     ----------
-    own_ns
-        Processor time of the client for each request.
+    server_ns
+        Processor time of the server for a request.
     transport_ns
-        Time of a request on its way to the server and back.
+        Time of a request on its way to the server and back: what is computed beside
+        it does not make it longer.
     """
     if phase.processors is None:
         return Frontend(0, transport_ns)
-    spent_ns = round(own_ns + phase.processors.server_ns / phase.requests)
-    return Frontend(spent_ns, max(0, transport_ns - spent_ns))
+    spent_ns = round(server_ns + phase.processors.client_ns / phase.requests)
+    return Frontend(min(spent_ns, transport_ns), max(0, transport_ns - spent_ns))

@@ -1,30 +1,36 @@
-"""Phases of a calibration: loads on a traced server, with the time they took."""
+"""Phases of a calibration: loads on a server, with what they took."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from blsnb.benchmark.arrivals import POISSON, Arrivals, arrivals_at
 from blsnb.benchmark.level import Load
-from blsnb.benchmark.measure import closed_row
+from blsnb.benchmark.measure import closed_row, open_row
+from blsnb.benchmark.samples import Row
 from blsnb.errors import TritonServerError
+from blsnb.parity.triton.executed import BySize, since
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.triton.processes import ProcessorTimes, processor_times
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.served import Executions, executions, served
 from blsnb.trace.spans import Trace
 
+_MAX_REQUESTS = 100_000
 _TRACED_S = 10.0
 """Maximum seconds until the server has written its traces."""
 _POLL_S = 0.1
 _WARM_UP = 3
+"""Requests of each client, and executions of each instance, before a phase."""
+_SEED = 0
 
 
 class Phase(NamedTuple):
-    """A load of clients in a closed loop.
+    """A load, with its costs.
 
     Parameters
     ----------
@@ -36,6 +42,8 @@ class Phase(NamedTuple):
         Processor time; None if it is not known.
     from_ns, until_ns
         Its time on the monotonic clock.
+    executed
+        The executions of each model by batch size, as the server counted them.
     """
 
     requests: int
@@ -44,39 +52,69 @@ class Phase(NamedTuple):
     processors: ProcessorTimes | None
     from_ns: int
     until_ns: int
+    executed: Mapping[str, BySize]
 
 
-def run_phase(
-    server: RealServer,
-    models: Collection[str],
-    messages: Sequence[RequestMessage],
-    clients: int,
-    load: Load,
-) -> Phase:
-    """Run a load after a short warm-up.
+class Loaded:
+    """A server under the loads of a calibration.
 
-    Raises
-    ------
-    TritonServerError
-        A request failed.
+    Parameters
+    ----------
+    instances
+        Number of instances of each model.
     """
-    sender = server.sender(messages)
-    warm = closed_row(sender, clients, Load(load.duration_s, clients * _WARM_UP))
-    before = _read(server, models)
-    from_ns = time.monotonic_ns()
-    row = closed_row(sender, clients, load)
-    until_ns = time.monotonic_ns()
-    after = _read(server, models)
-    if row.failed or not row.requests:
-        reason = next(iter(row.errors), "no request was answered in time")
-        raise TritonServerError(f"the real server refused a request: {reason}")
-    spent = None if after is None or before is None else after.since(before)
-    sent = warm.requests + row.requests
-    return Phase(row.requests, sent, row.p50_us * 1e3, spent, from_ns, until_ns)
+
+    def __init__(self, server: RealServer, instances: Mapping[str, int]) -> None:
+        self._server = server
+        self._instances = instances
+
+    def closed(
+        self, messages: Sequence[RequestMessage], clients: int, load: Load
+    ) -> Phase:
+        """Run clients in a closed loop, after a warm-up.
+
+        The warm-up reaches each instance several times: first executions are slower.
+
+        Raises
+        ------
+        TritonServerError
+            A request failed; also raised by `opened`.
+        """
+        sender = self._server.sender(messages)
+        count = max(clients, *self._instances.values()) * _WARM_UP
+        warm = closed_row(sender, clients, Load(load.duration_s, count))
+        row, phase = self._phase(lambda: closed_row(sender, clients, load))
+        return phase._replace(sent=warm.requests + row.requests)
+
+    def opened(self, messages: Sequence[RequestMessage], arrivals: Arrivals) -> Phase:
+        """Send requests at their times."""
+        sender = self._server.sender(messages)
+        _, phase = self._phase(lambda: open_row(sender, arrivals))
+        count = len(arrivals.times_ns)
+        return phase._replace(requests=count, sent=count)
+
+    def _phase(self, run: Callable[[], Row]) -> tuple[Row, Phase]:
+        counted, before = self._server.executions(), self._spent()
+        from_ns = time.monotonic_ns()
+        row = run()
+        until_ns = time.monotonic_ns()
+        after = self._spent()
+        executed = since(self._server.executions(), counted)
+        if row.failed or not row.requests:
+            reason = next(iter(row.errors), "no request was answered in time")
+            raise TritonServerError(f"the real server refused a request: {reason}")
+        spent = None if after is None or before is None else after.since(before)
+        times = row.p50_us * 1e3, spent, from_ns, until_ns
+        return row, Phase(row.requests, row.requests, *times, executed)
+
+    def _spent(self) -> ProcessorTimes | None:
+        pid = self._server.pid
+        return None if pid is None else processor_times(pid, self._instances)
 
 
-def _read(server: RealServer, models: Collection[str]) -> ProcessorTimes | None:
-    return None if server.pid is None else processor_times(server.pid, models)
+def arriving(rate: float, duration_s: float) -> Arrivals:
+    """Return the random arrivals of a phase."""
+    return arrivals_at(POISSON, rate, Load(duration_s, _MAX_REQUESTS), _SEED)
 
 
 def traces_of(server: RealServer, requests: int) -> Sequence[Trace]:
@@ -114,6 +152,14 @@ class Computing(NamedTuple):
     def of(self, size: int) -> int:
         """Return the processor time of a batch."""
         return round(self.execution_ns + self.inference_ns * size)
+
+    def scaled(self, factor: float) -> Computing:
+        """Return a multiple of it."""
+        return Computing(self.execution_ns * factor, self.inference_ns * factor)
+
+    def plus(self, execution_ns: float) -> Computing:
+        """Return it with more for each execution."""
+        return self._replace(execution_ns=self.execution_ns + execution_ns)
 
 
 def computing(

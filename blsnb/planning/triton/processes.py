@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -19,13 +21,18 @@ class ProcessorTimes(NamedTuple):
         Of the server without its model processes.
     models_ns
         Of all processes of each model.
-    delayed_ns
-        Time in which these processes could have run, and had no processor.
+    client_ns
+        Of this process, which sends the requests.
+    machine_ns, capacity_ns
+        Of all processes of the machine on the processors that this process may use,
+        and what these could have spent; 0 if it is not known.
     """
 
     server_ns: int
     models_ns: dict[str, int]
-    delayed_ns: int = 0
+    client_ns: int = 0
+    machine_ns: int = 0
+    capacity_ns: int = 0
 
     def since(self, before: ProcessorTimes) -> ProcessorTimes:
         """Return what was spent since then."""
@@ -36,13 +43,16 @@ class ProcessorTimes(NamedTuple):
         return ProcessorTimes(
             self.server_ns - before.server_ns,
             models_ns,
-            self.delayed_ns - before.delayed_ns,
+            self.client_ns - before.client_ns,
+            self.machine_ns - before.machine_ns,
+            self.capacity_ns - before.capacity_ns,
         )
 
     @property
-    def delay(self) -> float:
-        """How long they waited for a processor, as a share of what they computed."""
-        return self.delayed_ns / max(1, self.server_ns + sum(self.models_ns.values()))
+    def others(self) -> float:
+        """Share of the processors that other processes used."""
+        own_ns = self.server_ns + sum(self.models_ns.values()) + self.client_ns
+        return max(0, self.machine_ns - own_ns) / max(1, self.capacity_ns)
 
 
 def processor_times(
@@ -61,14 +71,13 @@ def processor_times(
         Folder of the system's facts on processes.
     """
     models_ns = dict.fromkeys(models, 0)
-    server_ns, delayed_ns = _times_ns(proc, pid)
+    server_ns = _spent_ns(proc, pid)
     for child in _children(proc, pid):
         name = _model_of(proc, child)
         if name in models_ns:
-            spent_ns, waited_ns = _times_ns(proc, child)
-            models_ns[name] += spent_ns
-            delayed_ns += waited_ns
-    return ProcessorTimes(server_ns, models_ns, delayed_ns)
+            models_ns[name] += _spent_ns(proc, child)
+    client_ns = time.process_time_ns()
+    return ProcessorTimes(server_ns, models_ns, client_ns, *_machine_ns(proc))
 
 
 def _children(proc: Path, pid: int) -> Iterator[int]:
@@ -87,15 +96,21 @@ def _model_of(proc: Path, pid: int) -> str:
     return parts[-3] if len(parts) > 2 else ""
 
 
-def _times_ns(proc: Path, pid: int) -> tuple[int, int]:
-    """Return the processor time of a process's threads, and their waits for one."""
-    spent_ns = delayed_ns = 0
-    for task in (proc / str(pid) / "task").glob("*/schedstat"):
-        found = _text(task).split()
-        if len(found) > 1:
-            spent_ns += int(found[0])
-            delayed_ns += int(found[1])
-    return spent_ns, delayed_ns
+def _spent_ns(proc: Path, pid: int) -> int:
+    """Return the processor time of a process's threads."""
+    found = (_text(task) for task in (proc / str(pid) / "task").glob("*/schedstat"))
+    return sum(int(text.split()[0]) for text in found if text)
+
+
+def _machine_ns(proc: Path) -> tuple[int, int]:
+    """Return the busy time of the processors that this process may use, and all."""
+    usable = {f"cpu{number}" for number in os.sched_getaffinity(0)}
+    rows = [line.split() for line in _text(proc / "stat").splitlines()]
+    ticks = [list(map(int, row[1:9])) for row in rows if row and row[0] in usable]
+    tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    idle = sum(sum(row[3:5]) for row in ticks)
+    total = sum(map(sum, ticks))
+    return (total - idle) * tick_ns, total * tick_ns
 
 
 def _text(path: Path) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from blsnb.benchmark.client import Sender
+from blsnb.parity.triton.executed import BySize
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.trace.spans import Trace
 
@@ -22,6 +23,9 @@ class RealServer(Protocol):
 
     def set_tracing(self, enabled: bool) -> None:
         """Trace the times of all requests, or of none."""
+
+    def executions(self) -> Mapping[str, BySize]:
+        """Return what it has counted: the executions of each model by batch size."""
 
     def traces(self) -> Sequence[Trace]:
         """Return the requests that were traced so far."""

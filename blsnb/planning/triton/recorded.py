@@ -211,4 +211,4 @@ def _reproduced(
     rate = (len(spans) - 1) / max(1, spans[-1][0] - first_ns) * 1e9
     measured_us = float(np.median([end - start for start, end in spans])) / 1e3
     simulated_us = float(np.median(simulated)) / 1e3
-    yield Reproduction(0, measured_us, simulated_us, rate, rate)
+    yield Reproduction(0, measured_us, simulated_us, rate, rate, recorded=True)

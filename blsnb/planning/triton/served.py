@@ -23,6 +23,9 @@ class Served:
         When it entered its queue.
     from_ns, until_ns
         Its execution; for an ensemble the whole request.
+    output_ns
+        When its response was ready: the next step of an ensemble may begin before the
+        request has ended.
     """
 
     model: str
@@ -32,6 +35,7 @@ class Served:
     from_ns: int
     until_ns: int
     end_ns: int
+    output_ns: int
     calls: list[Served] = field(default_factory=list)
 
     @property
@@ -63,7 +67,8 @@ def _request(trace: Trace, span: Span) -> Served | None:
     if span.error or not end_ns:
         return None
     if model.is_ensemble:
-        return Served(model.name, True, start_ns, start_ns, start_ns, end_ns, end_ns)
+        times = start_ns, start_ns, start_ns, end_ns, end_ns, end_ns
+        return Served(model.name, True, *times)
     if not span.compute_end_ns:
         return None
     return Served(
@@ -74,6 +79,7 @@ def _request(trace: Trace, span: Span) -> Served | None:
         span.compute_start_ns,
         span.compute_end_ns,
         end_ns,
+        span.compute_output_start_ns or end_ns,
     )
 
 
@@ -117,7 +123,7 @@ def executions(
         together.items(), key=lambda each: each[0][1]
     ):
         calls = [
-            (call.start_ns, call.end_ns, call.model, sizes.get(call.model, 1))
+            (call.start_ns, _end_ns(member, call), call.model, sizes.get(call.model, 1))
             for member in members
             for call in member.calls
         ]
@@ -128,3 +134,14 @@ def executions(
         executed.overheads_ns.extend(each.overhead_ns for each in members)
         executed.waits_ns.append(from_ns - min(each.queue_ns for each in members))
     return dict(found)
+
+
+def _end_ns(caller: Served, call: Served) -> int:
+    """Return when a call is over for its caller."""
+    return _ready_ns(call) if caller.is_ensemble else call.end_ns
+
+
+def _ready_ns(request: Served) -> int:
+    if request.is_ensemble and request.calls:
+        return max(map(_ready_ns, request.calls))
+    return request.output_ns

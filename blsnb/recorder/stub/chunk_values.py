@@ -1,4 +1,7 @@
-"""Recorded executions as the JSON and bodies of chunks: see docs/contracts.md."""
+"""Recorded executions as the JSON and bodies of chunks.
+
+See docs/reference/contracts.md.
+"""
 
 from __future__ import annotations
 

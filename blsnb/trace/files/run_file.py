@@ -1,4 +1,4 @@
-"""Read and write ``.blsrun`` files; docs/contracts.md defines their format."""
+"""Read and write ``.blsrun`` files; docs/reference/contracts.md has their format."""
 
 from __future__ import annotations
 

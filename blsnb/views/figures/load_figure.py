@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from blsnb.printable import printable
 from blsnb.views.figures import shown_figure
+from blsnb.views.pictures.load_picture import LATENCIES, MAX_ERROR, is_open
 from blsnb.views.pictures.svg import COLOURS
 
 if TYPE_CHECKING:
@@ -18,13 +18,7 @@ _WIDE = 10
 """Minimum ratio of latencies for a logarithmic axis."""
 _HEADROOM = 1.08
 """Height of the linear axes, as a multiple of the largest value."""
-_MAX_ERROR = 0.9
-"""Maximum length of an error bar, as a share of the latency."""
-_LATENCIES = (
-    ("p50_us", "p50", "infer", "-", "p50_error_us"),
-    ("p90_us", "p90", "input", "--", ""),
-    ("p99_us", "p99", "queue", ":", "p99_error_us"),
-)
+_DASHES = ("-", "--", ":")
 
 
 def plot(title: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
@@ -37,25 +31,25 @@ def plot(title: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
     """
     drawn = shown_figure.new_figure(figsize=(7.2, 2.9), dpi=100, layout="constrained")
     left, right = drawn.subplots(1, 2)
-    is_open = bool(rows) and not math.isnan(rows[0].get("rate", math.nan))
-    levels = [row["rate" if is_open else "concurrency"] for row in rows]
+    has_rates = is_open(rows)
+    levels = [row["rate" if has_rates else "concurrency"] for row in rows]
     left.plot(levels, [row["throughput"] for row in rows], "o-", color=_INFER)
     left.set_title("requests per second", fontsize=9)
-    for name, label, colour, dash, error in _LATENCIES:
+    for (name, label, colour, _, error), dash in zip(LATENCIES, _DASHES, strict=True):
         times = [row[name] / 1e3 for row in rows]
         how: Any = {"color": COLOURS[colour], "ms": 4}
         right.plot(levels, times, "o", ls=dash, label=label, **how)
-        if is_open and error and error in rows[0]:
+        if has_rates and error and error in rows[0]:
             # The lower end stays above 0, for a logarithmic axis.
-            half = [min(row[error], row[name] * _MAX_ERROR) / 1e3 for row in rows]
+            half = [min(row[error], row[name] * MAX_ERROR) / 1e3 for row in rows]
             right.errorbar(levels, times, half, fmt="none", capsize=2, **how)
     right.set_title("latency, ms", fontsize=9)
     for axes in (left, right):
-        _tidy(axes, "requests sent per second" if is_open else "clients")
-        if not is_open:
+        _tidy(axes, "requests sent per second" if has_rates else "clients")
+        if not has_rates:
             axes.set_xticks(sorted(set(levels)))
     _from_zero(left, [row["throughput"] for row in rows])
-    _scale(right, [row[name] / 1e3 for row in rows for name, *_ in _LATENCIES])
+    _scale(right, [row[name] / 1e3 for row in rows for name, *_ in LATENCIES])
     if rows:
         right.legend(frameon=False, fontsize=8)
     if title:
@@ -87,8 +81,3 @@ def _scale(axes: Axes, latencies: Sequence[float]) -> None:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(lambda number, _: f"{number:g}")
         axes.set_title("latency, ms (logarithmic)", fontsize=9)
-
-
-def png(title: str, rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """Return the figure as a PNG file."""
-    return shown_figure.png(plot(title, rows))

@@ -15,7 +15,7 @@ from blsnb.views.documents.entries import entry, placed, tensors_of
 from blsnb.views.format import sendable
 
 VERSION = 1
-"""Version of the messages between a page and its kernel, see docs/contracts.md."""
+"""Version of a page's messages to its kernel, see docs/reference/contracts.md."""
 _MAX_TEXT = 4096
 """Maximum number of characters of an error text."""
 

@@ -2409,7 +2409,8 @@ var DebugPart = class {
   show(call) {
     const { kernel, trace } = this.#session;
     const { backend, kind } = trace.header.models[trace.calls.model[call]] ?? {};
-    if (!kernel || backend !== "python" || kind !== "model" || trace.has(call, Flag.RUNNING)) return [];
+    const isServed = backend === "python" && kind === "model" && trace.calls.execution[call] > 0;
+    if (!kernel || !isServed || trace.has(call, Flag.RUNNING)) return [];
     this.#shown = trace.id(call);
     kernel.onFound(() => this.#draw());
     this.#draw();

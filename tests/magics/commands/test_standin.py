@@ -9,6 +9,19 @@ output { name: "Y" data_type: TYPE_FP32 dims: [ 2 ] }
 """
 ASK = "import blsnb; run = blsnb.infer('leaf', {'X': [1.0, 2.0]}); run['Y'].tolist()"
 
+MODEL = """%%triton_model leaf
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return [self.answer(request) for request in requests]
+
+    def answer(self, request):
+        (x,) = request.inputs()
+        return pb_utils.InferenceResponse([pb_utils.Tensor("Y", x.as_numpy())])
+"""
+
 
 @pytest.fixture
 def leaf(notebook):
@@ -56,3 +69,25 @@ def test_invalid_arguments_are_named(leaf, line, said):
 
     assert said in ran.stderr
     assert "" == leaf.run("import blsnb; blsnb.server().model('leaf')").value.standin
+
+
+def test_a_cell_with_the_model_ends_the_stand_in(notebook):
+    """A cell that changes only the configuration keeps it."""
+    config = CONFIG.replace("tensorrt", "python")
+    notebook.run(config)
+    notebook.run("%triton standin leaf --zeros")
+
+    notebook.run(config + "max_batch_size: 0\n")
+    assert [0, 0] == notebook.run(ASK).value
+
+    notebook.run(MODEL)
+    assert [1, 2] == notebook.run(ASK).value
+
+
+def test_a_model_that_does_not_load_keeps_the_stand_in(leaf):
+    """The configuration still names the backend that is not available."""
+    leaf.run("%triton standin leaf --zeros")
+    ran = leaf.run(MODEL)
+
+    assert "unable to find backend library" in str(ran.error)
+    assert [0, 0] == leaf.run(ASK).value

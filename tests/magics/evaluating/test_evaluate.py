@@ -6,6 +6,7 @@ import pytest
 from IPython.core.error import UsageError
 
 from blsnb.evaluation.progress import Progress, ShownProgress, displays
+from blsnb.magics import default_server as default
 from blsnb.magics.evaluating import evaluate
 from blsnb.views.live import evaluation_view
 
@@ -51,6 +52,20 @@ def test_a_resumed_evaluation_executes_no_row_again(double, tmp_path):
     assert {} == again.runs
 
 
+def test_rows_are_executed_by_a_server(double):
+    """The models of --server-url answer; their results are the values of the line."""
+    served = default.server().serve(http=None, grpc=0, metrics=None)
+    with served as endpoints:
+        url = f"grpc://{endpoints.addresses['gRPC']}"
+        evaluation = double.run(
+            f"%triton evaluate double rows --metrics first --server-url {url}"
+            " --workers 2"
+        ).value
+
+    assert [0.0, 1.0, 2.0, 3.0, 4.0] == evaluation.metrics["first"].values.tolist()
+    assert {} == evaluation.runs
+
+
 @pytest.mark.parametrize(
     ("line", "text"),
     [
@@ -58,6 +73,7 @@ def test_a_resumed_evaluation_executes_no_row_again(double, tmp_path):
         ("double nowhere", "ROWS=nowhere: name 'nowhere' is not defined"),
         ("double rows --metrics rows", "--metrics rows: the notebook has no function"),
         ("double rows --batch 0", "batch=0 is not valid"),
+        ("double rows --workers 0", "workers=0 is not valid"),
     ],
 )
 def test_a_wrong_line_is_a_usage_error(double, line, text):

@@ -8,7 +8,7 @@ from blsnb.errors import InferenceError
 from blsnb.magics import default_server as default
 from blsnb.magics.frontend import ProgressBar
 from blsnb.magics.load_tests.bench import bench_flags
-from blsnb.views.figures import load_figure
+from blsnb.views.pictures import load_picture
 
 from ..models import DOUBLE
 
@@ -32,20 +32,20 @@ def test_a_bench_is_a_table_and_a_figure(double):
     assert shown["text/plain"] == str(ran.value)
     assert 3 == shown["text/html"].count("<tr>")
     assert 1 == shown["text/html"].count("closed loop")
-    assert "data:image/png;base64," in shown["text/html"]
+    assert 'class="blsnb-picture"' in shown["text/html"]
 
 
 def test_ctrl_c_while_the_figure_is_drawn_leaves_the_table(double, monkeypatch):
     """What has been measured is not lost."""
 
-    def interrupted(*_) -> bytes:
+    def interrupted(*_) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(load_figure, "png", interrupted)
+    monkeypatch.setattr(load_picture, "draw", interrupted)
     [shown] = double.run(f"{BENCH} --concurrency 1").outputs
 
     assert 2 == shown["text/html"].count("<tr>")
-    assert "<img" not in shown["text/html"]
+    assert "<svg" not in shown["text/html"]
 
 
 def test_without_options_there_are_four_levels():

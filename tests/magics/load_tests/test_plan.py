@@ -8,11 +8,13 @@ from IPython.core.error import UsageError
 from blsnb.magics.load_tests.plan import plan_flags
 
 from ..models import DOUBLE
+from ..test_followed import CONFIG, make
 
 PLAN = (
     "%triton plan double X=[1.0, 2.0] --rate 20 --p99 10s --instances double=1..2 "
     "--seed 3"
 )
+WIDE_PLAN = PLAN.replace("--p99 10s", "--p99 100s")
 
 
 @pytest.fixture
@@ -31,7 +33,28 @@ def test_a_plan_is_a_table_a_figure_and_a_difference(double):
     assert 2 == len(ran.value.judged)
     assert shown["text/plain"] == str(ran.value)
     assert "<li>The calibration simulates 1 client" in shown["text/html"]
-    assert "data:image/png;base64," in shown["text/html"]
+    assert 'class="blsnb-picture"' in shown["text/html"]
+    assert "planned rate" in shown["text/html"]
+
+
+def test_a_difference_after_a_plan_is_what_it_changed(notebook, tmp_path):
+    """The folder of an imported model stays, and so does all else of its text."""
+    make(tmp_path / "models")
+    file = tmp_path / "models" / "double" / "config.pbtxt"
+    file.write_text(f"{CONFIG}instance_group [ {{ count: 1 }} ]  # at night\n")
+    notebook.run(f"%triton import {tmp_path / 'models'}")
+    notebook.run(f"plan = {WIDE_PLAN.replace('double=1..2', 'double=3')}")
+    applied = notebook.run("plan.apply()")
+    [shown] = notebook.run("%triton diff").texts
+
+    assert ["double"] == applied.value
+    assert [
+        "-instance_group [ { count: 1 } ]  # at night",
+        "+instance_group [ { count: 3 } ]  # at night",
+    ] == [
+        line for line in shown.splitlines() if line[0] in "+-" and line[1] not in "+-"
+    ]
+    assert "count: 1" in file.read_text()
 
 
 def test_choices_are_ranges_lists_and_times():
@@ -105,7 +128,9 @@ def test_a_plan_is_checked_under_its_load(double):
     """The plan is shown first; the value is the check."""
     ran = double.run(f"{PLAN} --check")
     shown = [each["text/plain"] for each in ran.outputs]
+    pages = [each["text/html"] for each in ran.outputs]
 
+    assert [False, True] == [">measured<" in page for page in pages]
     assert str(ran.value.plan) == shown[0]
     assert str(ran.value) == shown[1]
     assert [20] == [each.rate for each in ran.value.checked]

@@ -51,7 +51,7 @@ class Queued(Generic[T]):
     @property
     def size(self) -> int:
         """Its part of the size of a batch, at least 1."""
-        return max(1, self.batch_size)
+        return self.batch_size if self.batch_size > 1 else 1
 
 
 class Cause(StrEnum):

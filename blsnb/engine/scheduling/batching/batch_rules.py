@@ -49,6 +49,8 @@ class EqualInputs:
         if self.same_set and first.shapes.keys() != other.shapes.keys():
             words = f"has other inputs: {_names(other)} instead of {_names(first)}"
             return Reason(Cause.OTHER_INPUTS, words)
+        if not self.names:
+            return None
         for name in sorted(self.names & first.shapes.keys() & other.shapes.keys()):
             wanted, found = first.shapes[name], other.shapes[name]
             if tuple(wanted) != tuple(found):

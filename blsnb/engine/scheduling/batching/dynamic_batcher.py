@@ -45,6 +45,8 @@ class DynamicBatcher(Generic[T]):
     on_cancelled
         Called with each cancelled request, and the time, when Triton answers it: it may
         add requests, which the batcher's next look sees.
+    explains
+        Whether batches list the waiting requests that are not part of them.
 
     References
     ----------
@@ -56,15 +58,18 @@ class DynamicBatcher(Generic[T]):
         self,
         config: ModelConfig,
         on_cancelled: Callable[[Queued[T], int], None] = lambda queued, now_ns: None,
+        *,
+        explains: bool = True,
     ) -> None:
         batching = config.message.dynamic_batching
         self._on_cancelled = on_cancelled
+        self._explains = explains
         self.preserve_ordering = bool(batching.preserve_ordering)
         self._rules = BatchRules.of(config, batching)
         self._queue = PriorityQueue[T](batching)
         self._instances = max(1, len(config.instance_names()))
         self._idle = self._startable = self._instances
-        self._batch = FormingBatch[T](self._rules)
+        self._batch: FormingBatch[T] = FormingBatch(self._rules)
         self._formed: list[FormingBatch[T]] = []
         self._frozen = False
         # Triton's own sums: they decide whether a new request wakes the batcher.
@@ -74,8 +79,8 @@ class DynamicBatcher(Generic[T]):
         self._since_ns = 0
         self._wake_ns: int | None = None
         self._woken = False
-        self._skipped = Skipped[T]()
-        self._answered = Skipped[T]()
+        self._skipped: Skipped[T] = Skipped()
+        self._answered: Skipped[T] = Skipped()
 
     def __repr__(self) -> str:
         return f"<DynamicBatcher: {len(self)} waiting, {len(self._formed)} formed>"
@@ -129,13 +134,15 @@ class DynamicBatcher(Generic[T]):
             if not self._due(now_ns):
                 break
             self._look(now_ns)
-        answered, self._answered = self._answered, Skipped()
-        return Decision(
-            tuple(batches),
-            tuple(answered.rejected),
-            tuple(answered.cancelled),
-            self._wake_ns,
-        )
+        rejected, cancelled = self._take_answered()
+        return Decision(tuple(batches), rejected, cancelled, self._wake_ns)
+
+    def _take_answered(self) -> tuple[tuple[Queued[T], ...], tuple[Queued[T], ...]]:
+        answered = self._answered
+        if not answered:
+            return (), ()
+        self._answered = Skipped()
+        return tuple(answered.rejected), tuple(answered.cancelled)
 
     def remove(self, queued: Queued[T]) -> bool:
         """Remove a request; return False if it does not wait here."""
@@ -182,11 +189,11 @@ class DynamicBatcher(Generic[T]):
         The times do not depend on when they are requested; None if such a look
         changes nothing.
         """
-        needed = {
-            Asleep.REQUESTS: len(self._queue) > 0,
-            Asleep.A_SLOT: self._queue.has_timeouts,
-        }
-        if not needed.get(self._asleep):
+        if self._asleep is Asleep.REQUESTS:
+            is_needed = len(self._queue) > 0
+        else:
+            is_needed = self._asleep is Asleep.A_SLOT and self._queue.has_timeouts
+        if not is_needed:
             return None
         periods = (now_ns - self._since_ns) // POLL_NS + 1
         return self._since_ns + periods * POLL_NS
@@ -221,13 +228,14 @@ class DynamicBatcher(Generic[T]):
         self._wake_ns = self._wake_ns or self._next_poll_ns(now_ns)
 
     def _gather(self, now_ns: int) -> None:
-        skipped = Skipped[T]()
+        skipped: Skipped[T] = Skipped()
         queue = self._queue.walk(now_ns, skipped)
         gathered = Gathering(self._rules, self._batch).look(queue, now_ns)
-        self._skip(skipped)
-        self._queued_size -= sum(
-            queued.size for queued in (*skipped.rejected, *skipped.cancelled)
-        )
+        if skipped:
+            self._skip(skipped)
+            self._queued_size -= sum(
+                queued.size for queued in (*skipped.rejected, *skipped.cancelled)
+            )
         if gathered.next_size is not None:
             self._next_preferred = gathered.next_size
         self._frozen = gathered.frozen
@@ -251,7 +259,8 @@ class DynamicBatcher(Generic[T]):
             self._formed.append(self._batch)
         members = self._queue.take(gathered.joining)
         self._batch.extend(members, gathered.because)
-        self._queued_size -= sum(queued.size for queued in members)
+        for queued in members:
+            self._queued_size -= queued.size
 
     def _start(self, now_ns: int) -> Batch[T]:
         """Start the first formed batch, which wakes the batcher."""
@@ -266,7 +275,7 @@ class DynamicBatcher(Generic[T]):
         self._idle -= 1
         self._startable -= 1
         self._woken = True
-        return batch.sent(self._waiting())
+        return batch.sent(self._waiting() if self._explains else None)
 
     def _waiting(self) -> Iterator[Queued[T]]:
         formed = chain.from_iterable(batch.members for batch in self._formed)
@@ -277,6 +286,8 @@ class DynamicBatcher(Generic[T]):
         self._skipped.cancelled += skipped.cancelled
 
     def _answer(self, now_ns: int) -> None:
+        if not self._skipped:
+            return
         skipped, self._skipped = self._skipped, Skipped()
         self._answered.rejected += skipped.rejected
         self._answered.cancelled += skipped.cancelled

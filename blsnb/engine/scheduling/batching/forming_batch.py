@@ -38,7 +38,10 @@ class FormingBatch(Generic[T]):
     @property
     def size(self) -> int:
         """The sum of its requests' sizes."""
-        return sum(queued.size for queued in self.members)
+        size = 0
+        for queued in self.members:
+            size += queued.size
+        return size
 
     @property
     def since_ns(self) -> int:
@@ -75,8 +78,16 @@ class FormingBatch(Generic[T]):
         fits = self.size + other.size <= self._rules.max_size
         return fits and not self.misfit(other.members[0])
 
-    def sent(self, behind: Iterable[Queued[T]]) -> Batch[T]:
-        """Return the batch to start; ``behind`` are the waiting requests in order."""
+    def sent(self, behind: Iterable[Queued[T]] | None) -> Batch[T]:
+        """Return the batch to start.
+
+        Parameters
+        ----------
+        behind
+            The waiting requests in order; None if the batch does not list them.
+        """
+        if behind is None:
+            return Batch(tuple(self.members), self.because)
         had_left = Reason(
             Cause.BATCH_HAD_LEFT, f"the batch had left: {self.because.words}"
         )

@@ -62,7 +62,7 @@ class Gathering(Generic[T]):
         self._rules = rules
         self._batch = batch
         self._first = batch.members[0] if batch.members else None
-        self._before = batch.size
+        self._before = self._total = batch.size
         self._pending = _Prefix()
         self._best = _Prefix()
         self._best_because: Reason | None = None
@@ -78,10 +78,6 @@ class Gathering(Generic[T]):
                 break
             self._join(waiting)
         return self._outcome(now_ns)
-
-    @property
-    def _total(self) -> int:
-        return self._before + self._pending.size
 
     def _admits(self, queued: Queued[T]) -> bool:
         """Whether the walk continues; the first request of a batch always fits."""
@@ -102,9 +98,11 @@ class Gathering(Generic[T]):
         return self._stopped is None
 
     def _join(self, waiting: Waiting[T]) -> None:
+        queued = waiting.queued
         count, size = self._pending
-        self._pending = _Prefix(count + 1, size + waiting.queued.size)
-        self._oldest_ns = _earlier(self._oldest_ns, waiting.queued.enqueued_ns)
+        self._pending = _Prefix(count + 1, size + queued.size)
+        self._total += queued.size
+        self._oldest_ns = _earlier(self._oldest_ns, queued.enqueued_ns)
         if waiting.deadline_ns:
             self._deadline_ns = _earlier(self._deadline_ns, waiting.deadline_ns)
         if self._total in self._rules.preferred:
@@ -161,4 +159,4 @@ def _delay_over(rules: BatchRules) -> Reason:
 
 
 def _earlier(known_ns: int | None, other_ns: int) -> int:
-    return other_ns if known_ns is None else min(known_ns, other_ns)
+    return other_ns if known_ns is None or other_ns < known_ns else known_ns

@@ -80,6 +80,9 @@ class Skipped(Generic[T]):
     rejected: list[Queued[T]] = field(default_factory=list)
     cancelled: list[Queued[T]] = field(default_factory=list)
 
+    def __bool__(self) -> bool:
+        return bool(self.rejected or self.cancelled)
+
 
 class PolicyQueue(Generic[T]):
     """Requests of one level: those in time, then those that expired.
@@ -133,9 +136,14 @@ class PolicyQueue(Generic[T]):
             self._in_time.remove(waiting)
             skipped.rejected.append(waiting.queued)
 
-    def take(self) -> Queued[T]:
-        """Remove and return the first request."""
-        return (self._in_time or self._late).pop(0).queued
+    def take(self, count: int) -> list[Queued[T]]:
+        """Remove and return the first requests, at most a number."""
+        taken: list[Queued[T]] = []
+        for queue in (self._in_time, self._late):
+            joining = count - len(taken)
+            taken += [waiting.queued for waiting in queue[:joining]]
+            del queue[:joining]
+        return taken
 
     def remove(self, queued: Queued[T]) -> bool:
         """Remove a request; return False if it is not here."""

@@ -13,6 +13,9 @@ from blsnb.engine.scheduling.batching.policy_queue import (
     Waiting,
 )
 
+_MAX_EMPTY_LEVELS = 16
+"""Maximum number of levels that are kept without requests."""
+
 
 class PriorityQueue(Generic[T]):
     """One queue per priority level of ``dynamic_batching``; level 1 comes first.
@@ -30,25 +33,28 @@ class PriorityQueue(Generic[T]):
         self._policies = {
             int(level): QueuePolicy.of(policy) for level, policy in policies
         }
-        # Only levels with requests: a configuration may have billions of levels.
+        self.waits_for_all = not self._most and self._default_policy.waits_for_all
+        """Whether there are neither levels nor a policy: order of arrival."""
+        every = (self._default_policy, *self._policies.values())
+        self._may_expire = any(policy.timeout_us for policy in every)
+        # Only levels that had requests: a configuration may have billions of levels.
         self._levels: dict[int, PolicyQueue[T]] = {}
+        self._in_order: tuple[PolicyQueue[T], ...] = ()
 
     def __len__(self) -> int:
-        return sum(map(len, self._levels.values()))
+        count = 0
+        for queue in self._in_order:
+            count += len(queue)
+        return count
 
     def __iter__(self) -> Iterator[Waiting[T]]:
-        for queue in self._in_order():
+        for queue in self._in_order:
             yield from queue
-
-    @property
-    def waits_for_all(self) -> bool:
-        """Whether there are neither levels nor a policy: order of arrival."""
-        return not self._most and self._default_policy.waits_for_all
 
     @property
     def has_timeouts(self) -> bool:
         """Whether a waiting request may expire."""
-        return any(
+        return self._may_expire and any(
             self._policy(level).timeout_us and len(queue)
             for level, queue in self._levels.items()
         )
@@ -72,15 +78,19 @@ class PriorityQueue(Generic[T]):
         """Append a request to its level; raise QueueFull at the level's limit."""
         level = self.level_of(queued.priority)
         if level not in self._levels:
-            self._levels[level] = PolicyQueue(self._policy(level))
+            self._set_levels({**self._levels, level: PolicyQueue(self._policy(level))})
         self._levels[level].add(queued, now_ns)
+
+    def _set_levels(self, levels: dict[int, PolicyQueue[T]]) -> None:
+        self._levels = levels
+        self._in_order = tuple(levels[level] for level in sorted(levels))
 
     def walk(self, now_ns: int, skipped: Skipped[T]) -> Iterator[Waiting[T]]:
         """Yield requests in order, applying the policy to each just before.
 
         Requests behind the point where the caller stops are not examined.
         """
-        for queue in self._in_order():
+        for queue in self._in_order:
             index = 0
             while (waiting := queue.at(index, now_ns, skipped)) is not None:
                 yield waiting
@@ -88,16 +98,18 @@ class PriorityQueue(Generic[T]):
 
     def take(self, count: int) -> list[Queued[T]]:
         """Remove and return the first ``count`` requests."""
-        taken = [self._first().take() for _ in range(count)]
-        self._levels = {
-            level: queue for level, queue in self._levels.items() if len(queue)
-        }
+        taken: list[Queued[T]] = []
+        for queue in self._in_order:
+            taken += queue.take(count - len(taken))
+        if len(self._levels) > _MAX_EMPTY_LEVELS:
+            levels = self._levels.items()
+            self._set_levels({level: queue for level, queue in levels if len(queue)})
         return taken
 
     def reject_expired(self, now_ns: int) -> Skipped[T]:
         """Remove all requests that have expired and may be rejected."""
-        skipped = Skipped[T]()
-        for queue in self._in_order():
+        skipped: Skipped[T] = Skipped()
+        for queue in self._in_order:
             queue.reject_expired(now_ns, skipped)
         return skipped
 
@@ -107,9 +119,3 @@ class PriorityQueue(Generic[T]):
 
     def _policy(self, level: int) -> QueuePolicy:
         return self._policies.get(level, self._default_policy)
-
-    def _in_order(self) -> list[PolicyQueue[T]]:
-        return [self._levels[level] for level in sorted(self._levels)]
-
-    def _first(self) -> PolicyQueue[T]:
-        return next(queue for queue in self._in_order() if len(queue))

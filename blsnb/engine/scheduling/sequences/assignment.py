@@ -153,5 +153,7 @@ class SlotAssignment(Generic[T]):
     @property
     def wake_ns(self) -> int | None:
         """When to check the time again."""
-        times = (self._reap_ns, self.backlog.expires_ns)
-        return min((time for time in times if time is not None), default=None)
+        reap_ns, expires_ns = self._reap_ns, self.backlog.expires_ns
+        if reap_ns is None or expires_ns is None:
+            return expires_ns if reap_ns is None else reap_ns
+        return min(reap_ns, expires_ns)

@@ -106,6 +106,8 @@ class Backlog(Generic[T]):
     @property
     def expires_ns(self) -> int | None:
         """When the next sequence expires."""
+        if not self._timed:
+            return None
         ends = (waiting.expires_ns for waiting in self._timed)
         return min((end for end in ends if end is not None), default=None)
 

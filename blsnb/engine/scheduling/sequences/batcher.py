@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice
 from typing import Generic, NamedTuple
 
@@ -12,13 +12,14 @@ from blsnb.engine.scheduling.batching.policy_queue import US
 from blsnb.engine.scheduling.sequences.assignment import SlotAssignment
 from blsnb.engine.scheduling.sequences.direct import DirectRules, DirectSlots
 from blsnb.engine.scheduling.sequences.instance_slots import (
+    InstanceBatch,
     InstanceDecision,
     InstanceSlots,
     LeftOut,
 )
 from blsnb.engine.scheduling.sequences.oldest import OldestSlots
 from blsnb.engine.scheduling.sequences.rules import SequenceId, check_alone
-from blsnb.engine.scheduling.sequences.slots import SequenceRequest
+from blsnb.engine.scheduling.sequences.slots import SequenceRequest, Slot
 from blsnb.model.config import ModelConfig
 
 _MAX_NAMED = 8
@@ -74,13 +75,17 @@ class SequenceBatcher(Generic[T]):
         A normalised configuration with ``sequence_batching``.
     instance_count
         Number of instances, which are numbered from 0.
+    explains
+        Whether batches list the waiting requests that are not part of them.
 
     References
     ----------
     core: src/sequence_batch_scheduler.cc, SequenceBatchScheduler
     """
 
-    def __init__(self, config: ModelConfig, instance_count: int) -> None:
+    def __init__(
+        self, config: ModelConfig, instance_count: int, *, explains: bool = True
+    ) -> None:
         batching = config.message.sequence_batching
         self._model = config.name
         slot_count = max(1, config.max_batch_size)
@@ -92,10 +97,16 @@ class SequenceBatcher(Generic[T]):
             config.name, idle_ns, instance_count, slot_count
         )
         self._backlog = self._assignment.backlog
+        self._explains = explains
         self._instances = [
             self._instance(number, slot_count, config)
             for number in range(instance_count)
         ]
+        self._changed: set[int] = set()
+        """Instances that must decide again, whatever their state is."""
+        self._idle: set[int] = set()
+        self._wakes: dict[int, int] = {}
+        """When instances must decide again."""
 
     def __repr__(self) -> str:
         instances = len(self._instances)
@@ -124,32 +135,67 @@ class SequenceBatcher(Generic[T]):
         request = SequenceRequest(queued, correlation_id, flags)
         slot, warning = self._assignment.admit(request, now_ns)
         if slot is not None:
-            self._instances[slot.instance].put(slot.number, request, now_ns)
+            self._put(slot, request, now_ns)
         return warning
+
+    def _put(self, slot: Slot, request: SequenceRequest[T] | None, now_ns: int) -> None:
+        self._changed.add(slot.instance)
+        self._instances[slot.instance].put(slot.number, request, now_ns)
 
     def decide(self, now_ns: int, idle: Collection[int]) -> SequenceDecision[T]:
         """Return what to do after any change; ``idle`` are the free instances."""
         self._end_idle(now_ns)
         expired = [request.queued for request in self._backlog.expired(now_ns)]
-        decisions = [
-            instance.decide(now_ns, number in idle)
-            for number, instance in enumerate(self._instances)
-        ]
-        cancelled = [queued for decision in decisions for queued in decision.cancelled]
-        wakes = [
-            self._assignment.wake_ns,
-            *(decision.wake_ns for decision in decisions),
-        ]
+        decisions = self._decisions(now_ns, set(idle))
+        cancelled = self._assignment.cancelled()
+        batches = []
+        for number, decision in decisions:
+            cancelled += decision.cancelled
+            if decision.batch is not None:
+                batches.append(self._sequence_batch(number, decision.batch))
         return SequenceDecision(
-            tuple(self._batches(decisions)),
-            tuple(expired),
-            (*self._assignment.cancelled(), *cancelled),
-            min((wake for wake in wakes if wake is not None), default=None),
+            tuple(batches), tuple(expired), tuple(cancelled), self._wake_ns()
         )
+
+    def _decisions(
+        self, now_ns: int, idle: set[int]
+    ) -> list[tuple[int, InstanceDecision[T]]]:
+        """Return the decisions of the instances for which anything has changed."""
+        changed = self._changed | (idle ^ self._idle)
+        for number, ns in self._wakes.items():
+            if ns <= now_ns:
+                changed.add(number)
+        self._changed, self._idle = set(), idle
+        decisions = []
+        for number in sorted(changed):
+            decision = self._instances[number].decide(now_ns, number in idle)
+            self._note(number, decision)
+            decisions.append((number, decision))
+        return decisions
+
+    def _note(self, number: int, decision: InstanceDecision[T]) -> None:
+        """Note when an instance must decide again."""
+        if decision.batch is not None:
+            # The caller occupies it.
+            self._idle.discard(number)
+        if decision.watches:
+            self._changed.add(number)
+        if decision.wake_ns is None:
+            self._wakes.pop(number, None)
+        else:
+            self._wakes[number] = decision.wake_ns
+
+    def _wake_ns(self) -> int | None:
+        wake_ns = self._assignment.wake_ns
+        if not self._wakes:
+            return wake_ns
+        first_ns = min(self._wakes.values())
+        return first_ns if wake_ns is None else min(first_ns, wake_ns)
 
     def done(self, batch: SequenceBatch[T], now_ns: int) -> None:
         """Continue the sequences of a batch that was executed."""
         members = [member for member in batch.members if member is not None]
+        self._changed.add(batch.instance)
         self._instances[batch.instance].done(members, now_ns)
 
     def end(self, correlation_id: SequenceId, now_ns: int) -> None:
@@ -163,38 +209,41 @@ class SequenceBatcher(Generic[T]):
         """
         slot = self._assignment.end(correlation_id)
         if slot is not None:
-            self._instances[slot.instance].put(slot.number, None, now_ns)
+            self._put(slot, None, now_ns)
 
     def remove(self, queued: Queued[T]) -> bool:
         """Remove a request; return False if it does not wait here."""
-        return self._backlog.remove(queued) or any(
-            instance.remove(queued) for instance in self._instances
-        )
+        if self._backlog.remove(queued):
+            return True
+        for number, instance in enumerate(self._instances):
+            if instance.remove(queued):
+                self._changed.add(number)
+                return True
+        return False
 
     def _instance(
         self, number: int, slot_count: int, config: ModelConfig
     ) -> InstanceSlots[T]:
         if config.message.sequence_batching.HasField("oldest"):
-            return OldestSlots(number, slot_count, self._assignment, config)
+            return OldestSlots(
+                number, slot_count, self._assignment, config, explains=self._explains
+            )
         rules = DirectRules.of(config)
-        return DirectSlots(number, slot_count, self._assignment, rules)
+        return DirectSlots(
+            number, slot_count, self._assignment, rules, explains=self._explains
+        )
 
     def _end_idle(self, now_ns: int) -> None:
         for slot in self._assignment.idle(now_ns):
-            self._instances[slot.instance].put(slot.number, None, now_ns)
+            self._put(slot, None, now_ns)
 
-    def _batches(
-        self, decisions: list[InstanceDecision[T]]
-    ) -> Iterator[SequenceBatch[T]]:
-        for number, decision in enumerate(decisions):
-            if decision.batch is not None:
-                left_out = chain(decision.batch.left_out, self._backlogged())
-                yield SequenceBatch(
-                    number,
-                    decision.batch.members,
-                    decision.batch.sent_because,
-                    tuple(islice(left_out, MAX_LEFT_OUT)),
-                )
+    def _sequence_batch(self, number: int, batch: InstanceBatch[T]) -> SequenceBatch[T]:
+        left_out: Iterable[LeftOut[T]] = ()
+        if self._explains:
+            waiting = chain(batch.left_out, self._backlogged())
+            left_out = islice(waiting, MAX_LEFT_OUT)
+        members, because = batch.members, batch.sent_because
+        return SequenceBatch(number, members, because, tuple(left_out))
 
     def _backlogged(self) -> Iterator[LeftOut[T]]:
         if len(self._backlog):

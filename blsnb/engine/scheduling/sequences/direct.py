@@ -71,8 +71,10 @@ class DirectSlots(InstanceSlots[T]):
         slot_count: int,
         assignment: SlotAssignment[T],
         rules: DirectRules,
+        *,
+        explains: bool = True,
     ) -> None:
-        super().__init__(number, slot_count, assignment)
+        super().__init__(number, slot_count, assignment, explains=explains)
         self._rules = rules
 
     def decide(self, now_ns: int, idle: bool) -> InstanceDecision[T]:
@@ -85,11 +87,10 @@ class DirectSlots(InstanceSlots[T]):
             return InstanceDecision()
         because, wake_ns = self._because(ready, now_ns)
         if because is None:
-            return InstanceDecision(wake_ns=wake_ns)
+            return InstanceDecision(wake_ns=wake_ns, watches=True)
         members = self._members(ready)
-        return InstanceDecision(
-            InstanceBatch(members, because, self._left_out(members))
-        )
+        left_out = self._left_out(members) if self._explains else iter(())
+        return InstanceDecision(InstanceBatch(members, because, left_out))
 
     def _clear(self) -> None:
         """Release slots whose sequence ended without a request or was cancelled."""

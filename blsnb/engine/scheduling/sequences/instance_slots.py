@@ -48,26 +48,41 @@ class InstanceDecision(NamedTuple, Generic[T]):
         Requests that were cancelled.
     wake_ns
         When to decide again if nothing happens before; None: never.
+    watches
+        Whether to decide again after any change: a waiting request may be cancelled.
     """
 
     batch: InstanceBatch[T] | None = None
     cancelled: tuple[Queued[T], ...] = ()
     wake_ns: int | None = None
+    watches: bool = False
 
 
 class InstanceSlots(ABC, Generic[T]):
-    """The slots of one instance with their queues, under one strategy."""
+    """The slots of one instance with their queues, under one strategy.
+
+    Parameters
+    ----------
+    explains
+        Whether batches list the waiting requests that are not part of them.
+    """
 
     def __init__(
-        self, number: int, slot_count: int, assignment: SlotAssignment[T]
+        self,
+        number: int,
+        slot_count: int,
+        assignment: SlotAssignment[T],
+        *,
+        explains: bool = True,
     ) -> None:
         self._number = number
         self._assignment = assignment
+        self._explains = explains
         self._queues: list[SlotQueue[T]] = [SlotQueue() for _ in range(slot_count)]
 
     def __len__(self) -> int:
         """Return the number of waiting requests."""
-        return sum(len(queue.requests) for queue in self._queues)
+        return sum(len(queue) - queue.count(None) for queue in self._queues)
 
     def put(self, slot: int, request: SequenceRequest[T] | None, now_ns: int) -> None:
         """Append a request, or None for the end of the slot's sequence."""

@@ -35,10 +35,12 @@ class OldestSlots(InstanceSlots[T]):
         slot_count: int,
         assignment: SlotAssignment[T],
         config: ModelConfig,
+        *,
+        explains: bool = True,
     ) -> None:
-        super().__init__(number, slot_count, assignment)
+        super().__init__(number, slot_count, assignment, explains=explains)
         self._batcher: DynamicBatcher[T] = DynamicBatcher(
-            _as_dynamic(config), self._cancel
+            _as_dynamic(config), self._cancel, explains=explains
         )
         # A slot is busy while the batcher has a request of it, or it is executed.
         self._slots: dict[Queued[T], int] = {}
@@ -75,18 +77,24 @@ class OldestSlots(InstanceSlots[T]):
 
     def decide(self, now_ns: int, idle: bool) -> InstanceDecision[T]:
         """Return what the batcher runs on the instance now."""
-        removed, self._removed = self._removed, []
-        self.done(removed, now_ns)
+        if self._removed:
+            removed, self._removed = self._removed, []
+            self.done(removed, now_ns)
         batch = self._batch(now_ns, int(idle))
-        cancelled, self._cancelled = self._cancelled, []
         found = None if batch is None else self._instance_batch(batch)
-        return InstanceDecision(found, tuple(cancelled), self._wake_ns)
+        return InstanceDecision(found, self._take_cancelled(), self._wake_ns)
+
+    def _take_cancelled(self) -> tuple[Queued[T], ...]:
+        if not self._cancelled:
+            return ()
+        cancelled, self._cancelled = self._cancelled, []
+        return tuple(cancelled)
 
     def _batch(self, now_ns: int, idle: int) -> Batch[T] | None:
         """Return the batch to start, if any; advance slots of cancelled requests."""
         decision = self._batcher.decide(now_ns, idle)
         self._wake_ns = decision.wake_ns
-        return next(iter(decision.batches), None)
+        return decision.batches[0] if decision.batches else None
 
     def _cancel(self, queued: Queued[T], now_ns: int) -> None:
         """Let the next request of a cancelled one's sequence go to the batcher."""
@@ -112,7 +120,7 @@ class OldestSlots(InstanceSlots[T]):
             self._release(slot)
 
     def _instance_batch(self, batch: Batch[T]) -> InstanceBatch[T]:
-        left_out = chain(batch.left_out, self._behind())
+        left_out = chain(batch.left_out, self._behind() if self._explains else ())
         return InstanceBatch(batch.members, batch.sent_because, left_out)
 
     def _behind(self) -> Iterator[LeftOut[T]]:

@@ -1,4 +1,4 @@
-"""Calls as columns of a run file, version 2: see docs/contracts.md."""
+"""Calls as columns of a run file, version 2: see docs/reference/contracts.md."""
 
 from __future__ import annotations
 

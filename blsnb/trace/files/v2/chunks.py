@@ -1,7 +1,8 @@
 """Chunks: the framing of a run file, ``.blsrun`` version 2.
 
 This file imports only the standard library and runs on Python 3.8, so that it can be
-copied beside a program that records without blsnb. Its format: docs/contracts.md.
+copied beside a program that records without blsnb. docs/reference/contracts.md defines
+its format.
 """
 
 from __future__ import annotations

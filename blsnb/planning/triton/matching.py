@@ -1,0 +1,141 @@
+"""Makes a calibration agree with a load on a server that traces nothing.
+
+Traces show what an execution does, and may cost time. The statistics of the same server
+without traces show how long executions take, for the requests of a load that comes at
+random: neither alone on sleeping processors, nor in the lockstep of a closed loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from blsnb.parity.triton.executed import BySize, Executed, together
+from blsnb.planning.calibration import CalibratedModel, Calibration
+from blsnb.planning.fitting import Loop, simulated
+
+_LEAST = 5
+"""Minimum number of executions of a batch size whose mean counts."""
+_ROUNDS = 2
+"""Longer executions change the load on the models that they call."""
+
+
+def with_means(model: CalibratedModel, executed: BySize) -> CalibratedModel:
+    """Return a model whose batch sizes have the means that a server counted.
+
+    A batch size was traced a few times only. So its executions are those of all sizes,
+    scaled to its mean. Models with calls, and those with one size, stay as they are.
+    """
+    found = [each for size in model.sizes for each in model.by_size[size]]
+    if _called(model) or len(model.by_size) == 1:
+        return model
+    counted = {
+        size: each.mean_ns
+        for size, each in executed.items()
+        if each.executions >= _LEAST
+    }
+    factor = _ratio(model, executed, counted)
+    means = {size: model.mean_ns(size) * factor for size in model.sizes} | counted
+    shares = [(each, model.mean_ns(each.size)) for each in found]
+    by_size = {
+        size: [each.scaled(mean_ns / max(1.0, ns), size) for each, ns in shares]
+        for size, mean_ns in sorted(means.items())
+    }
+    return replace(model, by_size=by_size)
+
+
+def _ratio(
+    model: CalibratedModel, executed: BySize, counted: Mapping[int, float]
+) -> float:
+    """Return how much longer executions take than the traced ones."""
+    traced_ns = sum(model.mean_ns(size) * executed[size].executions for size in counted)
+    counted_ns = sum(executed[size].total_ns for size in counted)
+    return counted_ns / traced_ns if traced_ns else 1.0
+
+
+def matched(
+    found: Calibration, loop: Loop, executed: Mapping[str, BySize]
+) -> Calibration:
+    """Return a calibration that simulates the times of a measured load.
+
+    The own work of each model becomes longer or shorter until its executions take as
+    long on average as the server counted; models follow those that they call. Then the
+    time outside of the models makes the median latency equal.
+
+    Parameters
+    ----------
+    loop
+        The load.
+    executed
+        The executions of each model by batch size.
+    """
+    counted = found.models
+    for _ in range(_ROUNDS):
+        for name in _callees_first(found):
+            whole = together(executed.get(name, {}))
+            if whole.executions and not found.models[name].config.is_ensemble:
+                found = _with_duration(found, counted[name], whole, loop)
+    again = simulated(found.simulation(), found, loop)
+    missing_ns = (loop.p50_us - again.percentile_us(50)) * 1e3
+    frontend = found.frontend
+    waiting_ns = max(0, round(frontend.waiting_ns + missing_ns))
+    return replace(found, frontend=frontend._replace(waiting_ns=waiting_ns))
+
+
+def _with_duration(
+    found: Calibration, counted: CalibratedModel, executed: Executed, loop: Loop
+) -> Calibration:
+    """Return a calibration in which executions of a model take as long as measured.
+
+    Parameters
+    ----------
+    counted
+        The model with the means of its batch sizes; see `with_means`.
+    """
+    name = counted.config.name
+    model = found.models[name]
+    simulation = found.simulation()
+    simulated(simulation, found, loop)
+    station, drawn = simulation.stations[name], simulation.drawn[name]
+    if not station.executions:
+        return found
+    mean_ns = executed.mean_ns
+    if len(counted.by_size) > 1 and not _called(counted):
+        # The simulation forms other batches than the server.
+        whole_ns = sum(counted.mean_ns(size) * drawn[size] for size in drawn)
+        mean_ns = whole_ns / drawn.total()
+    missing_ns = mean_ns - station.busy_ns / station.executions
+    by_size = {
+        size: [each.longer(missing_ns) for each in behaviours]
+        for size, behaviours in model.by_size.items()
+    }
+    return replace(
+        found, models={**found.models, name: replace(model, by_size=by_size)}
+    )
+
+
+def _callees_first(found: Calibration) -> list[str]:
+    """Return the models, each after those that it calls."""
+    seen: set[str] = set()
+    order: list[str] = []
+
+    def add(name: str) -> None:
+        if name in seen or name not in found.models:
+            return
+        seen.add(name)
+        for called in sorted(_called(found.models[name])):
+            add(called)
+        order.append(name)
+
+    add(found.model_name)
+    return order
+
+
+def _called(model: CalibratedModel) -> set[str]:
+    """Return the models that an ensemble, or an execution, calls."""
+    names = {step.model_name for step in model.config.message.ensemble_scheduling.step}
+    for behaviours in model.by_size.values():
+        names |= {
+            step.model for each in behaviours for step in each.steps if step.model
+        }
+    return names

@@ -1,0 +1,310 @@
+"""Real servers that bear a load: for the calibration of a plan and for its check."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property, partial
+from pathlib import Path
+
+from blsnb.arguments import check_mapping, check_text
+from blsnb.benchmark.client import Sender
+from blsnb.benchmark.level import Load
+from blsnb.errors import BlsnbError, TritonServerError
+from blsnb.files.owned import OwnedFolder, sweep
+from blsnb.model.config import ModelConfig
+from blsnb.parity.blsnb_client import BlsnbClient
+from blsnb.parity.targets import Local, Report
+from blsnb.parity.triton.client import TritonClient
+from blsnb.parity.triton.executed import BySize
+from blsnb.parts.requests import ClientRequest
+from blsnb.parts.server_parts import ServerParts
+from blsnb.pb_utils.message import RequestMessage
+from blsnb.planning.calibration import HERE, TRITON, WORLDS, Calibration
+from blsnb.planning.observations import size_of
+from blsnb.planning.plans.planned_world import Opened, OwnWorld, PlannedWorld
+from blsnb.planning.simulation.loads import Mix
+from blsnb.planning.triton.calibrate import Observation, calibrated
+from blsnb.planning.triton.real_server import RealServer
+from blsnb.planning.triton.recorded import Recorded, calibrate_recorded
+from blsnb.planning.triton.traced_copy import copy_traced
+from blsnb.repository.directory import CONFIG_FILE
+from blsnb.results.replay import request_of
+from blsnb.trace.events import TraceLevel
+from blsnb.trace.spans import Span, Trace
+
+_FOLDER = "blsnb-load-"
+_READY_S = 120.0
+_LOOKS, _LOOK_S = 20, 3.0
+"""Maximum number of requests here that show which models are called, and seconds."""
+
+
+def world_of(
+    parts: ServerParts,
+    request: ClientRequest,
+    target: str,
+    recording: Recorded | None,
+    computing: Mapping[str, float],
+    opened: Opened,
+) -> PlannedWorld:
+    """Return the world of a plan; see `Server.plan`.
+
+    Raises
+    ------
+    ValueError
+        The target is unknown, or a recording is used for another world.
+    """
+    check_text(target=target)
+    if target not in WORLDS:
+        raise ValueError(
+            f"target={target!r} is not valid; expected {HERE!r} or {TRITON!r}"
+        )
+    check_mapping(computing=computing)
+    for name, share in computing.items():
+        if recording is None or not 0 <= share <= 1:
+            raise ValueError(
+                f"computing={{{name!r}: {share!r}}} is not valid; expected shares from "
+                "0 to 1, with a recording"
+            )
+    if target == TRITON:
+        return RealWorld(parts, request, recording=recording, computing=computing)
+    if recording is not None:
+        raise ValueError(
+            f"a recording is of the world {TRITON!r} ({WORLDS[TRITON]}), and "
+            f"target={target!r} is another one ({WORLDS[HERE]}); pass "
+            f"target={TRITON!r}"
+        )
+    return OwnWorld(parts, request, opened)
+
+
+class LoadedServer:
+    """A real server on this machine that bears a load."""
+
+    def __init__(self, client: TritonClient, target: Local) -> None:
+        self._client = client
+        self._target = target
+
+    @property
+    def pid(self) -> int | None:
+        """Id of its process."""
+        return self._target.pid
+
+    def sender(self, messages: Sequence[RequestMessage]) -> Sender:
+        """Return a client that sends these requests again and again."""
+        return self._client.sender(messages)
+
+    def set_tracing(self, enabled: bool) -> None:
+        """Trace the times of all requests, or of none."""
+        self._client.set_tracing(enabled)
+
+    def executions(self) -> Mapping[str, BySize]:
+        """Return what it has counted: the executions of each model by batch size."""
+        return self._client.executions()
+
+    def traces(self) -> Sequence[Trace]:
+        """Return the requests that were traced so far."""
+        return self._target.traces()
+
+
+class RealWorld:
+    """The models of a server here as they run on a real server: the world ``triton``.
+
+    Parameters
+    ----------
+    request
+        A request of a client.
+    recording
+        A recording of a production server, from which a plan is calibrated; None to
+        observe the models on real servers that are started for it.
+    computing
+        For a recording: the share of a model's own work that needs a processor.
+    install
+        Whether a server, and packages that models import, may be installed.
+    messages
+        Requests of clients in their order, such as those of sequences; None to send
+        the request again and again.
+    """
+
+    name = TRITON
+
+    def __init__(
+        self,
+        parts: ServerParts,
+        request: ClientRequest,
+        *,
+        recording: Recorded | None = None,
+        computing: Mapping[str, float] | None = None,
+        install: bool = False,
+        report: Report = lambda words: None,
+        messages: Sequence[RequestMessage] | None = None,
+    ) -> None:
+        self._parts = parts
+        self._request = request
+        self._recording = recording
+        self._computing = computing or {}
+        self._install = install
+        self._report = report
+        self.messages = messages or [parts.requests.message(request)]
+
+    @contextmanager
+    def serving(
+        self, configs: Mapping[str, str] | None = None, *, traced: bool = False
+    ) -> Iterator[RealServer]:
+        """Run a server with the models, and stop it.
+
+        Parameters
+        ----------
+        configs
+            Other configurations as text, by model.
+        traced
+            Whether the models pass their traces on.
+        """
+        temporary = Path(tempfile.gettempdir()).resolve()
+        sweep(temporary, _FOLDER)
+        owned = OwnedFolder(temporary, _FOLDER)
+        folder = owned.create()
+
+        try:
+            target = Local(
+                BlsnbClient(self._parts),
+                folder,
+                may_install=self._install,
+                timeout_s=_READY_S,
+                report=self._report,
+                prepare=partial(_prepared, folder, configs or {}, traced),
+                tracing=traced,
+            )
+            called = {name for trace in self._looks for name in _models(trace)}
+            with target.serving(self._request.model_name, sorted(called)) as client:
+                _check_loaded(client, called)
+                yield LoadedServer(client, target)
+        finally:
+            owned.close()
+
+    @contextmanager
+    def sender(self, configs: Mapping[str, str]) -> Iterator[Sender]:
+        """Run a server with other configurations, and return a client of it."""
+        with self.serving(configs) as server:
+            yield server.sender(self.messages)
+
+    def calibrate(
+        self,
+        requests: int,
+        duration_s: float,
+        mix: Mix = Mix(),  # noqa: B008 - it is immutable
+    ) -> Calibration:
+        """Calibrate a plan from the recording, or on real servers."""
+        if self._recording is not None:
+            catalog = self._parts.engine.catalog
+            known = {name: catalog.config(name) for name in catalog.names()}
+            return calibrate_recorded(
+                self._recording,
+                self._request.model_name,
+                {name: config for name, config in known.items() if config is not None},
+                self._computing,
+            )
+        load = Load(duration_s, requests)
+        observation = self.observation(load)
+        return calibrated(
+            observation, lambda: self.serving(traced=True), lambda: self.serving()
+        )
+
+    def observation(self, load: Load) -> Observation:
+        """Return what is to be observed, from a few requests here.
+
+        Raises
+        ------
+        BlsnbError
+            A model has a kind of scheduling that is not simulated.
+        """
+        spans = self._spans()
+        catalog = self._parts.engine.catalog
+        known = {name: catalog.config(name) for name in sorted(spans)}
+        configs = {name: each for name, each in known.items() if each is not None}
+        for config in configs.values():
+            _refuse_unobserved(config)
+        root = configs[self._request.model_name]
+        is_sequence = root.scheduling == "sequence_batching"
+        limits = self._parts.engine.settings.rate_limits
+        return Observation(
+            root.name,
+            configs,
+            self.messages,
+            {
+                name: request_of(*spans[name])
+                for name, config in configs.items()
+                if config.scheduling == "dynamic_batching"
+            },
+            {name: size_of(*spans[name]) for name in configs},
+            load,
+            Mix(lengths=(1,)) if is_sequence else Mix(),
+            None if limits is None else limits.given,
+        )
+
+    def _spans(self) -> dict[str, tuple[Trace, Span]]:
+        """Return a request of each model that was reached here."""
+        return {
+            trace.models[span.model].name: (trace, span)
+            for trace in self._looks
+            for span in trace.spans
+            if trace.models[span.model].name in _models(trace)
+        }
+
+    @cached_property
+    def _looks(self) -> list[Trace]:
+        """Return traces of requests here, which show the calls and their inputs."""
+        parts, traces = self._parts, list[Trace]()
+        until = time.monotonic() + _LOOK_S
+        while not traces or (len(traces) < _LOOKS and time.monotonic() < until):
+            record = parts.recorder.unkept(TraceLevel.TENSORS)
+            traces.append(parts.requests.run(self._request, None, record).trace)
+        return traces
+
+
+def _prepared(
+    folder: Path,
+    configs: Mapping[str, str],
+    traced: bool,
+    repository: Path,
+    names: Sequence[str],
+) -> Path:
+    """Return a repository with other configurations, whose models may be copies."""
+    for name, text in configs.items():
+        (repository / name / CONFIG_FILE).write_text(text)
+    if not traced:
+        return repository
+    copy = folder / "traced"
+    copy.mkdir()
+    copy_traced(repository, names, copy)
+    return copy
+
+
+def _check_loaded(client: TritonClient, called: Collection[str]) -> None:
+    """Refuse a server without a model that requests reach."""
+    for name, reason in sorted(client.load_errors().items()):
+        if name in called:
+            raise TritonServerError(
+                f"model {name!r} does not load on the real server: "
+                f"{reason or 'it gives no reason'}"
+            )
+
+
+def _refuse_unobserved(config: ModelConfig) -> None:
+    """Refuse a model whose executions a trace does not show."""
+    reasons = {
+        "decoupled models": config.decoupled,
+        "response caches": config.message.response_cache.enable,
+    }
+    for what, is_there in reasons.items():
+        if is_there:
+            raise BlsnbError(
+                f"model {config.name!r}: a plan for a real server does not observe "
+                f"{what} yet"
+            )
+
+
+def _models(trace: Trace) -> set[str]:
+    """Return the names of the models that a request reached."""
+    return {model.name for model in trace.models if model.kind != "span"}

@@ -1,0 +1,79 @@
+"""A calibration that agrees with what a server counted without traces."""
+
+from __future__ import annotations
+
+import pytest
+
+from blsnb.parity.triton.executed import Executed, since
+from blsnb.planning.calibration import TRITON, CalibratedModel, Calibration, by_size
+from blsnb.planning.fitting import Loop
+from blsnb.planning.simulation.behaviour import Behaviour, Step
+from blsnb.planning.simulation.loads import open_loop
+from blsnb.planning.triton.matching import matched, with_means
+
+from .configs import MS, computes, config, waits
+
+TIMES_NS = [number * 100 * MS for number in range(50)]
+
+
+def often(ms: float, count: int = 50) -> Executed:
+    """Return counted executions with a mean."""
+    return Executed(count, round(ms * MS) * count)
+
+
+def chain() -> Calibration:
+    """Return a model of 2 ms around a call of another one, which takes 5 ms."""
+    calls = Behaviour(1, (Step((), 0, MS, "a"), Step((0,), 0, MS)))
+    models = {
+        "chain": CalibratedModel(config("chain"), {1: [calls]}),
+        "a": CalibratedModel(config("a"), {1: [waits(5)]}),
+    }
+    return Calibration("chain", TRITON, models, 2.0)
+
+
+def test_executions_take_as_long_as_the_server_counted():
+    """Own work is what is left of an execution without its calls."""
+    executed = {"chain": {1: often(9)}, "a": {1: often(6)}}
+    found = matched(chain(), Loop(0, 11_000, 10, TIMES_NS), executed)
+    means = {name: model.mean_ns(1) for name, model in found.models.items()}
+
+    assert {"chain": 3 * MS, "a": 6 * MS} == pytest.approx(means)
+
+
+def test_the_median_is_that_of_the_clients():
+    """What is missing lies outside of the models."""
+    executed = {"chain": {1: often(9)}, "a": {1: often(6)}}
+    found = matched(chain(), Loop(0, 11_000, 10, TIMES_NS), executed)
+    again = open_loop(found.simulation(), "chain", TIMES_NS)
+
+    assert 2 * MS == found.frontend.waiting_ns
+    assert 11_000 == pytest.approx(again.percentile_us(50))
+
+
+def test_a_batch_size_has_the_mean_that_the_server_counted():
+    """One of them was traced once, when it was slow; the others follow the ratio."""
+    traced = by_size([waits(4), waits(6), waits(30, 2), waits(10, 4)])
+    model = CalibratedModel(config("net"), traced)
+    found = with_means(model, {1: often(4), 2: often(5), 4: often(9, 2)})
+
+    assert [4 * MS, 5 * MS] == pytest.approx([found.mean_ns(1), found.mean_ns(2)])
+    assert 10 * MS * (450 / 1_750) == pytest.approx(found.mean_ns(4))
+    assert [4, 4, 4] == [len(each) for each in found.by_size.values()]
+
+
+def test_an_own_time_that_was_too_long_is_taken_from_what_waits():
+    """Processor time is measured; only if nothing waits it shrinks, too."""
+    half = Behaviour(1, (Step((), 2 * MS, 4 * MS), Step((), 0, 4 * MS)))
+
+    assert 2 * MS == half.longer(-5 * MS).computing_ns
+    assert 5 * MS == half.longer(-5 * MS).own_ns
+    assert 3 * MS == computes(5).longer(-2 * MS).own_ns
+    assert 0 == computes(5).longer(-6 * MS).own_ns
+
+
+def test_counts_are_those_of_a_load():
+    """Batch sizes that did not occur in it are left out."""
+    before = {"net": {1: Executed(3, 30), 8: Executed(2, 50)}}
+    after = {"net": {1: Executed(5, 60), 2: Executed(1, 7), 8: Executed(2, 50)}}
+
+    assert {"net": {1: Executed(2, 30), 2: Executed(1, 7)}} == since(after, before)
