@@ -22,6 +22,7 @@ NAMES = (
     "imports",
     "documents",
     "view",
+    "large_runs",
     "memory",
     "device",
     "recorder",
@@ -29,6 +30,7 @@ NAMES = (
     "evaluation",
     "evaluation_workers",
     "simulation",
+    "open_loop",
 )
 
 

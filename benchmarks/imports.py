@@ -23,7 +23,7 @@ def run(servers: Servers) -> list[Row]:
     blsnb, numpy, extension = (found[it] for it in ("blsnb", "numpy", "extension"))
     return [
         Row("import blsnb", blsnb, "ms", numpy, "import numpy", Goal(1.3)),
-        Row("%load_ext in a warm kernel", extension, "ms", goal=Goal(150, unit="ms")),
+        Row("%load_ext in a warm kernel", extension, "ms", goal=Goal(80, unit="ms")),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import statistics
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,13 +20,14 @@ from blsnb.parity.triton.environment import TritonEnv
 from tests.conformance.triton_target import TritonTarget
 
 ROUNDS, CELLS = 3, 20
-MODELS_LOADED, MODELS_REAL = 200, 5
+MODELS_LOADED, MODELS_REAL, MODELS_SERVED = 200, 5, 500
+FIRST, SERVED, DRAWN = (Goal(most, unit="ms") for most in (40, 2000, 500))
 IDENTITY = MODELS / "identity"
 
 
 def run(servers: Servers) -> list[Row]:
-    """Measure cells, and a repository of many models."""
-    return [*_cells(servers), _repository(servers)]
+    """Measure cells, and repositories of many models."""
+    return [*_cells(servers), _repository(servers), *_served()]
 
 
 def _cells(servers: Servers) -> list[Row]:
@@ -53,7 +55,9 @@ def _cells(servers: Servers) -> list[Row]:
             Goal(1 / 100),
         ),
         Row("cell to READY, total", found["cell"], "ms", goal=Goal(10, unit="ms")),
-        Row("the first model of a kernel", sorted(first)[ROUNDS // 2], "ms"),
+        Row(
+            "the first model of a kernel", sorted(first)[ROUNDS // 2], "ms", goal=FIRST
+        ),
     ]
 
 
@@ -104,6 +108,26 @@ def _repository(servers: Servers) -> Row:
         f"Triton, {MODELS_REAL} models",
         Goal(1 / 100),
     )
+
+
+def _served() -> Iterator[Row]:
+    """Measure a server from its start until all models serve, then its graph."""
+    started, drawn = [], []
+    with TemporaryDirectory(prefix="blsnb-benchmarks-") as name:
+        folder = Path(name)
+        for number in range(MODELS_SERVED):
+            copy(IDENTITY, folder / f"model_{number}")
+        for _ in range(ROUNDS + 1):
+            start = time.perf_counter()
+            with blsnb.Server(model_repository=folder, startup_models="*") as server:
+                ready = time.perf_counter()
+                server.graph()
+                drawn.append(1000 * (time.perf_counter() - ready))
+            started.append(1000 * (ready - start))
+    what = f"a repository of {MODELS_SERVED} models"
+    # The first server of a process fills caches.
+    yield Row(f"{what}, served", statistics.median(started[1:]), "ms", goal=SERVED)
+    yield Row(f"{what}, static graph", statistics.median(drawn[1:]), "ms", goal=DRAWN)
 
 
 def _placed(target: TritonTarget, model: Path) -> float:

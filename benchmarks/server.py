@@ -9,6 +9,7 @@ import numpy as np
 import blsnb
 from benchmarks.repository import Repository
 from blsnb.parity.triton.environment import TritonEnv
+from blsnb.parity.triton.server_process import TritonServer as TritonProcess
 from tests.conformance.targets import Request, Value
 from tests.conformance.triton_target import MORTAL, TritonTarget
 
@@ -56,7 +57,7 @@ class TritonServer:
     def infer(self, model: str, **inputs: int | str) -> dict[str, np.ndarray]:
         """Return the outputs of a model for numbers and names as inputs."""
         for needed in self._repository.needed(model, inputs):
-            self._load(needed)
+            self.load(needed)
         values = [(name, _value(it)) for name, it in inputs.items()]
         outcome = self._target.infer(Request(model, values, deadline_s=TIMEOUT_S))
         if outcome.error is not None:
@@ -66,7 +67,13 @@ class TritonServer:
             for name, value in outcome.outputs.items()
         }
 
-    def _load(self, model: str) -> None:
+    @property
+    def process(self) -> TritonProcess:
+        """The process of the server."""
+        return self._target.server
+
+    def load(self, model: str) -> None:
+        """Load a model of the repository."""
         failure = self._target.load(model, self._repository.folder / model)
         if failure is not None:
             raise RuntimeError(f"the real server cannot load {model}: {failure}")

@@ -79,7 +79,7 @@ def run(servers: Servers) -> list[Row]:
     if found is None:
         print("No Chromium here: nothing is drawn.")
         return []
-    with _page(found) as page, TemporaryDirectory() as folder:
+    with page_of(found) as page, TemporaryDirectory() as folder:
         rows = []
         for calls, most in DRAWN_MS.items():
             trace = invoice_run() if calls == 27 else batch_run(calls)
@@ -95,7 +95,8 @@ def run(servers: Servers) -> list[Row]:
 
 
 @contextmanager
-def _page(executable: str) -> Iterator[Page]:
+def page_of(executable: str) -> Iterator[Page]:
+    """Yield a page of a browser, which resolves `drawn` when a view is painted."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=executable, args=chromium.ARGUMENTS

@@ -45,9 +45,11 @@ class _Replayed:
         for span in _spans(model_name, traces):
             if not _is_lost(span):
                 self._known.setdefault(_key(span.inputs), _Recorded()).add(span)
+        other = len(self._known)
         self._unknown = (
             f"the stand-in for '{model_name}' has no response to these inputs; "
-            f"run {runs} recorded responses to {len(self._known)} other sets of inputs"
+            f"run {runs} recorded responses to {other} other set{'s' * (other != 1)} "
+            "of inputs"
         ) + "".join(f". {text}" for text in _missing(model_name, traces))
 
     def respond(self, request: RequestMessage) -> Iterator[ResponseMessage]:

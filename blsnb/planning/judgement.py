@@ -32,12 +32,15 @@ class ModelUse(NamedTuple):
         Mean time in its queue.
     calls
         Number of its requests for each request of a client.
+    refused_share
+        Share of its requests that its queue policy refused.
     """
 
     use: float
     batch_size: float
     queue_us: float
     calls: float
+    refused_share: float = 0.0
 
 
 class Judgement(NamedTuple):
@@ -71,6 +74,8 @@ class Judgement(NamedTuple):
         Median and 99th percentile of the latency to the first response of a stream.
     by_priority
         Median and 99th percentile of the latency by priority, if there are several.
+    resources
+        Used share of each resource of a server that limits rates.
     """
 
     rate: float
@@ -88,6 +93,7 @@ class Judgement(NamedTuple):
     delayed: int = 0
     firsts_us: tuple[float, float] = (math.nan, math.nan)
     by_priority: dict[int, tuple[float, float]] = {}
+    resources: dict[str, float] = {}
 
     @property
     def is_held(self) -> bool:
@@ -101,6 +107,26 @@ class Judgement(NamedTuple):
         uses = {name: each.use for name, each in self.models.items()}
         uses[CORES] = self.cores_use
         return max(uses, key=lambda name: uses[name])
+
+    @property
+    def limiting_resource(self) -> str:
+        """The busiest resource, if it is busier than all instances and processors."""
+        name = self.bottleneck
+        busiest = self.cores_use if name == CORES else self.models[name].use
+        return max(
+            (each for each, use in self.resources.items() if use > busiest),
+            key=lambda each: self.resources[each],
+            default="",
+        )
+
+    @property
+    def refusing_model(self) -> str:
+        """The model whose queue policy refuses most requests, if they are many."""
+        return max(
+            (n for n, each in self.models.items() if each.refused_share > _REFUSED),
+            key=lambda name: self.models[name].refused_share,
+            default="",
+        )
 
 
 def judge(
@@ -168,7 +194,15 @@ def _judgement(
         answers.delayed,
         (answers.first_percentile_us(50), answers.first_percentile_us(99)),
         _by_priority(answers),
+        _resources(simulation),
     )
+
+
+def _resources(simulation: Simulation) -> dict[str, float]:
+    return {
+        name if device is None else f"{name} of device {device}": use
+        for (name, device), use in simulation.resource_uses().items()
+    }
 
 
 def _span_ns(simulation: Simulation) -> int:
@@ -184,6 +218,7 @@ def _uses(model_name: str, simulation: Simulation) -> dict[str, ModelUse]:
             station.inferences / max(1, station.executions),
             station.queue_ns / max(1, station.requests) / 1e3,
             station.requests / clients,
+            station.refused / max(1, station.requests + station.refused),
         )
         for name, station in simulation.stations.items()
     }

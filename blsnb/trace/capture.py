@@ -9,13 +9,14 @@ from operator import attrgetter
 
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.trace.dropped import drops_of
-from blsnb.trace.events import Call, CallFlag, ModelInfo
+from blsnb.trace.events import Call
 from blsnb.trace.facts import ClockReading
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gaps
+from blsnb.trace.lazy.call_columns import distinct, read_calls, spans_of
 from blsnb.trace.review import reviewed
 from blsnb.trace.run_record import RunRecord
-from blsnb.trace.spans import Span, Trace
+from blsnb.trace.spans import Trace
 
 _ID = attrgetter("id")
 _CLOCK = ClockReading(time.monotonic_ns(), time.time_ns())
@@ -100,15 +101,12 @@ def trace_of(
     # A call is recorded a moment before its start, when it has no time yet. Threads
     # that start calls at once may record them in another order.
     calls = sorted((call for call in calls if call.request_start_ns), key=_ID)
-    models = tuple(dict.fromkeys(call.model for call in calls))
-    number = {model: index for index, model in enumerate(models)}
-    rows = {id(call): row for row, call in enumerate(calls)}
-    spans = tuple(
-        _span(row, call, rows, number, notes) for row, call in enumerate(calls)
-    )
+    read = read_calls(calls)
+    models = distinct(read["model"])
+    spans = spans_of(calls, read, models, notes)
     title = calls[0].model.name if calls else ""
     request_id = calls[0].request_id if calls else ""
-    left_out = () if gaps is None else gaps.listed(calls, rows, models)
+    left_out = () if gaps is None else gaps.listed(calls, models)
     counted = sum(each.calls for each in folded)
     return Trace(
         run_id,
@@ -121,58 +119,3 @@ def trace_of(
         gaps=left_out,
         drops=drops_of(spans, counted, keep_calls, budget_bytes),
     )
-
-
-def _span(
-    row: int,
-    call: Call,
-    rows: dict[int, int],
-    number: dict[ModelInfo, int],
-    notes: bool,
-) -> Span:
-    flags = _flags(call)
-    kept = call.responses
-    own_notes = tuple(call.notes or ()) if notes else ()
-    gap = "" if kept is None else kept.gap()
-    work = call.device
-    return Span(
-        index=row,
-        id=call.id,
-        parent=-1 if call.parent is None else rows.get(id(call.parent), -1),
-        model=number[call.model],
-        instance=call.instance,
-        request_fields=call.request_fields,
-        requested_outputs=call.requested_outputs,
-        flags=flags,
-        line=call.line,
-        execution=call.execution,
-        batch=call.batch,
-        batching=tuple(call.batching or ()),
-        request_start_ns=call.request_start_ns,
-        queue_start_ns=call.queue_start_ns,
-        compute_start_ns=call.compute_start_ns,
-        compute_input_end_ns=call.compute_input_end_ns,
-        compute_output_start_ns=call.compute_output_start_ns,
-        compute_end_ns=call.compute_end_ns,
-        request_end_ns=call.request_end_ns,
-        inputs=call.inputs,
-        outputs=call.outputs,
-        responses=() if kept is None else tuple(kept),
-        response_count=0 if kept is None else kept.count,
-        error=call.error,
-        error_code=call.error_code,
-        logs=tuple(call.logs or ()),
-        notes=(*own_notes, gap) if gap else own_notes,
-        copies=() if work is None else tuple(work.copies),
-        device_use=None if work is None else work.use,
-        response_parameters=call.response_parameters,
-    )
-
-
-def _flags(call: Call) -> CallFlag:
-    flags = CallFlag(call.flags)
-    if not call.request_end_ns:
-        flags |= CallFlag.RUNNING
-    if call.asked_cancelled:
-        flags |= CallFlag.ASKED_CANCELLED
-    return flags

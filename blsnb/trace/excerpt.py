@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from blsnb.trace.folding import FoldedCounts, Pair
-from blsnb.trace.gaps import Gap, between, first_of_name
+import numpy as np
+
+from blsnb.trace.events import CallFlag
+from blsnb.trace.folding import FoldedCalls, FoldedCounts
+from blsnb.trace.gaps import Gap, Name, between, first_of_name
+from blsnb.trace.lazy.lazy_rows import LazyRows
 from blsnb.trace.profiles.samples import part_of_profile
 from blsnb.trace.spans import Span, Trace
 
@@ -41,25 +46,46 @@ def shortened(trace: Trace, most: int | None = None) -> Trace:
     if len(trace.spans) <= most:
         return trace
     rows = _staying(trace, most)
-    staying = set(rows)
-    counts = FoldedCounts(trace.folded)
-    for span in trace.spans:
-        if span.index not in staying:
-            counts.count(
-                _pair(trace, span),
-                span.request_start_ns,
-                span.request_end_ns,
-                bool(span.error),
-            )
     number = {row: place for place, row in enumerate(rows)} | {-1: -1}
-    gaps = [gap for row in number for gap in _gaps(trace, row, number)]
-    spans = tuple(
-        _moved(trace.spans[row], place, number[trace.spans[row].parent])
-        for place, row in enumerate(rows)
-    )
+    gone = [row for row in range(len(trace.spans)) if row not in number]
+    callers = trace.column("parent")
+    # Other callers have kept all their calls.
+    shortened_callers = {callers[row] for row in gone} | {gap[0] for gap in trace.gaps}
+    names = first_of_name(trace.models)
+    gaps = [
+        gap
+        for row in shortened_callers & number.keys()
+        for gap in _gaps(trace, row, number, names)
+    ]
+    columns: dict[str, list[Any]] = {
+        name: list(map(trace.column(name).__getitem__, rows)) for name in Span.__slots__
+    }
+    columns["index"] = list(range(len(rows)))
+    columns["parent"] = [number[caller] for caller in columns["parent"]]
+    spans = LazyRows(Span, columns)
     return dataclasses.replace(
-        trace, spans=spans, folded=counts.listed(), gaps=tuple(sorted(gaps))
+        trace, spans=spans, folded=_counted(trace, gone), gaps=tuple(sorted(gaps))
     )
+
+
+def _counted(trace: Trace, rows: Sequence[int]) -> tuple[FoldedCalls, ...]:
+    """Return the counts of the trace, with those of further calls."""
+    counts = FoldedCounts(trace.folded)
+    names = "model", "parent", "request_start_ns", "request_end_ns", "error"
+    models, callers, start_ns, end_ns, errors = map(trace.column, names)
+    pairs: dict[tuple[int, int], list[int]] = {}
+    for row in rows:
+        caller = callers[row]
+        pair = (-1 if caller < 0 else models[caller]), models[row]
+        pairs.setdefault(pair, []).append(row)
+    for (caller, model), found in pairs.items():
+        counts.count_all(
+            (None if caller < 0 else trace.models[caller], trace.models[model]),
+            np.array([start_ns[row] for row in found], np.int64),
+            np.array([end_ns[row] for row in found], np.int64),
+            sum(bool(errors[row]) for row in found),
+        )
+    return counts.listed()
 
 
 def _moved(span: Span, index: int, parent: int) -> Span:
@@ -68,9 +94,10 @@ def _moved(span: Span, index: int, parent: int) -> Span:
     return dataclasses.replace(span, index=index, parent=parent)
 
 
-def _gaps(trace: Trace, caller: int, place: Mapping[int, int]) -> Iterator[Gap]:
+def _gaps(
+    trace: Trace, caller: int, place: Mapping[int, int], models: Mapping[Name, int]
+) -> Iterator[Gap]:
     """Yield the gaps between the kept calls of a caller."""
-    models = first_of_name(trace.models)
     for name, (rows, total) in trace.calls_by(caller).items():
         staying = [number for number, row in rows.items() if row in place]
         for after, calls in between(staying, total):
@@ -78,33 +105,34 @@ def _gaps(trace: Trace, caller: int, place: Mapping[int, int]) -> Iterator[Gap]:
 
 
 def _staying(trace: Trace, most: int) -> list[int]:
-    spans = trace.spans
-    head, tail = most // 2, len(spans) - most // 2
-    middle = spans[head:tail]
-    needed = {span.parent for span in spans[tail:]} | _slowest(trace, middle)
+    count = len(trace.spans)
+    head, tail = most // 2, count - most // 2
+    callers, errors = trace.column("parent"), trace.column("error")
+    flags = trace.column("flags") if trace.running else ()
+    needed = {*callers[tail:], *_slowest(trace, range(head, tail))}
     failures = most // _FAILED
     staying = []
-    for span in reversed(middle):
-        failed = bool(span.error) and failures > 0
-        if failed or span.running or span.index in needed:
-            needed.add(span.parent)
+    for row in range(tail - 1, head - 1, -1):
+        failed = bool(errors[row]) and failures > 0
+        running = bool(flags) and bool(flags[row] & CallFlag.RUNNING)
+        if failed or running or row in needed:
+            needed.add(callers[row])
             failures -= failed
-            staying.append(span.index)
-    return [*range(head), *staying[::-1], *range(tail, len(spans))]
+            staying.append(row)
+    return [*range(head), *staying[::-1], *range(tail, count)]
 
 
-def _slowest(trace: Trace, spans: Iterable[Span]) -> set[int]:
-    found: dict[Pair, Span] = {}
-    for span in spans:
-        known = found.setdefault(_pair(trace, span), span)
-        if span.duration_ns > known.duration_ns:
-            found[_pair(trace, span)] = span
-    return {span.index for span in found.values()}
-
-
-def _pair(trace: Trace, span: Span) -> Pair:
-    caller = None if span.parent < 0 else trace.models[trace.spans[span.parent].model]
-    return caller, trace.models[span.model]
+def _slowest(trace: Trace, rows: Iterable[int]) -> Iterable[int]:
+    models, callers = trace.column("model"), trace.column("parent")
+    start_ns, end_ns = trace.column("request_start_ns"), trace.column("request_end_ns")
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    for row in rows:
+        caller = callers[row]
+        pair = (-1 if caller < 0 else models[caller]), models[row]
+        took_ns = max(0, end_ns[row] - start_ns[row])
+        if pair not in found or took_ns > found[pair][0]:
+            found[pair] = took_ns, row
+    return [row for _, row in found.values()]
 
 
 def part_of(trace: Trace, row: int) -> Trace:

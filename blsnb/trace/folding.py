@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from blsnb.trace.events import Call, ModelInfo
 
 Pair = tuple[ModelInfo | None, ModelInfo]
+Array = np.ndarray[Any, Any]
 
 _FAILED = 10
 """Divisor: at most a tenth of the kept calls are failed ones from the middle."""
@@ -117,6 +120,15 @@ class FoldedCounts:
             known = self._counts[pair] = _Sum(FoldedCalls(*pair, 0, 0, 0))
         known.add(start_ns, end_ns, failed)
 
+    def count_all(
+        self, pair: Pair, start_ns: Array, end_ns: Array, errors: int
+    ) -> None:
+        """Count calls of a pair at once."""
+        known = self._counts.get(pair)
+        if known is None:
+            known = self._counts[pair] = _Sum(FoldedCalls(*pair, 0, 0, 0))
+        known.add_all(start_ns, end_ns, errors)
+
     def listed(self) -> tuple[FoldedCalls, ...]:
         """Return the counts by caller and model, in order of first appearance."""
         # A copy, because another thread may fold calls concurrently.
@@ -143,6 +155,18 @@ class _Sum:
         self._errors += failed
         self._duration += duration
         self._took[latency_class(duration)] += 1
+
+    def add_all(self, start_ns: Array, end_ns: Array, errors: int) -> None:
+        durations = np.maximum(0, end_ns - start_ns)
+        first = int(start_ns.min())
+        self._first = min(self._first or first, first)
+        self._last = max(self._last, int(end_ns.max()))
+        self._calls += len(durations)
+        self._errors += errors
+        self._duration += int(durations.sum())
+        distinct, counts = np.unique(durations, return_counts=True)
+        for duration, calls in zip(distinct.tolist(), counts.tolist(), strict=True):
+            self._took[latency_class(duration)] += calls
 
     def listed(self) -> FoldedCalls:
         return FoldedCalls(

@@ -117,15 +117,12 @@ class Gaps:
     def listed(
         self,
         calls: Sequence[Call],
-        rows: Mapping[int, int],
         models: Sequence[ModelInfo],
     ) -> tuple[Gap, ...]:
         """Return the gaps between the kept calls of a trace.
 
         Parameters
         ----------
-        rows
-            Row of each call, by its ``id()``.
         models
             The models of the trace.
         """
@@ -133,17 +130,22 @@ class Gaps:
         behind = dict(self._behind)
         if not behind:
             return ()
+        callers = {_place(key)[0] for key in behind}
         kept: Counter[_Place] = Counter()
         after: dict[Call | _Place, int] = {}
+        names = {id(model): name_of(model) for model in models}
         for call in calls:
-            place = _place(call)
-            kept[place] += 1
-            after[call] = kept[place]
+            if call.parent in callers:
+                place = call.parent, names.get(id(call.model)) or name_of(call.model)
+                kept[place] += 1
+                if call in behind:
+                    after[call] = kept[place]
+        rows = {call: row for row, call in enumerate(calls) if call in callers}
         number = first_of_name(models)
         found = []
         for key, count in behind.items():
             caller, name = _place(key)
-            row = -1 if caller is None else rows.get(id(caller))
+            row = -1 if caller is None else rows.get(caller)
             if row is not None and name in number:
                 found.append(Gap(row, number[name], after.get(key, 0), count))
         return tuple(sorted(found))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -27,6 +28,7 @@ from blsnb.trace.facts import (
 )
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap, Name, Numbered, name_of, numbered
+from blsnb.trace.lazy.lazy_rows import column_of
 from blsnb.trace.responses import ResponseEvent
 
 
@@ -143,7 +145,8 @@ class Trace:
     """Name of the model of the client request."""
     request_id: str
     models: tuple[ModelInfo, ...]
-    spans: tuple[Span, ...]
+    spans: Sequence[Span]
+    """In order of start; not changed by later recording."""
     taken_ns: int
     """Time at which the trace was taken: the end of running calls."""
     folded: tuple[FoldedCalls, ...] = ()
@@ -180,18 +183,33 @@ class Trace:
             return call
         return self._rows.get(call, -1)
 
+    def column(self, name: str) -> Sequence[Any]:
+        """Return a field of all spans, which is faster than reading each span."""
+        if name not in self._columns:
+            self._columns[name] = column_of(self.spans, name)
+        return self._columns[name]
+
+    @cached_property
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        return {}
+
+    @cached_property
+    def _names(self) -> tuple[Name, ...]:
+        """The name of each model."""
+        return tuple(map(name_of, self.models))
+
     @cached_property
     def _rows(self) -> dict[int, int]:
-        return {span.id: row for row, span in enumerate(self.spans)}
+        return {call: row for row, call in enumerate(self.column("id"))}
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """Rows of each span's calls, in order."""
-        rows: list[list[int]] = [[] for _ in self.spans]
-        for span in self.spans:
-            if span.parent >= 0:
-                rows[span.parent].append(span.index)
-        return tuple(map(tuple, rows))
+        made: dict[int, list[int]] = {}
+        for row, caller in enumerate(self.column("parent")):
+            made.setdefault(caller, []).append(row)
+        calls = {caller: tuple(rows) for caller, rows in made.items()}
+        return tuple([calls.get(row, ()) for row in range(len(self.spans))])
 
     def calls_by(self, caller: int) -> dict[Name, Numbered]:
         """Return the calls of a caller by model; row -1 means client requests."""
@@ -200,9 +218,9 @@ class Trace:
         if not rows and not gaps:
             return {}
         groups: dict[Name, list[int]] = {}
+        model_of, name_of_model = self.column("model"), self._names
         for row in rows:
-            name = name_of(self.models[self.spans[row].model])
-            groups.setdefault(name, []).append(row)
+            groups.setdefault(name_of_model[model_of[row]], []).append(row)
         names = dict.fromkeys([*groups, *gaps])
         return {
             name: numbered(groups.get(name, ()), gaps.get(name, {})) for name in names
@@ -213,7 +231,7 @@ class Trace:
         found: dict[int, dict[Name, dict[int, int]]] = {}
         for caller, model, after, calls in self.gaps:
             by_name = found.setdefault(caller, {})
-            by_name.setdefault(name_of(self.models[model]), {})[after] = calls
+            by_name.setdefault(self._names[model], {})[after] = calls
         return found
 
     def batch_mates(self, row: int) -> tuple[int, ...]:
@@ -233,19 +251,20 @@ class Trace:
     @cached_property
     def roots(self) -> tuple[int, ...]:
         """Rows of client requests."""
-        return tuple(span.index for span in self.spans if span.parent < 0)
+        callers = self.column("parent")
+        return tuple([row for row, caller in enumerate(callers) if caller < 0])
 
     @cached_property
     def start_ns(self) -> int:
         """Start of the first call; 0 for an empty trace."""
-        return min((span.request_start_ns for span in self.spans), default=0)
+        return min(self.column("request_start_ns"), default=0)
 
     @cached_property
     def end_ns(self) -> int:
         """End of the last call; if a call still runs, the time of the trace."""
-        if any(span.running for span in self.spans):
+        if self.running:
             return self.taken_ns
-        return max((span.request_end_ns for span in self.spans), default=0)
+        return max(self.column("request_end_ns"), default=0)
 
     @property
     def is_simulated(self) -> bool:
@@ -255,7 +274,7 @@ class Trace:
     @property
     def running(self) -> bool:
         """Whether a call had not ended when the trace was taken."""
-        return any(span.running for span in self.spans)
+        return self._count(CallFlag.RUNNING) > 0
 
     @property
     def folded_count(self) -> int:
@@ -270,5 +289,11 @@ class Trace:
     @cached_property
     def error_count(self) -> int:
         """Number of failed calls."""
-        kept = sum(bool(span.flags & CallFlag.ERROR) for span in self.spans)
+        kept = self._count(CallFlag.ERROR)
         return kept + sum(folded.errors for folded in self.folded)
+
+    def _count(self, flag: CallFlag) -> int:
+        """Return the number of calls that have a flag."""
+        # The operators and the hash of an IntFlag are slow.
+        counts = Counter(map(int, self.column("flags")))
+        return sum(calls for bits, calls in counts.items() if bits & flag)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from blsnb.printable import counted
-from blsnb.trace.spans import Span, Trace
+from blsnb.trace.spans import Trace
 from blsnb.views.format import TIMES
 
 _MAX_CAUSES = 3
@@ -17,32 +17,29 @@ def executions(trace: Trace) -> dict[int, int]:
 
     Empty if no call shared its ``execute``, or if some calls are only counted.
     """
-    if trace.folded or not _is_batched(trace.spans):
+    if trace.folded or max(trace.column("batch"), default=0) < 2:
         return {}
-    pairs = {(span.model, span.execution) for span in trace.spans if span.execution}
-    return Counter(model for model, _ in pairs)
+    pairs = set(zip(trace.column("model"), trace.column("execution"), strict=True))
+    return Counter(model for model, execution in pairs if execution)
 
 
-def _is_batched(spans: Iterable[Span]) -> bool:
-    """Whether any call shared its ``execute`` with another request."""
-    return any(span.batch > 1 for span in spans)
-
-
-def batches(trace: Trace, calls: Iterable[int]) -> str:
+def batches(trace: Trace, calls: Sequence[int]) -> str:
     """Return the number of executions of a model's calls; "" if none was batched."""
-    spans = [trace.spans[call] for call in calls]
-    if not _is_batched(spans):
+    requests, executions = trace.column("batch"), trace.column("execution")
+    most = max((requests[call] for call in calls), default=0)
+    if most < 2:
         return ""
-    if len(spans) == 1:
-        return f"batch of {spans[0].batch:,}"
-    return f"in {counted(len({span.execution for span in spans}), 'execution')}"
+    if len(calls) == 1:
+        return f"batch of {most:,}"
+    return f"in {counted(len({executions[call] for call in calls}), 'execution')}"
 
 
 def left_out(trace: Trace, calls: Iterable[int]) -> str:
     """Return why calls of a model missed earlier batches; "" if they did not."""
     causes: Counter[str] = Counter()
+    batching = trace.column("batching")
     for call in calls:
-        for entry in trace.spans[call].batching:
+        for entry in batching[call]:
             if not entry.joined:
                 causes[entry.cause] += entry.times
     words = [

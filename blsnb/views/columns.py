@@ -6,12 +6,12 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from blsnb.trace.events import CallFlag
+from blsnb.trace.lazy.lazy_rows import column_of
 from blsnb.trace.spans import Span, Trace
 
 T = TypeVar("T")
@@ -158,11 +158,11 @@ def _made(trace: Trace, rows: Sequence[int] | None = None) -> Columns:
 
 
 def _column(spans: Sequence[Span], name: str, dtype: Any) -> Array:
-    return np.fromiter(map(attrgetter(name), spans), dtype, len(spans))
+    return np.fromiter(column_of(spans, name), dtype, len(spans))
 
 
 def _responses(spans: Sequence[Span], flags: Array) -> Array:
-    sent = np.fromiter((span.response_count for span in spans), np.uint32, len(spans))
+    sent = _column(spans, "response_count", np.uint32)
     single = flags & int(CallFlag.DECOUPLED | CallFlag.RUNNING) == 0
     return np.where(single, np.maximum(sent, 1), sent)
 

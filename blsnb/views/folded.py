@@ -71,9 +71,9 @@ class OnlyCounted:
 
 
 def _pair(trace: Trace, row: int) -> Pair:
-    span = trace.spans[row]
-    caller = None if span.parent < 0 else trace.models[trace.spans[span.parent].model]
-    return caller, trace.models[span.model]
+    models, parent = trace.column("model"), trace.column("parent")[row]
+    caller = None if parent < 0 else trace.models[models[parent]]
+    return caller, trace.models[models[row]]
 
 
 def _arrow(caller: str | None, model: str) -> str:

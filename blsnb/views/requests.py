@@ -16,6 +16,26 @@ _MAX_LINES = 3
 _MAX_TEXT = 400
 
 
+def spans_with_words(trace: Trace) -> list[Span]:
+    """Return the calls whose requests or responses have words."""
+    return [
+        span
+        for span in _maybe_with_words(trace, range(len(trace.spans)))
+        if not is_plain(trace, span)
+    ]
+
+
+def _maybe_with_words(trace: Trace, calls: Iterable[int]) -> list[Span]:
+    """Return calls that have fields or responses; most calls have none."""
+    fields, responses = trace.column("request_fields"), trace.column("responses")
+    parameters = trace.column("response_parameters")
+    return [
+        trace.spans[call]
+        for call in calls
+        if fields[call] != PLAIN or parameters[call] or responses[call]
+    ]
+
+
 def is_plain(trace: Trace, span: Span) -> bool:
     """Return whether a call's request and responses have no words; takes 1 µs."""
     if span.response_parameters or any(each.parameters for each in span.responses):
@@ -51,7 +71,7 @@ def response_words(span: Span) -> Iterator[str]:
 
 def lines(trace: Trace, calls: Sequence[int]) -> list[str]:
     """Return the first distinct fields of requests and parameters of responses."""
-    spans = [trace.spans[call] for call in calls]
+    spans = _maybe_with_words(trace, calls)
     said = (request_words(trace, each) for each in spans)
     requests = [f"request: {words}" for words in said if words]
     responses = itertools.chain.from_iterable(map(response_words, spans))

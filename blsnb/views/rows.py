@@ -145,8 +145,9 @@ def _children(trace: Trace, calls: Sequence[int]) -> list[int]:
 def _level(trace: Trace, calls: Sequence[int], depth: int, fold_from: int) -> list[Row]:
     """Return the rows of calls whose callers share a row."""
     groups: dict[int, list[int]] = {}
+    models = trace.column("model")
     for call in sorted(calls):
-        groups.setdefault(trace.spans[call].model, []).append(call)
+        groups.setdefault(models[call], []).append(call)
     found: list[Row] = []
     for model, group in groups.items():
         if len(group) >= fold_from:

@@ -165,7 +165,8 @@ def _indent(row: Row) -> str:
 
 def _notes(trace: Trace, calls: Sequence[int]) -> list[str]:
     """Return the first notes of a row's calls, each once, and the number of others."""
-    texts = dict.fromkeys(n for call in calls for n in trace.spans[call].notes)
+    notes = trace.column("notes")
+    texts = dict.fromkeys(note for call in calls for note in notes[call])
     begun = (text[: _MAX_NOTE + 1] for text in texts)
     lines = ("; ".join(map(str.strip, text.splitlines())) for text in begun)
     shown = [f"* {_short(text, _MAX_NOTE)}" for text in lines][:_MAX_NOTES]

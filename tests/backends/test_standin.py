@@ -187,7 +187,7 @@ def test_recorded_responses_are_repeated(server):
     assert "NOT_FOUND" == caught.value.code
     assert (
         "the stand-in for 'leaf' has no response to these inputs; run "
-        f"{runs[0].id}, {runs[1].id} recorded responses to 1 other sets of inputs"
+        f"{runs[0].id}, {runs[1].id} recorded responses to 1 other set of inputs"
         == caught.value.message
     )
 

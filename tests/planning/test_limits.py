@@ -7,12 +7,15 @@ import random
 import numpy as np
 import pytest
 
+from blsnb.planning.calibration import HERE, CalibratedModel, Calibration
+from blsnb.planning.judgement import judge
+from blsnb.planning.plans.plan_text import findings
 from blsnb.planning.simulation.behaviour import Behaviour, Step
 from blsnb.planning.simulation.loads import Kind, Mix, open_loop
 from blsnb.planning.simulation.simulation import SimulatedModel, Simulation
 from blsnb.request_fields import RequestFields
 
-from .configs import MS, config, model, waits
+from .configs import MS, config, model, quick_plan, waits
 from .test_simulation import latencies, poisson_ms
 
 
@@ -180,3 +183,43 @@ def test_a_child_that_is_refused_ends_its_parent():
 
     assert [1, 16, 26] == [each.ended_ns / MS for each in found.every]
     assert {"Exceeds maximum queue size": 1} == found.errors
+
+
+def judged(found, rate, limits=None):
+    """Return a simulated load of a model that waits 10 ms, and what a plan says."""
+    models = {"m": CalibratedModel(found, {1: [waits(10)]})}
+    calibration = Calibration("m", HERE, models, 8.0, rate_limits=limits)
+    plan = quick_plan(calibration, None, rate)
+    return judge(calibration, None, rate, 2_000), "\n".join(findings(plan))
+
+
+def test_a_plan_names_a_resource_that_holds_requests_back():
+    """Two instances of which only one may execute are busy for half of the time."""
+    judgement, text = judged(limited("m", "R", 2), 80, {"R": {None: 1}})
+
+    assert "R of device 0" == judgement.limiting_resource
+    assert 0.8 == pytest.approx(judgement.resources["R of device 0"], rel=0.05)
+    assert 0.4 == pytest.approx(judgement.models["m"].use, rel=0.05)
+    assert (
+        "The bottleneck is the resource R of device 0 of the rate limits, used to"
+        in text
+    )
+
+
+def test_a_resource_that_is_not_the_bottleneck_is_not_named():
+    """There is enough of it for all instances."""
+    judgement, text = judged(limited("m", "R", 2), 80, {"R": {None: 4}})
+
+    assert "" == judgement.limiting_resource
+    assert "The bottleneck is the instances of m" in text
+
+
+def test_a_plan_names_a_queue_policy_that_refuses_requests():
+    """As many of them as the model of the queue."""
+    rules = batching("default_queue_policy { max_queue_size: 1 }")
+    judgement, text = judged(config("m", 1, rules), 150)
+    share = judgement.models["m"].refused_share
+
+    assert "m" == judgement.refusing_model
+    assert share == pytest.approx(judgement.refused_share, rel=0.1)
+    assert "The bottleneck is the queue policy of m: it refuses" in text

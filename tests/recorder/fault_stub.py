@@ -55,8 +55,8 @@ class Rehearsal:
         self.tracer = self.trace
 
     def trace(self, frame, event, arg):
-        """Observe the frames of the recorder."""
-        return self.line if frame.f_code.co_filename == self.path else None
+        """Observe the frames of this recorder, not of one whose handles live longer."""
+        return self.line if frame.f_globals is vars(self.recorder) else None
 
     def line(self, frame, event, arg):
         """Note a line, and raise the fault at its line once."""

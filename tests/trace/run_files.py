@@ -17,6 +17,7 @@ from blsnb.trace.files.v2.chunks import (
     parsed,
 )
 from blsnb.trace.files.v2.tensor_columns import SummarisedTensor
+from blsnb.trace.lazy.lazy_rows import LazyRows
 
 HEAD = {"format": 2, "written_by": "blsnb 9.1", "run": "0001", "title": "m"}
 DONE = {"taken_ns": 9, "left_out": [0, 0]}
@@ -33,7 +34,7 @@ def facts(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         fields = [field.name for field in dataclasses.fields(value)]
         return [facts(getattr(value, name)) for name in fields]
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple | list | LazyRows):
         return type(value).__name__ == "list", [facts(each) for each in value]
     if isinstance(value, dict):
         return {name: facts(each) for name, each in value.items()}

@@ -110,6 +110,22 @@ def test_folding_keeps_all_sums(tree, rooms):
     assert all(call.ended for call in gone)
 
 
+def test_calls_are_counted_at_once_as_one_by_one():
+    """Sums, times and latencies are equal, also of calls without duration."""
+    pair = None, MODELS[0]
+    start_ns = np.array([5, 3, 9, 9], np.int64)
+    end_ns = np.array([6, 3, 1033, 1033], np.int64)
+    one_by_one, at_once = FoldedCounts(), FoldedCounts()
+    for counts in (one_by_one, at_once):
+        counts.count(pair, 2, 4, failed=True)
+
+    for start, end in zip(start_ns.tolist(), end_ns.tolist(), strict=True):
+        one_by_one.count(pair, start, end, failed=False)
+    at_once.count_all(pair, start_ns, end_ns, errors=0)
+
+    assert one_by_one.listed() == at_once.listed()
+
+
 def test_a_long_run_is_folded_while_it_runs():
     """Its trace has kept calls, counts of the others, and the sum of all."""
     recorder = Recorder(keep_calls=100, keep_runs=1)

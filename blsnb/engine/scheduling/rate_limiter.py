@@ -111,6 +111,11 @@ class RateLimiter(Generic[T]):
         self._gone -= free
         self._update_limits()
 
+    @property
+    def limits(self) -> Mapping[Resource, int]:
+        """Count of each resource that an instance needs."""
+        return self._limits
+
     def stage(self, execution: T, instance: Hashable) -> list[T]:
         """Stage a ready execution; return those that begin now."""
         self._staged[execution] = instance

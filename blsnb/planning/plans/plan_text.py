@@ -190,7 +190,19 @@ def _busy(found: Judgement) -> float:
 
 
 def _reason(found: Judgement) -> str:
-    """Return what is busiest, and whether requests wait for it."""
+    """Return what holds requests back: a policy, a resource, or what is busiest."""
+    if name := found.refusing_model:
+        model = found.models[name]
+        return (
+            f"The bottleneck is the queue policy of {name}: it refuses "
+            f"{model.refused_share:.1%} of the requests, while the instances are busy "
+            f"for {model.use:.0%} of the time."
+        )
+    if name := found.limiting_resource:
+        return (
+            f"The bottleneck is the resource {name} of the rate limits, used to "
+            f"{found.resources[name]:.0%}: more instances do not help."
+        )
     name = found.bottleneck
     if name == CORES:
         return (

@@ -135,7 +135,7 @@ def planned(
     curve = _curve(best, partial(simulated, best.option))
     more = {}
     name = best.at_most.bottleneck
-    if name != CORES:
+    if name != CORES and not best.at_most.limiting_resource:
         option = _one_more(calibration, best.option, name)
         more[name] = simulated(option, rates[-1], _MORE_REQUESTS)
     report(1.0, "done")

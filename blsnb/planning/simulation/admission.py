@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
-from blsnb.engine.scheduling.rate_limiter import Given, Needs, RateLimiter
+from blsnb.engine.scheduling.rate_limiter import (
+    Given,
+    Needs,
+    RateLimiter,
+    Resource,
+)
 from blsnb.engine.scheduling.resource_admission import instance_needs
 from blsnb.model.config import ModelConfig
 
@@ -41,15 +46,24 @@ class Admission:
         needs = instance_needs(config) or [Needs({})]
         name = config.name
         self._limiter.add({(name, number): each for number, each in enumerate(needs)})
-        return StationAdmission(self._limiter, name)
+        return StationAdmission(self._limiter, name, needs)
+
+    @property
+    def limits(self) -> Mapping[Resource, int]:
+        """Count of each resource that an instance needs."""
+        return self._limiter.limits
 
 
 class StationAdmission:
     """Admits the executions of one model."""
 
-    def __init__(self, limiter: RateLimiter[Ticket], name: str) -> None:
+    def __init__(
+        self, limiter: RateLimiter[Ticket], name: str, needs: Sequence[Needs]
+    ) -> None:
         self._limiter = limiter
         self._name = name
+        self.needs = needs
+        """Those of each instance."""
 
     def stage(self, instance: int, begin: Callable[[Ticket], None]) -> None:
         """Begin an execution when it is admitted, possibly at once."""

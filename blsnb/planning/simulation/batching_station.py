@@ -55,6 +55,7 @@ class BatchingStation(Station):
             self._batcher.add(queued, now_ns)
         except QueueFull:
             request.ended_ns, request.error = now_ns, "Exceeds maximum queue size"
+            self.refused += 1
             request.end()
             return
         if self._batcher.preserve_ordering:
@@ -91,6 +92,7 @@ class BatchingStation(Station):
     def _apply(self, decision: Decision[SimulatedRequest]) -> None:
         for batch in decision.batches:
             self._start(batch, self._idle.popleft(), None)
+        self.refused += len(decision.rejected)
         for queued in decision.rejected:
             self._answer(queued.request, "Request timeout expired")
         self._wake(decision.wake_ns)

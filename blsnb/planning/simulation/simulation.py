@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from blsnb.engine.scheduling.rate_limiter import Given
+from blsnb.engine.scheduling.rate_limiter import Given, Resource
 from blsnb.model.config import ModelConfig
 from blsnb.planning.simulation.admission import Admission
 from blsnb.planning.simulation.batching_station import BatchingStation
@@ -155,6 +155,18 @@ class Simulation:
             Execution(self, requests, drawn.steps, freed, ended).advance()
 
         return execute
+
+    def resource_uses(self) -> dict[Resource, float]:
+        """Return the used share of each resource of a server that limits rates."""
+        if self._admission is None:
+            return {}
+        span_ns = max(1, self.timeline.now_ns)
+        held = [station.held_ns() for station in self.stations.values()]
+        return {
+            resource: sum(each.get(resource, 0) for each in held) / span_ns / count
+            for resource, count in self._admission.limits.items()
+            if count
+        }
 
     def new_sequence(self) -> int:
         """Return a correlation id that no other sequence has."""

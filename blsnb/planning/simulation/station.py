@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from blsnb.engine.scheduling.rate_limiter import Resource
 from blsnb.planning.simulation.admission import StationAdmission, Ticket
 from blsnb.planning.simulation.timeline import Action, Timeline
 from blsnb.request_fields import PLAIN, RequestFields
@@ -106,11 +107,29 @@ class Station(ABC):
         """The free instances, the one that is free longest first."""
         self._advancing = self._again = False
         self.count = count
-        self.busy_ns = 0
-        """Time of all executions."""
+        self.busy_by_instance_ns = [0] * count
+        """Time of the executions of each instance."""
+        self.refused = 0
+        """Number of requests that its queue policy refused."""
         self.queue_ns = 0
         """Time of all requests in the queue."""
         self.requests = self.executions = self.inferences = 0
+
+    @property
+    def busy_ns(self) -> int:
+        """Time of all executions."""
+        return sum(self.busy_by_instance_ns)
+
+    def held_ns(self) -> dict[Resource, int]:
+        """Return, by resource, the time of executions times what they need of it."""
+        held: dict[Resource, int] = {}
+        if self._admission is None:
+            return held
+        busy = zip(self._admission.needs, self.busy_by_instance_ns, strict=True)
+        for needs, busy_ns in busy:
+            for resource, count in needs.resources.items():
+                held[resource] = held.get(resource, 0) + count * busy_ns
+        return held
 
     @abstractmethod
     def __len__(self) -> int:
@@ -165,7 +184,7 @@ class Station(ABC):
         self._count(requests, instance)
 
         def freed() -> None:
-            self.busy_ns += self._timeline.now_ns - began_ns
+            self.busy_by_instance_ns[instance] += self._timeline.now_ns - began_ns
             self._free(instance, source, ticket)
 
         def ended() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from blsnb.request_fields import PLAIN, RequestFields
 from blsnb.runtimes.runtime import DeviceUse
 from blsnb.trace.facts import Batching, Copy
+from blsnb.trace.lazy.lazy_rows import column_of
 from blsnb.trace.spans import Span, Trace
 from blsnb.views.format import sendable
 
@@ -24,6 +25,11 @@ _MAX_COPIES = 100
 _MAX_PARAMETERS = 100
 _MAX_RESPONSES = 200
 """Maximum number of responses of one call whose parameters are sent."""
+_FACTS = (
+    *("error", "error_code", "notes", "response_parameters", "responses"),
+    *("logs", "batching", "copies", "device_use"),
+)
+"""Fields of a span that tables have; most calls have none of them."""
 
 Table = dict[str, Any]
 
@@ -40,8 +46,8 @@ def call_tables(trace: Trace, spans: Sequence[Span], notes: Sequence[str]) -> Ta
     if notes and trace.spans:
         first = str(trace.spans[0].id)
         tables.notes[first] = [sendable(note, MAX_TEXT) for note in notes]
-    for span in spans:
-        tables.add(str(span.id), span)
+    for row in _with_facts(spans):
+        tables.add(str(spans[row].id), spans[row])
     found: Table = {
         "errors": tables.errors,
         "codes": tables.codes,
@@ -58,6 +64,17 @@ def call_tables(trace: Trace, spans: Sequence[Span], notes: Sequence[str]) -> Ta
     if tables.device_use:
         found["device_use"] = tables.device_use
     return found
+
+
+def _with_facts(spans: Sequence[Span]) -> list[int]:
+    """Return the positions of the calls that have an entry in any table."""
+    found: set[int] = set()
+    for name in _FACTS:
+        values = enumerate(column_of(spans, name))
+        found.update([row for row, value in values if value])
+    requests = enumerate(column_of(spans, "request_fields"))
+    found.update([row for row, fields in requests if fields != PLAIN])
+    return sorted(found)
 
 
 class _Tables:

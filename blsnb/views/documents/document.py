@@ -158,7 +158,7 @@ def _model_row(box: Box, batched: Mapping[int, int]) -> str:
 
 def _requests_table(trace: Trace) -> str:
     """Return a table of request fields and parameters, or an empty string."""
-    found = [span for span in trace.spans if not requests.is_plain(trace, span)]
+    found = requests.spans_with_words(trace)
     if not found:
         return ""
     rows = "".join(_request_row(trace, span) for span in found[:_MAX_REQUESTS])

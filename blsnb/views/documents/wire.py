@@ -16,6 +16,7 @@ from blsnb.trace.comparison import AnyTrace, sides
 from blsnb.trace.dropped import because, drop_of, missing_values, notice
 from blsnb.trace.events import ModelInfo
 from blsnb.trace.facts import copied_bytes, copied_ns
+from blsnb.trace.lazy.lazy_rows import column_of
 from blsnb.trace.spans import Span, Trace
 from blsnb.views.columns import PHASES, Columns, columns_of
 from blsnb.views.documents import baseline
@@ -38,6 +39,8 @@ _OF_BASELINE = (
     *("models", "errors", "columns", "requests"),
 )
 """Columns of a baseline that the page shows."""
+
+_OF_RESPONSES = "id", "request_start_ns", "responses"
 
 Header = dict[str, Any]
 
@@ -92,14 +95,14 @@ def assemble(
         Receives the columns; a new one if None.
     """
     trace, comparison = sides(run)
-    numbered = range(len(trace.spans)) if rows is None else rows
-    spans = [trace.spans[row] for row in numbered]
+    spans = trace.spans if rows is None else [trace.spans[row] for row in rows]
     numbering = numbering or Numbering()
     buffer = Buffer() if buffer is None else buffer
     columns = columns_of(trace, rows)
     placed = _columns(columns, trace, spans, numbering, buffer)
-    if rows is not None or any(span.id != span.index for span in spans):
-        placed["id"] = buffer.add_column(_ids(spans), "i4")
+    ids = _ids(spans)
+    if rows is not None or not np.array_equal(ids, np.arange(len(ids))):
+        placed["id"] = buffer.add_column(ids, "i4")
     header = _header(trace, state, numbering)
     header |= call_tables(trace, spans, [*trace.remarks, *notes])
     header["sources"] = _sources(trace, spans, numbering)
@@ -118,7 +121,7 @@ def assemble(
 
 
 def _ids(spans: Sequence[Span]) -> np.ndarray[Any, Any]:
-    return np.fromiter((span.id for span in spans), np.int32, len(spans))
+    return np.array(column_of(spans, "id"), np.int32)
 
 
 def decode(header: Mapping[str, Any], buffer: bytes) -> dict[str, np.ndarray[Any, Any]]:
@@ -136,10 +139,9 @@ def _columns(
     numbering: Numbering,
     buffer: Buffer,
 ) -> dict[str, list[Any]]:
-    number = numbering.instances.number
-    instance = np.fromiter(
-        (number(span.instance) for span in spans), np.uint16, len(spans)
-    )
+    names = column_of(spans, "instance")
+    number = {name: numbering.instances.number(name) for name in dict.fromkeys(names)}
+    instance = np.array([number[name] for name in names], np.uint16)
     # The last element is the caller's id of a client request: -1 as a position.
     callers = np.append(_ids(trace.spans), -1)[columns.parent]
     models = np.array(numbering.of_models(trace), np.uint16)[columns.model]
@@ -160,10 +162,11 @@ def _columns(
 
 
 def _response_columns(spans: Sequence[Span], buffer: Buffer) -> dict[str, list[Any]]:
+    columns = (column_of(spans, name) for name in _OF_RESPONSES)
     sent = [
-        (span.id, (response.ns - span.request_start_ns) / 1000)
-        for span in spans
-        for response in span.responses
+        (call, (response.ns - start_ns) / 1000)
+        for call, start_ns, responses in zip(*columns, strict=True)
+        for response in responses
     ]
     response_calls, response_us = np.array(sent, np.float64).reshape(-1, 2).T
     return {
@@ -174,10 +177,11 @@ def _response_columns(spans: Sequence[Span], buffer: Buffer) -> dict[str, list[A
 
 def _copy_columns(spans: Sequence[Span], buffer: Buffer) -> dict[str, list[Any]]:
     """Return the sums of copies between host and device, if there are any."""
-    if not any(span.copies for span in spans):
+    copies = column_of(spans, "copies")
+    if not any(copies):
         return {}
-    size = np.array([copied_bytes(span.copies) for span in spans], np.float64)
-    took = np.array([copied_ns(span.copies) / 1000 for span in spans], np.float32)
+    size = np.array(list(map(copied_bytes, copies)), np.float64)
+    took = np.array([copied_ns(each) / 1000 for each in copies], np.float32)
     return {
         "copy_bytes": buffer.add_column(size, "f8"),
         "copy_us": buffer.add_column(took, "f4"),
@@ -266,7 +270,8 @@ def _sources(
     trace: Trace, spans: Sequence[Span], numbering: Numbering
 ) -> dict[str, str]:
     """Return the sources of the models of these calls."""
-    models = [trace.models[number] for number in sorted({span.model for span in spans})]
+    numbers = sorted(set(column_of(spans, "model")))
+    models = [trace.models[number] for number in numbers]
     return {
         str(numbering.models.number(model)): sendable(model.source, _MAX_SOURCE)
         for model in models

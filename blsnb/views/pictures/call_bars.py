@@ -114,8 +114,9 @@ class CallBars:
     def _only_counted_below(self, rows: list[int]) -> list[tuple[float, float]]:
         """Return the intervals of calls that are only counted, by model."""
         by_model: dict[int, list[int]] = {}
+        models = self._trace.column("model")
         for row in rows:
-            by_model.setdefault(self._trace.spans[row].model, []).append(row)
+            by_model.setdefault(models[row], []).append(row)
         found = map(self._counted.stretch, by_model.values())
         return [ran for ran in found if ran]
 

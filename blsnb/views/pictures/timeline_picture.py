@@ -149,7 +149,7 @@ class _Names:
     def _about(self, row: Row, failed: int) -> str:
         if failed:
             return counted(failed, "error") if row.folded else "error"
-        sent = sum(self._trace.spans[call].response_count for call in row.calls)
+        sent = sum(map(self._trace.column("response_count").__getitem__, row.calls))
         return counted(sent, "response") if sent else ""
 
 

@@ -134,7 +134,7 @@ def test_an_open_row_is_sent_again_until_it_has_ended():
     running = running_run()
     spans = tuple(
         dataclasses.replace(span, index=row, id=row)
-        for row, span in enumerate(running.spans * 40)
+        for row, span in enumerate(tuple(running.spans) * 40)
     )
     now = [type(running)("0", "t", "", running.models, spans, running.taken_ns)]
     view = Recorded(lambda: now[0])

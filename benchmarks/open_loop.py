@@ -1,0 +1,103 @@
+"""Open-loop load beside perf_analyzer, on the same real server."""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.row import Goal, Row
+from benchmarks.servers import Servers
+from blsnb.benchmark.arrivals import CONSTANT, arrivals_at
+from blsnb.benchmark.level import Load
+from blsnb.benchmark.measure import open_row
+from blsnb.parity.triton.client import TritonClient
+from blsnb.pb_utils.message import RequestMessage
+from blsnb.tensors.dtypes import of_array
+from blsnb.tensors.ref import freeze
+
+RATES, ROUNDS, WINDOW_S = (20, 100), 3, 2.0
+MODEL = "waits_8"
+"""A model that takes 20 ms, with eight instances."""
+PROGRAM = "BLSNB_PERF_ANALYZER"
+"""Variable with the path of perf_analyzer, of the wheel of tritonclient 2.49."""
+
+
+def run(servers: Servers) -> list[Row]:
+    """Measure median latencies and rates in alternating rounds.
+
+    Without a real server or perf_analyzer nothing is measured.
+    """
+    program = os.environ.get(PROGRAM) or shutil.which("perf_analyzer")
+    server = servers.triton
+    if server is None or program is None:
+        print(f"Skipped: it needs a real server, and perf_analyzer as ${PROGRAM}.")
+        return []
+    server.load(MODEL)
+    process = server.process
+    client = TritonClient(process.stub, "the real server")
+    return [
+        row for rate in RATES for row in _rows(client, program, process.grpc_port, rate)
+    ]
+
+
+def _rows(client: TritonClient, program: str, port: int, rate: int) -> list[Row]:
+    own, other = [], []
+    for _ in range(ROUNDS):
+        own.append(_own(client, rate))
+        other.append(_perf_analyzer(program, port, rate))
+    (p50_us, reached), (other_us, other_reached) = map(_medians, (own, other))
+    name, error = "perf_analyzer", abs(reached / rate - 1) * 100
+    return [
+        Row(f"{MODEL} at {rate}/s, p50", p50_us, "µs", other_us, name, Goal(1.05)),
+        Row(
+            f"{MODEL} at {rate}/s, error of the rate",
+            error,
+            "%",
+            abs(other_reached / rate - 1) * 100,
+            name,
+            Goal(1, unit="%"),
+        ),
+    ]
+
+
+def _medians(rounds: list[tuple[float, float]]) -> tuple[float, float]:
+    p50s_us, rates = zip(*rounds, strict=True)
+    return statistics.median(p50s_us), statistics.median(rates)
+
+
+def _own(client: TritonClient, rate: int) -> tuple[float, float]:
+    """Return the median latency in µs, and the rate at which requests were sent."""
+    array = np.zeros((1, 4), np.uint8)
+    dtype = of_array(array.dtype)
+    assert dtype is not None
+    message = RequestMessage(MODEL, (freeze("X", array, dtype),))
+    times = arrivals_at(CONSTANT, rate, Load(WINDOW_S, 10_000), seed=0)
+    row = open_row(client.sender([message]), times)
+    return row.p50_us, row.sent_rate
+
+
+def _perf_analyzer(program: str, port: int, rate: int) -> tuple[float, float]:
+    """Return what perf_analyzer reports for the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.csv"
+        window_ms = round(WINDOW_S * 1e3)
+        command = [
+            program,
+            *("-m", MODEL, "-i", "grpc", "-u", f"127.0.0.1:{port}"),
+            *("--shape", "X:1,4", "--request-rate-range", f"{rate}"),
+            *("--measurement-interval", f"{window_ms}", "--max-trials", "3"),
+            *("--stability-percentage", "999", "-f", str(report)),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        if not report.exists():
+            raise RuntimeError(f"perf_analyzer failed: {done.stdout}{done.stderr}")
+        with report.open(newline="") as lines:
+            row = next(csv.DictReader(lines))
+    return float(row["p50 latency"]), float(row["Inferences/Second"])

@@ -1,0 +1,1 @@
+"""Spans of recorded calls, made when they are read."""

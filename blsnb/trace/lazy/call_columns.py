@@ -1,0 +1,144 @@
+"""Read the fields of recorded calls, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any
+
+from blsnb.trace.events import Call, CallFlag, ModelInfo
+from blsnb.trace.lazy.lazy_rows import LazyRows
+from blsnb.trace.spans import Span
+
+_BLOCK = 4096
+"""Number of calls whose fields are read together, while they are in the caches."""
+_READ = (
+    # The end first: the other fields of a call that has ended are final.
+    "request_end_ns",
+    "id",
+    "parent",
+    "model",
+    "instance",
+    "request_fields",
+    "requested_outputs",
+    "flags",
+    "asked_cancelled",
+    "line",
+    "execution",
+    "batch",
+    "batching",
+    "request_start_ns",
+    "queue_start_ns",
+    "compute_start_ns",
+    "compute_input_end_ns",
+    "compute_output_start_ns",
+    "compute_end_ns",
+    "inputs",
+    "outputs",
+    "responses",
+    "error",
+    "error_code",
+    "logs",
+    "notes",
+    "device",
+    "response_parameters",
+)
+
+Columns = dict[str, list[Any]]
+
+
+def read_calls(calls: Sequence[Call]) -> Columns:
+    """Return the fields of calls, one list per field."""
+    columns: Columns = {name: [] for name in _READ}
+    reading = [(columns[name].extend, attrgetter(name)) for name in _READ]
+    for start in range(0, len(calls), _BLOCK):
+        block = calls[start : start + _BLOCK]
+        for extend, field in reading:
+            extend(map(field, block))
+    return columns
+
+
+def distinct(models: Sequence[ModelInfo]) -> tuple[ModelInfo, ...]:
+    """Return the models of calls, each once."""
+    return tuple(dict.fromkeys(_by_id(models).values()))
+
+
+def _by_id(models: Sequence[ModelInfo]) -> dict[int, ModelInfo]:
+    """Return the objects; to hash a model takes as long as ten look-ups by id."""
+    return dict(zip(map(id, models), models, strict=True))
+
+
+def spans_of(
+    calls: Sequence[Call], read: Columns, models: Sequence[ModelInfo], notes: bool
+) -> LazyRows[Span]:
+    """Return the spans of calls.
+
+    Parameters
+    ----------
+    read
+        The fields of the calls.
+    models
+        The distinct models.
+    notes
+        Whether spans include their notes; those about incomplete records always are.
+    """
+    rows: dict[Call | None, int] = dict(zip(calls, range(len(calls)), strict=True))
+    found: dict[str, Sequence[Any]] = dict(read)
+    found["index"] = range(len(calls))
+    # Without a caller, or with one of another run.
+    found["parent"] = [rows.get(caller, -1) for caller in read["parent"]]
+    found["model"] = _numbers(read["model"], models)
+    found["flags"] = _flags(read)
+    found["batching"] = _each(read["batching"], (), tuple)
+    found["logs"] = _each(read["logs"], (), tuple)
+    found["responses"] = _each(read["responses"], (), tuple)
+    found["response_count"] = _each(read["responses"], 0, attrgetter("count"))
+    own = _each(read["notes"], (), tuple) if notes else [()] * len(calls)
+    gaps = _each(read["responses"], "", lambda log: log.gap())
+    found["notes"] = [
+        (*said, gap) if gap else said for said, gap in zip(own, gaps, strict=True)
+    ]
+    found["copies"] = _each(read["device"], (), lambda work: tuple(work.copies))
+    found["device_use"] = _each(read["device"], None, attrgetter("use"))
+    found["origin"] = [None] * len(calls)
+    return LazyRows(Span, {name: found[name] for name in Span.__slots__})
+
+
+def _numbers(models: Sequence[ModelInfo], distinct: Sequence[ModelInfo]) -> list[int]:
+    by_value = {model: number for number, model in enumerate(distinct)}
+    number = {each: by_value[model] for each, model in _by_id(models).items()}
+    return [number[each] for each in map(id, models)]
+
+
+def _each(
+    values: Sequence[Any], default: Any, make: Callable[[Any], Any]
+) -> Sequence[Any]:
+    """Return what is made of each value, and a default for each None."""
+    if values.count(None) == len(values):
+        return [default] * len(values)
+    return [default if value is None else make(value) for value in values]
+
+
+def _flags(read: Columns) -> list[CallFlag]:
+    bits = read["flags"]
+    if 0 not in read["request_end_ns"] and True not in read["asked_cancelled"]:
+        return _made(bits)
+    return _made(
+        [
+            flags
+            | (0 if end_ns else CallFlag.RUNNING.value)
+            | (CallFlag.ASKED_CANCELLED.value if cancelled else 0)
+            for flags, end_ns, cancelled in zip(
+                read["flags"],
+                read["request_end_ns"],
+                read["asked_cancelled"],
+                strict=True,
+            )
+        ]
+    )
+
+
+def _made(bits: Sequence[int]) -> list[CallFlag]:
+    # To make a flag takes a microsecond.
+    made = {each: CallFlag(each) for each in set(bits)}
+    return [made[each] for each in bits]
