@@ -130,6 +130,7 @@ SENT: dict[str, list[bytes]] = {
     "a fragment": [post().replace(INFER, INFER + b"#a")],
     "a verb that nobody knows": [post().replace(b"POST", b"FOO")],
     "the last one": [post(BODY, b"Connection: close")],
+    "an upgrade": [post(BODY, b"Connection: Upgrade", b"Upgrade: websocket")],
     "headers in plenty": [post(BODY, *(b"A%d: b" % each for each in range(500)))],
 }
 

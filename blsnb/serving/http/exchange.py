@@ -99,6 +99,7 @@ class PortState:
     ) -> None:
         """Note that a request is complete."""
         self.reading.discard(exchange)
+        self._lingering.discard(exchange)
         self.responding.add(exchange)
         self.connections.responding(connection)
         self.quiet.clear()

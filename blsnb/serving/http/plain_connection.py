@@ -12,6 +12,7 @@ from typing import Any
 from tornado.iostream import IOStream, StreamClosedError
 
 from blsnb.errors import OutOfResourcesError
+from blsnb.serving.core.shortage import shortage_of
 from blsnb.serving.http.connections.limited_server import HttpServer
 from blsnb.serving.http.connections.plain_head import PlainHead, plain_head
 from blsnb.serving.http.exchange import REASONS, PortState, path_of, raw_headers
@@ -72,8 +73,11 @@ class PlainConnection:
         self._server = server
         self._data = bytearray()
         self._head: PlainHead | None = None
+        self._path = ""
         self._target: Target | None = None
         self._request = HttpRequest("", "")
+        self._is_cancelled = False
+        self._unsent = memoryview(b"")
         # Receiving and sending wait for that long at most.
         connection.settimeout(_LINGER_S)
         with contextlib.suppress(OSError):
@@ -87,22 +91,29 @@ class PlainConnection:
         if self._port.closing:
             self.close()
             return
+        # An idle connection keeps no body.
+        self._request = HttpRequest("", "")
         self._port.connections.idle(self, time.monotonic())
         self._port.loop.add_reader(self._socket, self._readable)
 
     def close(self) -> None:
         """Close the connection; no thread uses it."""
         self._port.loop.remove_reader(self._socket)
+        self._port.loop.remove_writer(self._socket)
         self._forget()
         self._socket.close()
 
     drop = close
 
     def cancel(self) -> None:
-        """Cancel the request: the port closes."""
+        """Cancel the request, and end the connection: the port closes.
+
+        The thread that runs the request closes the socket, once the model has ended.
+        """
+        self._is_cancelled = True
         self._request.cancellation.cancel()
         with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RD)
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def _forget(self) -> None:
         self._port.plain.discard(self)
@@ -113,15 +124,15 @@ class PlainConnection:
     def _readable(self) -> None:
         try:
             data = self._socket.recv(_RECEIVE_BYTES)
-        except (InterruptedError, TimeoutError):
+            self._data += data
+        except TimeoutError:
             return
-        except OSError:
+        except (OSError, MemoryError):
             data = b""
-        if not data:
+        if data:
+            self._dispatch()
+        else:
             self.close()
-            return
-        self._data += data
-        self._dispatch()
 
     def _dispatch(self) -> None:
         """Run the next request, wait for the rest of it, or let tornado read it."""
@@ -136,15 +147,23 @@ class PlainConnection:
             port.loop.add_reader(self._socket, self._readable)
             return
         port.loop.remove_reader(self._socket)
-        self._take_request()
         port.begin_response(self, self)
         try:
+            self._take_request()
             port.threads.run(self._target, self._serve, continued=False)
-        except OutOfResourcesError as error:
-            self._after_sending(self._send(error_response(error.message, error.code)))
+        except (OutOfResourcesError, MemoryError) as error:
+            self._refuse(error)
         except RuntimeError:
             # The port is closed.
             self.close()
+
+    def _refuse(self, error: Exception) -> None:
+        """Respond that a thread or memory is missing."""
+        shortage = shortage_of(error)
+        assert shortage is not None
+        unsent = self._send(error_response(shortage.message, shortage.code))
+        # Without a call within a call: many requests may have been sent ahead.
+        self._port.loop.call_soon(self._after_sending, unsent)
 
     def _parse(self) -> bool:
         """Parse the head of the next request; return whether it is plain."""
@@ -155,8 +174,9 @@ class PlainConnection:
         if head is None:
             return False
         path = path_of(head.target)
-        if path != self._request.path or self._target is None:
+        if path != self._path or self._target is None:
             target = self._port.router.find(path)
+            self._path = path
             self._target = None if target.may_stream else target
         return True
 
@@ -171,39 +191,41 @@ class PlainConnection:
         start = len(head.text)
         end = start + head.length
         kept = raw_headers(head.text) if self._port.keeps_headers else ()
+        try:
+            body = bytes(self._data[start:end])
+        finally:
+            del self._data[:end]
         self._request = HttpRequest(
-            head.method,
-            path_of(head.target),
-            head.headers,
-            bytes(self._data[start:end]),
-            raw_headers=kept,
+            head.method, self._path, head.headers, body, raw_headers=kept
         )
-        del self._data[:end]
+        if self._is_cancelled:
+            # The port's thread may have cancelled the request before this one.
+            self._request.cancellation.cancel()
 
-    def _leave_to_tornado(self, unsent: memoryview | None = None) -> None:
+    def _leave_to_tornado(self) -> None:
         self._forget()
         size = self._server.max_buffer_size
         stream = ReceivedStream(self._socket, bytes(self._data), size)
         try:
-            if unsent:
-                stream.write(unsent)
             self._server.handle_stream(stream, self._address)
         except StreamClosedError:
             stream.close()
 
     def _serve(self) -> None:
-        """Run requests as long as they come soon, on a thread of the pool."""
+        """Run requests on a thread of the pool; close if that fails."""
+        try:
+            self._serve_while_busy()
+        except BaseException:
+            _log.exception("%s failed", self._request.path)
+            self._then(self.close)
+
+    def _serve_while_busy(self) -> None:
+        """Run requests as long as they come soon."""
         until_s = time.monotonic() + _TURN_S
         while True:
             target = self._target
             assert target is not None
-            try:
-                response = target.respond(self._request)
-            except BaseException:
-                _log.exception("%s failed", self._request.path)
-                self._then(self.close)
-                return
-            unsent = self._send(response)
+            unsent = self._send(target.respond(self._request))
             lingers = target.pool is Pool.REQUESTS and time.monotonic() < until_s
             if unsent is None or unsent or not lingers or self._port.closing:
                 self._then(self._after_sending, unsent)
@@ -232,23 +254,45 @@ class PlainConnection:
 
     def _send(self, response: HttpResponse) -> memoryview | None:
         """Send a response; return what the client did not take, or None if it left."""
-        data = memoryview(_head_of(response) + response.body)
-        give_up_s = time.monotonic() + _TURN_S
+        return self._send_part(memoryview(_head_of(response) + response.body), _TURN_S)
+
+    def _send_part(self, data: memoryview, for_s: float) -> memoryview | None:
+        """Send for some time what the client takes; return the rest, or None."""
+        until_s = time.monotonic() + for_s
         try:
-            while data and time.monotonic() < give_up_s:
+            while data:
                 data = data[self._socket.send(data) :]
+                if time.monotonic() >= until_s:
+                    break
         except TimeoutError:
             return data
         except OSError:
             return None
         return data
 
+    def _send_later(self, unsent: memoryview) -> None:
+        """Send the rest of a response whenever the client takes some."""
+        self._port.end_response(self)
+        self._unsent = unsent
+        self._port.connections.reading(self, time.monotonic())
+        self._port.loop.add_writer(self._socket, self._writable)
+
+    def _writable(self) -> None:
+        unsent = self._send_part(self._unsent, 0.0)
+        if unsent:
+            self._unsent = unsent
+            self._port.connections.reading(self, time.monotonic())
+            return
+        self._unsent = memoryview(b"")
+        self._port.loop.remove_writer(self._socket)
+        self._after_sending(unsent)
+
     def _after_sending(self, unsent: memoryview | None) -> None:
         """Continue on the port's thread after a response."""
         if unsent is None:
             self.close()
         elif unsent:
-            self._leave_to_tornado(unsent)
+            self._send_later(unsent)
         elif self._data:
             self._dispatch()
         else:
