@@ -9,7 +9,12 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from blsnb.magics.commands.subcommands import SUBCOMMANDS, help_of, help_text
+from blsnb.magics.commands.subcommands import (
+    SUBCOMMANDS,
+    example_text,
+    help_of,
+    help_text,
+)
 from blsnb.magics.define import DefineMagics
 
 DEFINING = ("triton_model", "triton_config", "triton_file")
@@ -18,7 +23,8 @@ DEFINING = ("triton_model", "triton_config", "triton_file")
 def texts() -> Iterator[tuple[str, str]]:
     """Yield the name and the help of each magic and of each subcommand."""
     for name in DEFINING:
-        yield f"%%{name}", inspect.cleandoc(getattr(DefineMagics, name).__doc__)
+        text = inspect.cleandoc(getattr(DefineMagics, name).__doc__)
+        yield f"%%{name}", f"{text}\n\n{example_text(f'%%{name}')}"
     yield "%triton", help_text()
     for name in SUBCOMMANDS:
         yield f"%triton {name}", help_of(name)

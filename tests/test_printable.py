@@ -34,6 +34,7 @@ OWN_TEXT = {
     "forming_batch.FormingBatch",
     "graph.ModelGraph",
     "inference_server.Server",
+    "lazy_rows.LazyRows",
     "lifetime.ServerLifetime",
     "metrics.Interval",
     "models.Models",

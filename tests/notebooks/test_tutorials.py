@@ -22,8 +22,6 @@ FINDINGS = {ERRORS: 2 * ["calls model 'treble', which the repository does not ha
 """The findings on the cards of a tutorial that shows mistakes."""
 # A minute is promised on processors that do nothing else.
 LONGEST_S = 60
-PLANNED = {12}
-"""The numbers of tutorials that are not written yet."""
 
 
 @pytest.mark.notebook
@@ -146,10 +144,10 @@ def test_its_models_import_only_what_a_plain_server_has(path):
 
 
 def test_they_are_numbered_in_reading_order():
-    """No number is used twice, and only planned tutorials are missing."""
+    """No number is used twice, and none is missing."""
     numbers = [int(name.partition("_")[0]) for name in TUTORIALS]
 
-    assert [n for n in range(1, numbers[-1] + 1) if n not in PLANNED] == numbers
+    assert list(range(1, len(numbers) + 1)) == numbers
 
 
 def _imported(source: str) -> set[str]:

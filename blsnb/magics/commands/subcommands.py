@@ -6,6 +6,8 @@ import difflib
 import re
 import textwrap
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from IPython.core.error import UsageError
@@ -42,6 +44,8 @@ _INFER_USAGE = "NAME INPUT=EXPRESSION ... [--profile]"
 _INFER_SUMMARY = "run a request; the inputs are Python expressions of the notebook"
 _WIDTH = 110
 """Maximum length of a line of the help in characters."""
+_EXAMPLES = Path(__file__).with_name("examples.txt")
+"""Blocks of one magic or subcommand: a line to type, and below it what it does."""
 
 
 class Subcommand(NamedTuple):
@@ -161,11 +165,31 @@ def help_text() -> str:
 
 
 def help_of(name: str) -> str:
-    """Return the text of ``%triton help NAME``, with its options if it has any."""
+    """Return the text of ``%triton help NAME``: its options and its examples."""
     subcommand = _subcommand(name)
+    text = f"{_usage(name)}\n  {subcommand.summary}\n"
     if subcommand.flags is not None:
-        return subcommand.flags().format_help()
-    return f"{_usage(name)}\n  {subcommand.summary}\n"
+        text = subcommand.flags().format_help()
+    return f"{text}\n{example_text(f'%triton {name}')}"
+
+
+@cache
+def examples() -> dict[str, dict[str, str]]:
+    """Return what each example does, by its line, and these by magic or subcommand."""
+    found: dict[str, dict[str, str]] = {}
+    for block in _EXAMPLES.read_text(encoding="utf-8").strip().split("\n\n"):
+        lines = block.splitlines()
+        words = lines[0].split()
+        name = " ".join(words[:2] if words[0] == "%triton" else words[:1])
+        does = (line.strip() for line in lines[1::2])
+        found[name] = dict(zip(lines[::2], does, strict=True))
+    return found
+
+
+def example_text(name: str) -> str:
+    """Return the examples of a magic or a subcommand as the end of its help."""
+    rows = [f"  {line}\n      {does}\n" for line, does in examples()[name].items()]
+    return f"examples:\n{''.join(rows)}"
 
 
 def _filled(usage: str) -> str:

@@ -45,10 +45,11 @@ def test_the_help_is_the_docstring(notebook):
 
 
 def test_help_on_one_subcommand_is_short(notebook):
-    """It contains the usage and a summary."""
-    assert "%triton unload NAME\n  stop serving a model\n" == (
-        notebook.run("%triton help unload").stdout
-    )
+    """It contains the usage, a summary and an example."""
+    assert (
+        "%triton unload NAME\n  stop serving a model\n\nexamples:\n"
+        "  %triton unload double\n      stop serving the model; its files stay\n"
+    ) == notebook.run("%triton help unload").stdout
 
 
 @pytest.mark.parametrize("line", ["%triton help bench", "%triton bench --help"])
