@@ -114,7 +114,7 @@ def test_requests_sent_ahead_are_refused_one_by_one(
 def test_a_fault_ends_the_connection(
     http_served: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its client does not wait for ever, and no request counts as running."""
+    """Its client gets the end at once, and no request counts as running."""
 
     def failing(response: object) -> bytes:
         raise MemoryError
