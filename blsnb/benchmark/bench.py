@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from blsnb.benchmark.samples import Row
+from blsnb.benchmark.samples import Row, failures
 from blsnb.printable import counted, printable
 from blsnb.views.format import time
 
@@ -88,11 +87,8 @@ class Bench:
     @property
     def errors(self) -> list[str]:
         """Error texts of failed requests with their counts, and rates not held."""
-        total: Counter[str] = Counter()
-        for row in self.rows:
-            total.update(row.errors)
         unfinished = sum(row.unfinished for row in self.rows)
-        texts = [f"{count:,} failed: {text}" for text, count in total.most_common()]
+        texts = failures(self.rows)
         if unfinished:
             texts.append(f"{unfinished:,} {_LEFT}")
         return [*texts, *self._not_held()]

@@ -160,6 +160,14 @@ class Row(NamedTuple):
         return inferences / executions if executions else math.nan
 
 
+def failures(rows: Sequence[Row]) -> list[str]:
+    """Return the error texts of failed requests with their counts."""
+    total: Counter[str] = Counter()
+    for row in rows:
+        total.update(row.errors)
+    return [f"{count:,} failed: {text}" for text, count in total.most_common()]
+
+
 def row_of(
     concurrency: int,
     samples: Sequence[Sample],

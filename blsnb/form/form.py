@@ -13,17 +13,18 @@ import numpy as np
 
 from blsnb.errors import BlsnbError, InferenceError
 from blsnb.form.entries import read_entries
-from blsnb.form.input_row import ERROR_STYLE, InputRow
+from blsnb.form.input_row import InputRow
 from blsnb.form.inputs import input_specs, still
 from blsnb.form.options import OptionsBox, request_options
 from blsnb.form.request import Sends, request_code, send
 from blsnb.form.value import FieldError, Value
 from blsnb.model.config import ModelConfig
-from blsnb.printable import printable, printable_lines
+from blsnb.printable import printable
 from blsnb.request_fields import RequestOptions
 from blsnb.results.response import Response
 from blsnb.results.run import Run
 from blsnb.views.live.placed_widget import PlacedWidget
+from blsnb.views.live.status import sentence
 
 _MAX_NAMES = 100
 """Maximum number of variables that are offered."""
@@ -215,11 +216,7 @@ class Form:
         self._code.layout.display = "none" if result in _COPIED else "block"
 
     def _say(self, text: str, *, is_error: bool = False) -> None:
-        role, style = ("alert", ERROR_STYLE) if is_error else ("status", "")
-        shown = escape(printable_lines(text))
-        self._status.value = (
-            f'<div role="{role}" style="white-space: pre-wrap; {style}">{shown}</div>'
-        )
+        self._status.value = sentence(text, is_error=is_error)
 
     def _drawn(self) -> Any:
         title = ipywidgets.HTML(f"<h4>Try {escape(printable(self._name))}</h4>")

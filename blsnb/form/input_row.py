@@ -15,10 +15,10 @@ from blsnb.form.random_values import default_shape
 from blsnb.form.typed_values import default_text
 from blsnb.form.upload_field import UploadField
 from blsnb.printable import printable
+from blsnb.views.live.status import ERROR_STYLE
 
 _MAX_TYPED = 64
 """Maximum number of elements that a new form offers for typing."""
-ERROR_STYLE = "color: var(--jp-error-color0, #b71c1c); overflow-wrap: anywhere"
 _NOTE = "color: var(--jp-ui-font-color2, #616161); overflow-wrap: anywhere"
 _WIDE = {"width": "auto", "flex": "1 1 16em"}
 _LABELS = {

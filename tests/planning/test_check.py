@@ -21,6 +21,7 @@ from blsnb.planning.calibration import (
     Reproduction,
 )
 from blsnb.planning.options import options
+from blsnb.planning.plans.check import Check
 from blsnb.planning.plans.planner import planned
 
 from .configs import MS, config, waits
@@ -69,9 +70,9 @@ class World:
             self.is_closed = True
 
 
-def checked(plan, **options):
+def checked(plan, world=None, **options):
     """Check a plan beside a server whose requests take 12 ms."""
-    world = World()
+    world = world or World()
     check = dataclasses.replace(plan, _world=world).check(**options)
     return check, world
 
@@ -89,6 +90,43 @@ def test_a_check_has_measurements_beside_the_prediction():
     assert ["50/s" if rate.is_held else "50/s (not held)", "p50"] == [*rows[0][:2]]
     assert "12 ms" == rows[0][3]
     assert "reproduces its own measurements within 4%" in str(check)
+
+
+class Failing(Answering):
+    """A client whose requests all fail."""
+
+    def send(self, level, number, began_ns=0):
+        """Add an error."""
+        now_ns = time.monotonic_ns()
+        level.add(number, Sample(began_ns or now_ns, now_ns, now_ns, 0, "no memory"))
+
+
+def test_a_check_without_answers_says_so():
+    """A median or a difference without any value is not a number."""
+    check, _ = checked(plan_of(), World(Failing()), duration_s=0.1, measurements=2)
+    _, rows = check.table()
+
+    assert [("no answers", "no answers", "no answers, no answers")] * 2 == [
+        row[3:] for row in rows
+    ]
+    assert "<Check of m: no answers at 1 rate>" == repr(check)
+    assert "no memory" in str(check)
+    assert "nan" not in str(check)
+
+
+def test_a_measurement_without_answers_leaves_the_median_of_the_others():
+    """The last load of one rate fails; its row says so."""
+    plan = plan_of(rates=(40.0, 50.0))
+    answering, _ = checked(plan, duration_s=0.1, measurements=1)
+    failing, _ = checked(plan, World(Failing()), duration_s=0.1, measurements=1)
+    [first, second] = answering.checked
+    [empty, _] = failing.checked
+    check = Check(plan, (first._replace(rows=(*empty.rows, *first.rows)), second))
+    _, rows = check.table()
+
+    assert ["12 ms", "12 ms"] == [rows[0][3], rows[2][3]]
+    assert "12 ms, no answers" == rows[0][5]
+    assert repr(answering) == repr(check)
 
 
 def test_a_check_measures_at_most_three_rates():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -108,12 +108,16 @@ def bench(line: Line) -> Bench:
 def bundle(measured: Bench) -> dict[str, str]:
     """Return a measurement as a table with a figure, and as text."""
     rows = [row._asdict() for row in measured.rows]
-    failed = "".join(f"<pre>{escape(text)}</pre>" for text in measured.errors)
     page = (
         f"<p>{escape(measured.caption)}</p>{card.grid(*measured.table())['text/html']}"
-        f"{failed}{figure(repr(measured), Load(rows))}"
+        f"{failures(measured.errors)}{figure(repr(measured), Load(rows))}"
     )
     return {"text/html": page, "text/plain": str(measured)}
+
+
+def failures(texts: Sequence[str]) -> str:
+    """Return error texts as HTML."""
+    return "".join(f"<pre>{escape(text)}</pre>" for text in texts)
 
 
 def figure(words: str, load: Load) -> str:

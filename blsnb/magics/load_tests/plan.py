@@ -7,12 +7,13 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
+from IPython.core.getipython import get_ipython
 from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
 from blsnb.magics.flags import Flags
-from blsnb.magics.frontend import ProgressBar
+from blsnb.magics.frontend import ProgressBar, has_page
 from blsnb.magics.line import Line, request_line
 from blsnb.magics.load_tests import bench, choices
 from blsnb.views.pictures.load_picture import Load
@@ -155,20 +156,36 @@ def check_bundle(check: Check) -> dict[str, str]:
     table = card.grid(*check.table())["text/html"]
     measured = [row._asdict() for each in check.checked for row in each.rows]
     figure = bench.figure(repr(check), _load(check.plan)._replace(measured=measured))
-    page = f"<p>{escape(check.caption)}</p>{table}{figure}"
+    failed = bench.failures(check.errors)
+    page = f"<p>{escape(check.caption)}</p>{table}{failed}{figure}"
     return {"text/html": page, "text/plain": str(check)}
 
 
 def bundle(planned: Plan) -> dict[str, str]:
-    """Return a plan as a page: table, findings, figure and difference; and as text."""
+    """Return a plan as a page and as text.
+
+    The page has a table, findings, a figure and a difference, and in a notebook that
+    is open a button to apply it.
+    """
     findings = "".join(f"<li>{escape(text)}</li>" for text in planned.findings)
     diff = planned.diff()
     page = (
         f"<p>{escape(planned.caption)}</p>{card.grid(*planned.table())['text/html']}"
         f"<ul>{findings}</ul>{bench.figure(repr(planned), _load(planned))}"
         + (f"<pre>{escape(diff)}</pre>" if diff else "")
+        + _button(planned)
     )
     return {"text/html": page, "text/plain": str(planned)}
+
+
+def _button(planned: Plan) -> str:
+    """Return the button as HTML; empty without a page that has a kernel."""
+    if not has_page(get_ipython()):
+        return ""
+    # Deferred: loading the extension must not import the widget library.
+    from blsnb.views.live.apply_button import ApplyButton
+
+    return ApplyButton(planned).document()
 
 
 def _load(planned: Outcome) -> Load:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from blsnb.benchmark.arrivals import POISSON, Arrivals, arrivals_at
 from blsnb.benchmark.client import Sender
 from blsnb.benchmark.level import Load
 from blsnb.benchmark.measure import closed_row, open_row
-from blsnb.benchmark.samples import Row
+from blsnb.benchmark.samples import Row, failures
 from blsnb.planning.calibration import WORLDS
 from blsnb.planning.plans.outcome import Outcome
 from blsnb.planning.plans.plan_text import aligned, estimate
@@ -23,6 +24,7 @@ from blsnb.views.format import time
 _HEAD = ("rate", "", "predicted", "measured", "difference", "measurements")
 _WARM_UP = Load(2.0, 50)
 _MAX_REQUESTS = 100_000
+_NO_ANSWERS = "no answers"
 _MAX_RATES = 3
 """Maximum number of rates: the lowest, one between, and the highest."""
 
@@ -65,14 +67,18 @@ class Check:
     checked: tuple[Checked, ...]
 
     def __repr__(self) -> str:
-        worst = max(abs(difference(each, 50)) for each in self.checked)
-        return printable(
-            f"<Check of {self.plan.model_name}: "
-            f"p50 within {worst:.0%} at {counted(len(self.checked), 'rate')}>"
-        )
+        found = [abs(difference(each, 50)) for each in self.checked]
+        known = [share for share in found if not math.isnan(share)]
+        texts = []
+        if known:
+            texts.append(f"p50 within {max(known):.0%} at {_rates(len(known))}")
+        if len(known) < len(found):
+            texts.append(f"{_NO_ANSWERS} at {_rates(len(found) - len(known))}")
+        return printable(f"<Check of {self.plan.model_name}: {', '.join(texts)}>")
 
     def __str__(self) -> str:
-        return "\n".join(map(printable, [self.caption, *aligned(*self.table())]))
+        lines = [self.caption, *aligned(*self.table()), *self.errors]
+        return "\n".join(map(printable, lines))
 
     @property
     def caption(self) -> str:
@@ -83,6 +89,11 @@ class Check:
             "calibration reproduces its own measurements within "
             f"{calibration.error:.0%}"
         )
+
+    @property
+    def errors(self) -> list[str]:
+        """Error texts of failed requests with their counts."""
+        return failures([row for each in self.checked for row in each.rows])
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return the head of a table, and two lines for each rate."""
@@ -99,21 +110,42 @@ def _line(checked: Checked, percent: int, error: float) -> tuple[str, ...]:
     return (
         f"{checked.rate:g}/s{held}",
         f"p{percent}",
-        estimate(checked.p50_us if percent == 50 else checked.p99_us, error),
-        time(float(np.median(measured))),
-        f"{difference(checked, percent):+.1%}",
-        ", ".join(map(time, sorted(measured))),
+        _answered(
+            checked.p50_us if percent == 50 else checked.p99_us,
+            lambda us: estimate(us, error),
+        ),
+        _answered(_median(measured), time),
+        _answered(difference(checked, percent), "{:+.1%}".format),
+        ", ".join(_answered(each, time) for each in np.sort(measured)),
     )
+
+
+def _rates(count: int) -> str:
+    return counted(count, "rate")
+
+
+def _answered(value: float, spelled: Callable[[float], str]) -> str:
+    """Return a value as text; NaN as having no answers."""
+    return _NO_ANSWERS if math.isnan(value) else spelled(value)
 
 
 def _measured_us(checked: Checked, percent: int) -> list[float]:
     return [row.p50_us if percent == 50 else row.p99_us for row in checked.rows]
 
 
+def _median(values: Sequence[float]) -> float:
+    """Return the median of the measurements with answers; NaN without any."""
+    known = [value for value in values if not math.isnan(value)]
+    return float(np.median(known)) if known else math.nan
+
+
 def difference(checked: Checked, percent: int) -> float:
-    """Return how far a prediction is above the median measurement, as a share."""
+    """Return how far a prediction is above the median measurement, as a share.
+
+    NaN without answers, simulated or measured.
+    """
     predicted = checked.p50_us if percent == 50 else checked.p99_us
-    return predicted / float(np.median(_measured_us(checked, percent))) - 1
+    return predicted / _median(_measured_us(checked, percent)) - 1
 
 
 def check(plan: Outcome, sender: Sender, duration_s: float, measurements: int) -> Check:

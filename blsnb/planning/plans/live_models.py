@@ -34,6 +34,16 @@ class LiveModels:
         self._parts = parts
         self._seen = {name: _state(parts, name) for name in names} if parts else {}
 
+    def unapplied(self, settings: Settings) -> list[str]:
+        """Return the models that `apply` changes.
+
+        Raises
+        ------
+        BlsnbError
+            A model was changed or removed since, or there is no server.
+        """
+        return list(self._changed(self._server_parts(), settings))
+
     def apply(self, settings: Settings) -> list[str]:
         """Change the configurations of models: all of them or none.
 

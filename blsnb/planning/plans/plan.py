@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,6 +77,21 @@ class Plan(Outcome):
             A model does not load with its new configuration; all are as before.
         """
         return self._live.apply(self._settings())
+
+    def unapplied(self) -> list[str]:
+        """Return the models that `apply` changes now; empty after it.
+
+        Raises
+        ------
+        BlsnbError
+            As of `apply`.
+        """
+        return self._live.unapplied(self._settings())
+
+    def changes(self, models: Iterable[str]) -> str:
+        """Return the settings of models in the best configuration, in words."""
+        settings = self.best.option.settings
+        return plan_text.spelled({name: settings[name] for name in models})
 
     def export(self, path: str | Path, *, force: bool = False) -> Exported:
         """Write all models as a repository, with the best configuration.

@@ -105,5 +105,7 @@ def test_ctrl_c_ends_a_plan(kernel, stage):
 
 def state(notebook: Kernel) -> Any:
     """Return threads, processes, the configuration, models and folders of a check."""
-    [printed] = notebook.run(STATE)
+    shown = notebook.run(STATE)
+    assert ["stream"] == [each.output_type for each in shown], shown
+    [printed] = shown
     return json.loads(printed.text)

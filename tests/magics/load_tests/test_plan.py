@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from IPython.core.error import UsageError
 
+from blsnb.magics import default_server as default
+from blsnb.magics.load_tests import plan
 from blsnb.magics.load_tests.plan import plan_flags
+from blsnb.views.live import apply_button
 
 from ..models import DOUBLE
 from ..test_followed import CONFIG, make
@@ -55,6 +58,109 @@ def test_a_difference_after_a_plan_is_what_it_changed(notebook, tmp_path):
         line for line in shown.splitlines() if line[0] in "+-" and line[1] not in "+-"
     ]
     assert "count: 1" in file.read_text()
+
+
+@pytest.fixture
+def buttons(double, monkeypatch):
+    """The buttons of the plans that a notebook in a page displays, oldest first."""
+    made = []
+    created = apply_button.ApplyButton
+    double.run("import blsnb")
+    monkeypatch.setattr(plan, "has_page", lambda shell: True)
+    monkeypatch.setattr(
+        apply_button,
+        "ApplyButton",
+        lambda *given: made.append(created(*given)) or made[-1],
+    )
+    return made
+
+
+TWO_PLAN = (
+    "blsnb.plan('double', {'X': [1.0, 2.0]}, rate=20, p99_ms=1e5, "
+    "instances={'double': [2]}, requests=3, duration_s=0.1)"
+)
+
+
+def test_a_click_applies_a_plan(double, buttons):
+    """The words beside the button say what changed; nothing is left to change."""
+    [shown] = double.run(f"plan = {TWO_PLAN}\nplan").outputs[-1:]
+    [found] = buttons
+
+    assert "blsnb-placed" in shown["text/html"]
+    assert not found.button.disabled
+    assert "Changes double 2 instances." in found.status.value
+    found.button.click()
+    assert "Changed double 2 instances." in found.status.value
+    assert found.button.disabled
+    [group] = default.server().config("double")["instance_group"]
+    assert 2 == group["count"]
+
+
+def test_the_button_of_an_applied_plan_is_disabled(double, buttons):
+    """A second display of the plan compares with the models as they are then."""
+    double.run(f"plan = {TWO_PLAN}\nplan")
+    double.run("plan.apply()")
+    double.run("plan")
+    [first, second] = buttons
+    first.button.click()
+
+    assert second.button.disabled
+    for each in buttons:
+        assert "The models have this configuration." in each.status.value
+
+
+def test_a_click_on_an_older_plan_says_what_prevents_it(double, buttons):
+    """Another plan has changed the model after this one had observed it."""
+    double.run(f"old = {TWO_PLAN}\nold")
+    double.run(f"new = {TWO_PLAN.replace('[2]', '[3]')}\nnew.apply()")
+    double.run("old")
+    buttons[0].button.click()
+
+    for each in (buttons[0], buttons[-1]):
+        assert "observed before its configuration changed" in each.status.value
+    assert not buttons[0].button.disabled
+    assert buttons[-1].button.disabled
+
+
+def test_a_plan_that_is_not_held_has_no_change_to_click(double, buttons):
+    """The words have the reason."""
+    double.run(TWO_PLAN.replace("1e5", "1e-3"))
+    [found] = buttons
+
+    assert found.button.disabled
+    assert "No configuration holds the load" in found.status.value
+
+
+class Interrupted:
+    """A plan whose application is interrupted."""
+
+    def unapplied(self):
+        """Return a model."""
+        return ["m"]
+
+    def apply(self):
+        """Change nothing."""
+        raise KeyboardInterrupt
+
+    def changes(self, models):
+        """Return the settings of the model."""
+        return f"{models[0]} 2 instances"
+
+
+def test_an_interrupted_click_may_be_repeated():
+    """Nothing was changed."""
+    found = apply_button.ApplyButton(Interrupted())
+    found.button.click()
+
+    assert "Interrupted: nothing was changed." in found.status.value
+    assert not found.button.disabled
+
+
+def test_a_plan_without_a_page_has_no_button(double):
+    """Programs that execute notebooks, and terminals, show no dead button."""
+    [shown] = double.run(f"import blsnb\n{TWO_PLAN}").outputs
+
+    assert "blsnb-placed" not in shown["text/html"]
 
 
 def test_choices_are_ranges_lists_and_times():

@@ -1,0 +1,73 @@
+"""ApplyButton: applies a plan to the models of its server, and says what it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import ipywidgets
+
+from blsnb.errors import BlsnbError
+from blsnb.views.live.placed_widget import PlacedWidget
+from blsnb.views.live.status import sentence
+
+_TOOLTIP = "change config.pbtxt of the models to the best configuration"
+_EQUAL = "The models have this configuration."
+
+
+class Applicable(Protocol):
+    """A plan of the models of a server."""
+
+    def unapplied(self) -> list[str]:
+        """Return the models that `apply` changes now."""
+
+    def apply(self) -> list[str]:
+        """Change models, all or none, and return their names."""
+
+    def changes(self, models: Iterable[str]) -> str:
+        """Return the planned settings of models in words."""
+
+
+class ApplyButton:
+    """A button that is enabled while something differs, and a sentence beside it.
+
+    Parameters
+    ----------
+    plan
+        What is applied.
+    """
+
+    def __init__(self, plan: Applicable) -> None:
+        self._plan = plan
+        self.button = ipywidgets.Button(description="Apply", tooltip=_TOOLTIP)
+        self.button.layout.flex = "0 0 auto"
+        self.button.on_click(self._pressed)
+        self.status = ipywidgets.HTML()
+        try:
+            changes = plan.changes(plan.unapplied())
+        except BlsnbError as error:
+            self.button.disabled = True
+            self._say(str(error))
+            return
+        self.button.disabled = not changes
+        self._say(f"Changes {changes}." if changes else _EQUAL)
+
+    def document(self) -> str:
+        """Return HTML that is empty except in a page with a kernel."""
+        shown: Any = ipywidgets.HBox([self.button, self.status])
+        return PlacedWidget(shown, lambda result: None).document("")
+
+    def _pressed(self, _: object) -> None:
+        self.button.disabled = True
+        self._say("Applying …")
+        try:
+            changes = self._plan.changes(self._plan.apply())
+        except (BlsnbError, KeyboardInterrupt) as error:
+            # Nothing was changed: a click may try again.
+            self.button.disabled = False
+            self._say(str(error) or "Interrupted: nothing was changed.", is_error=True)
+            return
+        self._say(f"Changed {changes}." if changes else _EQUAL)
+
+    def _say(self, text: str, *, is_error: bool = False) -> None:
+        self.status.value = sentence(text, is_error=is_error)
