@@ -196,7 +196,9 @@ def test_a_plan_of_an_unloaded_model_is_not_applied_nor_checked(server):
     plan = server.plan("double", {"X": [1.0, 2.0]}, rate=20, p99_ms=1e5, **options)
     server.unload("double")
 
-    with pytest.raises(BlsnbError, match=r"^model 'double' is no longer served; noth"):
+    with pytest.raises(
+        BlsnbError, match=r"^model 'double' is no longer served; nothing"
+    ):
         plan.apply()
     with pytest.raises(BlsnbError, match=r"^model 'double' is no longer served\. Load"):
         plan.check(duration_s=0.1)
