@@ -11,11 +11,13 @@ from blsnb.benchmark.client import Client
 from blsnb.benchmark.level import Load
 from blsnb.benchmark.measure import closed_row
 from blsnb.engine.instance.instance import ModelInstance
+from blsnb.engine.request.validation import RequestError
 from blsnb.engine.scheduling.rate_limiter import Given
 from blsnb.engine.scheduling.resource_admission import parse_rate_limit
 from blsnb.engine.version import ServedVersion
 from blsnb.errors import BlsnbError
 from blsnb.model.config import ModelConfig
+from blsnb.parts.models import inference_error
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
 from blsnb.planning.calibration import HERE, CalibratedModel, Calibration, by_size
@@ -135,9 +137,18 @@ def client_of(
     record: Callable[[], RunRecord],
     lengths: Sequence[int],
 ) -> Client:
-    """Return what sends a request, as a stream or in sequences where it must."""
+    """Return what sends a request, as a stream or in sequences where it must.
+
+    Raises
+    ------
+    InferenceError
+        The model is not ready.
+    """
     version = request.fields.version
-    stream = parts.engine.catalog.find(request.model_name, version).decoupled
+    try:
+        stream = parts.engine.catalog.find(request.model_name, version).decoupled
+    except RequestError as error:
+        raise inference_error(error) from None
     if lengths:
         return SequenceClient(parts.requests, request, record, stream, lengths)
     return Client(parts.requests, request, record, stream)

@@ -26,7 +26,10 @@ TRAILERS = "headers after the last chunk of a body are passed over"
 BOTH_LENGTHS = (
     "after a request with both `Content-Length` and a chunked body the connection stays"
 )
-HALF = "who has closed its half of a connection over HTTP is still answered"
+HALF = (
+    "who has closed its half of a connection over HTTP is still answered, after chunks "
+    "too"
+)
 HEAD = "an answer to `HEAD` has a body"
 
 BODY = json.dumps(
@@ -127,6 +130,7 @@ SENT: dict[str, list[bytes]] = {
     "a fragment": [post().replace(INFER, INFER + b"#a")],
     "a verb that nobody knows": [post().replace(b"POST", b"FOO")],
     "the last one": [post(BODY, b"Connection: close")],
+    "an upgrade": [post(BODY, b"Connection: Upgrade", b"Upgrade: websocket")],
     "headers in plenty": [post(BODY, *(b"A%d: b" % each for each in range(500)))],
 }
 
@@ -410,23 +414,35 @@ def waiting(served: Served) -> Callable[[Target, str], End]:
     return end
 
 
+def sent_all(target: Target, waiting: Any, name: str, request: bytes) -> Any:
+    """Return the response to a client that has closed its half."""
+    end = waiting(target, name)
+    with Line(end) as line:
+        line.send(request.replace(INFER, b"/v2/models/%b/infer" % name.encode()))
+        assert exists(end.repository / name / "begun")
+        line.socket.shutdown(socket.SHUT_WR)
+        noticed = end.ask(Ask("/v2/health/live"))
+        (end.repository / name / "go").touch()
+        return [noticed, line._file.read().partition(b"\r\n\r\n")[2].decode()]
+
+
 def test_who_has_sent_all_that_it_will(agree: Agree, waiting: Any) -> None:
     """It may wait for the response."""
+    request = post(json.dumps(ASKED["infer"]).encode())
 
-    def case(target: Target) -> Any:
-        name = "half"
-        end = waiting(target, name)
-        with Line(end) as line:
-            infer(line, name, "infer")
-            assert exists(end.repository / name / "begun")
-            line.socket.shutdown(socket.SHUT_WR)
-            noticed = end.ask(Ask("/v2/health/live"))
-            (end.repository / name / "go").touch()
-            return [noticed, line._file.read().partition(b"\r\n\r\n")[2].decode()]
+    agree(lambda target: sent_all(target, waiting, "half", request))
+
+
+def test_who_has_sent_all_that_it_will_in_chunks(agree: Agree, waiting: Any) -> None:
+    """Its connection ends without a response."""
+    request = chunks(json.dumps(ASKED["infer"]).encode())
 
     def check(known: Any, seen: Any) -> None:
-        assert '"model_name":"half"' in known[1]
+        assert '"model_name":"half_chunks"' in known[1]
         assert "" == seen[1]
+
+    def case(target: Target) -> Any:
+        return sent_all(target, waiting, "half_chunks", request)
 
     agree(case, deviates=HALF, ours=check)
 

@@ -102,7 +102,7 @@ def test_a_plan_of_a_removed_model_is_refused(server, plan):
     found = plan()
     server.remove("twice")
 
-    with pytest.raises(BlsnbError, match=r"before it is no longer .* Plan again"):
+    with pytest.raises(BlsnbError, match=r"'twice' is no longer .* Plan again"):
         found.apply()
 
 
@@ -187,3 +187,18 @@ def test_a_plan_without_a_server_says_so():
 
     with pytest.raises(BlsnbError, match="this plan has no server"):
         quick_plan(found, compared[0]).apply()
+
+
+def test_a_plan_of_an_unloaded_model_is_not_applied_nor_checked(server):
+    """Both name the model and say what to do."""
+    server.define("double", DOUBLE, config=CONFIG)
+    options = {"instances": {"double": [2]}, "requests": 3, "duration_s": 0.1}
+    plan = server.plan("double", {"X": [1.0, 2.0]}, rate=20, p99_ms=1e5, **options)
+    server.unload("double")
+
+    with pytest.raises(
+        BlsnbError, match=r"^model 'double' is no longer served; nothing"
+    ):
+        plan.apply()
+    with pytest.raises(BlsnbError, match=r"^model 'double' is no longer served\. Load"):
+        plan.check(duration_s=0.1)

@@ -24,7 +24,7 @@ from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.grpc.calls import MAX_STREAMS
-from blsnb.serving.http import server as module
+from blsnb.serving.http.connections import limited_server as module
 from blsnb.serving.http.endpoint import HttpEndpoint
 
 from .conftest import body_of

@@ -132,15 +132,13 @@ def _state(parts: ServerParts | None, name: str) -> State | None:
 def _refuse_changed(name: str, seen: State | None, now: State | None) -> None:
     if seen == now:
         return
-    what = "source"
     if now is None:
-        what = ""
+        state = "is no longer served"
     elif seen is None or seen[0] != now[0]:
-        what = "configuration"
-    state = f"its {what} changed" if what else "it is no longer served"
-    raise BlsnbError(
-        f"model {name!r} was observed before {state}; nothing was changed. Plan again."
-    )
+        state = "was observed before its configuration changed"
+    else:
+        state = "was observed before its source changed"
+    raise BlsnbError(f"model {name!r} {state}; nothing was changed. Plan again.")
 
 
 def _config_file(parts: ServerParts, name: str) -> bytes | None:

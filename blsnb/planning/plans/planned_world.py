@@ -83,6 +83,11 @@ class OwnWorld:
             repository = Path(name).resolve() / "repository"
             self._parts.folders.export_as_served(repository)
             for model, text in configs.items():
+                if not (repository / model).is_dir():
+                    raise BlsnbError(
+                        f"model {model!r} is no longer served. Load it to check the "
+                        "plan."
+                    )
                 (repository / model / CONFIG_FILE).write_text(text)
             with self._opened(repository) as server:
                 parts = server._parts

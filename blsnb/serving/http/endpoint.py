@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import socket
 import threading
 import time
+from typing import Any
 
 from tornado.httputil import HTTPConnection, HTTPServerConnectionDelegate
 
@@ -14,7 +17,9 @@ from blsnb.parts.server_parts import ServerParts
 from blsnb.printable import printable
 from blsnb.serving.access import Access
 from blsnb.serving.core.shared_state import SharedState
+from blsnb.serving.http.connections.limited_server import HttpServer
 from blsnb.serving.http.exchange import MAX_BODY_BYTES, HttpExchange, PortState
+from blsnb.serving.http.plain_connection import PlainConnection
 from blsnb.serving.http.routes import (
     Guard,
     HttpThreads,
@@ -22,7 +27,6 @@ from blsnb.serving.http.routes import (
     http_routes,
     metrics_routes,
 )
-from blsnb.serving.http.server import HttpServer
 from blsnb.serving.ports import address_of, is_unix, listening_socket, socket_path
 
 _BACKLOG = 1024
@@ -109,6 +113,7 @@ class HttpPort(HTTPServerConnectionDelegate):
             idle_connection_timeout=_PATIENCE_S,
         )
         self.state.connections = server.connections
+        server.begin = functools.partial(self._begin, server)
         server.accept_on(self._socket, self._loop)
         self._started.set()
         try:
@@ -116,13 +121,22 @@ class HttpPort(HTTPServerConnectionDelegate):
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_PATIENCE_S):
                         await self._stop.wait()
-                self.state.drop_stalled()
+                self.state.drop_stalled(_PATIENCE_S)
         finally:
             server.close_port(self._socket, self._loop)
+            self.state.closing = True
             await self._drain()
+            for connection in self.state.plain - self.state.responding:
+                connection.close()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_CLOSE_S):
                     await server.close_all_connections()
+
+    def _begin(
+        self, server: HttpServer, connection: socket.socket, address: tuple[Any, ...]
+    ) -> None:
+        """Serve a connection: without tornado as long as its requests are plain."""
+        PlainConnection(self.state, connection, address, server).wait()
 
     async def _drain(self) -> None:
         """Wait for running requests up to the timeout, then cancel them."""

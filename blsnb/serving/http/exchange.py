@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from http.client import responses
+from typing import Protocol, TypeAlias
 
 from tornado.http1connection import HTTP1Connection
 from tornado.httputil import (
@@ -21,6 +22,7 @@ from tornado.iostream import IOStream
 
 from blsnb.errors import OutOfResourcesError
 from blsnb.serving.core.shortage import shortage_of
+from blsnb.serving.http.connections.limited_server import Connections
 from blsnb.serving.http.messages import (
     BAD_REQUEST,
     EVENTS,
@@ -32,7 +34,6 @@ from blsnb.serving.http.messages import (
     error_response,
 )
 from blsnb.serving.http.routes import HttpThreads, Router, Target
-from blsnb.serving.http.server import Connections
 
 MAX_BODY_BYTES = 2**31 - 1
 """Triton counts the bytes of a body in 32 bits with a sign."""
@@ -41,7 +42,24 @@ _RETRY_S = 0.1
 """Seconds between attempts of a stream to get a thread when none can start."""
 _GIVE_UP_S = 10.0
 """Seconds without a thread after which a stream is aborted."""
-_REASONS = {**responses, NOT_ALLOWED: "Not Allowed"}
+REASONS = {**responses, NOT_ALLOWED: "Not Allowed"}
+
+
+class Exchange(Hashable, Protocol):
+    """A request that is received or answered, or its connection."""
+
+    def cancel(self) -> None:
+        """Cancel the request: the port closes."""
+
+    def drop(self) -> None:
+        """Close the connection of an incomplete request."""
+
+    def close(self) -> None:
+        """Close the connection."""
+
+
+Closable: TypeAlias = IOStream | Exchange
+"""A connection, to tornado or to this package."""
 
 
 class PortState:
@@ -58,40 +76,53 @@ class PortState:
         self.keeps_headers = keeps_headers
         """Whether requests have their headers as they were sent, too."""
         self.router, self.threads, self.loop = router, threads, loop
-        self.connections: Connections[IOStream] = Connections(0)
-        self.responding: set[HttpExchange] = set()
-        self.reading: set[HttpExchange] = set()
+        self.connections: Connections[Closable] = Connections(0)
+        self.plain: set[Exchange] = set()
+        """Connections that tornado does not serve."""
+        self.closing = False
+        self.responding: set[Exchange] = set()
+        self.reading: set[Exchange] = set()
         """Exchanges whose request is incomplete."""
-        self._lingering: set[HttpExchange] = set()
+        self._lingering: set[Exchange] = set()
         self.quiet = asyncio.Event()
         """Set when the last response is complete."""
 
-    def begin_reading(self, exchange: HttpExchange) -> None:
+    def begin_reading(
+        self, exchange: Exchange, connection: IOStream | Exchange
+    ) -> None:
         """Note that a part of a request arrived."""
         self.reading.add(exchange)
-        self.connections.reading(exchange.stream, time.monotonic())
+        self.connections.reading(connection, time.monotonic())
 
-    def begin_response(self, exchange: HttpExchange) -> None:
+    def begin_response(
+        self, exchange: Exchange, connection: IOStream | Exchange
+    ) -> None:
         """Note that a request is complete."""
         self.reading.discard(exchange)
+        self._lingering.discard(exchange)
         self.responding.add(exchange)
-        self.connections.responding(exchange.stream)
+        self.connections.responding(connection)
         self.quiet.clear()
 
-    def end_response(self, exchange: HttpExchange) -> None:
+    def end_response(self, exchange: Exchange) -> None:
         """Note that a response was sent or given up."""
         self.responding.discard(exchange)
         if not self.responding:
             self.quiet.set()
 
-    def drop_stalled(self) -> None:
+    def drop_stalled(self, idle_s: float) -> None:
         """Drop requests that were incomplete at the last check, too.
+
+        Connections that tornado does not serve are closed after some idle seconds.
 
         tornado's timeout for bodies would cost each request more time.
         """
         for exchange in self._lingering & self.reading:
             exchange.drop()
         self._lingering = set(self.reading)
+        for connection in self.connections.idle_since(time.monotonic() - idle_s):
+            if connection in self.plain:
+                connection.close()
 
 
 class HttpExchange(HTTPMessageDelegate):
@@ -124,7 +155,7 @@ class HttpExchange(HTTPMessageDelegate):
         """Receive start line and headers; refuse a body that is too large."""
         assert isinstance(start_line, RequestStartLine)
         self._line, self._headers = start_line, headers
-        self._port.begin_reading(self)
+        self._port.begin_reading(self, self.stream)
         if _is_chunked(headers) and "Content-Length" in headers:
             self._frame_by_chunks(headers)
         length = headers.get("Content-Length", "")
@@ -162,7 +193,7 @@ class HttpExchange(HTTPMessageDelegate):
     def data_received(self, chunk: bytes) -> None:
         """Receive a part of the body."""
         self._parts.append(chunk)
-        self._port.begin_reading(self)
+        self._port.begin_reading(self, self.stream)
 
     def on_connection_close(self) -> None:
         """Forget a request that will stay incomplete."""
@@ -171,11 +202,15 @@ class HttpExchange(HTTPMessageDelegate):
 
     def drop(self) -> None:
         """Close the connection of an incomplete request."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
         self._connection.close()
 
     def finish(self) -> None:
         """Handle a complete request."""
-        self._port.begin_response(self)
+        self._port.begin_response(self, self.stream)
         parts, self._parts = self._parts, []
         try:
             body = b"".join(parts)
@@ -305,7 +340,7 @@ class HttpExchange(HTTPMessageDelegate):
             headers.add(name, value)
         if body is not None:
             headers.add("Content-Length", str(len(body)))
-        reason = _REASONS.get(response.status, "Unknown")
+        reason = REASONS.get(response.status, "Unknown")
         line = ResponseStartLine("HTTP/1.1", response.status, reason)
         sent = None if self._line.method == "HEAD" else body
         return self._connection.write_headers(line, headers, sent)

@@ -95,6 +95,8 @@ class Route(NamedTuple):
     pool: Pool = Pool.QUERIES
     content_type: str = JSON
     category: str = ""
+    may_stream: bool = False
+    """Whether a response may be sent in parts."""
 
 
 class Guard(NamedTuple):
@@ -146,6 +148,7 @@ class Target(NamedTuple):
     respond: Callable[[HttpRequest], HttpResponse]
     pool: Pool
     model: str
+    may_stream: bool = False
 
 
 def http_routes(parts: ServerParts, shared: SharedState) -> list[Route]:
@@ -166,7 +169,7 @@ def http_routes(parts: ServerParts, shared: SharedState) -> list[Route]:
     get, post, change = ("GET",), ("POST",), ("GET", "POST")
     return [
         Route(_VERSION + "/infer", infer, post, Pool.REQUESTS, PLAIN, INFERENCE),
-        Route(_GENERATE, generate, post, Pool.REQUESTS, JSON, INFERENCE),
+        Route(_GENERATE, generate, post, Pool.REQUESTS, JSON, INFERENCE, True),
         Route(_VERSION + "/ready", models.ready, get, Pool.READINESS, PLAIN, HEALTH),
         Route("/v2", models.about, category=METADATA),
         Route(_HEALTH, models.health, content_type=PLAIN, category=HEALTH),
@@ -221,7 +224,8 @@ class Router:
             if found := pattern.fullmatch(path):
                 arguments = found.groupdict("")
                 respond = functools.partial(self._guard.respond, route, arguments)
-                return Target(respond, route.pool, arguments.get("model", ""))
+                model = arguments.get("model", "")
+                return Target(respond, route.pool, model, route.may_stream)
         return Target(lambda _: not_found(), Pool.QUERIES, "")
 
 

@@ -50,7 +50,7 @@ class ApplyButton:
             self._say(str(error))
             return
         self.button.disabled = not changes
-        self._say(f"Changes {changes}." if changes else _EQUAL)
+        self._say(f"To be applied: {changes}." if changes else _EQUAL)
 
     def document(self) -> str:
         """Return HTML that is empty except in a page with a kernel."""
@@ -67,7 +67,7 @@ class ApplyButton:
             self.button.disabled = False
             self._say(str(error) or "Interrupted: nothing was changed.", is_error=True)
             return
-        self._say(f"Changed {changes}." if changes else _EQUAL)
+        self._say(f"Applied: {changes}." if changes else _EQUAL)
 
     def _say(self, text: str, *, is_error: bool = False) -> None:
         self.status.value = sentence(text, is_error=is_error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from IPython.core.error import UsageError
 
+from blsnb.errors import InferenceError
 from blsnb.magics import default_server as default
 from blsnb.magics.load_tests import plan
 from blsnb.magics.load_tests.plan import plan_flags
@@ -88,9 +89,9 @@ def test_a_click_applies_a_plan(double, buttons):
 
     assert "blsnb-placed" in shown["text/html"]
     assert not found.button.disabled
-    assert "Changes double 2 instances." in found.status.value
+    assert "To be applied: double 2 instances." in found.status.value
     found.button.click()
-    assert "Changed double 2 instances." in found.status.value
+    assert "Applied: double 2 instances." in found.status.value
     assert found.button.disabled
     [group] = default.server().config("double")["instance_group"]
     assert 2 == group["count"]
@@ -154,6 +155,19 @@ def test_an_interrupted_click_may_be_repeated():
 
     assert "Interrupted: nothing was changed." in found.status.value
     assert not found.button.disabled
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("nowhere", "'nowhere' is not found"), ("double", "has no available versions")],
+)
+def test_a_plan_of_a_model_that_is_not_ready_says_so(double, name, text):
+    """The error is the one that a request receives."""
+    double.run("%triton unload double")
+    ran = double.run(f"%triton plan {name} X=[1.0] --rate 5 --p99 1s")
+
+    assert isinstance(ran.error, InferenceError)
+    assert text in str(ran.error)
 
 
 def test_a_plan_without_a_page_has_no_button(double):

@@ -131,6 +131,17 @@ def test_an_incomplete_request_is_dropped(
         assert is_dropped(client)
 
 
+def test_an_idle_connection_is_closed(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also before its first request."""
+    with (
+        impatient(monkeypatch, server) as end,
+        socket.create_connection(("127.0.0.1", end.port), timeout=WAIT_S) as client,
+    ):
+        assert is_dropped(client)
+
+
 def is_dropped(client: socket.socket) -> bool:
     """Wait until the other side closes a connection."""
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blsnb.serving.http.server import STALLED_S, Connections
+from blsnb.serving.http.connections.limited_server import STALLED_S, Connections
 
 
 @pytest.fixture

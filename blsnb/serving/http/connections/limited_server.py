@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
 from tornado.http1connection import HTTP1ServerConnection
 from tornado.httpserver import HTTPServer
-from tornado.iostream import IOStream
 
 from blsnb.serving.core.shortage import is_shortage
 from blsnb.serving.ports import max_connections
@@ -22,6 +21,10 @@ _ACCEPTED_AT_ONCE = 128
 """Maximum number of connections accepted before others are served."""
 _PAUSE_S = 0.2
 """Seconds until the next attempt to accept when no descriptor is left."""
+_HELD_S = 0.02
+"""Seconds until a thread that has responded returns its connection as idle."""
+_MAX_HELD = 16
+"""Maximum number of connections that wait for that beyond the limit."""
 
 
 class Connections(Generic[C]):
@@ -64,6 +67,10 @@ class Connections(Generic[C]):
         self._reading.pop(connection, None)
         self._responding.discard(connection)
 
+    def idle_since(self, then_s: float) -> list[C]:
+        """Return the connections that have been idle since a time or longer."""
+        return [each for each, since_s in self._idle.items() if since_s <= then_s]
+
     def least_needed(self, now_s: float) -> C | None:
         """Return the connection to close for a new one; None if all are in use.
 
@@ -84,11 +91,15 @@ class HttpServer(HTTPServer):
     closed for the new one; if all are in use, the new one is closed.
     """
 
+    begin: Callable[[socket.socket, tuple[Any, ...]], None]
+    """Begins to serve an accepted connection."""
+
     def initialize(self, *args: Any, **kwargs: Any) -> None:
         """Take tornado's arguments."""
         super().initialize(*args, **kwargs)
-        self.connections: Connections[IOStream] = Connections(max_connections())
+        self.connections: Connections[Any] = Connections(max_connections())
         self._accepting = True
+        self._held = 0
 
     def accept_on(self, port: socket.socket, loop: asyncio.AbstractEventLoop) -> None:
         """Accept connections from now on."""
@@ -119,16 +130,22 @@ class HttpServer(HTTPServer):
             self._take(connection, address)
 
     def _take(self, connection: socket.socket, address: tuple[Any, ...]) -> None:
+        if not self.connections.is_full or self._close_least_needed():
+            self.begin(connection, address)
+        elif self._held < _MAX_HELD:
+            self._held += 1
+            loop = asyncio.get_running_loop()
+            loop.call_later(_HELD_S, self._take_held, connection, address)
+        else:
+            connection.close()
+
+    def _take_held(self, connection: socket.socket, address: tuple[Any, ...]) -> None:
+        """Take a connection if another one was closed or became idle, else close it."""
+        self._held -= 1
         if self.connections.is_full and not self._close_least_needed():
             connection.close()
-            return
-        stream = IOStream(
-            connection,
-            max_buffer_size=self.max_buffer_size,
-            read_chunk_size=self.read_chunk_size,
-        )
-        self.connections.idle(stream, time.monotonic())
-        self.handle_stream(stream, address)
+        else:
+            self.begin(connection, address)
 
     def _close_least_needed(self) -> bool:
         """Close a connection; return whether one was closed."""

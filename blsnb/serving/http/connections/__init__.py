@@ -1,0 +1,1 @@
+"""Connections over HTTP: their limit, and the heads of their requests."""

@@ -1,0 +1,317 @@
+"""A connection of plain requests: the thread that runs them reads and writes, too."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tornado.iostream import IOStream, StreamClosedError
+
+from blsnb.errors import OutOfResourcesError
+from blsnb.serving.core.shortage import shortage_of
+from blsnb.serving.http.connections.limited_server import HttpServer
+from blsnb.serving.http.connections.plain_head import PlainHead, plain_head
+from blsnb.serving.http.exchange import REASONS, PortState, path_of, raw_headers
+from blsnb.serving.http.messages import HttpRequest, HttpResponse, error_response
+from blsnb.serving.http.routes import Pool, Target
+
+_log = logging.getLogger("blsnb.serving")
+_RECEIVE_BYTES = 1 << 18
+_LINGER_S = 0.005
+"""Seconds that a thread waits for the next request of its connection."""
+_TURN_S = 0.05
+"""Seconds after which a thread leaves a busy connection to other connections."""
+
+
+class ReceivedStream(IOStream):
+    """A tornado stream that begins with bytes which were received before."""
+
+    def __init__(
+        self, connection: socket.socket, received: bytes, size: int | None
+    ) -> None:
+        self._received = memoryview(received)
+        super().__init__(connection, max_buffer_size=size)
+
+    def read_from_fd(self, buf: bytearray | memoryview) -> int | None:
+        """Read what was received before, and then from the connection."""
+        if not self._received:
+            return super().read_from_fd(buf)
+        count = min(len(buf), len(self._received))
+        buf[:count] = self._received[:count]
+        self._received = self._received[count:]
+        return count
+
+
+class PlainConnection:
+    """A connection that tornado serves only from its first request that is not plain.
+
+    The port's thread waits for requests, and one thread of the route's pool runs each.
+    That thread sends the response, and receives the next request if it comes soon: a
+    client that sends one request after the other is served without a switch of
+    threads. Either thread uses the connection only while the other does not.
+
+    Parameters
+    ----------
+    server
+        tornado's server, which continues with the connection.
+    """
+
+    def __init__(
+        self,
+        port: PortState,
+        connection: socket.socket,
+        address: tuple[Any, ...],
+        server: HttpServer,
+    ) -> None:
+        self._port = port
+        self._socket = connection
+        self._address = address
+        self._server = server
+        self._data = bytearray()
+        self._head: PlainHead | None = None
+        self._path = ""
+        self._target: Target | None = None
+        self._request = HttpRequest("", "")
+        self._is_cancelled = False
+        self._unsent = memoryview(b"")
+        # Receiving and sending wait for that long at most.
+        connection.settimeout(_LINGER_S)
+        with contextlib.suppress(OSError):
+            # A Unix socket has no such option.
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        port.plain.add(self)
+
+    def wait(self) -> None:
+        """Wait for the next request."""
+        self._port.end_response(self)
+        if self._port.closing:
+            self.close()
+            return
+        # An idle connection keeps no body.
+        self._request = HttpRequest("", "")
+        self._port.connections.idle(self, time.monotonic())
+        self._port.loop.add_reader(self._socket, self._readable)
+
+    def close(self) -> None:
+        """Close the connection; no thread uses it."""
+        self._port.loop.remove_reader(self._socket)
+        self._port.loop.remove_writer(self._socket)
+        self._forget()
+        self._socket.close()
+
+    drop = close
+
+    def cancel(self) -> None:
+        """Cancel the request, and end the connection: the port closes.
+
+        The thread that runs the request closes the socket, once the model has ended.
+        """
+        self._is_cancelled = True
+        self._request.cancellation.cancel()
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def _forget(self) -> None:
+        self._port.plain.discard(self)
+        self._port.connections.remove(self)
+        self._port.reading.discard(self)
+        self._port.end_response(self)
+
+    def _readable(self) -> None:
+        try:
+            data = self._socket.recv(_RECEIVE_BYTES)
+            self._data += data
+        except TimeoutError:
+            return
+        except (OSError, MemoryError):
+            data = b""
+        if data:
+            self._dispatch()
+        else:
+            self.close()
+
+    def _dispatch(self) -> None:
+        """Run the next request, wait for the rest of it, or let tornado read it."""
+        port = self._port
+        if not self._parse() or self._target is None:
+            port.loop.remove_reader(self._socket)
+            self._leave_to_tornado()
+            return
+        if not self._is_complete():
+            port.end_response(self)
+            port.begin_reading(self, self)
+            port.loop.add_reader(self._socket, self._readable)
+            return
+        port.loop.remove_reader(self._socket)
+        port.begin_response(self, self)
+        try:
+            self._take_request()
+            port.threads.run(self._target, self._serve, continued=False)
+        except (OutOfResourcesError, MemoryError) as error:
+            self._refuse(error)
+        except RuntimeError:
+            # The port is closed.
+            self.close()
+
+    def _refuse(self, error: Exception) -> None:
+        """Respond that a thread or memory is missing."""
+        shortage = shortage_of(error)
+        assert shortage is not None
+        unsent = self._send(error_response(shortage.message, shortage.code))
+        # Without a call within a call: many requests may have been sent ahead.
+        self._port.loop.call_soon(self._after_sending, unsent)
+
+    def _parse(self) -> bool:
+        """Parse the head of the next request; return whether it is plain."""
+        known = self._head
+        if known is not None and self._data.startswith(known.text):
+            return True
+        self._head = head = plain_head(self._data)
+        if head is None:
+            return False
+        path = path_of(head.target)
+        if path != self._path or self._target is None:
+            target = self._port.router.find(path)
+            self._path = path
+            self._target = None if target.may_stream else target
+        return True
+
+    def _is_complete(self) -> bool:
+        assert self._head is not None
+        return len(self._data) >= len(self._head.text) + self._head.length
+
+    def _take_request(self) -> None:
+        """Take a complete request out of what was received."""
+        head = self._head
+        assert head is not None
+        start = len(head.text)
+        end = start + head.length
+        kept = raw_headers(head.text) if self._port.keeps_headers else ()
+        try:
+            body = bytes(self._data[start:end])
+        finally:
+            del self._data[:end]
+        self._request = HttpRequest(
+            head.method, self._path, head.headers, body, raw_headers=kept
+        )
+        if self._is_cancelled:
+            # The port's thread may have cancelled the request before this one.
+            self._request.cancellation.cancel()
+
+    def _leave_to_tornado(self) -> None:
+        self._forget()
+        size = self._server.max_buffer_size
+        stream = ReceivedStream(self._socket, bytes(self._data), size)
+        try:
+            self._server.handle_stream(stream, self._address)
+        except StreamClosedError:
+            stream.close()
+
+    def _serve(self) -> None:
+        """Run requests on a thread of the pool; close if that fails."""
+        try:
+            self._serve_while_busy()
+        except BaseException:
+            _log.exception("%s failed", self._request.path)
+            self._then(self.close)
+
+    def _serve_while_busy(self) -> None:
+        """Run requests as long as they come soon."""
+        until_s = time.monotonic() + _TURN_S
+        while True:
+            target = self._target
+            assert target is not None
+            unsent = self._send(target.respond(self._request))
+            lingers = target.pool is Pool.REQUESTS and time.monotonic() < until_s
+            if unsent is None or unsent or not lingers or self._port.closing:
+                self._then(self._after_sending, unsent)
+                return
+            if not self._data and not self._receive():
+                return
+            if not (self._parse() and self._target is target and self._is_complete()):
+                self._then(self._dispatch)
+                return
+            self._take_request()
+
+    def _receive(self) -> bool:
+        """Receive the next request; else return the connection to the port's thread."""
+        try:
+            data = self._socket.recv(_RECEIVE_BYTES)
+        except TimeoutError:
+            self._then(self.wait)
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self._then(self.close)
+            return False
+        self._data += data
+        return True
+
+    def _send(self, response: HttpResponse) -> memoryview | None:
+        """Send a response; return what the client did not take, or None if it left."""
+        return self._send_part(memoryview(_head_of(response) + response.body), _TURN_S)
+
+    def _send_part(self, data: memoryview, for_s: float) -> memoryview | None:
+        """Send for some time what the client takes; return the rest, or None."""
+        until_s = time.monotonic() + for_s
+        try:
+            while data:
+                data = data[self._socket.send(data) :]
+                if time.monotonic() >= until_s:
+                    break
+        except TimeoutError:
+            return data
+        except OSError:
+            return None
+        return data
+
+    def _send_later(self, unsent: memoryview) -> None:
+        """Send the rest of a response whenever the client takes some."""
+        self._port.end_response(self)
+        self._unsent = unsent
+        self._port.connections.reading(self, time.monotonic())
+        self._port.loop.add_writer(self._socket, self._writable)
+
+    def _writable(self) -> None:
+        unsent = self._send_part(self._unsent, 0.0)
+        if unsent:
+            self._unsent = unsent
+            self._port.connections.reading(self, time.monotonic())
+            return
+        self._unsent = memoryview(b"")
+        self._port.loop.remove_writer(self._socket)
+        self._after_sending(unsent)
+
+    def _after_sending(self, unsent: memoryview | None) -> None:
+        """Continue on the port's thread after a response."""
+        if unsent is None:
+            self.close()
+        elif unsent:
+            self._send_later(unsent)
+        elif self._data:
+            self._dispatch()
+        else:
+            self.wait()
+
+    def _then(self, step: Callable[..., None], *args: object) -> None:
+        """Call a method on the port's thread; close if that thread has ended."""
+        try:
+            self._port.loop.call_soon_threadsafe(step, *args)
+        except RuntimeError:
+            self._socket.close()
+
+
+def _head_of(response: HttpResponse) -> bytes:
+    """Return status line and headers of a response."""
+    lines = [
+        f"HTTP/1.1 {response.status} {REASONS.get(response.status, 'Unknown')}",
+        f"Content-Type: {response.content_type}",
+        *[f"{name}: {value}" for name, value in response.headers],
+        f"Content-Length: {len(response.body)}\r\n\r\n",
+    ]
+    return "\r\n".join(lines).encode()
