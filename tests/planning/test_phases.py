@@ -119,7 +119,6 @@ def test_a_calibration_says_what_was_measured_again():
     calm = busy._replace(processors=spent._replace(machine_ns=0), attempts=1)
 
     assert [] == remarks(calm, calm)
-    assert ["disturbed 1 of the 2 loads, which was measured again"] == [
-        each[16:66] for each in remarks(calm, calm._replace(attempts=2))
-    ]
+    again = remarks(calm, calm._replace(attempts=2))
+    assert [True] == ["disturbed 1 of the 2 loads, which was" in each for each in again]
     assert "other processes used 25% of the processors" in remarks(calm, busy)[1]
