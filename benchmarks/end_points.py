@@ -17,7 +17,7 @@ from benchmarks.server import TritonServer
 from benchmarks.servers import Servers
 
 MODEL = "identity"
-ROUNDS, WINDOW_MS = 5, 700
+ROUNDS, WINDOW_MS = 5, 500
 CLIENTS = (1, 16)
 PROTOCOLS = {"http": "HTTP", "grpc": "gRPC"}
 """Names of perf_analyzer, and those of the table."""
