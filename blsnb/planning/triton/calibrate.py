@@ -38,6 +38,8 @@ from blsnb.planning.triton.phases import (
 )
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.served import Executions
+from blsnb.planning.triton.undisturbed import MAX_OTHERS
+from blsnb.printable import counted
 
 _SIZES = (2, 4, 8, 16, 32, 64)
 _PER_SIZE = 12
@@ -53,8 +55,10 @@ _UNKNOWN_PROCESSORS = (
     "The server runs on another machine: how much its models compute is unknown, and "
     "all of their time counts as waiting."
 )
-_MAX_OTHERS = 0.1
-"""Maximum share of the processors that other processes use."""
+_AGAIN = (
+    "Other processes disturbed {} of the {}, which {} measured again; the measurement "
+    "that they disturbed least counts."
+)
 _BUSY = (
     "The machine was busy with other work: other processes used {:.0%} of the "
     "processors. Observe the models again when it is idle."
@@ -106,14 +110,14 @@ class Traced(NamedTuple):
         The processor time of their executions, by model.
     transport_ns
         Time of a request on its way to the server and back.
-    others
-        Share of the processors that other processes used.
+    phases
+        Its loads.
     """
 
     models: Mapping[str, CalibratedModel]
     computing: Mapping[str, Computing]
     transport_ns: int
-    others: float
+    phases: Sequence[Phase] = ()
 
 
 Serving = Callable[[], AbstractContextManager[RealServer]]
@@ -172,7 +176,7 @@ def observe_traced(server: RealServer, observation: Observation) -> Traced:
         },
         {name: computing(name, pairs) for name in names},
         max(0, round(alone.latency_ns - float(np.median(roots)))),
-        0.0 if alone.processors is None else alone.processors.others,
+        phases,
     )
 
 
@@ -269,12 +273,16 @@ def _calibration(
 
 def _remarks(traced: Traced, phases: Sequence[Phase]) -> Iterator[str]:
     """Yield what makes the observed times uncertain."""
-    spent = [each.processors for each in phases if each.processors is not None]
-    if not spent:
+    if all(each.processors is None for each in phases):
         yield _UNKNOWN_PROCESSORS
         return
-    others = max(traced.others, *(each.others for each in spent))
-    if others > _MAX_OTHERS:
+    every = [*traced.phases, *phases]
+    repeated = sum(each.attempts > 1 for each in every)
+    if repeated:
+        was = "was" if repeated == 1 else "were"
+        yield _AGAIN.format(repeated, counted(len(every), "load"), was)
+    others = max(each.others for each in every)
+    if others > MAX_OTHERS:
         yield _BUSY.format(others)
 
 
