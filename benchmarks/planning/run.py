@@ -40,7 +40,7 @@ from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.real_world import RealWorld
 from blsnb.request_fields import PLAIN, SEQUENCE_END, SEQUENCE_START, RequestFields
 
-CALIBRATION_S = 5.0
+CALIBRATION_S = 8.0
 CALIBRATION_REQUESTS = 300
 MEASURED_S = 6.0
 SATURATED_S = 3.0
@@ -188,7 +188,7 @@ def _clients(case: Case) -> int:
 def _saturation(calibration: Calibration, case: Case) -> float:
     lengths = () if case.sequences is None else (case.sequences.length,)
     return closed_loop(
-        calibration.simulation(),
+        calibration.closed.simulation(),
         case.root,
         _clients(case),
         SIMULATED,
