@@ -14,18 +14,13 @@ from typing import Any
 import nbclient
 import nbformat
 import pytest
+from magics.pages import entries
 
 import blsnb
 from blsnb.magics.commands.subcommands import SUBCOMMANDS
 
 ROOT = Path(__file__).parents[1]
-_ENTRY = re.compile(r"^### `(.+)`$", re.MULTILINE)
-REFERENCE = ROOT / "docs" / "reference"
-ENTRIES = [
-    entry
-    for page in ("errors.md", "notes.md")
-    for entry in _ENTRY.findall((REFERENCE / page).read_text(encoding="utf-8"))
-]
+ENTRIES = [entry.text for entry in entries()]
 
 
 def _strings(value: Any) -> Iterator[str]:
