@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import pytest
 
+from blsnb.benchmark.level import Load
 from blsnb.parity.triton.executed import Executed, since
 from blsnb.planning.calibration import TRITON, CalibratedModel, Calibration, by_size
 from blsnb.planning.fitting import Loop
 from blsnb.planning.simulation.behaviour import Behaviour, Step
-from blsnb.planning.simulation.loads import open_loop
+from blsnb.planning.simulation.loads import Mix, open_loop
+from blsnb.planning.triton.calibrate import Observation, Traced, _calibration
 from blsnb.planning.triton.matching import matched, with_means
+from blsnb.planning.triton.phases import Computing, Phase
+from blsnb.planning.triton.processes import ProcessorTimes
 
 from .configs import MS, computes, config, waits
 
+MANY = Load(1, 100)
 TIMES_NS = [number * 100 * MS for number in range(50)]
 
 
@@ -77,3 +82,28 @@ def test_counts_are_those_of_a_load():
     after = {"net": {1: Executed(5, 60), 2: Executed(1, 7), 8: Executed(2, 50)}}
 
     assert {"net": {1: Executed(2, 30), 2: Executed(1, 7)}} == since(after, before)
+
+
+def load_of(ms: float, server_ms: float) -> Phase:
+    """Return a load in which executions took a time and the server computed."""
+    spent = ProcessorTimes(round(server_ms * 100 * MS), {"a": 0})
+    executed = {"a": {1: often(ms)}}
+    return Phase(50, 50, (ms + server_ms * 2) * MS, spent, 0, 1, executed)
+
+
+def test_clients_in_a_closed_loop_have_the_costs_of_such_clients():
+    """The server computes 2 ms for a request that comes at random, and 1 ms else."""
+    traced = Traced({"a": chain().models["a"]}, {"a": Computing()}, 9 * MS)
+    asked = Observation("a", {}, [], {}, {}, MANY, Mix(), None)
+    phases = [load_of(5, 1), load_of(6, 2)]
+    loops = [Loop(2, 6_000, 200), Loop(0, 8_000, 10, TIMES_NS)]
+    found = _calibration(asked, traced, phases, loops)
+
+    assert [5 * MS, 6 * MS] == [
+        each.models["a"].mean_ns(1) for each in (found.closed, found)
+    ]
+    assert [MS, 2 * MS] == [
+        each.frontend.computing_ns for each in (found.closed, found)
+    ]
+    assert [2, 0] == [each.clients for each in found.reproductions]
+    assert found.closed.closed is found.closed

@@ -89,8 +89,9 @@ class Simulation:
         Work for each request of a client.
     rate_limits
         Counts of the server's resources; None if it does not limit rates.
-    slice_ns
-        How long work has a processor while other work waits; 0 for equal shares.
+    in_turns
+        Whether work has whole processors in turns, as processes have; else it shares
+        them equally.
 
     Raises
     ------
@@ -107,12 +108,12 @@ class Simulation:
         seed: int = 0,
         frontend: Frontend = NO_FRONTEND,
         rate_limits: Given | None = None,
-        slice_ns: int = 0,
+        in_turns: bool = False,
     ) -> None:
         self.timeline = Timeline()
         self.cores: Processors = Cores(self.timeline, cores)
-        if slice_ns and cores == int(cores):
-            self.cores = SlicedCores(self.timeline, int(cores), slice_ns)
+        if in_turns and cores == int(cores):
+            self.cores = SlicedCores(self.timeline, int(cores))
         self._models = models
         self._frontend = frontend
         self._random = random.Random(seed)
