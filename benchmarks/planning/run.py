@@ -32,12 +32,12 @@ from blsnb.benchmark.samples import Row
 from blsnb.parts.requests import client_request
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import Calibration
+from blsnb.planning.machine_meter import least_disturbed
 from blsnb.planning.simulation.loads import Mix, Simulated, closed_loop
 from blsnb.planning.simulation.station import SimulatedRequest
 from blsnb.planning.triton.processes import ProcessorTimes, processor_times
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.real_world import RealWorld
-from blsnb.planning.triton.undisturbed import least_disturbed
 from blsnb.request_fields import PLAIN, SEQUENCE_END, SEQUENCE_START, RequestFields
 
 CALIBRATION_S = 8.0

@@ -24,6 +24,7 @@ from blsnb.parity.triton.executed import together
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import TRITON, CalibratedModel, Calibration, by_size
 from blsnb.planning.fitting import Loop, reproduction
+from blsnb.planning.machine_meter import busy_remarks
 from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.simulation.simulation import Frontend
 from blsnb.planning.triton.matching import matched, with_means, with_processor_time
@@ -38,7 +39,6 @@ from blsnb.planning.triton.phases import (
 )
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.served import Executions
-from blsnb.planning.triton.undisturbed import MAX_OTHERS
 from blsnb.printable import counted
 
 _SIZES = (2, 4, 8, 16, 32, 64)
@@ -59,10 +59,6 @@ _UNKNOWN_PROCESSORS = (
 _AGAIN = (
     "Other processes disturbed {} of the {}, which {} measured again; the measurement "
     "that they disturbed least counts."
-)
-_BUSY = (
-    "The machine was busy with other work: other processes used {:.0%} of the "
-    "processors. Observe the models again when it is idle."
 )
 
 
@@ -297,9 +293,7 @@ def _remarks(traced: Traced, phases: Sequence[Phase]) -> Iterator[str]:
     if repeated:
         was = "was" if repeated == 1 else "were"
         yield _AGAIN.format(repeated, counted(len(every), "load"), was)
-    others = max(each.others for each in every)
-    if others > MAX_OTHERS:
-        yield _BUSY.format(others)
+    yield from busy_remarks(max(each.others for each in every))
 
 
 def _computing(model: CalibratedModel, spent: Computing) -> CalibratedModel:
