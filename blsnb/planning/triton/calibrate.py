@@ -242,9 +242,9 @@ def _calibration(
     """Return the calibration that agrees with some loads.
 
     The first one is that of a closed loop, and has a calibration of its own, if there
-    are others: in a closed loop each response is followed by a request, and what is busy needs
-    not wake up for it. On a virtual machine with two processors requests at random cost
-    15 to 40 % more processor time than those of 32 clients that wait for each other.
+    are others: in a closed loop each response is followed by a request, and what is
+    busy needs not wake up for it. On a virtual machine with two processors requests at
+    random cost 15 to 40 % more processor time than those of 32 clients.
 
     Parameters
     ----------
