@@ -18,6 +18,7 @@ from blsnb.model.config import ModelConfig
 if TYPE_CHECKING:
     from blsnb.engine.scheduling.queue_scheduler import Queue
     from blsnb.engine.scheduling.resource_admission import ResourceAdmission
+    from blsnb.engine.scheduling.staged_scheduler import Fill
 
 
 class Schedulers:
@@ -103,7 +104,7 @@ class Schedulers:
         )
 
         queue: Queue
-        fill = as_staged
+        fill: Fill = as_staged
         if config.scheduling == "dynamic_batching":
             queue = batcher = StagedDynamicQueue(config, pool, statistics)
             fill = batcher.fill
