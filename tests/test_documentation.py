@@ -66,9 +66,12 @@ def texts() -> list[str]:
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_every_text_of_the_catalogues_exists(texts, entry):
     """The real server has returned it, or blsnb can produce it."""
-    pattern = re.compile(".*?".join(map(re.escape, entry.split("…"))), re.DOTALL)
+    parts = entry.split("…")
+    pattern = re.compile(".*?".join(map(re.escape, parts)), re.DOTALL)
+    longest = max(parts, key=len)
 
-    assert any(map(pattern.search, texts))
+    # A pattern searches 40,000 texts slowly, and most lack its longest part.
+    assert any(pattern.search(text) for text in texts if longest in text)
 
 
 def _built(folder: Path, *options: str) -> str:
