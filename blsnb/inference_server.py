@@ -980,7 +980,7 @@ class Server:
         Raises
         ------
         InferenceError
-            The model is not ready; the text is Triton's.
+            The model is not ready, or refuses the request; the text is Triton's.
         InputError
             An argument or an input of the request has a wrong type.
         ValueError

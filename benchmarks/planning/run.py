@@ -32,6 +32,7 @@ from blsnb.benchmark.samples import Row
 from blsnb.parts.requests import client_request
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import Calibration
+from blsnb.planning.machine_meter import least_disturbed
 from blsnb.planning.simulation.loads import Mix, Simulated, closed_loop
 from blsnb.planning.simulation.station import SimulatedRequest
 from blsnb.planning.triton.processes import ProcessorTimes, processor_times
@@ -39,7 +40,7 @@ from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.real_world import RealWorld
 from blsnb.request_fields import PLAIN, SEQUENCE_END, SEQUENCE_START, RequestFields
 
-CALIBRATION_S = 5.0
+CALIBRATION_S = 8.0
 CALIBRATION_REQUESTS = 300
 MEASURED_S = 6.0
 SATURATED_S = 3.0
@@ -47,8 +48,6 @@ SIMULATED = 3_000
 _REPETITIONS = 5
 """Simulations of the same arrivals."""
 _MAX_REQUESTS = 100_000
-_MAX_OTHERS, _ATTEMPTS = 0.1, 3
-"""Maximum share of the processors that other programs use, and measurements."""
 _MAX_SEQUENCE_REQUESTS = 10_000
 """Multiple of the length of sequences; then their ids begin again."""
 X = {"X": np.ones((1, 4), np.float32)}
@@ -189,7 +188,7 @@ def _clients(case: Case) -> int:
 def _saturation(calibration: Calibration, case: Case) -> float:
     lengths = () if case.sequences is None else (case.sequences.length,)
     return closed_loop(
-        calibration.simulation(),
+        calibration.closed.simulation(),
         case.root,
         _clients(case),
         SIMULATED,
@@ -268,16 +267,14 @@ def _simulated(
 def _undisturbed(
     spent: Callable[[], ProcessorTimes], measure: Callable[[], Row]
 ) -> Row:
-    """Measure again while other programs use the processors, a few times at most.
+    """Return the measurement that other programs disturbed least."""
 
-    Returns the measurement that they disturbed least.
-    """
-    found: list[tuple[float, Row]] = []
-    while len(found) < _ATTEMPTS and (not found or found[-1][0] > _MAX_OTHERS):
+    def once() -> tuple[float, Row]:
         before = spent()
         row = measure()
-        found.append((spent().since(before).others, row))
-    return min(found, key=lambda each: each[0])[1]
+        return spent().since(before).others, row
+
+    return least_disturbed(once, lambda each: each[0])[0][1]
 
 
 def _measure(world: RealWorld, case: Case, rates: Sequence[Rate]) -> list[float]:

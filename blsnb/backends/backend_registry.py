@@ -7,6 +7,9 @@ from collections.abc import Callable
 from typing import NamedTuple, cast
 
 from blsnb.backends.backend import Backend
+from blsnb.errors import ModelConfigError
+from blsnb.model.backend_fields import MODEL_FILENAME
+from blsnb.model.config import ModelConfig
 from blsnb.model.rules.validate import missing_backend
 
 GROUP = "blsnb.backends"
@@ -57,6 +60,25 @@ def find_backend(name: str, model_name: str) -> Backend:
     if factory is None:
         raise missing_backend(name, f"blsnb has no backend {name!r}. {standin}")
     return factory()
+
+
+def missing_file_advice(config: ModelConfig, model_name: str) -> str:
+    """Return what a model without a model file needs before it can be loaded.
+
+    Parameters
+    ----------
+    config
+        A normalised configuration, which names the backend and the model file.
+    """
+    advice = f"It is loaded once it has {model_name}/1/{config.default_model_filename}"
+    if config.default_model_filename == MODEL_FILENAME:
+        return f"{advice} (%%triton_model {model_name})."
+    if config.backend != "python":
+        try:
+            find_backend(config.backend, model_name)
+        except ModelConfigError as error:
+            return error.advice
+    return f"{advice}."
 
 
 def _own(own: _OwnBackend) -> Callable[[], Backend]:

@@ -57,6 +57,20 @@ class Client:
         """Return the next request; ``number`` is that of `send`."""
         return self.request
 
+    def ask(self) -> None:
+        """Send the request once, unmeasured.
+
+        Raises
+        ------
+        InferenceError
+            It failed.
+        """
+        if not self.stream:
+            self.requests.run(self.request, None, self._record())
+            return
+        for _ in self.requests.stream(self.request, self._record()):
+            pass
+
     def send(self, level: Level, number: int, began_ns: int = 0) -> None:
         """Send the request, and add its measurement to a level.
 

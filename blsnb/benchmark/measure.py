@@ -28,6 +28,8 @@ from blsnb.trace.events import parse_level
 
 Progress = Callable[[float, str], None]
 """Receives the completed share, from 0 to 1, and the current step as text."""
+_REFUSED = "[INVALID_ARG]"
+"""Beginning of the errors of requests that do not fit their model."""
 
 
 class LevelPlan(NamedTuple):
@@ -87,11 +89,25 @@ def bench(
                 ]
             else:
                 plans = [_opened(client, workers, each) for each in opened]
-            measured = measure(warm_up, plans, counts, progress)
+            refused = partial(_raise_refusal, client)
+            measured = measure(warm_up, plans, counts, progress, refused)
     except RequestError as error:
         raise inference_error(error) from None
     kind = "" if opened is None else arrivals if isinstance(arrivals, str) else RECORDED
     return Bench(name, level.name.lower(), decoupled, *measured, arrivals=kind)
+
+
+def _raise_refusal(client: Client, warm_up: Level) -> None:
+    """Raise the refusal of a request that no model would receive.
+
+    Raises
+    ------
+    InferenceError
+        The warm-up was refused, and a further request, too.
+    """
+    errors = [sample.error for sample in warm_up.samples]
+    if errors and all(error.startswith(_REFUSED) for error in errors):
+        client.ask()
 
 
 def _check(
@@ -146,14 +162,23 @@ def measure(
     warm_up: LevelPlan,
     plans: Sequence[LevelPlan],
     counts: Callable[[], Counts],
-    progress: Progress | None = None,
+    progress: Progress | None,
+    check: Callable[[Level], None],
 ) -> Measured:
-    """Run the levels. After a rate that is not held, higher ones are left out."""
+    """Run the levels. After a rate that is not held, higher ones are left out.
+
+    Parameters
+    ----------
+    check
+        Receives the warm-up, and may raise before anything is measured.
+    """
     report = progress or _ignore
     rows: list[Row] = []
     left_out: list[float] = []
     tick = partial(_tick, lambda _, words: report(0.0, words), 0, 1, warm_up.words)
-    interrupted = warm_up.run(tick).interrupted
+    warmed = warm_up.run(tick)
+    check(warmed)
+    interrupted = warmed.interrupted
     too_high = math.inf
     for number, plan in enumerate(plans):
         if interrupted:

@@ -144,11 +144,8 @@ def _warnings(status: ModelStatus, failure: str) -> list[str]:
     lines += [
         f"⚠ {each}" for each in (*status.trouble, *status.running, *status.findings)
     ]
-    if status.state == _WAITING:
-        lines.append(
-            "its files are kept; it is loaded once it has a model.py "
-            f"(%%triton_model {status.name})"
-        )
+    if status.state == _WAITING and not lines:
+        lines.append(f"%triton load {status.name} loads it")
     return lines
 
 

@@ -16,6 +16,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _SPLIT_SPEC = re.compile(r":?[A-Z][A-Z0-9_]+\[[-+\d,]*\]")
 """Type and dimensions of a tensor without its name."""
+_OPTION = re.compile(r"(?<!\S)--[a-z][\w-]*")
 _VALUE = r""""[^"]*"|'[^']*'|\S+"""
 
 
@@ -88,6 +89,11 @@ class Flags(argparse.ArgumentParser):
         """Return the options with their values as written, and the rest of the text.
 
         Options may stand anywhere among inputs, whose expressions may have spaces.
+
+        Raises
+        ------
+        UsageError
+            The rest has an unknown option.
         """
         found: list[str] = []
 
@@ -95,7 +101,10 @@ class Flags(argparse.ArgumentParser):
             found.append(match.group())
             return ""
 
-        return found, re.sub("|".join(self._patterns()), take, text)
+        rest = re.sub("|".join(self._patterns()), take, text)
+        if unknown := _OPTION.findall(rest):
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, rest
 
     def _patterns(self) -> Iterator[str]:
         for name, action in self._option_string_actions.items():

@@ -19,7 +19,6 @@ _PIECE = r"""[^\s"'{]|"[^"]*"|'[^']*'|\{[^{}]*\}|[{"']"""
 _WORD = re.compile(f"(?:{_PIECE})+")
 _QUOTED = re.compile(r"""(\{[^{}]*\})|"([^"]*)"|'([^']*)'""")
 # Within an expression ``--name`` would be a name, negated twice.
-_OPTION = re.compile(r"(?<!\S)--[a-z][\w-]*")
 
 
 class Line(NamedTuple):
@@ -122,8 +121,6 @@ def request_line(line: Line, flags: Flags, command: str, usage: str) -> RequestL
     written, rest = flags.split_options(line.text)
     namespace = line.namespace
     options = flags.parse([word for part in written for word in words(part, namespace)])
-    if unknown := _OPTION.search(rest):
-        raise UsageError(f"{command} has no option {unknown[0]}")
     inputs = named_inputs(line._replace(text=rest), command, usage)
     return RequestLine(*inputs, options)
 

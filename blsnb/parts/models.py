@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -16,6 +17,7 @@ from blsnb.arguments import (
     check_type,
     check_version,
 )
+from blsnb.backends.backend_registry import missing_file_advice
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.changed_files import ChangedFiles
 from blsnb.engine.loading.control import ModelControl
@@ -23,10 +25,11 @@ from blsnb.engine.loading.load_failures import last_line
 from blsnb.engine.loading.model_sources import ConfigOverride
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
-from blsnb.errors import InferenceError, ModelLoadError
+from blsnb.errors import InferenceError, ModelConfigError, ModelLoadError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.model.backend_fields import MODEL_FILENAME
 from blsnb.model.config import ModelConfig
+from blsnb.model.normalization import normalise
 from blsnb.parts.implied_configs import ImpliedConfigs
 from blsnb.parts.lifetime import ServerLifetime
 from blsnb.printable import counted
@@ -274,10 +277,23 @@ class Models:
             self._origin(name),
             tuple(self._trouble(name)),
         )
-        differs = self._folder_that_differs(name)
-        texts = tuple(itertools.chain(*running))
-        imply = self._implied_configs.of
-        return replace(status, running=texts, differs=differs, imply=imply)
+        return replace(
+            status,
+            advice="" if status.versions else self._missing_file(name),
+            running=tuple(itertools.chain(*running)),
+            differs=self._folder_that_differs(name),
+            imply=self._implied_configs.of,
+        )
+
+    def _missing_file(self, name: str) -> str:
+        """Return what a model without a model file needs; empty if it has one."""
+        directory = self.repository.directory(name)
+        if directory is None or directory.has_model_file() or directory.is_ensemble():
+            return ""
+        with contextlib.suppress(ModelConfigError):
+            config = normalise(directory.config(), model_name=name)
+            return missing_file_advice(config, name)
+        return ""
 
     def _folder_that_differs(self, name: str) -> str:
         derived = self.repository.derivations.get(name)

@@ -114,6 +114,17 @@ def test_errors_are_counted_by_their_text(server):
         assert "ValueError: no to" in text
 
 
+@pytest.mark.parametrize("config", ["", DECOUPLED], ids=["one response", "stream"])
+def test_a_request_that_is_refused_is_not_measured(server, config):
+    """The error is that of `infer`, after the warm-up."""
+    server.define("model", STREAM if config else COUNTS, config=config or CONFIG)
+
+    with pytest.raises(InferenceError, match="expected 1 inputs but got 0") as caught:
+        server.bench("model", {}, concurrency=[1], duration_s=HOUR_S)
+    assert "INVALID_ARG" == caught.value.code
+    assert [] == stage.seen
+
+
 def test_a_decoupled_model_is_measured_by_stream(server):
     """Latencies to the first and to the last response are measured."""
     server.define("model", STREAM, config=DECOUPLED)

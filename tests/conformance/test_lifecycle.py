@@ -245,7 +245,7 @@ def test_the_name_of_a_models_module(agree):
              if getattr(module, "NAMES_AT_IMPORT", None) is names_at_import]
     see([name == "1.model" for name in names])
     """
-    reason = "the module of a model is `<version>.model`; `__name__` says so"
+    reason = "the module of a model is `<version>.model`, which is also its `__name__`"
     agree(lambda target: run(target, code), deviates=reason, ours=only_ours)
 
 

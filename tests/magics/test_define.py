@@ -7,6 +7,7 @@ import pytest
 
 import blsnb
 from blsnb.errors import ModelConfigError, ModelLoadError, RepositoryError
+from blsnb.magics import card
 from blsnb.magics import default_server as default
 from blsnb.parts.server_parts import parts_of
 
@@ -161,11 +162,49 @@ def test_a_configuration_cell_is_kept_to_the_letter(notebook):
 
 
 def test_a_configuration_may_come_before_its_model(notebook):
-    """It is kept, and the card says what is missing."""
+    """It is kept, and the card names the missing file."""
     ran = notebook.run("%%triton_config double\n" + CONFIG)
 
-    assert "it is loaded once it has a model.py" in ran.texts[0]
+    advice = "It is loaded once it has double/1/model.py (%%triton_model double)."
+    assert advice in ran.texts[0]
     assert notebook.run(DOUBLE.replace(FLOW, "")).error is None
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ['platform: "tensorrt_plan"', 'platform: "pytorch_libtorch"', 'backend: "vllm"'],
+)
+def test_a_configuration_of_another_backend_needs_a_stand_in(notebook, kind):
+    """The card has the command, which works as it stands; no model.py would help."""
+    [shown] = notebook.run(f"%%triton_config detector\n{CONFIG}{kind}\n").texts
+
+    command = "%triton standin detector --zeros"
+    assert command in shown
+    assert "model.py" not in shown
+    assert command in notebook.run("%triton models").texts[0]
+    assert notebook.run(command).error is None
+    assert not default.server().infer("detector", {"X": [1.0]})["Y"].any()
+
+
+def test_a_configuration_of_an_onnx_model_needs_its_file(notebook):
+    """Its backend runs here, and the card names the file."""
+    ran = notebook.run(f'%%triton_config net\n{CONFIG}backend: "onnxruntime"\n')
+
+    assert "It is loaded once it has net/1/model.onnx." in ran.texts[0]
+
+
+def test_the_card_of_a_complete_model_that_was_never_loaded_has_the_command(
+    notebook, tmp_path
+):
+    """Nothing is missing in its folder."""
+    notebook.run(DOUBLE)
+    notebook.run(f"%triton export {tmp_path / 'models'}")
+    with blsnb.Server(
+        model_repository=tmp_path / "models", model_control_mode="explicit"
+    ) as server:
+        text = card.text(server.model("double"))
+
+    assert text == "double not loaded\n%triton load double loads it"
 
 
 def test_files_are_put_beside_the_model(notebook, tmp_path):

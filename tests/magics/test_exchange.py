@@ -78,6 +78,21 @@ def test_models_are_imported(double, tmp_path):
     assert [2.0] == double.run("%triton infer imported X=[1.0]").value["Y"].tolist()
 
 
+def test_a_model_without_its_weights_is_imported_with_an_advice(notebook, tmp_path):
+    """Weights of another backend are often kept elsewhere: a stand-in needs none."""
+    (tmp_path / "detector").mkdir()
+    config = (
+        'platform: "tensorrt_plan" output { name: "Y" data_type: TYPE_FP32 dims: 2 }'
+    )
+    (tmp_path / "detector" / "config.pbtxt").write_text(config)
+    [shown] = notebook.run(f"%triton import {tmp_path}").texts
+
+    command = "%triton standin detector --zeros"
+    assert "at least one version must be available" in shown
+    assert command in shown
+    assert notebook.run(command).error is None
+
+
 def test_only_named_models_are_imported(double, tmp_path):
     """An unknown model is named."""
     (tmp_path / "empty").mkdir()

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from blsnb.benchmark.level import Load
 from blsnb.benchmark.sample import Sample
 from blsnb.errors import TritonServerError
 from blsnb.parity.triton.executed import Executed
-from blsnb.planning.triton.phases import Loaded, arriving
+from blsnb.planning.machine_meter import least_disturbed
+from blsnb.planning.triton import phases
+from blsnb.planning.triton.calibrate import Traced, _remarks
+from blsnb.planning.triton.phases import Loaded, Phase, arriving
+from blsnb.planning.triton.processes import ProcessorTimes
 
 
 class Counting:
@@ -60,3 +66,59 @@ def test_a_refused_request_ends_a_phase():
     """Its text is the reason."""
     with pytest.raises(TritonServerError, match="refused a request: no"):
         Loaded(Counting("no"), {"a": 1}).closed([], 1, Load(10, 5))
+
+
+def disturbed(*shares: float):
+    """Return phases that other processes disturbed, one after the other."""
+    rest = iter(shares)
+
+    def measure():
+        spent = ProcessorTimes(0, {}, 0, round(next(rest) * 1_000), 1_000)
+        return Phase(1, 1, 1.0, spent, 0, 1, {})
+
+    return least_disturbed(measure, lambda each: each.others)
+
+
+def test_a_disturbed_load_is_measured_again_twice_at_most():
+    """The least disturbed measurement counts, which may be an early one."""
+    found = [disturbed(*each) for each in ((0.1, 0), (0.3, 0.02), (0.3, 0.2, 0.4, 0))]
+
+    assert [(0.1, 1), (0.02, 2), (0.2, 3)] == [
+        (phase.others, attempts) for phase, attempts in found
+    ]
+
+
+def test_a_repeated_load_counts_all_requests_that_it_sent(monkeypatch):
+    """The traces of all of them are waited for."""
+    busy_ns = itertools.accumulate(itertools.repeat(500))
+    monkeypatch.setattr(
+        phases,
+        "processor_times",
+        lambda *_: ProcessorTimes(0, {}, 0, (now := next(busy_ns)), now * 2),
+    )
+    server = Counting()
+    server.pid = 1
+    loaded = Loaded(server, {"a": 1})
+    closed = loaded.closed([], 1, Load(10, 40))
+    opened = loaded.opened([], arriving(200, 0.1))
+
+    assert [(3, 40, 123), (3, 20, 60)] == [
+        (each.attempts, each.requests, each.sent) for each in (closed, opened)
+    ]
+
+
+def remarks(*found: Phase) -> list[str]:
+    """Return what a calibration of phases says about others."""
+    return list(_remarks(Traced({}, {}, 0, found[:1]), found[1:]))
+
+
+def test_a_calibration_says_what_was_measured_again():
+    """And whether it was disturbed nevertheless."""
+    spent = ProcessorTimes(0, {}, 0, 250, 1_000)
+    busy = Phase(1, 1, 1.0, spent, 0, 1, {}, 3)
+    calm = busy._replace(processors=spent._replace(machine_ns=0), attempts=1)
+
+    assert [] == remarks(calm, calm)
+    again = remarks(calm, calm._replace(attempts=2))
+    assert [True] == ["disturbed 1 of the 2 loads, which was" in each for each in again]
+    assert "other processes used 25% of the processors" in remarks(calm, busy)[1]

@@ -6,10 +6,12 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import NoReturn
 
+from blsnb.backends.backend_registry import missing_file_advice
 from blsnb.engine.instance.instance import HookFailed
 from blsnb.engine.request.failure import notes_of
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.errors import ModelConfigError, ModelLoadError, WouldHang
+from blsnb.model.config import ModelConfig
 from blsnb.model.rules.lint import advised
 from blsnb.repository.directory import ModelDirectory
 
@@ -54,22 +56,29 @@ def dependency_failed(name: str, reason: str, advice: str = "") -> ModelLoadErro
     )
 
 
-def no_version(name: str, is_ensemble: bool) -> ModelLoadError:
+def no_version(directory: ModelDirectory, config: ModelConfig) -> ModelLoadError:
     """Return the error of a model without a version to load."""
-    advice = ""
-    if is_ensemble:
-        advice = (
-            f"An ensemble needs a version folder, which may be empty: mkdir {name}/1. "
-            "Git does not keep empty folders, so a cloned repository has none."
-        )
     error = dependency_failed(
-        name,
+        directory.name,
         f"at least one version must be available under the version policy of model "
-        f"'{name}'",
-        advice,
+        f"'{directory.name}'",
+        _version_advice(directory, config),
     )
     error.reasons = {}
     return error
+
+
+def _version_advice(directory: ModelDirectory, config: ModelConfig) -> str:
+    if directory.versions:
+        present = ", ".join(map(str, directory.versions))
+        return f"version_policy selects none of the versions in the folder: {present}."
+    if config.is_ensemble:
+        return (
+            "An ensemble needs a version folder, which may be empty: mkdir "
+            f"{directory.name}/1. Git does not keep empty folders, so a cloned "
+            "repository has none."
+        )
+    return missing_file_advice(config, directory.name)
 
 
 def create_failed(

@@ -106,7 +106,7 @@ class Loader:
             config = self._ensembles.complete(config, root)
         numbers = self._factory.numbers(directory, config)
         if not numbers:
-            error = no_version(directory.name, config.is_ensemble)
+            error = no_version(directory, config)
             server_event("E", "Invalid argument: %s", error.reason)
             raise error
         kept = {

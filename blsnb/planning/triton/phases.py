@@ -15,6 +15,7 @@ from blsnb.benchmark.samples import Row
 from blsnb.errors import TritonServerError
 from blsnb.parity.triton.executed import BySize, since
 from blsnb.pb_utils.message import RequestMessage
+from blsnb.planning.machine_meter import least_disturbed
 from blsnb.planning.triton.processes import ProcessorTimes, processor_times
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.served import Executions, executions, served
@@ -44,6 +45,8 @@ class Phase(NamedTuple):
         Its time on the monotonic clock.
     executed
         The executions of each model by batch size, as the server counted them.
+    attempts
+        How often it was measured, since other processes disturbed it.
     """
 
     requests: int
@@ -53,10 +56,18 @@ class Phase(NamedTuple):
     from_ns: int
     until_ns: int
     executed: Mapping[str, BySize]
+    attempts: int = 1
+
+    @property
+    def others(self) -> float:
+        """Share of the processors that other processes used; 0 if it is not known."""
+        return 0.0 if self.processors is None else self.processors.others
 
 
 class Loaded:
     """A server under the loads of a calibration.
+
+    A load that other processes disturb is repeated, see `least_disturbed`.
 
     Parameters
     ----------
@@ -83,17 +94,28 @@ class Loaded:
         sender = self._server.sender(messages)
         count = max(clients, *self._instances.values()) * _WARM_UP
         warm = closed_row(sender, clients, Load(load.duration_s, count))
-        row, phase = self._phase(lambda: closed_row(sender, clients, load))
-        return phase._replace(sent=warm.requests + row.requests)
+        phase = self._phase(lambda: closed_row(sender, clients, load))
+        return phase._replace(sent=warm.requests + phase.sent)
 
     def opened(self, messages: Sequence[RequestMessage], arrivals: Arrivals) -> Phase:
         """Send requests at their times."""
         sender = self._server.sender(messages)
-        _, phase = self._phase(lambda: open_row(sender, arrivals))
+        phase = self._phase(lambda: open_row(sender, arrivals))
         count = len(arrivals.times_ns)
-        return phase._replace(requests=count, sent=count)
+        return phase._replace(requests=count, sent=count * phase.attempts)
 
-    def _phase(self, run: Callable[[], Row]) -> tuple[Row, Phase]:
+    def _phase(self, run: Callable[[], Row]) -> Phase:
+        sent: list[int] = []
+
+        def once() -> Phase:
+            phase = self._measured(run)
+            sent.append(phase.requests)
+            return phase
+
+        phase, attempts = least_disturbed(once, lambda each: each.others)
+        return phase._replace(sent=sum(sent), attempts=attempts)
+
+    def _measured(self, run: Callable[[], Row]) -> Phase:
         counted, before = self._server.executions(), self._spent()
         from_ns = time.monotonic_ns()
         row = run()
@@ -105,7 +127,7 @@ class Loaded:
             raise TritonServerError(f"the real server refused a request: {reason}")
         spent = None if after is None or before is None else after.since(before)
         times = row.p50_us * 1e3, spent, from_ns, until_ns
-        return row, Phase(row.requests, row.requests, *times, executed)
+        return Phase(row.requests, row.requests, *times, executed)
 
     def _spent(self) -> ProcessorTimes | None:
         pid = self._server.pid

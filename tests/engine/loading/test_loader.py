@@ -209,6 +209,16 @@ def test_a_model_without_versions_has_no_row_in_the_index(server):
     assert [] == server.index()
 
 
+def test_a_version_policy_that_selects_nothing_is_explained(server):
+    """The file is there, so that the advice is not to write one."""
+    policy = f"{CONFIG} version_policy {{ specific {{ versions: 3 }} }}"
+
+    with pytest.raises(ModelLoadError, match="at least one version") as caught:
+        server.define("m", DOUBLE, config=policy)
+    expected = "version_policy selects none of the versions in the folder: 1."
+    assert expected == caught.value.advice
+
+
 def test_a_missing_version_folder_of_an_ensemble_has_advice(server):
     """Git does not keep empty folders, so a cloned ensemble lacks it."""
     folder = parts_of(server).repository.private_root / "chain"

@@ -54,7 +54,7 @@ def test_the_responses_of_both_servers_are_shown(double, tmp_path, monkeypatch):
         ("double X=[1.0] --atol much", "invalid float value: 'much'"),
         ("double X=[1.0] --target http://x", "target='http://x' is not valid"),
         ("double X=[1.0] --cases /no/cases.json", "/no/cases.json: No such file"),
-        ("double X=[1.0] --instal", "%triton verify has no option --instal"),
+        ("double X=[1.0] --instal", "%triton verify: unrecognized arguments: --instal"),
     ],
 )
 def test_invalid_arguments_are_named(double, line, text):

@@ -87,11 +87,21 @@ def test_the_runs_of_a_bench_are_not_shown(double):
 
 def test_requests_that_fail_are_shown_by_text(double):
     """Each error text is shown once, with the number of failed requests."""
-    ran = double.run("%triton bench double Y=[1.0] --requests 3 --concurrency 1")
+    double.run(DOUBLE.replace("answers = []", "raise ValueError('no')"))
+    ran = double.run("%triton bench double X=[1.0] --requests 3 --concurrency 1")
 
     assert 3 == ran.value.rows[0].failed
-    assert "3 failed: [INVALID_ARG] " in ran.texts[0]
-    assert "<pre>3 failed: [INVALID_ARG]" in ran.outputs[0]["text/html"]
+    assert "3 failed: [INTERNAL] " in ran.texts[0]
+    assert "<pre>3 failed: [INTERNAL]" in ran.outputs[0]["text/html"]
+
+
+def test_a_refused_request_is_shown_as_that_of_a_run(double):
+    """Nothing is measured; the error has the same advice."""
+    ran = double.run("%triton bench double Y=[1.0]")
+
+    assert isinstance(ran.error, InferenceError)
+    assert "unexpected inference input 'Y' for model 'double'" == ran.error.message
+    assert "Its inputs are: X." in str(ran.error)
 
 
 def test_the_same_without_a_magic(double):
@@ -117,8 +127,8 @@ def test_the_same_without_a_magic(double):
         ("double X=[1.0] --requests none", "invalid int value: 'none'"),
         ("double X=[1.0] --trace-level all", "invalid choice: 'all'"),
         ("double X=[1.0] --concurrency", "expected one argument"),
-        ("double X=[1.0] --concurency 4", "bench has no option --concurency"),
-        ("double --concurency 4", "bench has no option --concurency"),
+        ("double X=[1.0] --concurency 4", "--concurency. Did you mean --concurrency?"),
+        ("double --concurency 4", "--concurency. Did you mean --concurrency?"),
     ],
 )
 def test_invalid_arguments_are_named(double, line, text):
