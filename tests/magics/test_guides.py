@@ -31,8 +31,8 @@ SHOWN = {
     "howto/ci.md": {"def test_it_doubles(triton_server):": PYTEST},
     "howto/deploy.md": {"%triton verify scale RAW=[0,51,255]": VERIFIES},
     "howto/plan.md": {
-        "%triton plan pipeline IMAGE=image --rate 20:40 --p99 200ms "
-        "--instances detector=1..3 --delay embedding=0,2ms": (
+        "%triton plan pipeline IMAGE=image --rate 40 --p99 150ms "
+        "--instances embedding=1..2 --delay embedding=0,2ms": (
             "observes the models once more, for seconds; tutorial 12 executes a plan"
         )
     },
