@@ -27,7 +27,7 @@ from blsnb.planning.fitting import Loop, reproduction
 from blsnb.planning.machine_meter import busy_remarks
 from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.simulation.simulation import Frontend
-from blsnb.planning.triton.matching import matched, with_means
+from blsnb.planning.triton.matching import matched, with_means, with_processor_time
 from blsnb.planning.triton.phases import (
     Computing,
     Loaded,
@@ -245,21 +245,21 @@ def _calibration(
     phases: Sequence[Phase],
     loops: Sequence[Loop],
 ) -> Calibration:
-    """Return the calibration that agrees with the last of some loads.
+    """Return the calibration that agrees with some loads.
 
-    If the first one is another one, that of a closed loop, its own calibration is for
-    closed loops: there each response is followed by a request, and what is busy needs
-    not wake up for it. On a virtual machine with two processors requests at random cost
-    15 to 40 % more processor time than those of 32 clients that wait for each other.
+    The first one is that of a closed loop, and has a calibration of its own, if there
+    are others: in a closed loop each response is followed by a request, and what is
+    busy needs not wake up for it. On a virtual machine with two processors requests at
+    random cost 15 to 40 % more processor time than those of 32 clients.
 
     Parameters
     ----------
     phases, loops
         What each load cost, and the load itself.
     """
-    found = _agreeing(observation, traced, phases[-1], loops[-1])
+    found = _agreeing(observation, traced, phases[-1], loops[1:] or loops)
     if len(phases) > 1:
-        crowded = _agreeing(observation, traced, phases[0], loops[0])
+        crowded = _agreeing(observation, traced, phases[0], loops[:1])
         found = replace(found, crowded=crowded)
     return replace(
         found,
@@ -269,9 +269,9 @@ def _calibration(
 
 
 def _agreeing(
-    observation: Observation, traced: Traced, phase: Phase, loop: Loop
+    observation: Observation, traced: Traced, phase: Phase, loops: Sequence[Loop]
 ) -> Calibration:
-    """Return the calibration that agrees with a load."""
+    """Return the calibration that agrees with loads; the phase is the last of them."""
     server_ns = _server_ns(phase, traced.models)
     found = Calibration(
         observation.model_name,
@@ -286,7 +286,7 @@ def _agreeing(
         mix=observation.mix,
         rate_limits=observation.rate_limits,
     )
-    return matched(found, loop, phase.executed)
+    return matched(found, loops, phase.executed)
 
 
 def _remarks(traced: Traced, phases: Sequence[Phase]) -> Iterator[str]:
@@ -307,7 +307,7 @@ def _computing(model: CalibratedModel, spent: Computing) -> CalibratedModel:
     if model.config.is_ensemble:
         return model
     found = {
-        size: [each.with_computing(spent.of(size)) for each in behaviours]
+        size: with_processor_time(behaviours, spent.of(size))
         for size, behaviours in model.by_size.items()
     }
     return replace(model, by_size=found)
@@ -348,9 +348,10 @@ def frontend_of(phase: Phase, server_ns: float, transport_ns: int) -> Frontend:
         Processor time of the server for a request.
     transport_ns
         Time of a request on its way to the server and back: what is computed beside
-        it does not make it longer.
+        it does not make it longer, but needs the processors.
     """
     if phase.processors is None:
         return Frontend(0, transport_ns)
     spent_ns = round(server_ns + phase.processors.client_ns / phase.requests)
-    return Frontend(min(spent_ns, transport_ns), max(0, transport_ns - spent_ns))
+    way_ns = min(spent_ns, transport_ns)
+    return Frontend(way_ns, transport_ns - way_ns, spent_ns - way_ns)
