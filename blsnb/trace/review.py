@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
-from operator import attrgetter
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,6 @@ _IGNORED = (
 Notes = dict[int, list[str]]
 Tensors = tuple[TensorRef, ...]
 Array = np.ndarray[Any, Any]
-_DATA = attrgetter("data")
 
 
 def reviewed(trace: Trace) -> Trace:
@@ -70,28 +68,15 @@ def review(spans: Sequence[Span], models: Sequence[ModelInfo]) -> Notes:
 
 
 def _loops(spans: Sequence[Span]) -> dict[tuple[int, int, int], list[int]]:
-    """Return the rows of the calls of one model by one line of one caller.
-
-    Loops are in the order of their first calls.
-    """
-    names = "parent", "line", "model", "request_end_ns"
-    *keys, ended = (_numbers(spans, name) for name in names)
-    rows = np.flatnonzero((ended > 0) & (keys[0] >= 0) & (keys[1] > 0))
-    callers, lines, called = (key[rows] for key in keys)
-    order = np.lexsort((called, lines, callers))
-    sorted_keys = np.stack((callers, lines, called))[:, order]
-    changed = (sorted_keys[:, 1:] != sorted_keys[:, :-1]).any(axis=0)
-    groups = np.split(rows[order], np.flatnonzero(changed) + 1)
-    loops = sorted((each for each in groups if len(each) >= _SEQUENTIAL), key=_first)
-    return {tuple(int(key[each[0]]) for key in keys): each.tolist() for each in loops}
-
-
-def _first(rows: Array) -> int:
-    return int(rows[0])
-
-
-def _numbers(spans: Sequence[Span], name: str) -> Array:
-    return np.fromiter(column_of(spans, name), np.int64, len(spans))
+    """Return the rows of the calls of one model by one line of one caller."""
+    loops: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+    names = "parent", "line", "model"
+    keys = zip(*(column_of(spans, name) for name in names), strict=True)
+    ended = column_of(spans, "request_end_ns")
+    for row, (key, end_ns) in enumerate(zip(keys, ended, strict=True)):
+        if end_ns and key[0] >= 0 and key[1]:
+            loops[key].append(row)
+    return {key: calls for key, calls in loops.items() if len(calls) >= _SEQUENTIAL}
 
 
 def _missed_gather(
@@ -101,12 +86,13 @@ def _missed_gather(
     rows: list[int],
     models: Sequence[ModelInfo],
 ) -> str:
-    times = (column_of(spans, f"request_{name}_ns") for name in ("start", "end"))
-    start_ns, end_ns = (np.array([time[row] for row in rows]) for time in times)
-    order = np.argsort(start_ns, kind="stable")
-    rows = np.array(rows)[order].tolist()
-    sequential = bool((start_ns[order][1:] >= end_ns[order][:-1]).all())
-    took_ns = int(np.maximum(0, end_ns - start_ns).sum())
+    start_ns = column_of(spans, "request_start_ns")
+    end_ns = column_of(spans, "request_end_ns")
+    rows = sorted(rows, key=start_ns.__getitem__)
+    sequential = all(
+        start_ns[later] >= end_ns[earlier] for earlier, later in pairwise(rows)
+    )
+    took_ns = sum(max(0, end_ns[row] - start_ns[row]) for row in rows)
     if not sequential or took_ns < _SHARE * spans[caller].duration_ns:
         return ""
     if _is_chain(spans, rows):
@@ -124,20 +110,13 @@ def _missed_gather(
 def _is_chain(spans: Sequence[Span], rows: Sequence[int]) -> bool:
     """Whether a later call uses outputs of an earlier one, or all are one sequence."""
     fields = column_of(spans, "request_fields")
-    # Most requests share one object.
-    distinct = {id(each): each for each in map(fields.__getitem__, rows)}
-    sequences = {each.correlation_id for each in distinct.values()}
+    sequences = {fields[row].correlation_id for row in rows}
     if len(sequences) < len(rows) and sequences != {PLAIN.correlation_id}:
         return True
     inputs, outputs = column_of(spans, "inputs"), column_of(spans, "outputs")
-    used = _values(map(inputs.__getitem__, rows))
-    answered = _values(map(outputs.__getitem__, rows))
+    used = {ref.value_id for row in rows for ref in inputs[row]}
+    answered = {ref.value_id for row in rows for ref in outputs[row]}
     return not used.isdisjoint(answered) and _passes_on(inputs, outputs, rows)
-
-
-def _values(tensors: Iterable[Tensors]) -> set[int]:
-    """Return the `value_id` of all tensors."""
-    return set(map(id, map(_DATA, chain.from_iterable(tensors))))
 
 
 def _passes_on(
@@ -171,7 +150,9 @@ def _crowds(
     spans: Sequence[Span], models: Sequence[ModelInfo]
 ) -> Iterable[tuple[int, str]]:
     names = "model", "queue_start_ns", "compute_start_ns"
-    model_of, queued, begun = (_numbers(spans, name) for name in names)
+    model_of, queued, begun = (
+        np.array(column_of(spans, name), np.int64) for name in names
+    )
     instance_of = column_of(spans, "instance")
     for model in np.unique(model_of[begun > 0]).tolist():
         rows = np.flatnonzero((model_of == model) & (begun > 0))
