@@ -15,6 +15,7 @@ from typing import Any
 import nbclient
 import nbformat
 import pytest
+from magics.pages import entries
 from sources import obscure
 
 import blsnb
@@ -32,13 +33,7 @@ PUBLIC = {
     "blsnb.testing": {*blsnb.testing.__all__},
 }
 """What readers may import, by module; docs/reference/api.md describes it."""
-_ENTRY = re.compile(r"^### `(.+)`$", re.MULTILINE)
-REFERENCE = ROOT / "docs" / "reference"
-ENTRIES = [
-    entry
-    for page in ("errors.md", "notes.md")
-    for entry in _ENTRY.findall((REFERENCE / page).read_text(encoding="utf-8"))
-]
+ENTRIES = [entry.text for entry in entries()]
 
 
 def _strings(value: Any) -> Iterator[str]:

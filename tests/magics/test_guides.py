@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
 
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
-_CELL = re.compile(
-    r"^```\{code-cell\} python\n"
-    r"(?::tags: \[(?P<tags>[^]\n]*)\]\n\n)?(?P<source>.*?)^```$",
-    re.MULTILINE | re.DOTALL,
-)
+from .pages import DOCS, cells, run
+
+ROOT = DOCS.parent
 _FENCE = re.compile(r"^(```+)(?P<language>.*)\n(?P<text>(?:.*\n)*?)\1$", re.MULTILINE)
 SLOW = {
     "howto/instances.md": "a plan observes a model for seconds",
@@ -52,19 +47,6 @@ SHOWN = {
 """Snippets of Python that are only shown, by their first line, with the reason."""
 
 
-class Cell(NamedTuple):
-    """A cell of a page."""
-
-    source: str
-    tags: list[str]
-
-
-def cells(page: Path) -> list[Cell]:
-    """Return the cells of a page."""
-    found = _CELL.finditer(page.read_text(encoding="utf-8"))
-    return [Cell(each["source"], (each["tags"] or "").split(", ")) for each in found]
-
-
 def shown(page: Path) -> list[str]:
     """Return the first lines of snippets of Python that a page only shows.
 
@@ -79,9 +61,9 @@ def shown(page: Path) -> list[str]:
 
 
 PAGES = {
-    str(page.relative_to(DOCS)): cells(page)
+    str(page.relative_to(DOCS)): found
     for page in sorted(DOCS.rglob("*.md"))
-    if cells(page)
+    if (found := cells(page.read_text(encoding="utf-8")))
 }
 
 
@@ -97,14 +79,7 @@ PAGES = {
 def test_the_cells_of_a_guide_run_as_they_stand(name, notebook, tmp_path, monkeypatch):
     """A cell fails if and only if the page says so."""
     monkeypatch.chdir(tmp_path)
-    for cell in PAGES[name]:
-        if cell.source == "%load_ext blsnb\n":
-            continue
-        ran = notebook.run(cell.source)
-        fails = ran.error is not None or "Traceback" in ran.stdout
-        assert ("raises-exception" in cell.tags) == fails, (
-            f"{cell.source}\n{ran.stdout}{ran.stderr}"
-        )
+    run(notebook, PAGES[name])
 
 
 @pytest.mark.slow
