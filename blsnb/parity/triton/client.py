@@ -14,7 +14,8 @@ from blsnb.backends import remote_messages as messages
 from blsnb.benchmark.level import Level
 from blsnb.benchmark.sample import Sample
 from blsnb.errors import TritonServerError
-from blsnb.model.config import ModelConfig, schema
+from blsnb.model.config import ModelConfig
+from blsnb.model.text.schema import schema
 from blsnb.parity.triton.executed import Executed
 from blsnb.parity.triton.outcome import (
     NO_RESPONSE,
