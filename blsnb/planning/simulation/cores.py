@@ -111,7 +111,7 @@ class SlicedCores:
     """Computes work on whole processors, each with pieces that it has taken turns on.
 
     So does Linux with its scheduler EEVDF. A piece that comes, that is a process that
-    wakes up, takes an idle processor. If there is none, it goes to the one where fewest
+    wakes up, takes an idle processor. Without an idle one it goes to the one where fewest
     wait. There it preempts a piece that has used its slice, and else waits until a tick
     at which that has happened. A processor without work takes a piece that waits for
     another one.
