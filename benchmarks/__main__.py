@@ -31,6 +31,7 @@ NAMES = (
     "evaluation_workers",
     "simulation",
     "open_loop",
+    "end_points",
 )
 
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import os
-import shutil
 import statistics
-import subprocess
-import tempfile
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks import perf_analyzer
 from benchmarks.row import Goal, Row
 from benchmarks.servers import Servers
 from blsnb.benchmark.arrivals import CONSTANT, arrivals_at
@@ -25,8 +20,6 @@ from blsnb.tensors.ref import freeze
 RATES, ROUNDS, WINDOW_S = (20, 100), 3, 2.0
 MODEL = "waits_8"
 """A model that takes 20 ms, with eight instances."""
-PROGRAM = "BLSNB_PERF_ANALYZER"
-"""Variable with the path of perf_analyzer, of the wheel of tritonclient 2.49."""
 
 
 def run(servers: Servers) -> list[Row]:
@@ -34,10 +27,9 @@ def run(servers: Servers) -> list[Row]:
 
     Without a real server or perf_analyzer nothing is measured.
     """
-    program = os.environ.get(PROGRAM) or shutil.which("perf_analyzer")
     server = servers.triton
+    program = None if servers.env is None else perf_analyzer.program(servers.env)
     if server is None or program is None:
-        print(f"Skipped: it needs a real server, and perf_analyzer as ${PROGRAM}.")
         return []
     server.load(MODEL)
     process = server.process
@@ -85,19 +77,9 @@ def _own(client: TritonClient, rate: int) -> tuple[float, float]:
 
 def _perf_analyzer(program: str, port: int, rate: int) -> tuple[float, float]:
     """Return what perf_analyzer reports for the same."""
-    with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.csv"
-        window_ms = round(WINDOW_S * 1e3)
-        command = [
-            program,
-            *("-m", MODEL, "-i", "grpc", "-u", f"127.0.0.1:{port}"),
-            *("--shape", "X:1,4", "--request-rate-range", f"{rate}"),
-            *("--measurement-interval", f"{window_ms}", "--max-trials", "3"),
-            *("--stability-percentage", "999", "-f", str(report)),
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        if not report.exists():
-            raise RuntimeError(f"perf_analyzer failed: {done.stdout}{done.stderr}")
-        with report.open(newline="") as lines:
-            row = next(csv.DictReader(lines))
-    return float(row["p50 latency"]), float(row["Inferences/Second"])
+    [found] = perf_analyzer.measure(
+        *(program, MODEL, "grpc", f"127.0.0.1:{port}"),
+        *("--shape", "X:1,4", "--request-rate-range", rate),
+        *("--measurement-interval", round(WINDOW_S * 1e3)),
+    )
+    return found.p50_us, found.rate

@@ -110,9 +110,17 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'blsnb' has no attribute {name!r}")
+    import gc
     import importlib
 
-    value = getattr(importlib.import_module(home), name)
+    # Nothing that modules make is garbage, but collections would visit all of it.
+    is_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        value = getattr(importlib.import_module(home), name)
+    finally:
+        if is_enabled:
+            gc.enable()
     globals()[name] = value
     return value
 

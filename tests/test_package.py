@@ -22,6 +22,40 @@ HEAVY = (
     "tritonclient",
     "traitlets",
 )
+LATER = (
+    "blsnb.engine.ensemble",
+    "blsnb.engine.profiling",
+    "blsnb.engine.scheduling.batching",
+    "blsnb.engine.scheduling.sequences",
+    "blsnb.evaluation.work",
+    "blsnb.magics.completion.line_completion",
+    "blsnb.magics.completion.inspection",
+    "blsnb.model_graph",
+    "blsnb.otlp.sending",
+    "blsnb.planning",
+    "blsnb.serving",
+    "blsnb.views.documents",
+    "blsnb.views.pictures",
+    "google.protobuf",
+    "tarfile",
+    "urllib.request",
+)
+"""What `%load_ext` leaves to the first use."""
+NOT_FOR_A_CELL = (
+    "blsnb.engine.scheduling.batching",
+    "blsnb.model.text.text_hints",
+    "blsnb.model_graph.picture",
+    "blsnb.tensors.difference",
+    "blsnb.trace.comparison",
+    "blsnb.views.documents",
+    "blsnb.views.pictures",
+)
+"""What a cell with a plain model does not need."""
+EXTENSION = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_line_magic("load_ext", "blsnb")
+"""
 
 
 def modules_after(statements: str) -> set[str]:
@@ -112,6 +146,34 @@ def test_running_a_model_is_light():
     )
 
     assert set() == loaded & set(HEAVY)
+
+
+def test_loading_the_extension_imports_no_more_than_a_first_cell_needs():
+    """What few notebooks use is imported at its first use."""
+    loaded = modules_after(EXTENSION)
+
+    assert set() == loaded & set(LATER)
+    assert 300 > len([name for name in loaded if name.startswith("blsnb")])
+
+
+def test_the_first_cell_imports_no_pictures():
+    """A model is checked before there is a run to show."""
+    cell = "%%triton_model m --input X:FP32[4] --output Y:FP32[4]"
+    source = "class TritonPythonModel:\n    def execute(self, requests): ..."
+    loaded = modules_after(f"{EXTENSION}shell.run_cell({f'{cell}{chr(10)}{source}'!r})")
+
+    assert "blsnb.model_graph.source_checks" in loaded
+    assert set() == loaded & set(NOT_FOR_A_CELL)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_importing_leaves_the_collector_as_it_was(enabled):
+    """It is paused only while modules are made."""
+    set_up = "" if enabled else "import gc; gc.disable()\n"
+
+    assert modules_after(
+        f"{set_up}import blsnb, gc\nblsnb.Server\nassert gc.isenabled() is {enabled}"
+    )
 
 
 def test_importing_changes_nothing_of_pythons():

@@ -32,15 +32,15 @@ from blsnb.benchmark.samples import Row
 from blsnb.parts.requests import client_request
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import Calibration
+from blsnb.planning.machine_meter import least_disturbed
 from blsnb.planning.simulation.loads import Mix, Simulated, closed_loop
 from blsnb.planning.simulation.station import SimulatedRequest
 from blsnb.planning.triton.processes import ProcessorTimes, processor_times
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.real_world import RealWorld
-from blsnb.planning.triton.undisturbed import least_disturbed
 from blsnb.request_fields import PLAIN, SEQUENCE_END, SEQUENCE_START, RequestFields
 
-CALIBRATION_S = 5.0
+CALIBRATION_S = 8.0
 CALIBRATION_REQUESTS = 300
 MEASURED_S = 6.0
 SATURATED_S = 3.0
@@ -188,7 +188,7 @@ def _clients(case: Case) -> int:
 def _saturation(calibration: Calibration, case: Case) -> float:
     lengths = () if case.sequences is None else (case.sequences.length,)
     return closed_loop(
-        calibration.simulation(),
+        calibration.closed.simulation(),
         case.root,
         _clients(case),
         SIMULATED,

@@ -23,11 +23,14 @@ class Rooms:
 
     def __init__(self, rows: Sequence[Sequence[str]]) -> None:
         self._depths = {room: depth for depth, row in enumerate(rows) for room in row}
+        self._found: dict[str, str | None] = {}
 
     def of(self, path: str) -> str | None:
         """Return the room of a file; None if no room has it."""
-        rooms = [room for room in self._depths if _covers(room, path)]
-        return max(rooms, key=len, default=None)
+        if path not in self._found:
+            rooms = [room for room in self._depths if _covers(room, path)]
+            self._found[path] = max(rooms, key=len, default=None)
+        return self._found[path]
 
     def may_import(self, importer: str, imported: str) -> bool:
         """Whether a room may import another one: only from a row below its own."""

@@ -43,7 +43,7 @@ SUBCOMMANDS = {
         "[--remove]", "link the panel of JupyterLab into this environment"
     ),
     "recorder": Subcommand(
-        "install | status | uninstall --python ENV",
+        "install | status | uninstall [--python ENV]",
         "record the models of a production server, to replay their requests here",
     ),
     "serve": Subcommand(

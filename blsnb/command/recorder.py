@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from blsnb.command.arguments import Parser
 from blsnb.recorder.installation import RecorderFiles, recorder_files
@@ -22,13 +24,21 @@ def run(words: Sequence[str]) -> int:
     parser.add_argument(
         "--python",
         metavar="ENV",
-        required=True,
-        help="the environment of the server's models: its folder, or its interpreter",
+        help="the environment of the server's models: its folder, or its interpreter "
+        "(that of the server which blsnb verify starts)",
     )
     given = parser.parse_args(list(words))
-    files = recorder_files(given.python)
+    files = recorder_files(given.python or _verifying_python())
     print(_ACTIONS[given.action](files))
     return 0
+
+
+def _verifying_python() -> str:
+    """Return the interpreter of the models of the server that comparisons start."""
+    from blsnb.parity.discovery import find
+
+    with tempfile.TemporaryDirectory() as folder:
+        return find(Path(folder)).python
 
 
 def _install(files: RecorderFiles) -> str:

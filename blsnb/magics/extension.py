@@ -14,13 +14,12 @@ from blsnb.evaluation.progress import displays
 from blsnb.magics import cell_transforms, display, frontend, panel
 from blsnb.magics.cell_book import CellBook
 from blsnb.magics.commands.subcommands import TritonMagics
-from blsnb.magics.completion import inspection, line_completion
+from blsnb.magics.completion import matchers
 from blsnb.magics.debugging import cell_debugger, kernel_requests
 from blsnb.magics.define import DefineMagics
 from blsnb.magics.errors import breakpoints, report
 from blsnb.magics.imported.saved_files import load_saved
 from blsnb.magics.runs import show
-from blsnb.serving.server_log import TritonFormatter
 
 _loaded: weakref.WeakKeyDictionary[Any, contextlib.ExitStack]
 _loaded = weakref.WeakKeyDictionary()
@@ -48,8 +47,7 @@ def load_ipython_extension(shell: Any) -> None:
         undo.callback(_register_magics(shell, triton))
         undo.callback(triton.close)
         undo.callback(cell_transforms.register(shell))
-        undo.callback(line_completion.register(shell))
-        undo.callback(inspection.register(shell))
+        undo.callback(matchers.register(shell))
         undo.callback(frontend.connect(shell, debugger.synchronize))
         undo.callback(panel.connect(shell))
         undo.callback(display.register(shell, runs))
@@ -117,11 +115,14 @@ class _StderrHandler(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self.setFormatter(TritonFormatter())
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line; stderr is looked up each time, as cells may redirect it."""
         try:
+            if self.formatter is None:
+                from blsnb.serving.server_log import TritonFormatter
+
+                self.setFormatter(TritonFormatter())
             sys.stderr.write(f"{self.format(record)}\n")
         except Exception:
             self.handleError(record)

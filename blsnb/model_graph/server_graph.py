@@ -11,7 +11,6 @@ from blsnb.model.backend_fields import MODEL_FILENAME
 from blsnb.model.config import ModelConfig
 from blsnb.model_graph.build import ModelSource, model_graph
 from blsnb.model_graph.graph import Measured, ModelGraph
-from blsnb.model_graph.picture import measured
 from blsnb.parts.server_parts import ServerParts
 from blsnb.repository.directory import ModelDirectory
 from blsnb.results.traced import take_trace
@@ -76,5 +75,7 @@ def _last_run(parts: ServerParts) -> Measured | None:
     """Return counts and times of the newest recorded run."""
     for record in reversed(list(parts.recorder.runs)):
         if record.calls:
+            from blsnb.model_graph.picture import measured
+
             return measured(take_trace(record))
     return None

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import logging
-import secrets
+import os
 import threading
 import time
 from collections import deque
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from blsnb.engine.threads.start import start
 from blsnb.errors import BlsnbError
-from blsnb.otlp.encoding import Json, document, spans_of
-from blsnb.otlp.sending import MAX_SPANS, endpoint_of, send
 from blsnb.trace.capture import clock_of, trace_so_far
 from blsnb.trace.events import Call
 from blsnb.trace.facts import TraceContext
 from blsnb.trace.recorder import Recorder
 from blsnb.trace.run_record import RunRecord
+
+if TYPE_CHECKING:
+    from blsnb.otlp.encoding import Json
 
 MAX_RUNS = 2_000
 """Maximum number of ended runs that wait to be converted."""
@@ -119,6 +120,8 @@ class Exporter:
     """
 
     def __init__(self, recorder: Recorder, url: str, sampler: Sampler) -> None:
+        from blsnb.otlp.sending import endpoint_of
+
         self.sampler = sampler
         self._endpoint = endpoint_of(url)
         self._changed = threading.Condition()
@@ -146,7 +149,7 @@ class Exporter:
         if not run.is_exported:
             run.context = None
         elif run.context is None:
-            run.context = TraceContext(secrets.token_hex(16))
+            run.context = TraceContext(os.urandom(16).hex())
 
     def _add(self, run: RunRecord) -> None:
         with self._changed:
@@ -193,6 +196,8 @@ class Exporter:
 
     def _convert(self) -> None:
         """Turn ended runs into spans, and release their values."""
+        from blsnb.otlp.encoding import spans_of
+
         with self._changed:
             runs, self._runs, self._run_bytes = self._runs, deque(), 0
         while runs:
@@ -205,6 +210,9 @@ class Exporter:
 
     def _send(self, end_s: float | None) -> None:
         """Send the spans that wait; those of a failed message wait further."""
+        from blsnb.otlp.encoding import document
+        from blsnb.otlp.sending import MAX_SPANS, send
+
         while self._spans and (end_s is None or time.monotonic() < end_s):
             count = min(MAX_SPANS, len(self._spans))
             message = [self._spans[place] for place in range(count)]

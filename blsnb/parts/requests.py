@@ -12,8 +12,6 @@ import numpy as np
 
 from blsnb.engine.engine import Engine
 from blsnb.engine.instance.instance import ModelInstance
-from blsnb.engine.profiling.line_timer import LineTimer
-from blsnb.engine.profiling.sampler import Sampler
 from blsnb.engine.request.failure import note_lost, notes_of
 from blsnb.engine.request.inflight import Caller
 from blsnb.engine.request.lifetime import RootRequest, deadline_ns
@@ -179,6 +177,8 @@ class ClientRequests:
         root = self._open_requests.open(deadline, record, begun)
         root.record.is_hidden = not request.show
         if profile:
+            from blsnb.engine.profiling.sampler import Sampler
+
             with Sampler(root.record):
                 return self._run(message, root)
         return self._run(message, root)
@@ -309,6 +309,8 @@ class ClientRequests:
         BlsnbError
             The model has no Python code, or another tool traces it.
         """
+        from blsnb.engine.profiling.line_timer import LineTimer
+
         timer = LineTimer(message, self._python_instances(message))
         with timer:
             run = self.replay(message, client_timeout_s)
@@ -361,6 +363,8 @@ class ClientRequests:
         root = self._open_requests.open(deadline, record)
         root.record.is_hidden = not request.show
         if profile:
+            from blsnb.engine.profiling.sampler import Sampler
+
             Sampler(root.record).start()
         return self._stream(message, root)
 

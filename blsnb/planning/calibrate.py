@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
 from blsnb.planning.calibration import HERE, CalibratedModel, Calibration, by_size
 from blsnb.planning.fitting import Loop, fitted
+from blsnb.planning.machine_meter import MachineMeter, busy_remarks
 from blsnb.planning.observations import Observed, observe, sized
 from blsnb.planning.processor_meter import ProcessorMeter
 from blsnb.planning.sequence_client import SequenceClient
@@ -74,9 +76,23 @@ def calibrate(
         A later one failed, or a model has a kind of scheduling that is not simulated.
     """
     first = first_trace(parts, request, mix.lengths)
-    names = sorted({model.name for model in first.models if model.kind != "span"})
-    for name in names:
+    for name in _names(first):
         _refuse_unsimulated(parts, name)
+    with MachineMeter() as machine:
+        found = _observed(parts, request, first, requests, duration_s, mix)
+    return replace(found, remarks=busy_remarks(machine.others))
+
+
+def _observed(
+    parts: ServerParts,
+    request: ClientRequest,
+    first: Trace,
+    requests: int,
+    duration_s: float,
+    mix: Mix,
+) -> Calibration:
+    """Observe the models of a request whose trace is known."""
+    names = _names(first)
     with ProcessorMeter(_instances(parts, names)) as meter:
         alone = _traces(parts, request, 1, requests, duration_s, mix.lengths)
         batched = [
@@ -98,6 +114,10 @@ def calibrate(
     processors = len(os.sched_getaffinity(0))
     limits = _rate_limits(parts)
     return fitted(request.model_name, HERE, models, loops, processors, mix, limits)
+
+
+def _names(trace: Trace) -> list[str]:
+    return sorted({model.name for model in trace.models if model.kind != "span"})
 
 
 def _refuse_unsimulated(parts: ServerParts, name: str) -> None:

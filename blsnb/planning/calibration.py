@@ -29,8 +29,6 @@ WORLDS = {
     HERE: "this kernel with its one interpreter lock",
     TRITON: "a process for each instance",
 }
-_SLICE_NS = 4_000_000
-"""Linux looks 250 times a second whether another process is to compute."""
 _HEAD = ("model", "batch", "executions", "own work", "computing", "overhead")
 """Worlds: one kernel with one interpreter lock; a process for each instance."""
 
@@ -170,6 +168,8 @@ class Calibration:
         The requests of clients: priorities, timeouts and sequences.
     rate_limits
         Counts of the server's resources; None if it does not limit rates.
+    crowded
+        What was observed of clients in a closed loop; None if the same is true of them.
     """
 
     model_name: str
@@ -181,6 +181,12 @@ class Calibration:
     remarks: tuple[str, ...] = ()
     mix: Mix = field(default=Mix())
     rate_limits: Given | None = None
+    crowded: Calibration | None = None
+
+    @property
+    def closed(self) -> Calibration:
+        """The calibration for clients in a closed loop."""
+        return self.crowded or self
 
     @property
     def error(self) -> float:
@@ -241,7 +247,7 @@ class Calibration:
     @property
     def findings(self) -> list[str]:
         """How well it reproduces what it was made from, and what it lacks."""
-        frontend_us = sum(self.frontend) / 1e3
+        frontend_us = sum(self.frontend[:2]) / 1e3
         texts = [f"Outside of the models a request takes {time(frontend_us)}."] * bool(
             frontend_us
         )
@@ -284,5 +290,5 @@ class Calibration:
             seed,
             self.frontend,
             self.rate_limits,
-            _SLICE_NS if self.world == TRITON else 0,
+            in_turns=self.world == TRITON,
         )

@@ -79,7 +79,8 @@ def fitted(
 
 
 def _simulated(calibration: Calibration, loop: Loop) -> Simulated:
-    return simulated(calibration.simulation(), calibration, loop)
+    found = calibration.closed if loop.clients else calibration
+    return simulated(found.simulation(), found, loop)
 
 
 def simulated(

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import functools
-import gzip
 import os
 import platform
 import re
-import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
-from importlib import metadata
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from blsnb.printable import printable
+
+if TYPE_CHECKING:
+    import tarfile
 
 PARAMETER = "EXECUTION_ENV_PATH"
 """Parameter of a model's configuration: path of a folder or a packed environment."""
@@ -167,6 +167,9 @@ def _in_folder(path: Path) -> Iterator[str]:
 
 def _in_archive(path: Path) -> Iterator[str]:
     """Yield the names in an archive; an empty one where more was not read."""
+    import gzip
+    import tarfile
+
     with path.open("rb") as raw:
         packed = raw.read(len(_GZIP)) == _GZIP
         raw.seek(0)
@@ -212,6 +215,8 @@ def _differences(packages: Mapping[str, str]) -> Iterator[str]:
 
 def _installed(name: str) -> str | None:
     """Return the version of a package in this process."""
+    from importlib import metadata
+
     if name == "python":
         return platform.python_version()
     try:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -51,7 +53,18 @@ def _memory(size: int) -> _Memory:
         if memory.nbytes == size:
             return memory
         _idle.append(memory)
-    return np.empty(size, np.uint8).view(_Memory)
+    return _new_memory(size)
+
+
+def _new_memory(size: int) -> _Memory:
+    """Return memory that begins with a page.
+
+    Copies by the processor's string instructions, as those of the kernel, take several
+    times as long where a target is 16 bytes further into its page than its source.
+    """
+    memory = np.empty(size + mmap.PAGESIZE, np.uint8)
+    start = -memory.ctypes.data % mmap.PAGESIZE
+    return memory[start : start + size].view(_Memory)
 
 
 def frozen(array: _Array) -> bytes | memoryview:
@@ -80,6 +93,19 @@ def _copied(array: _Array) -> memoryview:
     block = _borrow(array.nbytes)
     np.copyto(np.ndarray(array.shape, array.dtype, block), array)
     return memoryview(block).toreadonly()  # type: ignore[arg-type]
+
+
+def filled(size: int, fill: Callable[[memoryview], bool]) -> memoryview | None:
+    """Return read-only memory of a `LARGE` size that a function has filled.
+
+    Parameters
+    ----------
+    fill
+        Receives the memory; returns whether it has filled all of it.
+    """
+    block = _borrow(size)
+    is_full = fill(memoryview(block))  # type: ignore[arg-type]
+    return memoryview(block).toreadonly() if is_full else None  # type: ignore[arg-type]
 
 
 def private(data: bytes | memoryview, shape: Shape, dtype: np.dtype[Any]) -> _Array:

@@ -45,6 +45,7 @@ export class CallGraph {
   #content = svg("g", {}, this.#edges, this.#nodes);
   #boxes = new Map<number, Box>();
   #graph: ModelGraph = { nodes: [], edges: [] };
+  #drawn: Trace | null = null;
   #layout: Layout | null = null;
   #edgeElements: SVGGElement[] = [];
   #shape = "";
@@ -62,7 +63,9 @@ export class CallGraph {
 
   /** Draw the models of a trace; returns the preferred height. */
   draw(trace: Trace): number {
-    this.#graph = modelGraph(trace);
+    // A change of the size draws the same trace again.
+    if (trace !== this.#drawn) this.#graph = modelGraph(trace);
+    this.#drawn = trace;
     const width = boxWidth(this.#graph.nodes, this.#session.colours.font);
     const [paneWidth, fit] = [this.#paneWidth(), (layout: Layout) => this.#scaleFor(layout)];
     this.#layout = chooseLayout(this.#graph, width, paneWidth, fit);

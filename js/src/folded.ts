@@ -35,7 +35,7 @@ type Rows = { parent: ArrayLike<number>; model: ArrayLike<number> };
 export class Folded {
   readonly entries: readonly FoldedEntry[];
   #rows: Rows;
-  #kept: Map<string, number> | undefined;
+  #kept: Map<number, number> | undefined;
   #known = new WeakMap<readonly number[], Counted | null>();
 
   constructor(entries: readonly FoldedEntry[], rows: Rows) {
@@ -63,7 +63,7 @@ export class Folded {
 
   /** Return whether calls of the same model and caller as any of these are only counted. */
   has(calls: readonly number[]): boolean {
-    const pairs = new Set(this.entries.map(([caller, model]) => `${caller}>${model}`));
+    const pairs = new Set(this.entries.map(([caller, model]) => pairOf(caller, model)));
     return pairs.size > 0 && calls.some((call) => pairs.has(this.#pair(call)));
   }
 
@@ -80,23 +80,27 @@ export class Folded {
     const pair = this.#pair(calls[0]);
     if (calls.length !== this.#byPair().get(pair)) return null;
     if (calls.some((call) => this.#pair(call) !== pair)) return null;
-    return summed(this.entries.filter(([caller, model]) => `${caller}>${model}` === pair));
+    return summed(this.entries.filter(([caller, model]) => pairOf(caller, model) === pair));
   }
 
-  #pair(call: number): string {
+  #pair(call: number): number {
     const { parent, model } = this.#rows;
-    return `${parent[call] < 0 ? -1 : model[parent[call]]}>${model[call]}`;
+    return pairOf(parent[call] < 0 ? -1 : model[parent[call]], model[call]);
   }
 
-  #byPair(): Map<string, number> {
+  #byPair(): Map<number, number> {
     if (this.#kept) return this.#kept;
-    const kept = (this.#kept = new Map<string, number>());
+    const kept = (this.#kept = new Map<number, number>());
     for (let call = 0; call < this.#rows.model.length; call++) {
       const pair = this.#pair(call);
       kept.set(pair, (kept.get(pair) ?? 0) + 1);
     }
     return kept;
   }
+}
+
+function pairOf(caller: number, model: number): number {
+  return caller * 0x10000 + model;
 }
 
 function summed(entries: readonly FoldedEntry[]): Counted | null {

@@ -106,6 +106,10 @@ export class Frame implements Session {
   /** Show the calls in the store; the element must be in the page. */
   draw(): void {
     this.trace = new Trace(this.#options.store);
+    this.#draw();
+  }
+
+  #draw(): void {
     this.#selected.refind(this.trace);
     this.#skin.apply();
     this.#toolbar.draw(this.trace);
@@ -119,7 +123,7 @@ export class Frame implements Session {
 
   /** Draw first, with the state of an earlier view, else with the first call selected. */
   start(): void {
-    this.draw();
+    this.#draw();
     const { state } = this.#options;
     if (state) this.#restore(state);
     else if (this.trace.roots.length)

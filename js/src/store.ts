@@ -117,11 +117,14 @@ export class Store {
     const ids = columns.id
       ? (column(buffer, columns.id) as Int32Array)
       : Int32Array.from({ length: size }, (_, k) => k);
+    const first = this.n;
     const rows = this.#makeRoom(ids);
+    const isAppended = this.n === first + size && rows.every((row, k) => row === first + k);
     for (const [name] of LAYOUT) {
       const from = name === "id" ? ids : columns[name] && column(buffer, columns[name]);
       const to = this.#calls[name];
-      if (from) for (let k = 0; k < size; k++) to[rows[k]] = from[k];
+      if (from && isAppended) to.set(from, first);
+      else if (from) for (let k = 0; k < size; k++) to[rows[k]] = from[k];
     }
     this.#addResponses(columns, buffer);
     return { ids, rows };

@@ -2,7 +2,6 @@
 
 import { Comparison } from "./comparison.ts";
 import { concurrency, type Steps } from "./concurrency.ts";
-import { executionsOf } from "./executions.ts";
 import { Folded, type Counted } from "./folded.ts";
 import type { Header } from "./header.ts";
 import { distinctKeys, distinctNames } from "./modelnames.ts";
@@ -37,7 +36,7 @@ export class Trace {
   #below: Int32Array;
   #critical: Set<number> | undefined;
   #concurrency: Steps | undefined;
-  #executions: Map<string, number[]> | undefined;
+  #executions = new Map<string, readonly number[]>();
   #intervals = new Map<number, number[]>();
   #failed = new WeakMap<readonly number[], readonly number[]>();
   #allFailed: readonly number[] | undefined;
@@ -220,8 +219,19 @@ export class Trace {
 
   /** Return the calls of an execution of a model; empty for execution 0. */
   executed(model: number, execution: number): readonly number[] {
-    this.#executions ??= executionsOf(this.calls, this.n);
-    return this.#executions.get(`${model} ${execution}`) ?? [];
+    const key = `${model} ${execution}`;
+    let known = this.#executions.get(key);
+    if (!known) this.#executions.set(key, (known = this.#executed(model, execution)));
+    return known;
+  }
+
+  #executed(model: number, execution: number): number[] {
+    const { model: models, execution: executions } = this.calls;
+    const found: number[] = [];
+    if (execution === 0) return found;
+    for (let call = 0; call < this.n; call++)
+      if (executions[call] === execution && models[call] === model) found.push(call);
+    return found;
   }
 
   /** The calls that determine the wall time, from the last-ending child backwards. */
@@ -244,17 +254,19 @@ export class Trace {
   /** Concurrency of the calls without child calls. */
   get concurrency(): Steps {
     if (this.#concurrency) return this.#concurrency;
-    const leaves = Array.from({ length: this.n }, (_, call) => call).filter((call) =>
-      this.isLeaf(call),
-    );
+    const leaves: number[] = [];
+    for (let call = 0; call < this.n; call++) if (this.isLeaf(call)) leaves.push(call);
     return (this.#concurrency = this.concurrencyOf(leaves));
   }
 
   concurrencyOf(calls: readonly number[]): Steps {
-    return concurrency(
-      calls.map((call) => this.start(call)),
-      calls.map((call) => this.end(call)),
-    );
+    const { start_us } = this.calls;
+    const [starts, ends] = [new Float64Array(calls.length), new Float64Array(calls.length)];
+    for (let k = 0; k < calls.length; k++) {
+      starts[k] = start_us[calls[k]];
+      ends[k] = starts[k] + this.duration[calls[k]];
+    }
+    return concurrency(starts, ends);
   }
 
   #index(): [Int32Array, Int32Array] {

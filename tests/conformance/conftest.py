@@ -33,11 +33,37 @@ def triton() -> Iterator[TritonTarget | None]:
             pytest.fail("run make triton first", pytrace=False)
         yield None
         return
-    target = TritonTarget(env)
+    target = TritonTarget(env, MORTAL)
     try:
         yield target
     finally:
         target.close()
+
+
+@pytest.fixture(scope="session")
+def completing() -> Iterator[Callable[[Target], Target]]:
+    """Return a server of a target's kind that completes configurations.
+
+    The real one starts a process for that before each load, so the others do not.
+    """
+    made: list[TritonTarget] = []
+
+    def other(target: Target) -> Target:
+        if target.name == "blsnb":
+            return target
+        if not made:
+            env = installed()
+            assert env is not None
+            made.append(TritonTarget(env))
+        if not made[0].lives():
+            made[0].start_again()
+        return made[0]
+
+    try:
+        yield other
+    finally:
+        for each in made:
+            each.close()
 
 
 @pytest.fixture(scope="session")
@@ -61,10 +87,7 @@ def blsnb() -> Iterator[Target]:
 
 @pytest.fixture(scope="session")
 def beside() -> Iterator[Callable[[Target], Target]]:
-    """Return another server of a target's kind: strict, and with a response cache.
-
-    The real one loads models faster, since it completes no configurations.
-    """
+    """Return another server of a target's kind: strict, and with a response cache."""
     made: dict[str, Target] = {}
 
     def other(target: Target) -> Target:

@@ -25,6 +25,7 @@ from blsnb.parity.triton.server_process import ServerDiedError, TritonServer
 
 from .blsnb_target import GRPC_CODES
 from .targets import Failure, Target
+from .triton_target import MORTAL
 
 CALL_S = 120.0
 _CELLS = ("name", "version", "state", "reason")
@@ -287,10 +288,12 @@ def elsewhere(
             exit_timeout_s=exit_timeout_s,
             metrics_config=metrics,
             cache_bytes=cache_bytes,
+            strict_model_config=True,
         ) as ours:
             yield _Blsnb(ours, folder)
         return
     arguments = [
+        *MORTAL,
         *(f"--model-repository={path}" for path in paths[1:]),
         f"--model-control-mode={mode}",
         *(f"--load-model={name}" for name in startup),

@@ -43,12 +43,12 @@ def load_error(target, config, paths=("1/model.bin",)):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_a_configured_backend_is_not_here(agree, name):
+def test_a_configured_backend_is_not_here(agree, completing, name):
     """The text names it; devices and tensors are looked at later."""
-    agree(lambda target: load_error(target, CONFIGS[name]))
+    agree(lambda target: load_error(completing(target), CONFIGS[name]))
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_tells_the_backend(agree, name):
+def test_a_file_tells_the_backend(agree, completing, name):
     """One of the folder that comes first by its name, in a certain order."""
-    agree(lambda target: load_error(target, None, FILES[name]))
+    agree(lambda target: load_error(completing(target), None, FILES[name]))

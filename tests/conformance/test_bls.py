@@ -155,7 +155,7 @@ def test_memory_of_a_graphics_card_that_is_not_there(agree):
 
     agree(
         lambda target: run(target, code, "echo"),
-        deviates="a BLS call whose `PreferredMemory` is a graphics card's fails",
+        deviates="a BLS call whose `PreferredMemory` is a GPU fails",
         ours=answers,
     )
 

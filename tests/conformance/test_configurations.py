@@ -119,9 +119,9 @@ def test_initial_states_must_fit(agree, name):
 
 @rows("r1.6/create-stage-auto-complete-i-o")
 @pytest.mark.parametrize("name", OF_EACH_KIND)
-def test_refused_at_the_create_stage(agree, name):
+def test_refused_at_the_create_stage(agree, completing, name):
     """The caller receives the reason if configurations are auto-completed."""
-    agree(lambda target: load(target, "m", WRONG[name]))
+    agree(lambda target: load(completing(target), "m", WRONG[name]))
 
 
 @rows(
@@ -142,11 +142,12 @@ def test_refused_at_the_create_stage(agree, name):
     }
 )
 @pytest.mark.parametrize("name", METHODS)
-def test_what_a_model_adds_to_its_configuration(agree, name):
+def test_what_a_model_adds_to_its_configuration(agree, completing, name):
     """It adds missing fields, and may not contradict others."""
     more, code = METHODS[name]
     source = SOURCE + COMPLETING.format(code=code)
-    agree(lambda target: load(target, "m", f"{PLAIN} {more}", source))
+    text = f"{PLAIN} {more}"
+    agree(lambda target: load(completing(target), "m", text, source))
 
 
 @rows(

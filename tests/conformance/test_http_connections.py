@@ -19,18 +19,20 @@ from .targets import Target
 
 Agree = Callable[..., None]
 Served = Callable[[Target], End]
-NO_HTTP = "what is no HTTP only ends the connection"
-LENIENT = "a verb in small letters, and lines that end with `\\n` alone, are no HTTP"
-VERSION = "an answer over HTTP has the version of its request"
-TRAILERS = "headers after the last chunk of a body are passed over"
+NO_HTTP = "invalid HTTP only closes the connection"
+LENIENT = (
+    "a method in lower case, and lines that end with `\\n` alone, are invalid HTTP"
+)
+VERSION = "a response over HTTP has the version of its request"
+TRAILERS = "headers after the last chunk of a body are ignored"
 BOTH_LENGTHS = (
     "after a request with both `Content-Length` and a chunked body the connection stays"
 )
 HALF = (
-    "who has closed its half of a connection over HTTP is still answered, after chunks "
-    "too"
+    "a client that has closed its half of a connection over HTTP still receives the "
+    "response, after a chunked request, too"
 )
-HEAD = "an answer to `HEAD` has a body"
+HEAD = "a response to `HEAD` has a body"
 
 BODY = json.dumps(
     {

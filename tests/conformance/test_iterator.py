@@ -295,7 +295,7 @@ raise ValueError("boom")
 }
 LOST_REASON = (
     "an error that is not the first response of a decoupled BLS call is lost, and its "
-    "iterator waits for ever (until 25.03)"
+    "iterator waits indefinitely (until 25.03)"
 )
 
 
@@ -406,8 +406,8 @@ def test_async_exec(agree, code):
 
 
 SELF_CALL = (
-    "a model that calls itself, or a circle of models, waits for ever when no instance "
-    "is free"
+    "a model that calls itself, or a circle of models, waits indefinitely when no "
+    "instance is free"
 )
 
 

@@ -48,12 +48,12 @@ PYTHON_SPEAKS = {
     }
 )
 @pytest.mark.parametrize("model", BROKEN)
-def test_a_load_fails_with_its_reason(agree, model):
+def test_a_load_fails_with_its_reason(agree, completing, model):
     """A model that cannot be loaded has a reason, and is unavailable."""
 
     def case(target):
-        failure = target.load(model)
-        return [failure, ask(target, model)]
+        server = completing(target)
+        return [server.load(model), ask(server, model)]
 
     agree(case, python_speaks=model in PYTHON_SPEAKS)
 
@@ -73,11 +73,12 @@ CONFIGURED = ["add", "batch", "bare", "completed", "echo", "repl", "reshaped"]
 
 
 @pytest.mark.parametrize("model", CONFIGURED)
-def test_the_configuration_is_normalised(agree, model):
+def test_the_configuration_is_normalised(agree, completing, model):
     """The JSON text of a loaded model's configuration is Triton's, to the letter."""
 
     def case(target):
-        return [target.load(model), target.config(model)]
+        server = completing(target)
+        return [server.load(model), server.config(model)]
 
     agree(case)
 
@@ -173,23 +174,28 @@ def test_names_of_the_embedded_module(agree):
     )
 
 
-def test_a_model_that_declares_itself_is_checked_like_any_other(agree):
+def test_a_model_that_declares_itself_is_checked_like_any_other(agree, completing):
     """Requests are validated against the result of `auto_complete_config`."""
 
     def case(target):
-        good = ask(target, "completed", X=tensor([[1, 2]]))
-        wrong = ask(target, "completed", X=tensor([[1, 2, 3]]))
-        more = ask(target, "completed", X=tensor([[1, 2]]), Y=tensor([[1]], "int8"))
+        server = completing(target)
+        good = ask(server, "completed", X=tensor([[1, 2]]))
+        wrong = ask(server, "completed", X=tensor([[1, 2, 3]]))
+        more = ask(server, "completed", X=tensor([[1, 2]]), Y=tensor([[1]], "int8"))
         return [good, wrong, more]
 
     agree(case)
 
 
-def test_a_bare_model_takes_no_inputs(agree):
+def test_a_bare_model_takes_no_inputs(agree, completing):
     """A model without configuration serves requests that bring nothing."""
-    agree(
-        lambda t: [ask(t, "bare"), ask(t, "bare", X=tensor([1])), ask(t, "bare", "Y")]
-    )
+
+    def case(target):
+        server = completing(target)
+        asked = [ask(server, "bare"), ask(server, "bare", X=tensor([1]))]
+        return [*asked, ask(server, "bare", "Y")]
+
+    agree(case)
 
 
 @rows(
@@ -239,7 +245,7 @@ def test_the_name_of_a_models_module(agree):
              if getattr(module, "NAMES_AT_IMPORT", None) is names_at_import]
     see([name == "1.model" for name in names])
     """
-    reason = "the module of a model is `<version>.model`; `__name__` says so"
+    reason = "the module of a model is `<version>.model`, which is also its `__name__`"
     agree(lambda target: run(target, code), deviates=reason, ours=only_ours)
 
 

@@ -149,7 +149,7 @@ def test_a_name_that_is_a_path(agree, disks):
         assert [None, []] == known
         assert [["INTERNAL", text], []] == seen
 
-    agree(case, deviates="a name is a folder's name and no path", ours=ours)
+    agree(case, deviates="a name is the name of a folder, not a path", ours=ours)
 
 
 ALL = f"{CONFIG} version_policy {{ all {{}} }}"

@@ -248,8 +248,8 @@ returned = main()
 
 
 NOT_CONFIGURED = (
-    "a model that asks for its request to come back, and is not configured for that, "
-    "never answers it"
+    "a model that reschedules its request, and is not configured for iterative "
+    "sequences, never responds to it"
 )
 CANNOT = {
     "None": "request.set_release_flags(2); returned = [None]",
@@ -343,7 +343,7 @@ def test_a_client_may_number_its_sequences(agree, given):
 
 
 AFTER_THE_END = (
-    "a request that its client marked as the end of its sequence never comes back, "
+    "a request that its client marked as the end of its sequence is never rescheduled, "
     "and is never answered"
 )
 

@@ -24,7 +24,7 @@ from .covering import rows
 from .over_grpc import message
 from .reference import TRIES
 from .targets import REPOSITORIES, Request, Target
-from .triton_target import CALL_S
+from .triton_target import CALL_S, MORTAL
 
 TRACED = r"""
 def child(name, *tensors, **how):
@@ -145,7 +145,7 @@ def _real(folder: Path) -> Iterator[tuple[str, Path]]:
     file = folder / "trace.json"
     settings = ("mode=triton", "rate=1", "level=TIMESTAMPS", "level=TENSORS")
     settings += (f"triton,file={file}", "triton,log-frequency=1")
-    arguments = [f"--trace-config={setting}" for setting in settings]
+    arguments = [*MORTAL, *(f"--trace-config={setting}" for setting in settings)]
     env = installed()
     assert env is not None
     for tries_left in reversed(range(TRIES)):

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import pytest
 
+from blsnb.benchmark.level import Load
 from blsnb.parity.triton.executed import Executed, since
 from blsnb.planning.calibration import TRITON, CalibratedModel, Calibration, by_size
 from blsnb.planning.fitting import Loop
 from blsnb.planning.simulation.behaviour import Behaviour, Step
-from blsnb.planning.simulation.loads import open_loop
-from blsnb.planning.triton.matching import matched, with_means
+from blsnb.planning.simulation.loads import Mix, open_loop
+from blsnb.planning.triton.calibrate import Observation, Traced, _calibration
+from blsnb.planning.triton.matching import matched, with_means, with_processor_time
+from blsnb.planning.triton.phases import Computing, Phase
+from blsnb.planning.triton.processes import ProcessorTimes
 
 from .configs import MS, computes, config, waits
 
+MANY = Load(1, 100)
 TIMES_NS = [number * 100 * MS for number in range(50)]
 
 
@@ -34,7 +39,7 @@ def chain() -> Calibration:
 def test_executions_take_as_long_as_the_server_counted():
     """Own work is what is left of an execution without its calls."""
     executed = {"chain": {1: often(9)}, "a": {1: often(6)}}
-    found = matched(chain(), Loop(0, 11_000, 10, TIMES_NS), executed)
+    found = matched(chain(), [Loop(0, 11_000, 10, TIMES_NS)], executed)
     means = {name: model.mean_ns(1) for name, model in found.models.items()}
 
     assert {"chain": 3 * MS, "a": 6 * MS} == pytest.approx(means)
@@ -43,11 +48,21 @@ def test_executions_take_as_long_as_the_server_counted():
 def test_the_median_is_that_of_the_clients():
     """What is missing lies outside of the models."""
     executed = {"chain": {1: often(9)}, "a": {1: often(6)}}
-    found = matched(chain(), Loop(0, 11_000, 10, TIMES_NS), executed)
+    found = matched(chain(), [Loop(0, 11_000, 10, TIMES_NS)], executed)
     again = open_loop(found.simulation(), "chain", TIMES_NS)
 
     assert 2 * MS == found.frontend.waiting_ns
     assert 11_000 == pytest.approx(again.percentile_us(50))
+
+
+def test_the_medians_of_two_loads_are_equally_wrong():
+    """Without time outside of the models both would be 9 ms."""
+    executed = {"chain": {1: often(9)}, "a": {1: often(6)}}
+    loops = [Loop(0, median_us, 10, TIMES_NS) for median_us in (10_000, 12_000)]
+    found = matched(chain(), loops, executed)
+    again = open_loop(found.simulation(), "chain", TIMES_NS).percentile_us(50)
+
+    assert 0 == pytest.approx(again / 10_000 - 1 + again / 12_000 - 1, abs=1e-6)
 
 
 def test_a_batch_size_has_the_mean_that_the_server_counted():
@@ -77,3 +92,49 @@ def test_counts_are_those_of_a_load():
     after = {"net": {1: Executed(5, 60), 2: Executed(1, 7), 8: Executed(2, 50)}}
 
     assert {"net": {1: Executed(2, 30), 2: Executed(1, 7)}} == since(after, before)
+
+
+def load_of(ms: float, server_ms: float) -> Phase:
+    """Return a load in which executions took a time and the server computed."""
+    spent = ProcessorTimes(round(server_ms * 100 * MS), {"a": 0})
+    executed = {"a": {1: often(ms)}}
+    return Phase(50, 50, (ms + server_ms * 2) * MS, spent, 0, 1, executed)
+
+
+def test_clients_in_a_closed_loop_have_the_costs_of_such_clients():
+    """The server computes 2 ms for a request that comes at random, and 1 ms else."""
+    traced = Traced({"a": chain().models["a"]}, {"a": Computing()}, 9 * MS)
+    asked = Observation("a", {}, [], {}, {}, MANY, Mix(), None)
+    phases = [load_of(5, 1), load_of(6, 2)]
+    loops = [Loop(2, 6_000, 200), Loop(0, 8_000, 10, TIMES_NS)]
+    found = _calibration(asked, traced, phases, loops)
+
+    assert [5 * MS, 6 * MS] == [
+        each.models["a"].mean_ns(1) for each in (found.closed, found)
+    ]
+    assert [MS, 2 * MS] == [
+        each.frontend.computing_ns for each in (found.closed, found)
+    ]
+    assert [2, 0] == [each.clients for each in found.reproductions]
+    assert found.closed.closed is found.closed
+
+
+@pytest.mark.parametrize("spent_ms", [1, 3, 5, 8, 20])
+def test_executions_compute_as_long_as_was_measured(spent_ms):
+    """Short ones for all of their time; all become longer if they are too short."""
+    own = [waits(each) for each in (2, 4, 6, 20)]
+    found = with_processor_time(own, spent_ms * MS)
+    computing_ns = [each.computing_ns for each in found]
+
+    assert spent_ms * MS == pytest.approx(sum(computing_ns) / 4)
+    assert computing_ns == sorted(computing_ns)
+    assert max(8, spent_ms) * MS == pytest.approx(sum(e.own_ns for e in found) / 4)
+
+
+def test_more_own_time_is_time_that_waits():
+    """The processor time was measured."""
+    found = Behaviour(1, (Step((), 4 * MS), Step((), 0, 4 * MS))).longer(2 * MS)
+
+    assert [(4, 1), (0, 5)] == [
+        (step.computing_ns / MS, step.waiting_ns / MS) for step in found.steps
+    ]

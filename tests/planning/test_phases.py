@@ -10,11 +10,11 @@ from blsnb.benchmark.level import Load
 from blsnb.benchmark.sample import Sample
 from blsnb.errors import TritonServerError
 from blsnb.parity.triton.executed import Executed
+from blsnb.planning.machine_meter import least_disturbed
 from blsnb.planning.triton import phases
 from blsnb.planning.triton.calibrate import Traced, _remarks
 from blsnb.planning.triton.phases import Loaded, Phase, arriving
 from blsnb.planning.triton.processes import ProcessorTimes
-from blsnb.planning.triton.undisturbed import least_disturbed
 
 
 class Counting:

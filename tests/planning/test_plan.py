@@ -301,7 +301,7 @@ def test_the_same_seed_gives_the_same_plan(seed, few_requests):
     assert str(one) == str(again)
 
 
-def test_a_calibration_of_a_server_has_what_a_request_reaches(server):
+def test_a_calibration_of_a_server_has_what_a_request_reaches(server, few_requests):
     """Own work of each model, its calls, and batches of a batching model."""
     double = """
 import triton_python_backend_utils as pb_utils
@@ -354,7 +354,7 @@ ensemble_scheduling {
 """
 
 
-def test_an_ensemble_is_observed_with_its_steps(server):
+def test_an_ensemble_is_observed_with_its_steps(server, few_requests):
     """It costs no instance."""
     server.define("double", DOUBLE, config=CONFIG)
     server.define("e", "", config=ENSEMBLE)

@@ -99,30 +99,43 @@ def test_processor_time_is_counted():
     assert 10 * MS <= timeline.now_ns <= 11 * MS
 
 
-def ends_ms(pieces: list[tuple[int, int]], count: int) -> list[float]:
-    """Return when pieces of work end that have processors for 4 ms in their turns.
+def ends_ms(pieces: list[tuple[float, float]], count: int) -> list[float]:
+    """Return when pieces of work end that take turns on processors.
 
     Each one is the time at which it comes, and its length, in milliseconds.
     """
     timeline, ends = Timeline(), [0.0] * len(pieces)
-    cores = SlicedCores(timeline, count, 4 * MS)
+    cores = SlicedCores(timeline, count)
 
     def begin(number: int) -> None:
         def done() -> None:
             ends[number] = timeline.now_ns / MS
 
-        cores.compute(pieces[number][1] * MS, done)
+        cores.compute(round(pieces[number][1] * MS), done)
 
     for number, (at_ms, _) in enumerate(pieces):
-        timeline.at(at_ms * MS, partial(begin, number))
+        timeline.at(round(at_ms * MS), partial(begin, number))
     timeline.run()
-    assert sum(ms for _, ms in pieces) * MS == cores.busy_ns
+    assert sum(ms for _, ms in pieces) * MS == pytest.approx(cores.busy_ns)
     return ends
 
 
-def test_work_that_comes_while_all_processors_compute_waits_for_the_end_of_a_slice():
-    """It comes at 1 ms, begins at 4 ms, and the long work continues after it."""
-    assert [10, 11, 5] == ends_ms([(0, 10), (0, 10), (1, 1)], 2)
+def test_work_that_comes_preempts_a_piece_that_has_used_its_slice():
+    """It comes at 2 ms, and takes the processor for its millisecond at once."""
+    assert [11, 3] == ends_ms([(0, 10), (2, 1)], 1)
+
+
+@pytest.mark.parametrize("at_ms", [0.5, 4.5])
+def test_work_that_comes_within_a_slice_waits_for_the_next_tick(at_ms):
+    """A slice of a millisecond begins with the piece, and again at each tick."""
+    tick_ms = at_ms + 3.5
+
+    assert [11, tick_ms + 1] == ends_ms([(0, 10), (at_ms, 1)], 1)
+
+
+def test_work_that_comes_while_others_wait_is_behind_them():
+    """The second one preempts the first, which has its turn again from 4 to 8 ms."""
+    assert [13, 4, 11] == ends_ms([(0, 8), (2, 2), (3, 3)], 1)
 
 
 def test_short_work_ends_in_its_order():
@@ -131,8 +144,21 @@ def test_short_work_ends_in_its_order():
 
 
 def test_long_work_takes_turns():
-    """Slices of 4 ms, until 6 ms of each are computed."""
+    """From tick to tick, until 6 ms of each are computed."""
     assert [10, 12] == ends_ms([(0, 6), (0, 6)], 1)
+
+
+def test_a_third_long_piece_shares_one_processor_only():
+    """The second one has its processor for itself, and not two thirds of it."""
+    ends = ends_ms([(0, 40), (0, 40), (2, 10)], 2)
+
+    assert 20 == pytest.approx(ends[2] - 2, abs=4)
+    assert 40 in ends[:2]
+
+
+def test_a_processor_without_work_takes_what_waits_for_another_one():
+    """The third piece begins at 2 ms, when the second one has ended."""
+    assert [8, 2, 5] == ends_ms([(0, 8), (0, 2), (0, 3)], 2)
 
 
 def test_a_synchronous_call_holds_the_instance_of_its_caller():

@@ -164,7 +164,7 @@ def test_what_is_computed_beside_a_request_does_not_make_it_longer():
     short = frontend_of(phase(0, client_ns=5 * MS), 3 * MS, 2 * MS)
     long = frontend_of(phase(0, client_ns=5 * MS), 3 * MS, 9 * MS)
 
-    assert [Frontend(2 * MS, 0), Frontend(8 * MS, MS)] == [short, long]
+    assert [Frontend(2 * MS, 0, 6 * MS), Frontend(8 * MS, MS)] == [short, long]
 
 
 def ran(count, size):
@@ -215,6 +215,19 @@ def test_the_frontend_needs_a_processor():
     found = Calibration("m", TRITON, {"m": free}, 2.0, frontend=Frontend(MS, 0))
 
     assert 2_000 == pytest.approx(
+        closed_loop(found.simulation(), "m", 8, 1_000).rate, rel=0.01
+    )
+
+
+def test_what_a_client_computes_after_a_response_needs_a_processor():
+    """It makes no request longer, and a thousand of them fill a processor."""
+    free = CalibratedModel(config("m", 8), {1: [computes(0.001)]})
+    beside = Frontend(0, 0, MS)
+    found = Calibration("m", TRITON, {"m": free}, 1.0, frontend=beside)
+    light = open_loop(found.simulation(), "m", [0, 100 * MS, 200 * MS])
+
+    assert [1, 1] == pytest.approx(light.latencies_us[-2:])
+    assert 1_000 == pytest.approx(
         closed_loop(found.simulation(), "m", 8, 1_000).rate, rel=0.01
     )
 

@@ -46,6 +46,11 @@ def value_of(carrier):
 class TritonPythonModel:
 """
 
+COMPLETE = ["--disable-auto-complete-config"]
+"""Arguments of a server whose models have complete configurations.
+
+A model loads in half the time: without a process that only completes them.
+"""
 BODIES = {
     "double": """\
         def execute(self, requests):

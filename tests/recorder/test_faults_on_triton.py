@@ -16,7 +16,7 @@ from tritonclient.utils import InferenceServerException
 from . import injected_faults
 from .conftest import decoupled
 from .fault_lines import REPEATED, named_lines, unguarded_lines
-from .production import BODIES, Production, serving, write_models
+from .production import BODIES, COMPLETE, Production, serving, write_models
 
 MODELS = tuple(BODIES)
 SETTINGS: tuple[dict[str, Any], ...] = (
@@ -148,7 +148,8 @@ def faulty(recorded_env, tmp_path, monkeypatch) -> Iterator[tuple[Server, Path]]
     shutil.copy(injected_faults.__file__, source)
     pth.write_text(PTH)
     try:
-        with serving(recorded_env, repository, tmp_path / "log") as running:
+        log = tmp_path / "log"
+        with serving(recorded_env, repository, log, flags=COMPLETE) as running:
             yield Server(running, folder), recorder
     finally:
         pth.unlink()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from blsnb.command.program import main
+from blsnb.parity.triton.environment import TritonEnv
 from blsnb.recorder.installation import recorder_files
 from blsnb.recorder.stub.settings import RecorderSettings
 from blsnb.recorder.stub.start import BackendFinder
@@ -50,6 +51,35 @@ def test_install_status_and_uninstall(command, environment):
     assert "The recorder is installed in" in there[1]
     assert ["blsnb_recorder.pth", "blsnb_recorder.py"] == files
     assert [] == _files(environment)
+
+
+@pytest.fixture
+def verifying(environment, tmp_path, monkeypatch):
+    """Let comparisons find a server with this environment."""
+    python = str(environment / "bin" / "python3")
+    env = TritonEnv(sys.executable, str(tmp_path), python, sys.executable, "a server")
+    monkeypatch.setenv("BLSNB_TRITON", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("BLSNB_HIDE_TRITON", raising=False)
+    env.save()
+
+
+@pytest.mark.usefixtures("verifying")
+def test_the_default_is_the_server_that_comparisons_start(environment, capsys):
+    """Its models run in an environment that has no name to remember."""
+    assert [0, 0] == [main(["recorder", each]) for each in ("install", "status")]
+    assert ["blsnb_recorder.pth", "blsnb_recorder.py"] == _files(environment)
+    assert 0 == main(["recorder", "uninstall"])
+    assert str(environment) in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("verifying")
+def test_without_a_server_the_default_is_an_error(capsys, monkeypatch):
+    """It names the command that installs one."""
+    monkeypatch.setenv("BLSNB_HIDE_TRITON", "1")
+
+    assert 2 == main(["recorder", "status"])
+    assert "there is no real Triton server" in capsys.readouterr().err
 
 
 def test_an_interpreter_names_its_environment(command, environment):

@@ -7,7 +7,7 @@ import waiting
 
 from blsnb.watch.watch import receive, server_flags
 
-from .production import BODIES, serving, write_models
+from .production import BODIES, COMPLETE, serving, write_models
 
 MODELS = {"sync": 2, "gathers": 3, "threads": 4}
 """Models, with the number of BLS calls that each makes for a request."""
@@ -27,7 +27,7 @@ def test_calls_of_unmodified_models_are_below_their_request(
     repository = write_models(tmp_path / "models", bodies)
     with receive(port=0) as watch:
         assert watch.receiver is not None
-        flags = server_flags(watch.receiver.url())
+        flags = [*server_flags(watch.receiver.url()), *COMPLETE]
         log = tmp_path / "log"
         with serving(recorded_env, repository, log, tuple(bodies), flags) as running:
             for model in MODELS:

@@ -1,5 +1,7 @@
 """Specification of the memory of large tensors."""
 
+import mmap
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from blsnb.tensors.buffers import LARGE, frozen, private
 
 INT32 = np.dtype(np.int32)
 SHAPE = (4, LARGE // 4)
+SIZES = (LARGE, LARGE + 1, 5 * LARGE)
 
 
 @pytest.fixture(autouse=True)
@@ -119,3 +122,10 @@ def test_the_memory_kept_for_reuse_is_limited(monkeypatch):
         held.pop(0)
 
     assert [LARGE, LARGE] == [memory.nbytes for memory in buffers._idle]
+
+
+def test_memory_begins_with_a_page():
+    """Copies of the kernel take several times as long to 16 bytes further."""
+    held = [private(bytes(size), (size,), np.dtype(np.uint8)) for size in SIZES]
+
+    assert [0] * len(SIZES) == [array.ctypes.data % mmap.PAGESIZE for array in held]

@@ -6,10 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
-from cells import CONFIG, cell
+from cells import CONFIG, DOUBLE, cell
 
 from blsnb.command.program import SUBCOMMANDS
 from blsnb.testing.tested_server import TestedServer
+
+from .conftest import write_repository
 
 pytest_plugins = ["pytester"]
 
@@ -17,9 +19,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "howto" / "testing.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 
 
-def blocks(language: str) -> list[str]:
-    """Return what the page has in a language."""
-    return re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
+def blocks(language: str, text: str = TEXT) -> list[str]:
+    """Return what a page has in a language."""
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
 def test_the_tests_of_the_page_pass_and_fail_as_documented(pytester, models, run_tests):
@@ -34,6 +36,15 @@ def test_the_tests_of_the_page_pass_and_fail_as_documented(pytester, models, run
     (models / "inner" / "1" / "model.py").write_text(changed)
     replayed, _ = blocks("text")
     assert replayed.split() == errors_of(run_tests, body, "as_it_was")
+
+
+def test_the_test_of_the_page_on_ci_passes(pytester, run_tests):
+    """Its model doubles."""
+    write_repository(pytester.path / "models", double=DOUBLE)
+    page = PAGE.with_name("ci.md").read_text(encoding="utf-8")
+    [body] = blocks("python", page)
+
+    run_tests(body, "--triton-repository=models").assert_outcomes(passed=1)
 
 
 def test_a_failed_evaluation_is_reported_as_documented(models, run_tests):

@@ -90,6 +90,8 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
     with receive(port=0) as watch:
         assert watch.receiver is not None
         flags = server_flags(watch.receiver.url())
+        # The configurations are complete: no process has to complete them.
+        flags += ["--disable-auto-complete-config"]
         flags += [f"--load-model={name}" for name in MODELS]
         server = TritonServer(env, folder / "models", folder / "log", flags)
         try:

@@ -115,6 +115,7 @@ class Executor:
         inflights: list[Inflight],
         root: RootRequest | None = None,
         number: int = 0,
+        on_executed: Callable[[], None] | None = None,
     ) -> None:
         """Run ``execute`` for a batch, and release the instance.
 
@@ -125,6 +126,8 @@ class Executor:
             of the only one.
         number
             Of the execution; a new one if 0.
+        on_executed
+            Called after it, while the instance is still busy.
 
         Raises
         ------
@@ -132,8 +135,7 @@ class Executor:
             All its client requests have ended.
         """
         __tracebackhide__ = True
-        number = number or number_execution()
-        execution = Execution(instance, inflights, number, root)
+        execution = Execution(instance, inflights, number or number_execution(), root)
         instance.execution = execution
         requests = self._begin(instance, execution)
         try:
@@ -155,6 +157,8 @@ class Executor:
             for inflight, request in zip(inflights, requests, strict=True):
                 inflight.held = weakref.ref(request)
         instance.execution = None
+        if on_executed is not None:
+            on_executed()
         self._pool.release(instance)
 
     def _begin(

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.engine import Engine
-from blsnb.engine.ensemble import ServedEnsemble
 from blsnb.engine.loading.load_failures import dependency_failed, poll_failed
 from blsnb.engine.loading.model_sources import ModelSource, ModelSources
 from blsnb.engine.model_log import NoteWriter
 from blsnb.engine.request.lifetime import RootRequest
-from blsnb.engine.scheduling.ensembles.plan import EnsemblePlan
 from blsnb.errors import ModelConfigError, ModelLoadError
 from blsnb.model.config import ModelConfig
 from blsnb.model.rules.dependencies import (
@@ -29,6 +27,9 @@ from blsnb.pb_utils.compiled.releases import has
 from blsnb.pb_utils.logger import server_event
 from blsnb.repository.directory import ModelDirectory
 from blsnb.trace.events import ModelInfo
+
+if TYPE_CHECKING:
+    from blsnb.engine.ensemble import ServedEnsemble
 
 _is_reloading: ContextVar[bool] = ContextVar("is_reloading", default=False)
 """Whether an ensemble is being loaded because one of its models was loaded."""
@@ -267,6 +268,9 @@ class EnsembleMaker:
         self, directory: ModelDirectory, config: ModelConfig, number: int
     ) -> ServedEnsemble:
         """Make a version of an ensemble."""
+        from blsnb.engine.ensemble import ServedEnsemble
+        from blsnb.engine.scheduling.ensembles.plan import EnsemblePlan
+
         validate_create(config, model_dir=directory.path)
         engine = self._engine
         return ServedEnsemble(

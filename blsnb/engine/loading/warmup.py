@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.instance.instance import ModelInstance
@@ -14,15 +15,12 @@ from blsnb.engine.request.streaming import StreamInflight
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.version import ServedVersion
 from blsnb.errors import ModelConfigError
-from blsnb.model.warmup_samples import (
-    FOLDER,
-    WarmupSample,
-    strings_error,
-    warmup_samples,
-)
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.trace.events import CallFlag
 from blsnb.trace.recorder import Recorder
+
+if TYPE_CHECKING:
+    from blsnb.model.warmup_samples import WarmupSample
 
 _NEVER_READY = (
     "Without this response the model stays LOADING on Triton: the load call never "
@@ -69,6 +67,8 @@ class WarmUp:
                 self._warm(instance)
 
     def _warm(self, instance: ModelInstance) -> None:
+        from blsnb.model.warmup_samples import FOLDER, warmup_samples
+
         folder = Path(instance.model_file).parents[1] / FOLDER
 
         def read(name: str) -> bytes:
@@ -86,6 +86,8 @@ class WarmUp:
 
     def _check(self, sample: WarmupSample) -> None:
         """Check what the core checks; the backend's checks follow in the run."""
+        from blsnb.model.warmup_samples import strings_error
+
         try:
             self._version.validator.check(sample.message)
         except RequestError as error:

@@ -276,30 +276,52 @@ class QueueScheduler:
     def _execute(self, batch: ReadyBatch, root: RootRequest | None = None) -> None:
         __tracebackhide__ = True
         failure: BaseException | None = None
+        ended: list[PendingRequest] | None = None
+
+        def executed() -> None:
+            """Continue sequences before the instance is free, as on Triton."""
+            nonlocal ended
+            with self._lock:
+                ended = self._done(batch, CLOCK.now_ns())
+                for pending in ended:
+                    pending.executed = instance
+
         try:
             instance = self._pool.fill(batch.place)
-            self._executor.execute(instance, batch.inflights, root, batch.number)
+            self._executor.execute(
+                instance, batch.inflights, root, batch.number, executed
+            )
         except BaseException as error:
             failure = error
             if root is None:
                 raise
-        else:
-            for pending in batch.members:
-                pending.executed = instance
         finally:
-            self._finish(batch, failure)
+            self._finish(batch, failure, ended)
 
-    def _finish(self, batch: ReadyBatch, failure: BaseException | None) -> None:
-        """Wake the threads of the requests, except of those to execute again."""
-        for pending in batch.members:
-            pending.failure = failure
+    def _done(self, batch: ReadyBatch, now_ns: int) -> list[PendingRequest]:
+        """Note the end of an execution; return requests not to be executed again."""
+        again = self._queue.done(batch, now_ns)
+        return [pending for pending in batch.members if pending not in again]
+
+    def _finish(
+        self,
+        batch: ReadyBatch,
+        failure: BaseException | None,
+        ended: list[PendingRequest] | None,
+    ) -> None:
+        """Wake the threads of the requests that are not executed again.
+
+        Parameters
+        ----------
+        ended
+            These requests; None if the execution failed before its end.
+        """
         with self._advancing() as now_ns:
-            again = self._queue.done(batch, now_ns)
-            for pending in again:
-                pending.executed = None
-        for pending in batch.members:
-            if pending not in again:
-                pending.waiter.wake()
+            if ended is None:
+                ended = self._done(batch, now_ns)
+        for pending in ended:
+            pending.failure = failure
+            pending.waiter.wake()
 
     @property
     def waiting_count(self) -> int:

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from blsnb.engine.instance.executor import Executor
 from blsnb.engine.instance.pool import InstancePool
 from blsnb.engine.metrics.statistics import ModelStatistics
-from blsnb.engine.scheduling.dynamic_queue import DynamicQueue, StagedDynamicQueue
-from blsnb.engine.scheduling.queue_scheduler import Queue, QueueScheduler
-from blsnb.engine.scheduling.resource_admission import ResourceAdmission
 from blsnb.engine.scheduling.scheduler import Scheduler
-from blsnb.engine.scheduling.sequence_queue import SequenceQueue
-from blsnb.engine.scheduling.sequences.states import FOLDER
-from blsnb.engine.scheduling.staged_scheduler import (
-    FifoQueue,
-    StagedScheduler,
-    as_staged,
-)
 from blsnb.engine.threads.alarm import Alarm
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import ModelConfigError, OutOfResourcesError
 from blsnb.model.config import ModelConfig
+
+if TYPE_CHECKING:
+    from blsnb.engine.scheduling.queue_scheduler import Queue
+    from blsnb.engine.scheduling.resource_admission import ResourceAdmission
+    from blsnb.engine.scheduling.staged_scheduler import Fill
 
 
 class Schedulers:
@@ -48,8 +44,7 @@ class Schedulers:
         rate_limits: ResourceAdmission | None = None,
     ) -> None:
         self._alarm = alarm
-        self._workers = workers
-        self._hang_notice_s = hang_notice_s
+        self._shared = alarm, workers, hang_notice_s
         self._rate_limits = rate_limits
 
     def can_resize(self, config: ModelConfig) -> bool:
@@ -81,34 +76,66 @@ class Schedulers:
             At stage ``create``: an initial state cannot be read, an instance needs
             more resources than there are, or no thread can start.
         """
-        if self._rate_limits is not None or config.scheduling:
-            self._start_alarm()
-        queue: Queue | None = None
-        if config.scheduling == "sequence_batching":
-            read = partial(_initial_state, pool)
-            log = pool.instances[0].backend.log
-            queue = SequenceQueue(config, pool, statistics, read, log)
-        shared = (self._alarm, self._workers, self._hang_notice_s)
-        if self._rate_limits is not None:
-            batcher = None
-            if config.scheduling == "dynamic_batching":
-                queue = batcher = StagedDynamicQueue(config, pool, statistics)
-            return StagedScheduler(
-                FifoQueue(pool) if queue is None else queue,
-                pool,
-                executor,
-                *shared,
-                admission=self._rate_limits.enter(config, pool),
-                fill=as_staged if batcher is None else batcher.fill,
-            )
+        limits = self._rate_limits
+        # The batchers are imported by the first model that has one.
+        if limits is None and not config.scheduling:
+            return executor
+        self._start_alarm()
+        if limits is None:
+            from blsnb.engine.scheduling.queue_scheduler import QueueScheduler
+
+            queue = _queue(config, pool, statistics)
+            return QueueScheduler(queue, pool, executor, *self._shared)
+        return self._staged(config, pool, executor, statistics, limits)
+
+    def _staged(
+        self,
+        config: ModelConfig,
+        pool: InstancePool,
+        executor: Executor,
+        statistics: ModelStatistics,
+        limits: ResourceAdmission,
+    ) -> Scheduler:
+        from blsnb.engine.scheduling.dynamic_queue import StagedDynamicQueue
+        from blsnb.engine.scheduling.staged_scheduler import (
+            FifoQueue,
+            StagedScheduler,
+            as_staged,
+        )
+
+        queue: Queue
+        fill: Fill = as_staged
         if config.scheduling == "dynamic_batching":
-            queue = DynamicQueue(config, pool, statistics)
-        if queue is not None:
-            return QueueScheduler(queue, pool, executor, *shared)
-        return executor
+            queue = batcher = StagedDynamicQueue(config, pool, statistics)
+            fill = batcher.fill
+        elif config.scheduling:
+            queue = _queue(config, pool, statistics)
+        else:
+            queue = FifoQueue(pool)
+        admission = limits.enter(config, pool)
+        return StagedScheduler(
+            queue, pool, executor, *self._shared, admission=admission, fill=fill
+        )
+
+
+def _queue(
+    config: ModelConfig, pool: InstancePool, statistics: ModelStatistics
+) -> Queue:
+    """Return the batcher of a model that has one."""
+    if config.scheduling == "dynamic_batching":
+        from blsnb.engine.scheduling.dynamic_queue import DynamicQueue
+
+        return DynamicQueue(config, pool, statistics)
+    from blsnb.engine.scheduling.sequence_queue import SequenceQueue
+
+    read = partial(_initial_state, pool)
+    log = pool.instances[0].backend.log
+    return SequenceQueue(config, pool, statistics, read, log)
 
 
 def _initial_state(pool: InstancePool, name: str) -> bytes:
     """Read a file with the initial state of sequences from the model's folder."""
+    from blsnb.engine.scheduling.sequences.states import FOLDER
+
     model_dir = Path(pool.instances[0].model_file).parents[1]
     return (model_dir / FOLDER / name).read_bytes()

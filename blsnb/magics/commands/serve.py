@@ -12,19 +12,11 @@ from blsnb.files.secret_file import SecretFile
 from blsnb.magics import default_server as default
 from blsnb.magics.flags import Flags
 from blsnb.magics.line import Line
-from blsnb.serving.access import (
-    CATEGORIES,
-    GRPC_PREFIX,
-    TOKEN_HEADER,
-    Access,
-    parse_restriction,
-    restrict,
-    token_restrictions,
-)
-from blsnb.serving.core.serving_options import ServingOptions
 
 if TYPE_CHECKING:
     from blsnb.inference_server import Server
+    from blsnb.serving.access import Access
+    from blsnb.serving.core.serving_options import ServingOptions
     from blsnb.serving.endpoints import Endpoints
 
 USAGE = (
@@ -98,6 +90,8 @@ def add_access(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_restrictions(parser: argparse.ArgumentParser) -> None:
+    from blsnb.serving.access import CATEGORIES, GRPC_PREFIX
+
     add = parser.add_argument
     add(
         "--access-token",
@@ -126,6 +120,8 @@ def _add_restrictions(parser: argparse.ArgumentParser) -> None:
 
 
 def _restriction(option: str) -> Callable[[str], tuple[str, str, str]]:
+    from blsnb.serving.access import parse_restriction
+
     def parse(text: str) -> tuple[str, str, str]:
         try:
             return parse_restriction(option, text)
@@ -143,6 +139,8 @@ def access_of(given: argparse.Namespace) -> tuple[Access, str]:
     ValueError
         An option is invalid.
     """
+    from blsnb.serving.access import GRPC_PREFIX, Access, restrict, token_restrictions
+
     token, shared = "", []
     if given.access_token:
         restriction, token = token_restrictions(given.access_token)
@@ -161,6 +159,8 @@ def access_of(given: argparse.Namespace) -> tuple[Access, str]:
 
 def token_lines(token: str) -> list[str]:
     """Return the headers that a client must send; no lines without a token."""
+    from blsnb.serving.access import GRPC_PREFIX, TOKEN_HEADER
+
     if not token:
         return []
     return [
@@ -238,6 +238,8 @@ def open_endpoints(
 
 
 def _opened(given: argparse.Namespace) -> tuple[Endpoints, SecretFile | None]:
+    from blsnb.serving.core.serving_options import ServingOptions
+
     try:
         access, token = access_of(given)
         # An output is saved with the notebook; the file is not.

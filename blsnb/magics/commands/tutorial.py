@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import shlex
 import shutil
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import NamedTuple
 
@@ -152,6 +150,8 @@ def require(line: Line) -> None:
     missing = [each for each in given.packages if not _is_installed(each)]
     if missing:
         names = ", ".join(map(_name, missing))
+        import shlex
+
         verb = "are" if len(missing) > 1 else "is"
         options = "--no-deps " * given.no_deps
         raise UsageError(
@@ -161,6 +161,8 @@ def require(line: Line) -> None:
 
 
 def _is_installed(requirement: str) -> bool:
+    from importlib.metadata import PackageNotFoundError, distribution
+
     try:
         distribution(_name(requirement))
     except PackageNotFoundError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from IPython.core.completer import SimpleCompletion, context_matcher
+from IPython.core.completer import SimpleCompletion
 
 from blsnb.errors import ModelConfigError
 from blsnb.magics import default_server as default
@@ -17,8 +17,7 @@ _CONFIG_CELL = re.compile(r"\s*%%triton_config\b[^\n]*\n")
 _WORD = re.compile(r"\w*$")
 
 
-@context_matcher(identifier="blsnb.configuration")
-def complete_configuration(context: Any) -> dict[str, Any]:
+def completions(context: Any) -> dict[str, Any]:
     """Complete fields, enumerators and booleans; ignore other cells."""
     text = text_until_cursor(context)
     cell = _CONFIG_CELL.match(text)

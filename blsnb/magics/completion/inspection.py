@@ -5,11 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable
 from types import ModuleType
-from typing import Any
-
-from blsnb.magics.completion.config_completion import field_documentation
 
 _MODEL_CELL = re.compile(r"\s*%%triton_(?:model|file)\b[^\n]*\n")
 _IMPORT = re.compile(
@@ -79,32 +75,3 @@ def _loaded_modules(source: str) -> dict[str, ModuleType]:
         for name, alias in zip(imports, aliases, strict=True)
         if name in sys.modules and "." not in alias
     }
-
-
-def register(shell: Any) -> Callable[[], None]:
-    """Answer Shift+Tab in cells of models; return a function that stops it."""
-    kernel = getattr(shell, "kernel", None)
-    if kernel is None:
-        return lambda: None
-    original = kernel.do_inspect
-
-    def do_inspect(
-        code: str, cursor_pos: int, detail_level: int = 0, omit_sections: Any = ()
-    ) -> Any:
-        text = documentation(code, cursor_pos) or field_documentation(code, cursor_pos)
-        if not text:
-            return original(code, cursor_pos, detail_level, omit_sections)
-        return {
-            "status": "ok",
-            "found": True,
-            "data": {"text/plain": text},
-            "metadata": {},
-        }
-
-    kernel.do_inspect = do_inspect
-
-    def unregister() -> None:
-        if kernel.__dict__.get("do_inspect") is do_inspect:
-            del kernel.do_inspect
-
-    return unregister

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from IPython.core.completer import SimpleCompletion, context_matcher
+from IPython.core.completer import SimpleCompletion
 
 from blsnb.magics import default_server as default
 from blsnb.magics import flags
 from blsnb.magics.commands import stats
 from blsnb.magics.commands.subcommands import SUBCOMMANDS
 from blsnb.magics.completion import known_models
-from blsnb.magics.completion.config_completion import complete_configuration
 from blsnb.magics.completion.option_values import option_values, paths
-from blsnb.magics.completion.string_completion import string_matcher
 from blsnb.repository.repository import models_in
 from blsnb.runtimes import choosing
 
@@ -50,8 +48,7 @@ _OPTIONS = {
 _MODEL = flags.model_flags()
 
 
-@context_matcher()
-def complete_triton(context: Any) -> dict[str, Any]:
+def completions(context: Any) -> dict[str, Any]:
     """Complete a line of a magic of blsnb; ignore other lines."""
     found = _OURS.fullmatch(context.text_until_cursor)
     if found is None:
@@ -159,15 +156,3 @@ def _type(fragment: str) -> tuple[str, Iterable[str]]:
 
 def _inputs(model: str) -> list[str]:
     return [f"{name}=" for name in known_models.tensor_names(model, "input")]
-
-
-def register(shell: Any) -> Callable[[], None]:
-    """Add the completion to a shell; return a function that removes it."""
-    matchers = shell.Completer.custom_matchers
-    ours = [complete_triton, complete_configuration, string_matcher(shell)]
-    matchers.extend(ours)
-
-    def unregister() -> None:
-        matchers[:] = [each for each in matchers if each not in ours]
-
-    return unregister

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from IPython.core.completer import SimpleCompletion, context_matcher
+from IPython.core.completer import SimpleCompletion
 
 from blsnb.magics.completion.choices import argument_choices, option_choices
 from blsnb.magics.completion.cursor import (
@@ -34,24 +34,19 @@ _VERSIONS = ("version", "model_version")
 _MODEL_CELL = re.compile(r"\s*%%?triton_model\s+(?P<name>[\w.-]+)(?P<options>[^\n]*)")
 
 
-def string_matcher(shell: Any) -> Any:
-    """Return a matcher for IPython that completes names of models and tensors."""
-
-    @context_matcher(identifier="blsnb.names_in_strings")
-    def complete_strings(context: Any) -> dict[str, Any]:
-        text = text_until_cursor(context)
-        cursor = cursor_at_end(text)
-        if cursor is None:
-            return {"completions": []}
-        names = dict.fromkeys(_candidates(cursor, text, shell.user_ns))
-        found = [name for name in names if name.startswith(cursor.fragment)]
-        return {
-            "completions": [SimpleCompletion(name, type="name") for name in found],
-            "matched_fragment": cursor.fragment,
-            "suppress": bool(found),
-        }
-
-    return complete_strings
+def completions(context: Any, namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """Complete names of models and tensors, and values of enumerated arguments."""
+    text = text_until_cursor(context)
+    cursor = cursor_at_end(text)
+    if cursor is None:
+        return {"completions": []}
+    names = dict.fromkeys(_candidates(cursor, text, namespace))
+    found = [name for name in names if name.startswith(cursor.fragment)]
+    return {
+        "completions": [SimpleCompletion(name, type="name") for name in found],
+        "matched_fragment": cursor.fragment,
+        "suppress": bool(found),
+    }
 
 
 def _candidates(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
 
-from blsnb.benchmark.arrivals import CONSTANT, POISSON
 from blsnb.magics import card
 from blsnb.magics import default_server as default
 from blsnb.magics.flags import Flags
@@ -16,11 +15,10 @@ from blsnb.magics.frontend import ProgressBar
 from blsnb.magics.line import Line, request_line
 from blsnb.magics.load_tests import choices
 from blsnb.trace.events import LEVELS
-from blsnb.views.pictures import load_picture
-from blsnb.views.pictures.load_picture import Load
 
 if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
+    from blsnb.views.pictures.load_picture import Load
 
 USAGE = (
     "NAME INPUT=EXPRESSION ... [--concurrency N,N | --rate RATES] [--arrivals KIND] "
@@ -58,6 +56,8 @@ def bench_flags() -> Flags:
 
 
 def _add_levels(add: Callable[..., object]) -> None:
+    from blsnb.benchmark.arrivals import CONSTANT, POISSON
+
     add(
         "--concurrency",
         type=choices.counts,
@@ -107,6 +107,8 @@ def bench(line: Line) -> Bench:
 
 def bundle(measured: Bench) -> dict[str, str]:
     """Return a measurement as a table with a figure, and as text."""
+    from blsnb.views.pictures.load_picture import Load
+
     rows = [row._asdict() for row in measured.rows]
     page = (
         f"<p>{escape(measured.caption)}</p>{card.grid(*measured.table())['text/html']}"
@@ -122,6 +124,8 @@ def failures(texts: Sequence[str]) -> str:
 
 def figure(words: str, load: Load) -> str:
     """Return the picture of a load as HTML; empty if Ctrl-C ends the drawing."""
+    from blsnb.views.pictures import load_picture
+
     try:
         return load_picture.draw(load, words)
     except KeyboardInterrupt:

@@ -16,12 +16,12 @@ from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import ProgressBar, has_page
 from blsnb.magics.line import Line, request_line
 from blsnb.magics.load_tests import bench, choices
-from blsnb.views.pictures.load_picture import Load
 
 if TYPE_CHECKING:
     from blsnb.planning.plans.check import Check
     from blsnb.planning.plans.outcome import Outcome
     from blsnb.planning.plans.plan import Plan
+    from blsnb.views.pictures.load_picture import Load
 
 USAGE = (
     "NAME INPUT=EXPRESSION ... --rate RATES --p99 50ms [--instances MODEL=1..4] "
@@ -190,6 +190,8 @@ def _button(planned: Plan) -> str:
 
 def _load(planned: Outcome) -> Load:
     """Return the best configuration at several rates, to be drawn."""
+    from blsnb.views.pictures.load_picture import Load
+
     return Load(
         planned.rows,
         rate=planned.rate,

@@ -86,13 +86,28 @@ class Behaviour(NamedTuple):
     def longer(self, ns: float) -> Behaviour:
         """Return the execution with more own work, or less if negative.
 
-        The time in which it waits changes; if there is too little of it, all.
+        The time in which it waits changes, as its processor time was measured; if less
+        is left than it computes, all becomes shorter.
         """
-        waiting_ns = self.own_ns - self.computing_ns
+        own_ns = self.own_ns
+        if ns > 0 and own_ns:
+            return self._waiting_more(ns / own_ns)
+        waiting_ns = own_ns - self.computing_ns
         if waiting_ns and waiting_ns + ns >= 0:
             return self._waiting(1 + ns / waiting_ns)
-        factor = 1 + ns / self.own_ns if self.own_ns else 0.0
+        factor = 1 + ns / own_ns if own_ns else 0.0
         return self.scaled(max(0.0, factor), self.size)
+
+    def _waiting_more(self, share: float) -> Behaviour:
+        """Return the execution with this share of each step as more waiting."""
+        steps = (
+            step._replace(
+                waiting_ns=step.waiting_ns
+                + round((step.computing_ns + step.waiting_ns) * share)
+            )
+            for step in self.steps
+        )
+        return Behaviour(self.size, tuple(steps))
 
     def _waiting(self, factor: float) -> Behaviour:
         steps = (

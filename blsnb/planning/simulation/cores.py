@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
+from functools import partial
 
 from blsnb.planning.simulation.timeline import Action, Timeline
+
+TICK_NS = 4_000_000
+"""Linux looks 250 times a second whether another process is to compute."""
+SLICE_NS = 1_000_000
+"""How long a process computes before another one may take its processor.
+
+On two processors with two processes that always compute, one that wakes up got a
+processor at once in 65 to 75 % of 300 times, and within 4.4 ms in 99 %: with ticks each
+4 ms that is a slice of 1 to 1.4 ms.
+"""
 
 
 class Cores:
@@ -72,49 +83,109 @@ class Cores:
             done()
 
 
+class _Processor:
+    """A processor, the piece that it computes, and those that wait for it."""
+
+    __slots__ = ("alarm", "done", "left_ns", "since_ns", "waiting")
+
+    def __init__(self) -> None:
+        self.left_ns = self.since_ns = self.alarm = 0
+        self.done: Action = _nothing
+        self.waiting: deque[tuple[int, Action]] = deque()
+
+    def used_ns(self, now_ns: int) -> int:
+        """Return how long the piece has computed since its begin or the last tick."""
+        return now_ns - max(self.since_ns, now_ns - now_ns % TICK_NS)
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
 class SlicedCores:
-    """Computes work on whole processors, each piece for a time slice in its turn.
+    """Computes work on whole processors, each with pieces that it has taken turns on.
 
-    So does an operating system: a short piece ends in its first slice, before later
-    pieces begin, and one that comes while long pieces have all processors waits.
+    So does Linux with its scheduler EEVDF. A piece that comes, that is a process that
+    wakes up, takes an idle processor. If there is none, it goes to the one where fewest
+    wait. There it preempts a piece that has used its slice, and else waits until a tick
+    at which that has happened. A processor without work takes a piece that waits for
+    another one.
 
-    Parameters
+    So short work hardly waits for long work, and a long piece shares one processor with
+    another long piece, even if a third one has the other processor for itself.
+
+    References
     ----------
-    slice_ns
-        How long a piece has its processor while others wait.
+    linux: Documentation/scheduler/sched-eevdf.rst; kernel/sched/fair.c,
+    "tick driven preemption is driven by slice completion, while wakeup preemption is
+    driven by the deadline"; kernel/sched/features.h, RUN_TO_PARITY
     """
 
-    def __init__(self, timeline: Timeline, count: int, slice_ns: int) -> None:
+    def __init__(self, timeline: Timeline, count: int) -> None:
         self._timeline = timeline
-        self._slice_ns = slice_ns
         self.count = count
-        self._running = 0
-        self._waiting: deque[tuple[int, Action]] = deque()
+        self._processors = [_Processor() for _ in range(count)]
+        self._idle = self._processors.copy()
         self.busy_ns = 0.0
         """Processor time of all pieces."""
 
     def compute(self, ns: int, done: Action) -> None:
         """Compute a piece of work of a length, then call a function."""
-        self._waiting.append((ns, done))
-        self._start()
+        if self._idle:
+            self._run(self._idle.pop(), ns, done)
+            return
+        found = min(self._processors, key=_waiting)
+        if not found.waiting and found.used_ns(self._timeline.now_ns) >= SLICE_NS:
+            found.waiting.append(self._stop(found))
+            self._run(found, ns, done)
+        else:
+            found.waiting.append((ns, done))
+            self._set_alarm(found)
 
-    def _start(self) -> None:
-        while self._waiting and self._running < self.count:
-            self._running += 1
-            self._run(*self._waiting.popleft())
+    def _run(self, processor: _Processor, ns: int, done: Action) -> None:
+        processor.left_ns, processor.done = ns, done
+        processor.since_ns = self._timeline.now_ns
+        self._set_alarm(processor)
 
-    def _run(self, left_ns: int, done: Action) -> None:
-        ns = min(left_ns, self._slice_ns)
-        self._timeline.after(ns, lambda: self._ran(ns, left_ns - ns, done))
+    def _stop(self, processor: _Processor) -> tuple[int, Action]:
+        """Return what is left of the piece."""
+        ran_ns = self._timeline.now_ns - processor.since_ns
+        self.busy_ns += ran_ns
+        return processor.left_ns - ran_ns, processor.done
 
-    def _ran(self, ns: int, left_ns: int, done: Action) -> None:
-        self.busy_ns += ns
-        self._running -= 1
+    def _set_alarm(self, processor: _Processor) -> None:
+        """Look again at the end of the piece, or when another one has its turn."""
+        processor.alarm += 1
+        at_ns = processor.since_ns + processor.left_ns
+        if processor.waiting:
+            used_ns = max(processor.since_ns + SLICE_NS, self._timeline.now_ns + 1)
+            at_ns = min(at_ns, used_ns + -used_ns % TICK_NS)
+        self._timeline.at(at_ns, partial(self._ring, processor, processor.alarm))
+
+    def _ring(self, processor: _Processor, alarm: int) -> None:
+        if alarm != processor.alarm:
+            return
+        left_ns, done = self._stop(processor)
         if left_ns:
-            self._waiting.append((left_ns, done))
-        self._start()
-        if not left_ns:
-            done()
+            processor.waiting.append((left_ns, done))
+            self._run(processor, *processor.waiting.popleft())
+            return
+        self._next(processor)
+        done()
+
+    def _next(self, processor: _Processor) -> None:
+        """Compute a piece that waits here, or else for another processor."""
+        source = processor
+        if not source.waiting:
+            source = max(self._processors, key=_waiting)
+        if source.waiting:
+            self._run(processor, *source.waiting.popleft())
+        else:
+            self._idle.append(processor)
+
+
+def _waiting(processor: _Processor) -> int:
+    return len(processor.waiting)
 
 
 Processors = Cores | SlicedCores

@@ -65,13 +65,21 @@ class Frontend(NamedTuple):
     ----------
     computing_ns, waiting_ns
         Time on a processor, and other time.
+    beside_ns
+        Time on a processor that does not make the request longer: a client computes
+        after a response, too, and others wait for the processor.
     """
 
     computing_ns: int = 0
     waiting_ns: int = 0
+    beside_ns: int = 0
 
 
 NO_FRONTEND = Frontend()
+
+
+def _nothing() -> None:
+    """Do nothing."""
 
 
 class Simulation:
@@ -89,8 +97,9 @@ class Simulation:
         Work for each request of a client.
     rate_limits
         Counts of the server's resources; None if it does not limit rates.
-    slice_ns
-        How long work has a processor while other work waits; 0 for equal shares.
+    in_turns
+        Whether work has whole processors in turns, as processes have; else it shares
+        them equally.
 
     Raises
     ------
@@ -107,12 +116,12 @@ class Simulation:
         seed: int = 0,
         frontend: Frontend = NO_FRONTEND,
         rate_limits: Given | None = None,
-        slice_ns: int = 0,
+        in_turns: bool = False,
     ) -> None:
         self.timeline = Timeline()
         self.cores: Processors = Cores(self.timeline, cores)
-        if slice_ns and cores == int(cores):
-            self.cores = SlicedCores(self.timeline, int(cores), slice_ns)
+        if in_turns and cores == int(cores):
+            self.cores = SlicedCores(self.timeline, int(cores))
         self._models = models
         self._frontend = frontend
         self._random = random.Random(seed)
@@ -184,6 +193,8 @@ class Simulation:
     ) -> SimulatedRequest:
         """Send a request now."""
         self.calls += 1
+        if parent is None and self._frontend.beside_ns:
+            answered = partial(self._answered, answered)
         request = SimulatedRequest(model, size, answered, parent, fields, responded)
         request.began_ns = self.timeline.now_ns
         if parent is not None:
@@ -194,6 +205,11 @@ class Simulation:
             return request
         self._receive(request)
         return request
+
+    def _answered(self, answered: Received, request: SimulatedRequest) -> None:
+        """Give a client its response, and let it compute."""
+        self.cores.compute(self._frontend.beside_ns, _nothing)
+        answered(request)
 
     def _receive(self, request: SimulatedRequest) -> None:
         """Pass a request on to its model, after what it takes outside of it."""

@@ -7,12 +7,15 @@ random: neither alone on sleeping processors, nor in the lockstep of a closed lo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from blsnb.parity.triton.executed import BySize, Executed, together
 from blsnb.planning.calibration import CalibratedModel, Calibration
 from blsnb.planning.fitting import Loop, simulated
+from blsnb.planning.simulation.behaviour import Behaviour
 
 _LEAST = 5
 """Minimum number of executions of a batch size whose mean counts."""
@@ -53,19 +56,40 @@ def _ratio(
     return counted_ns / traced_ns if traced_ns else 1.0
 
 
+def with_processor_time(executions: Sequence[Behaviour], ns: int) -> list[Behaviour]:
+    """Return executions that compute for a time on average.
+
+    Each one computes for the same time, those that are shorter for all of theirs. If
+    they were traced while the processors were faster, so that they take less time than
+    that, they become longer.
+    """
+    own_ns = np.sort([each.own_ns for each in executions])
+    mean_ns = float(own_ns.mean())
+    if not mean_ns or ns >= mean_ns:
+        factor = ns / mean_ns if mean_ns else 1.0
+        longer = (each.scaled(factor, each.size) for each in executions)
+        return [each.with_computing(each.own_ns) for each in longer]
+    # The time of each one, if those before it, in their order, have all of theirs.
+    before = np.concatenate([[0.0], np.cumsum(own_ns)[:-1]])
+    left = np.arange(len(own_ns), 0, -1)
+    limits = (ns * len(own_ns) - before) / left
+    each_ns = float(limits[np.argmax(limits <= own_ns)])
+    return [each.with_computing(each_ns) for each in executions]
+
+
 def matched(
-    found: Calibration, loop: Loop, executed: Mapping[str, BySize]
+    found: Calibration, loops: Sequence[Loop], executed: Mapping[str, BySize]
 ) -> Calibration:
-    """Return a calibration that simulates the times of a measured load.
+    """Return a calibration that simulates the times of measured loads.
 
     The own work of each model becomes longer or shorter until its executions take as
     long on average as the server counted; models follow those that they call. Then the
-    time outside of the models makes the median latency equal.
+    time outside of the models makes the median latencies equal, or equally wrong.
 
     Parameters
     ----------
-    loop
-        The load.
+    loops
+        The loads; executions are those of the last one.
     executed
         The executions of each model by batch size.
     """
@@ -74,12 +98,20 @@ def matched(
         for name in _callees_first(found):
             whole = together(executed.get(name, {}))
             if whole.executions and not found.models[name].config.is_ensemble:
-                found = _with_duration(found, counted[name], whole, loop)
-    again = simulated(found.simulation(), found, loop)
-    missing_ns = (loop.p50_us - again.percentile_us(50)) * 1e3
+                found = _with_duration(found, counted[name], whole, loops[-1])
     frontend = found.frontend
-    waiting_ns = max(0, round(frontend.waiting_ns + missing_ns))
+    waiting_ns = max(0, round(frontend.waiting_ns + _missing_ns(found, loops)))
     return replace(found, frontend=frontend._replace(waiting_ns=waiting_ns))
+
+
+def _missing_ns(found: Calibration, loops: Sequence[Loop]) -> float:
+    """Return what is to be added to latencies for relative errors whose sum is 0."""
+    medians = [simulated(found.simulation(), found, each) for each in loops]
+    errors = [
+        again.percentile_us(50) / each.p50_us - 1
+        for again, each in zip(medians, loops, strict=True)
+    ]
+    return -sum(errors) / sum(1 / each.p50_us for each in loops) * 1e3
 
 
 def _with_duration(

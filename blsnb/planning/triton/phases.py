@@ -15,10 +15,10 @@ from blsnb.benchmark.samples import Row
 from blsnb.errors import TritonServerError
 from blsnb.parity.triton.executed import BySize, since
 from blsnb.pb_utils.message import RequestMessage
+from blsnb.planning.machine_meter import least_disturbed
 from blsnb.planning.triton.processes import ProcessorTimes, processor_times
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.served import Executions, executions, served
-from blsnb.planning.triton.undisturbed import least_disturbed
 from blsnb.trace.spans import Trace
 
 _MAX_REQUESTS = 100_000

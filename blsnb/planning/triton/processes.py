@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-_PROC = Path("/proc")
+from blsnb.planning.machine_meter import PROC, machine_ns, text_of
+
 _STUB = "triton_python_backend_stub"
 
 
@@ -56,7 +56,7 @@ class ProcessorTimes(NamedTuple):
 
 
 def processor_times(
-    pid: int, models: Collection[str], proc: Path = _PROC
+    pid: int, models: Collection[str], proc: Path = PROC
 ) -> ProcessorTimes:
     """Read the processor time of a server and of its model processes.
 
@@ -77,19 +77,19 @@ def processor_times(
         if name in models_ns:
             models_ns[name] += _spent_ns(proc, child)
     client_ns = time.process_time_ns()
-    return ProcessorTimes(server_ns, models_ns, client_ns, *_machine_ns(proc))
+    return ProcessorTimes(server_ns, models_ns, client_ns, *machine_ns(proc))
 
 
 def _children(proc: Path, pid: int) -> Iterator[int]:
     for listed in (proc / str(pid) / "task").glob("*/children"):
-        for child in map(int, _text(listed).split()):
+        for child in map(int, text_of(listed).split()):
             yield child
             yield from _children(proc, child)
 
 
 def _model_of(proc: Path, pid: int) -> str:
     """Return the model of a process: ``STUB .../MODEL/VERSION/model.py ...``."""
-    command = _text(proc / str(pid) / "cmdline").split("\0")
+    command = text_of(proc / str(pid) / "cmdline").split("\0")
     if len(command) < 2 or not command[0].endswith(_STUB):
         return ""
     parts = Path(command[1]).parts
@@ -98,24 +98,5 @@ def _model_of(proc: Path, pid: int) -> str:
 
 def _spent_ns(proc: Path, pid: int) -> int:
     """Return the processor time of a process's threads."""
-    found = (_text(task) for task in (proc / str(pid) / "task").glob("*/schedstat"))
+    found = (text_of(task) for task in (proc / str(pid) / "task").glob("*/schedstat"))
     return sum(int(text.split()[0]) for text in found if text)
-
-
-def _machine_ns(proc: Path) -> tuple[int, int]:
-    """Return the busy time of the processors that this process may use, and all."""
-    usable = {f"cpu{number}" for number in os.sched_getaffinity(0)}
-    rows = [line.split() for line in _text(proc / "stat").splitlines()]
-    ticks = [list(map(int, row[1:9])) for row in rows if row and row[0] in usable]
-    tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
-    idle = sum(sum(row[3:5]) for row in ticks)
-    total = sum(map(sum, ticks))
-    return (total - idle) * tick_ns, total * tick_ns
-
-
-def _text(path: Path) -> str:
-    """Return a file's text; empty if its process has ended."""
-    try:
-        return path.read_text()
-    except OSError:
-        return ""

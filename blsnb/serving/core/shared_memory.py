@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import errno
-import mmap
 import os
 import threading
 from typing import Any, NamedTuple
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.pb_utils.compiled.releases import NEWEST, Release, has
+from blsnb.tensors.shared_object import SharedObject
 
 _SIZES = 2**64
 """Triton's sizes wrap around at this number."""
@@ -17,45 +17,6 @@ CUDA_HANDLE_SIZE = 64
 """Bytes of a ``cudaIpcMemHandle_t``."""
 _RESERVED_KEYS = "triton_python_backend_shm_region_"
 """How the keys of the Python backend's own memory begin."""
-
-
-class SharedObject:
-    """An open shared memory object, closed with the last reference.
-
-    It is read and written by system calls, never mapped: touching a mapped page of an
-    object that its client has truncated would end the process.
-    """
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-
-    def __del__(self) -> None:
-        os.close(self._descriptor)
-
-    @property
-    def byte_size(self) -> int:
-        """Current size of the object."""
-        return os.fstat(self._descriptor).st_size
-
-    def check_mapping(self, offset: int, byte_size: int) -> None:
-        """Map a part as Triton does, and unmap it."""
-        mmap.mmap(self._descriptor, byte_size, offset=offset).close()
-
-    def read(self, offset: int, byte_size: int) -> bytes:
-        """Return a part, cut at the end of the object."""
-        pieces: list[bytes] = []
-        while byte_size and (piece := os.pread(self._descriptor, byte_size, offset)):
-            # One call reads 2 GiB at most.
-            pieces.append(piece)
-            offset, byte_size = offset + len(piece), byte_size - len(piece)
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-    def write(self, offset: int, data: bytes | memoryview) -> None:
-        """Write a part."""
-        left = memoryview(data).cast("B")
-        while left:
-            written = os.pwrite(self._descriptor, left, offset)
-            offset, left = offset + written, left[written:]
 
 
 class Region(NamedTuple):
@@ -87,11 +48,11 @@ class Window(NamedTuple):
     offset: int
     byte_size: int
 
-    def read(self) -> bytes:
+    def read(self) -> bytes | memoryview:
         """Return a copy of the current bytes: the client may write at any time."""
         memory, start = self.region.memory, self.region.offset + self.offset
         data = memory.read(start, self.byte_size)
-        if len(data) < self.byte_size:
+        if data is None:
             raise self._truncated(start, memory.byte_size)
         return data
 
@@ -254,7 +215,7 @@ def _checked(name: str, key: str, offset: int, byte_size: int) -> SharedObject:
             )
         if not byte_size:
             raise OSError(errno.EINVAL, "nothing to map")
-        shared.check_mapping(offset, byte_size)
+        shared.map(offset, byte_size)
     except (OSError, OverflowError, ValueError) as error:
         number = getattr(error, "errno", None) or errno.EINVAL
         # The missing blank is Triton's.

@@ -121,7 +121,7 @@ def _inputs(message: Any, memory: SharedMemory) -> tuple[WireInput, ...]:
 
 def _elements(
     tensor: Any, raw: Any, has_raw: bool, memory: SharedMemory, model_name: str
-) -> bytes:
+) -> bytes | memoryview:
     region = _region_of(tensor) if tensor.parameters else None
     has_contents = tensor.HasField("contents")
     if region is not None:

@@ -75,7 +75,9 @@ class HttpInputs:
             data = self._data(name, datatype, shape, each)
             yield WireInput(name, datatype, shape, data)
 
-    def _data(self, name: str, datatype: str, shape: Shape, value: Json) -> bytes:
+    def _data(
+        self, name: str, datatype: str, shape: Shape, value: Json
+    ) -> bytes | memoryview:
         parameters = find(value, "parameters")
         size = optional(parameters, _SIZE, as_unsigned, None)
         if size is not None:

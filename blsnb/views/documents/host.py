@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import functools
 import gzip
 import hashlib
@@ -10,6 +9,8 @@ import json
 import re
 from html import escape
 from pathlib import Path
+
+import numpy as np
 
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.documents.wire import Header
@@ -54,15 +55,17 @@ const own = "%(code)s";
 const host = [...document.querySelectorAll(".blsnb-run")]
   .find((each) => each.dataset.run === id && !each.blsnbClaimed);
 const unpack = async (text) => {
-  const bytes = new Uint8Array(Math.floor(text.length * 0.8));
-  for (let k = 0, n = 0; k < text.length; k += 5) {
+  const size = Math.floor(text.length * 0.8);
+  const words = new DataView(new ArrayBuffer(size + 4));
+  const digits = Uint8Array.from({length: 122}, (_, code) => code - 33);
+  %(moved)s.forEach((code, k) => { digits[118 + k] = code - 33; });
+  const padded = text + "uuuu";
+  for (let k = 0, n = 0; k < text.length; k += 5, n += 4) {
     let word = 0;
-    for (let j = k; j < k + 5; j += 1) {
-      const code = j < text.length ? text.charCodeAt(j) : 117;
-      word = word * 85 + (code > 117 ? %(moved)s[code - 118] : code) - 33;
-    }
-    for (let j = 24; j >= 0; j -= 8, n += 1) bytes[n] = word / 2 ** j;
+    for (let j = k; j < k + 5; j += 1) word = word * 85 + digits[padded.charCodeAt(j)];
+    words.setUint32(n, word);
   }
+  const bytes = new Uint8Array(words.buffer, 0, size);
   return new Response(
     new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
 };
@@ -218,7 +221,18 @@ def _packed(data: bytes, level: int = _LEVEL) -> str:
     """Return compressed bytes in a fourth more characters, for a string in a page."""
     # No timestamp, so that the same run results in the same notebook.
     packed = gzip.compress(data, level, mtime=0)
-    return base64.a85encode(packed).replace(b"z", b"!!!!!").translate(_SAFE).decode()
+    return _ascii85(packed).translate(_SAFE).decode()
+
+
+def _ascii85(data: bytes) -> bytes:
+    """Return bytes in Ascii85, without abbreviations."""
+    missing = -len(data) % 4
+    words = np.frombuffer(data + bytes(missing), ">u4").astype(np.uint32)
+    digits = np.empty((len(words), 5), np.uint8)
+    for place in range(4, -1, -1):
+        digits[:, place] = words % 85 + 33
+        words //= 85
+    return digits.tobytes()[: digits.size - missing]
 
 
 @functools.lru_cache(maxsize=4)

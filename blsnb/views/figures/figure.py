@@ -12,7 +12,7 @@ from blsnb.views.columns import Columns, columns_of
 from blsnb.views.figures import shown_figure
 from blsnb.views.folded import OnlyCounted
 from blsnb.views.format import TIMES, clip, tick, time
-from blsnb.views.pictures.concurrency import merged, steps
+from blsnb.views.pictures.concurrency import merged
 from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH, Layout, lay_out
 from blsnb.views.pictures.snapshot import WIDTH, visible_rows
 from blsnb.views.pictures.svg import COLOURS
@@ -189,9 +189,9 @@ def _draw_bar(
 
 
 def _draw_strip(axes: Axes, columns: Columns, calls: list[int], place: float) -> None:
-    found = steps(columns.start_us[calls], columns.end_us[calls])
+    found = merged(columns.start_us[calls], columns.end_us[calls], _PIECES)
     most = max((step.level for step in found), default=1)
-    for step in merged(found, _PIECES):
+    for step in found:
         share = step.level / most
         span = [(step.start, step.end - step.start)]
         _bar(axes, span, place, "infer", 0.25 + 0.3 * share, 0.3 + 0.6 * share)

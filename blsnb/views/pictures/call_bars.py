@@ -11,7 +11,7 @@ from blsnb.trace.spans import Trace
 from blsnb.views.columns import columns_of
 from blsnb.views.folded import OnlyCounted
 from blsnb.views.pictures import svg
-from blsnb.views.pictures.concurrency import merged, steps
+from blsnb.views.pictures.concurrency import merged, periods
 
 _PHASES = {
     1: ("queue", 5.0),
@@ -100,16 +100,10 @@ class CallBars:
         if not rows:
             return []
         columns = self._columns
-        ran = list(zip(columns.start_us[rows], columns.end_us[rows], strict=True))
-        ran += self._only_counted_below(rows)
-        start, end = np.array(ran, np.float64).T
-        spans: list[tuple[float, float]] = []
-        for step in steps(start, end):
-            if spans and step.start <= spans[-1][1]:
-                spans[-1] = spans[-1][0], step.end
-            else:
-                spans.append((step.start, step.end))
-        return spans
+        counted = np.array(self._only_counted_below(rows)).reshape(-1, 2)
+        start = np.append(columns.start_us[rows], counted[:, 0])
+        end = np.append(columns.end_us[rows], counted[:, 1])
+        return periods(start, end)
 
     def _only_counted_below(self, rows: list[int]) -> list[tuple[float, float]]:
         """Return the intervals of calls that are only counted, by model."""
@@ -147,11 +141,11 @@ class CallBars:
     def strip(self, calls: list[int], middle: float, pieces: int) -> str:
         """Return the strip of folded calls: height and opacity show concurrency."""
         columns = self._columns
-        found = steps(columns.start_us[calls], columns.end_us[calls])
+        found = merged(columns.start_us[calls], columns.end_us[calls], pieces)
         # More than four shades are hard to distinguish.
         most = max((step.level for step in found), default=1)
         shades: dict[int, list[tuple[float, float, float, float]]] = {}
-        for step in merged(found, pieces):
+        for step in found:
             shade = -(-4 * step.level // most)
             height = 6.0 + 1.5 * shade
             long = max(0.6, (step.end - step.start) * self._x.per_us)

@@ -22,6 +22,42 @@ def steps(start: Array, end: Array) -> list[Step]:
 
     A call that ends when another starts does not overlap it.
     """
+    return _listed(*_counted(start, end))
+
+
+def periods(start: Array, end: Array) -> list[tuple[float, float]]:
+    """Return start and end of the periods in which any call ran, without gaps."""
+    start, end, _ = _counted(start, end)
+    if not len(start):
+        return []
+    gaps = np.flatnonzero(start[1:] > end[:-1])
+    begun = start[np.concatenate(([0], gaps + 1))].tolist()
+    ended = end[np.append(gaps, -1)].tolist()
+    return list(zip(begun, ended, strict=True))
+
+
+def merged(start: Array, end: Array, most: int) -> list[Step]:
+    """Return at most `most` periods, each with its highest level."""
+    start, end, level = _counted(start, end)
+    if len(level) <= most:
+        return _listed(start, end, level)
+    low = float(start[0])
+    cell = (float(end[-1]) - low) / most
+    first, last = (
+        np.minimum(most - 1, ((times - low) / cell).astype(np.int64))
+        for times in (start, end)
+    )
+    levels = np.zeros(most, np.int64)
+    np.maximum.at(levels, first, level)
+    np.maximum.at(levels, last, level)
+    for step in np.flatnonzero(last > first + 1).tolist():
+        inner = slice(first[step] + 1, last[step])
+        levels[inner] = np.maximum(levels[inner], level[step])
+    return _runs(levels.tolist(), low, cell)
+
+
+def _counted(start: Array, end: Array) -> tuple[Array, Array, Array]:
+    """Return starts, ends and levels of the periods in which a call ran."""
     times = np.concatenate((end, start))
     change = np.concatenate((np.full(len(end), -1), np.full(len(start), 1)))
     order = np.argsort(times, kind="stable")
@@ -29,24 +65,14 @@ def steps(start: Array, end: Array) -> list[Step]:
     last = np.flatnonzero(np.diff(times, append=np.inf))
     times, level = times[last], level[last]
     changed = np.flatnonzero(np.diff(level, prepend=0))
-    times, level = times[changed], level[changed]
-    found = zip(times[:-1].tolist(), times[1:].tolist(), level.tolist(), strict=False)
-    return [Step(*each) for each in found if each[2] > 0]
+    times, level = times[changed], level[changed][:-1]
+    ran = level > 0
+    return times[:-1][ran], times[1:][ran], level[ran]
 
 
-def merged(found: list[Step], most: int) -> list[Step]:
-    """Return at most `most` periods, each with its highest level."""
-    if len(found) <= most:
-        return found
-    low, high = found[0].start, found[-1].end
-    cell = (high - low) / most
-    levels = [0] * most
-    for step in found:
-        first = min(most - 1, int((step.start - low) / cell))
-        last = min(most - 1, int((step.end - low) / cell))
-        for place in range(first, last + 1):
-            levels[place] = max(levels[place], step.level)
-    return _runs(levels, low, cell)
+def _listed(start: Array, end: Array, level: Array) -> list[Step]:
+    columns = start.tolist(), end.tolist(), level.tolist()
+    return [Step(*each) for each in zip(*columns, strict=True)]
 
 
 def _runs(levels: list[int], low: float, cell: float) -> list[Step]:

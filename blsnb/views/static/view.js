@@ -991,6 +991,7 @@ var CallGraph = class {
   #content = svg("g", {}, this.#edges, this.#nodes);
   #boxes = /* @__PURE__ */ new Map();
   #graph = { nodes: [], edges: [] };
+  #drawn = null;
   #layout = null;
   #edgeElements = [];
   #shape = "";
@@ -1006,7 +1007,8 @@ var CallGraph = class {
   }
   /** Draw the models of a trace; returns the preferred height. */
   draw(trace) {
-    this.#graph = modelGraph(trace);
+    if (trace !== this.#drawn) this.#graph = modelGraph(trace);
+    this.#drawn = trace;
     const width = boxWidth(this.#graph.nodes, this.#session.colours.font);
     const [paneWidth, fit] = [this.#paneWidth(), (layout) => this.#scaleFor(layout)];
     this.#layout = chooseLayout(this.#graph, width, paneWidth, fit);
@@ -1575,19 +1577,6 @@ function firstVisible(times, from) {
   return Math.max(0, low - 1);
 }
 
-// src/executions.ts
-function executionsOf({ model, execution }, n) {
-  const executions = /* @__PURE__ */ new Map();
-  for (let call = 0; call < n; call++) {
-    if (execution[call] === 0) continue;
-    const key = `${model[call]} ${execution[call]}`;
-    const known = executions.get(key);
-    if (known) known.push(call);
-    else executions.set(key, [call]);
-  }
-  return executions;
-}
-
 // src/folded.ts
 function middle(latencyClass) {
   return 2 ** ((latencyClass + 0.5) / 8) / 1e3;
@@ -1618,7 +1607,7 @@ var Folded = class {
   }
   /** Return whether calls of the same model and caller as any of these are only counted. */
   has(calls) {
-    const pairs = new Set(this.entries.map(([caller, model]) => `${caller}>${model}`));
+    const pairs = new Set(this.entries.map(([caller, model]) => pairOf(caller, model)));
     return pairs.size > 0 && calls.some((call) => pairs.has(this.#pair(call)));
   }
   /** Return when counted calls ran that call no other model, and their mean concurrency. */
@@ -1630,11 +1619,11 @@ var Folded = class {
     const pair = this.#pair(calls[0]);
     if (calls.length !== this.#byPair().get(pair)) return null;
     if (calls.some((call) => this.#pair(call) !== pair)) return null;
-    return summed(this.entries.filter(([caller, model]) => `${caller}>${model}` === pair));
+    return summed(this.entries.filter(([caller, model]) => pairOf(caller, model) === pair));
   }
   #pair(call) {
     const { parent, model } = this.#rows;
-    return `${parent[call] < 0 ? -1 : model[parent[call]]}>${model[call]}`;
+    return pairOf(parent[call] < 0 ? -1 : model[parent[call]], model[call]);
   }
   #byPair() {
     if (this.#kept) return this.#kept;
@@ -1646,6 +1635,9 @@ var Folded = class {
     return kept;
   }
 };
+function pairOf(caller, model) {
+  return caller * 65536 + model;
+}
 function summed(entries) {
   if (entries.length === 0) return null;
   const sum = { calls: 0, errors: 0, us: 0, from: Infinity, to: 0, latencies: [] };
@@ -1705,7 +1697,7 @@ var Trace = class {
   #below;
   #critical;
   #concurrency;
-  #executions;
+  #executions = /* @__PURE__ */ new Map();
   #intervals = /* @__PURE__ */ new Map();
   #failed = /* @__PURE__ */ new WeakMap();
   #allFailed;
@@ -1865,8 +1857,18 @@ var Trace = class {
   }
   /** Return the calls of an execution of a model; empty for execution 0. */
   executed(model, execution) {
-    this.#executions ??= executionsOf(this.calls, this.n);
-    return this.#executions.get(`${model} ${execution}`) ?? [];
+    const key = `${model} ${execution}`;
+    let known = this.#executions.get(key);
+    if (!known) this.#executions.set(key, known = this.#executed(model, execution));
+    return known;
+  }
+  #executed(model, execution) {
+    const { model: models, execution: executions } = this.calls;
+    const found3 = [];
+    if (execution === 0) return found3;
+    for (let call = 0; call < this.n; call++)
+      if (executions[call] === execution && models[call] === model) found3.push(call);
+    return found3;
   }
   /** The calls that determine the wall time, from the last-ending child backwards. */
   get critical() {
@@ -1887,16 +1889,18 @@ var Trace = class {
   /** Concurrency of the calls without child calls. */
   get concurrency() {
     if (this.#concurrency) return this.#concurrency;
-    const leaves = Array.from({ length: this.n }, (_, call) => call).filter(
-      (call) => this.isLeaf(call)
-    );
+    const leaves = [];
+    for (let call = 0; call < this.n; call++) if (this.isLeaf(call)) leaves.push(call);
     return this.#concurrency = this.concurrencyOf(leaves);
   }
   concurrencyOf(calls) {
-    return concurrency(
-      calls.map((call) => this.start(call)),
-      calls.map((call) => this.end(call))
-    );
+    const { start_us } = this.calls;
+    const [starts, ends] = [new Float64Array(calls.length), new Float64Array(calls.length)];
+    for (let k = 0; k < calls.length; k++) {
+      starts[k] = start_us[calls[k]];
+      ends[k] = starts[k] + this.duration[calls[k]];
+    }
+    return concurrency(starts, ends);
   }
   #index() {
     const { parent, start_us } = this.calls;
@@ -5954,6 +5958,9 @@ var Frame = class {
   /** Show the calls in the store; the element must be in the page. */
   draw() {
     this.trace = new Trace(this.#options.store);
+    this.#draw();
+  }
+  #draw() {
     this.#selected.refind(this.trace);
     this.#skin.apply();
     this.#toolbar.draw(this.trace);
@@ -5966,7 +5973,7 @@ var Frame = class {
   }
   /** Draw first, with the state of an earlier view, else with the first call selected. */
   start() {
-    this.draw();
+    this.#draw();
     const { state } = this.#options;
     if (state) this.#restore(state);
     else if (this.trace.roots.length)
@@ -6266,11 +6273,14 @@ var Store = class _Store {
     if (!columns.parent) return null;
     const size = columns.parent[2];
     const ids = columns.id ? column(buffer, columns.id) : Int32Array.from({ length: size }, (_, k) => k);
+    const first = this.n;
     const rows2 = this.#makeRoom(ids);
+    const isAppended = this.n === first + size && rows2.every((row5, k) => row5 === first + k);
     for (const [name] of LAYOUT) {
       const from = name === "id" ? ids : columns[name] && column(buffer, columns[name]);
       const to = this.#calls[name];
-      if (from) for (let k = 0; k < size; k++) to[rows2[k]] = from[k];
+      if (from && isAppended) to.set(from, first);
+      else if (from) for (let k = 0; k < size; k++) to[rows2[k]] = from[k];
     }
     this.#addResponses(columns, buffer);
     return { ids, rows: rows2 };

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 import stage
 from cells import cell
+from waiting import until
 
 from blsnb import InferenceError, Run, Server, WouldHang
+
+from ..clients import waiting
 
 SEES = """
 for each in requests:
@@ -169,6 +172,24 @@ def test_the_oldest_sequences_are_batched(server):
                 pass
         stage.events["go"].set()
         assert [2, 3] == [other.result(60)["Y"].item() for other in others]
+        busy.result(60)
+
+    assert [1, 2] == stage.values["sizes"]
+
+
+def test_the_next_request_of_an_executed_sequence_joins_the_waiting_batch(server):
+    """On Triton two threads race for this; it joined in 52 of 75 tries."""
+    config = sequences("oldest { max_candidate_sequences: 4 }", size=4)
+    server.define("model", cell(SEES), config=config)
+    with ThreadPoolExecutor(3) as pool:
+        busy = pool.submit(ask, server, 1, -1, 1)
+        assert stage.events["busy"].wait(60)
+        others = []
+        for number, sequence in enumerate((2, 1), 1):
+            others.append(pool.submit(ask, server, sequence, sequence, sequence - 1))
+            assert until(lambda number=number: number == waiting(server))
+        stage.events["go"].set()
+        assert [2, 1] == [other.result(60)["Y"].item() for other in others]
         busy.result(60)
 
     assert [1, 2] == stage.values["sizes"]

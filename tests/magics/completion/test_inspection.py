@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from blsnb.magics.completion.inspection import documentation, register
+from blsnb.magics.completion.inspection import documentation
+from blsnb.magics.completion.matchers import register
 
 CELL = '''%%triton_model m --input X:FP32[4]
 import numpy as np
@@ -69,7 +70,8 @@ def test_the_kernel_answers_with_it_until_the_extension_is_unloaded():
             return own
 
     kernel = Kernel()
-    stop = register(SimpleNamespace(kernel=kernel))
+    completer = SimpleNamespace(custom_matchers=[])
+    stop = register(SimpleNamespace(kernel=kernel, Completer=completer))
     found = kernel.do_inspect(CELL, CELL.index("pb_utils.Inf") + 12)
     other = kernel.do_inspect("x = 1", 1)
     stop()

@@ -4,14 +4,18 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blsnb.views.pictures.concurrency import Step, merged, steps
+from blsnb.views.pictures.concurrency import Step, merged, periods, steps
 
 calls = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20)), max_size=20)
 
 
-def counted(found):
+def times_of(found):
     start = np.array([at for at, _ in found], float)
-    return steps(start, start + np.array([long for _, long in found], float))
+    return start, start + np.array([long for _, long in found], float)
+
+
+def counted(found):
+    return steps(*times_of(found))
 
 
 @given(calls)
@@ -39,10 +43,32 @@ def test_without_calls_there_are_no_steps():
 def test_merging_keeps_the_highest_level_and_the_ends(found, most):
     """A strip of few pieces has the same peak, start and end."""
     result = counted(found)
-    pieces = merged(result, most)
+    pieces = merged(*times_of(found), most)
 
     assert len(pieces) <= max(most, 0)
     if result:
         assert max(s.level for s in result) == max(s.level for s in pieces)
         assert result[0].start == pieces[0].start
         assert abs(result[-1].end - pieces[-1].end) < 1e-6
+
+
+@given(calls, st.integers(1, 8))
+def test_a_piece_has_the_highest_level_of_its_part(found, most):
+    """Each period counts in all parts that it touches."""
+    result = counted(found)
+    for piece in merged(*times_of(found), most):
+        within = [s.level for s in result if s.start < piece.end > piece.start < s.end]
+        assert piece.level >= max(within, default=0)
+
+
+@given(calls)
+def test_periods_are_steps_without_their_levels(found):
+    """They end where no call runs."""
+    expected = []
+    for step in counted(found):
+        if expected and expected[-1][1] == step.start:
+            expected[-1] = expected[-1][0], step.end
+        else:
+            expected.append((step.start, step.end))
+
+    assert expected == periods(*times_of(found))
