@@ -17,6 +17,7 @@ from blsnb.planning.simulation.behaviour import Behaviour
 from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.simulation.simulation import (
     NO_FRONTEND,
+    Draw,
     Frontend,
     SimulatedModel,
     Simulation,
@@ -169,7 +170,9 @@ class Calibration:
     rate_limits
         Counts of the server's resources; None if it does not limit rates.
     crowded
-        What was observed of clients in a closed loop; None if the same is true of them.
+        What was observed of clients in a closed loop: each instance has its next
+        request at once. Executions of other loads that begin so are taken from it, and
+        the work of clients while no processor is idle. None if it was not observed.
     """
 
     model_name: str
@@ -259,6 +262,14 @@ class Calibration:
         ]
         return [*texts, *self.remarks]
 
+    def _draw_next(self, name: str) -> Draw | None:
+        """Return how executions are drawn that begin with the end of another one.
+
+        A closed loop has other batches: for models with batches they are not known.
+        """
+        found = None if self.crowded is None else self.crowded.models[name]
+        return found.draw if found and len(found.by_size) == 1 else None
+
     def simulation(
         self,
         configs: Mapping[str, ModelConfig] | None = None,
@@ -281,6 +292,7 @@ class Calibration:
                 model.draw,
                 model.overhead_ns,
                 model.overheads_ns,
+                self._draw_next(name),
             )
             for name, model in self.models.items()
         }
@@ -291,4 +303,5 @@ class Calibration:
             self.frontend,
             self.rate_limits,
             in_turns=self.world == TRITON,
+            busy_frontend=self.crowded.frontend if self.crowded else None,
         )

@@ -189,7 +189,7 @@ def test_a_plan_without_a_server_says_so():
         quick_plan(found, compared[0]).apply()
 
 
-def test_a_plan_of_an_unloaded_model_is_not_applied_nor_checked(server):
+def test_a_plan_of_an_unloaded_model_is_not_applied_nor_checked(server, few_requests):
     """Both name the model and say what to do."""
     server.define("double", DOUBLE, config=CONFIG)
     options = {"instances": {"double": [2]}, "requests": 3, "duration_s": 0.1}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from blsnb.benchmark.level import Load
@@ -10,6 +12,7 @@ from blsnb.planning.calibration import TRITON, CalibratedModel, Calibration, by_
 from blsnb.planning.fitting import Loop
 from blsnb.planning.simulation.behaviour import Behaviour, Step
 from blsnb.planning.simulation.loads import Mix, open_loop
+from blsnb.planning.simulation.simulation import Frontend
 from blsnb.planning.triton.calibrate import Observation, Traced, _calibration
 from blsnb.planning.triton.matching import matched, with_means, with_processor_time
 from blsnb.planning.triton.phases import Computing, Phase
@@ -138,3 +141,29 @@ def test_more_own_time_is_time_that_waits():
     assert [(4, 1), (0, 5)] == [
         (step.computing_ns / MS, step.waiting_ns / MS) for step in found.steps
     ]
+
+
+def test_an_execution_that_begins_at_once_is_one_of_the_closed_loop():
+    """The second request waits for the first, and its instance need not wake up."""
+    slow, fast = (CalibratedModel(config("m"), {1: [waits(ms)]}) for ms in (5, 4))
+    closed = Calibration("m", TRITON, {"m": fast}, 2.0)
+    found = replace(closed, models={"m": slow}, crowded=closed)
+    again = open_loop(found.simulation(), "m", [0, MS, 20 * MS])
+    batches = replace(slow, by_size={1: [waits(5)], 2: [waits(6)]})
+    other = replace(found, crowded=replace(closed, models={"m": batches}))
+
+    assert [5, 8, 5] == [(each.ended_ns - each.began_ns) / MS for each in again.every]
+    assert 9_000 == open_loop(other.simulation(), "m", [0, MS]).latencies_us.max()
+
+
+def test_clients_cost_less_while_no_processor_is_idle():
+    """The second request comes while the only processor computes for the first."""
+    free = CalibratedModel(config("m", 2), {1: [waits(5)]})
+    costs = (Frontend(computing_ns=ms * MS) for ms in (1, 2))
+    closed, found = (
+        Calibration("m", TRITON, {"m": free}, 1.0, frontend=each) for each in costs
+    )
+    both = replace(found, crowded=closed)
+    again = open_loop(both.simulation(), "m", [0, MS // 2, 20 * MS])
+
+    assert [7, 7.5, 7] == [(each.ended_ns - each.began_ns) / MS for each in again.every]

@@ -52,6 +52,11 @@ class Cores:
         self._set_alarm()
 
     @property
+    def are_busy(self) -> bool:
+        """Whether none is idle."""
+        return len(self._pieces) >= self.count
+
+    @property
     def _share(self) -> float:
         """Part of a processor that each piece has."""
         return min(1.0, self.count / len(self._pieces))
@@ -141,6 +146,11 @@ class SlicedCores:
         else:
             found.waiting.append((ns, done))
             self._set_alarm(found)
+
+    @property
+    def are_busy(self) -> bool:
+        """Whether none is idle."""
+        return not self._idle
 
     def _run(self, processor: _Processor, ns: int, done: Action) -> None:
         processor.left_ns, processor.done = ns, done

@@ -27,6 +27,8 @@ from blsnb.planning.simulation.station import (
 from blsnb.planning.simulation.timeline import Action, Timeline
 from blsnb.request_fields import PLAIN, RequestFields
 
+Draw = Callable[[int, random.Random], Behaviour]
+
 
 @dataclass(frozen=True)
 class SimulatedModel:
@@ -44,12 +46,16 @@ class SimulatedModel:
     overheads_ns
         Such times, of which each request has a random one; if empty, it is the same
         for all.
+    draw_next
+        As ``draw``, for an execution that begins with the end of another one on its
+        instance; None for the same.
     """
 
     config: ModelConfig
-    draw: Callable[[int, random.Random], Behaviour]
+    draw: Draw
     overhead_ns: int = 0
     overheads_ns: Sequence[int] = ()
+    draw_next: Draw | None = None
 
     def draw_overhead_ns(self, chance: random.Random) -> int:
         """Return the time of a request outside of queue and execution."""
@@ -100,6 +106,8 @@ class Simulation:
     in_turns
         Whether work has whole processors in turns, as processes have; else it shares
         them equally.
+    busy_frontend
+        Work for a request of a client while no processor is idle; None for the same.
 
     Raises
     ------
@@ -117,13 +125,14 @@ class Simulation:
         frontend: Frontend = NO_FRONTEND,
         rate_limits: Given | None = None,
         in_turns: bool = False,
+        busy_frontend: Frontend | None = None,
     ) -> None:
         self.timeline = Timeline()
         self.cores: Processors = Cores(self.timeline, cores)
         if in_turns and cores == int(cores):
             self.cores = SlicedCores(self.timeline, int(cores))
         self._models = models
-        self._frontend = frontend
+        self._frontends = frontend, busy_frontend or frontend
         self._random = random.Random(seed)
         # The executions do not depend on whether overheads are drawn.
         self._overheads = random.Random(f"overheads {seed}")
@@ -140,9 +149,10 @@ class Simulation:
     def _station(self, name: str, model: SimulatedModel) -> Station:
         config = model.config
 
-        def draw(size: int) -> Behaviour:
+        def draw(size: int, at_once: bool = False) -> Behaviour:
             self.drawn[name][size] += 1
-            return model.draw(size, self._random)
+            drawing = model.draw_next if at_once and model.draw_next else model.draw
+            return drawing(size, self._random)
 
         if config.is_ensemble:
             configs = {each: model.config for each, model in self._models.items()}
@@ -156,11 +166,12 @@ class Simulation:
             return BatchingStation(self.timeline, execute, count, config, limits)
         return DefaultStation(self.timeline, execute, count, limits)
 
-    def _executing(self, draw: Callable[[int], Behaviour]) -> Execute:
+    def _executing(self, draw: Callable[[int, bool], Behaviour]) -> Execute:
         def execute(
             requests: Sequence[SimulatedRequest], freed: Action, ended: Action
         ) -> None:
-            drawn = draw(sum(request.size for request in requests))
+            size = sum(request.size for request in requests)
+            drawn = draw(size, requests[0].at_once)
             Execution(self, requests, drawn.steps, freed, ended).advance()
 
         return execute
@@ -193,22 +204,24 @@ class Simulation:
     ) -> SimulatedRequest:
         """Send a request now."""
         self.calls += 1
-        if parent is None and self._frontend.beside_ns:
+        frontend = self._frontends[self.cores.are_busy]
+        if parent is None and frontend.beside_ns:
             answered = partial(self._answered, answered)
         request = SimulatedRequest(model, size, answered, parent, fields, responded)
         request.began_ns = self.timeline.now_ns
         if parent is not None:
             parent.children += (request,)
-        elif self._frontend.computing_ns:
+        elif frontend.computing_ns:
             received = partial(self._receive, request)
-            self.cores.compute(self._frontend.computing_ns, received)
+            self.cores.compute(frontend.computing_ns, received)
             return request
         self._receive(request)
         return request
 
     def _answered(self, answered: Received, request: SimulatedRequest) -> None:
         """Give a client its response, and let it compute."""
-        self.cores.compute(self._frontend.beside_ns, _nothing)
+        frontend = self._frontends[self.cores.are_busy]
+        self.cores.compute(frontend.beside_ns, _nothing)
         answered(request)
 
     def _receive(self, request: SimulatedRequest) -> None:
@@ -216,7 +229,7 @@ class Simulation:
         model = request.model
         overhead_ns = self._models[model].draw_overhead_ns(self._overheads)
         if request.parent is None:
-            overhead_ns += self._frontend.waiting_ns
+            overhead_ns += self._frontends[0].waiting_ns
         add = self.stations[model].add
         if overhead_ns:
             self.timeline.after(overhead_ns, partial(add, request))

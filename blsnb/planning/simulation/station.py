@@ -56,6 +56,8 @@ class SimulatedRequest:
     """Number of requests of its execution."""
     responses: int = 0
     """Number of responses of a decoupled model."""
+    at_once: bool = False
+    """Whether its execution began with the end of another one on its instance."""
     delayed: bool = False
     """Whether it expired in its queue and was executed behind all others."""
     error: str = ""
@@ -109,11 +111,15 @@ class Station(ABC):
         self.count = count
         self.busy_by_instance_ns = [0] * count
         """Time of the executions of each instance."""
+        self._freed_ns = [-1] * count
+        """When each instance ended its last execution."""
         self.refused = 0
         """Number of requests that its queue policy refused."""
         self.queue_ns = 0
         """Time of all requests in the queue."""
         self.requests = self.executions = self.inferences = 0
+        self.at_once = 0
+        """Number of executions that began with the end of another one."""
 
     @property
     def busy_ns(self) -> int:
@@ -182,6 +188,8 @@ class Station(ABC):
         """
         began_ns = self._timeline.now_ns
         self._count(requests, instance)
+        requests[0].at_once = self._freed_ns[instance] == began_ns
+        self.at_once += requests[0].at_once
 
         def freed() -> None:
             self.busy_by_instance_ns[instance] += self._timeline.now_ns - began_ns
@@ -205,6 +213,7 @@ class Station(ABC):
 
     def _free(self, instance: int, source: Any, ticket: Ticket | None) -> None:
         """Note that an instance is free."""
+        self._freed_ns[instance] = self._timeline.now_ns
         self._idle.append(instance)
         self._finished(source)
         # The scheduler decides before clients receive the responses.

@@ -251,10 +251,10 @@ def _calibration(
     phases, loops
         What each load cost, and the load itself.
     """
-    found = _agreeing(observation, traced, phases[-1], loops[1:] or loops)
+    crowded = None
     if len(phases) > 1:
         crowded = _agreeing(observation, traced, phases[0], loops[:1])
-        found = replace(found, crowded=crowded)
+    found = _agreeing(observation, traced, phases[-1], loops[1:] or loops, crowded)
     return replace(
         found,
         remarks=tuple(_remarks(traced, phases)),
@@ -263,7 +263,11 @@ def _calibration(
 
 
 def _agreeing(
-    observation: Observation, traced: Traced, phase: Phase, loops: Sequence[Loop]
+    observation: Observation,
+    traced: Traced,
+    phase: Phase,
+    loops: Sequence[Loop],
+    crowded: Calibration | None = None,
 ) -> Calibration:
     """Return the calibration that agrees with loads; the phase is the last of them."""
     server_ns = _server_ns(phase, traced.models)
@@ -279,6 +283,7 @@ def _agreeing(
         frontend=frontend_of(phase, server_ns, traced.transport_ns),
         mix=observation.mix,
         rate_limits=observation.rate_limits,
+        crowded=crowded,
     )
     return matched(found, loops, phase.executed)
 

@@ -19,6 +19,8 @@ from blsnb.planning.simulation.behaviour import Behaviour
 
 _LEAST = 5
 """Minimum number of executions of a batch size whose mean counts."""
+_MOST = 3.0
+"""Maximum factor of what is missing, where few executions can become longer."""
 _ROUNDS = 2
 """Longer executions change the load on the models that they call."""
 
@@ -137,6 +139,10 @@ def _with_duration(
         whole_ns = sum(counted.mean_ns(size) * drawn[size] for size in drawn)
         mean_ns = whole_ns / drawn.total()
     missing_ns = mean_ns - station.busy_ns / station.executions
+    if found.crowded is not None and len(counted.by_size) == 1:
+        # Executions that begin at once are not changed: they have their own mean.
+        own = max(station.executions - station.at_once, station.executions / _MOST)
+        missing_ns *= station.executions / own
     by_size = {
         size: [each.longer(missing_ns) for each in behaviours]
         for size, behaviours in model.by_size.items()

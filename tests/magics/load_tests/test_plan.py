@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from IPython.core.error import UsageError
+from planning.conftest import few_requests  # noqa: F401 (a fixture)
 
 from blsnb.errors import InferenceError
 from blsnb.magics import default_server as default
@@ -14,6 +15,7 @@ from blsnb.views.live import apply_button
 from ..models import DOUBLE
 from ..test_followed import CONFIG, make
 
+pytestmark = pytest.mark.usefixtures("few_requests")
 PLAN = (
     "%triton plan double X=[1.0, 2.0] --rate 20 --p99 10s --instances double=1..2 "
     "--seed 3"
