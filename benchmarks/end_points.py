@@ -104,7 +104,8 @@ def _printed(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 def _rows(program: str, case: Case, sides: Sequence[Addresses]) -> Iterator[Row]:
     """Yield throughput and p99 for each number of clients."""
-    rounds = [_round(program, case, sides) for _ in range(ROUNDS)]
+    # The first one fills caches, pools and the memory that values may use.
+    _, *rounds = [_round(program, case, sides) for _ in range(ROUNDS + 1)]
     for place, clients in enumerate(CLIENTS):
         ours, other = ([each[side][place] for each in rounds] for side in (0, 1))
         what = f"{PROTOCOLS[case.protocol]}, {SIZES[case.size]}, {_many(clients)}"

@@ -36,7 +36,6 @@ LATER = (
     "blsnb.serving",
     "blsnb.views.documents",
     "blsnb.views.pictures",
-    "google.protobuf",
     "tarfile",
     "urllib.request",
 )

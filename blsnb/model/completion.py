@@ -9,6 +9,7 @@ from typing import Any
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig
 from blsnb.model.normalization import fill_scheduling
+from blsnb.model.text import json_form
 from blsnb.model.text.schema import new_message
 from blsnb.pb_utils import config as pb_utils_config
 
@@ -74,8 +75,6 @@ def check_returned(model_name: str, returned: Any) -> pb_utils_config.ModelConfi
 
 
 def _read(model_name: str, completed: Mapping[str, Any]) -> Any:
-    from blsnb.model.text import json_form
-
     message = new_message()
     effective = {name: completed[name] for name in _EFFECTIVE if name in completed}
     try:

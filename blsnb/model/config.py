@@ -9,6 +9,8 @@ from typing import Any
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.rules.instances import check_count
+from blsnb.model.text import json_form
+from blsnb.model.text import text_format as text
 from blsnb.model.text.schema import data_type_name, new_message, schema
 from blsnb.pb_utils.compiled.releases import NEWEST, Release, has
 from blsnb.printable import printable
@@ -171,20 +173,14 @@ class ModelConfig:
 
     def to_pbtxt(self) -> str:
         """Return the text of an equal ``config.pbtxt``."""
-        from blsnb.model.text.text_format import print_message
-
-        return print_message(self._message)
+        return text.print_message(self._message)
 
     def to_json(self, release: Release = NEWEST) -> str:
         """Return the JSON text that ``initialize(args)`` receives."""
-        from blsnb.model.text import json_form
-
         return json_form.to_text(self.to_dict(release))
 
     def to_dict(self, release: Release = NEWEST) -> dict[str, Any]:
         """Return the JSON form as a new dict, with the fields of a release."""
-        from blsnb.model.text import json_form
-
         tree = json_form.to_dict(self._message)
         feature = "max_inflight_requests"
         if not has(feature, release):
@@ -205,9 +201,6 @@ def parse_pbtxt(source: str, *, path: str = "config.pbtxt") -> ModelConfig:
     ModelConfigError
         At stage ``poll``; the advice contains line, column and reason.
     """
-    # Deferred: the first configuration imports protobuf's parsers.
-    from blsnb.model.text import text_format as text
-
     message = new_message()
     try:
         text.parse(source, message)
@@ -233,8 +226,6 @@ def parse_json(document: str | Mapping[str, Any]) -> ModelConfig:
     ModelConfigError
         At stage ``poll``: the document is not a configuration.
     """
-    from blsnb.model.text import json_form
-
     message = new_message()
     try:
         json_form.read(document, message)

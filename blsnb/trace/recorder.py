@@ -129,7 +129,9 @@ class Recorder:
         # Displayed runs are kept longer, but fill at most half of the room.
         room = self.keep_runs // 2
         shown = {run.id for run in [r for r in loose if r.is_displayed][-room:]}
-        others = [run for run in loose if not room or run.id not in shown]
+        others = loose
+        if room and shown:
+            others = [run for run in loose if run.id not in shown]
         for run in others[: max(0, len(loose) - self.keep_runs)]:
             if run.ended and run.id in self._runs:
                 self._runs.pop(run.id, None)
@@ -220,12 +222,21 @@ class Recorder:
                 call.numbers = pack(*call.numbers)  # type: ignore[assignment]
         # Runs in flight are kept beyond the limit until they end.
         self._forget_old_runs()
-        self._keep_budget()
-        loose = self._loose_runs()
-        self._calls_before = sum(len(each.calls) for each in loose)
-        self._bytes_before = sum(each.held_bytes for each in loose)
+        self._count()
+        if self._bytes_before > self.budget_bytes:
+            self._keep_budget()
+            self._count()
         if self._observers:
             self._notify(run, None)
+
+    def _count(self) -> None:
+        """Count the calls of all runs, and the bytes of their values."""
+        calls = held = 0
+        # One loop: it runs once for each request.
+        for run in self._loose_runs():
+            calls += len(run.calls)
+            held += run.held_bytes
+        self._calls_before, self._bytes_before = calls, held
 
     def changed(self, run: RunRecord) -> None:
         """Note that calls of an ended run have changed; observers see its end again."""

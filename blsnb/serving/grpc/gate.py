@@ -63,6 +63,8 @@ class Gate(grpc.ServerInterceptor):  # type: ignore[misc]
     def __init__(self, threads: GrpcThreads, restrictions: Restrictions) -> None:
         self._threads = threads
         self._restrictions = restrictions
+        self._handlers: dict[str, Any] = {}
+        """Handlers of known methods, each made at its first call."""
 
     def intercept_service(self, continuation: Any, details: Any) -> Any:
         """Return the handler of a call, which gRPC submits next on this thread."""
@@ -70,14 +72,13 @@ class Gate(grpc.ServerInterceptor):  # type: ignore[misc]
             return _refusing(refusal)
         if restricted := self._restricted(details):
             return _refusing(restricted, grpc.StatusCode.UNAVAILABLE)
-        handler = continuation(details)
+        handler = self._handlers.get(details.method)
         if handler is None:
-            return grpc.unary_unary_rpc_method_handler(_unknown)
-        parse = _parsing(handler.request_deserializer)
-        if handler.response_streaming:
-            return handler._replace(request_deserializer=parse)
-        behavior = _checked(handler.unary_unary)
-        return handler._replace(request_deserializer=parse, unary_unary=behavior)
+            found = continuation(details)
+            if found is None:
+                return grpc.unary_unary_rpc_method_handler(_unknown)
+            handler = self._handlers[details.method] = _guarded(found)
+        return handler
 
     def _restricted(self, details: Any) -> str:
         """Return the error for a call without the header of a restricted protocol.
@@ -94,6 +95,15 @@ class Gate(grpc.ServerInterceptor):  # type: ignore[misc]
         if isinstance(value, str) and restriction.admits(value):
             return ""
         return f"This protocol is restricted, expecting header '{restriction.header}'"
+
+
+def _guarded(handler: Any) -> Any:
+    """Return a handler that also handles malformed messages."""
+    parse = _parsing(handler.request_deserializer)
+    if handler.response_streaming:
+        return handler._replace(request_deserializer=parse)
+    behavior = _checked(handler.unary_unary)
+    return handler._replace(request_deserializer=parse, unary_unary=behavior)
 
 
 def _refusing(
