@@ -1024,6 +1024,7 @@ class Server:
         calibration: Calibration | None = None,
         recording: Recorded | None = None,
         computing: Mapping[str, float] | None = None,
+        server_url: str | None = None,
         **options: Unpack[RequestOptions],
     ) -> Plan:
         """Find the fewest instances that hold a load, by simulation.
@@ -1074,6 +1075,9 @@ class Server:
         computing
             With ``recording``, which lacks it: the share of a model's own work that
             needs a processor, from 0 to 1, by model; 0 for others.
+        server_url
+            A running Triton server with the models, such as
+            ``"grpc://localhost:8001"``: loads are sent to it, and its statistics read.
         **options
             Options of every request.
 
@@ -1097,7 +1101,7 @@ class Server:
             `sequence_lengths` of a model with sequences is missing.
         """
         from blsnb.planning.plans.planner import plan
-        from blsnb.planning.triton.real_world import world_of
+        from blsnb.planning.triton.running_world import world_of
 
         request = client_request(model_name, inputs, options, "plan")
         world = world_of(
@@ -1107,6 +1111,7 @@ class Server:
             recording,
             computing or {},
             lambda folder: Server(model_repository=folder, startup_models="*"),
+            server_url,
         )
         return plan(
             self._parts,

@@ -23,6 +23,11 @@ def printable_lines(text: str) -> str:
     return _UNSEEN.sub(lambda found: _LINES.get(found[0]) or _mark(found), text)
 
 
+def rounded(number: float) -> str:
+    """Return a number of at least three digits, such as "2,680" or "0.25"."""
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+
+
 def counted(number: int, noun: str) -> str:
     """Return a count and its noun, such as "2 calls"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

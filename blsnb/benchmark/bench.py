@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from blsnb.benchmark.samples import Row, failures
-from blsnb.printable import counted, printable
+from blsnb.printable import counted, printable, rounded
 from blsnb.views.format import time
 
 _HEAD = ("clients", "requests/s", "p50", "p90", "p95", "p99")
@@ -58,7 +58,9 @@ class Bench:
             said.append(f"{failed:,} failed")
         if best is not None:
             clients = f" with {counted(best.concurrency, 'client')}"
-            said.append(f"{_few(best.throughput)}/s{'' if self.arrivals else clients}")
+            said.append(
+                f"{rounded(best.throughput)}/s{'' if self.arrivals else clients}"
+            )
         if self.interrupted:
             said.append("interrupted")
         return printable(f"<Bench {self.model_name}: {', '.join(said)}>")
@@ -96,8 +98,8 @@ class Bench:
     def _not_held(self) -> list[str]:
         """Return a text for each rate that was not reached, and those left out."""
         texts = [
-            f"{row.rate:g} requests/s were not held: {_few(row.sent_rate)}/s were "
-            f"sent, {_few(row.throughput)}/s were answered, and {row.growth:,} more "
+            f"{row.rate:g} requests/s were not held: {rounded(row.sent_rate)}/s were "
+            f"sent, {rounded(row.throughput)}/s were answered, and {row.growth:,} more "
             "were in flight at the end"
             for row in self.rows
             if not row.is_held
@@ -114,12 +116,12 @@ class Bench:
         return (*head, *first, *tail), [self._line(row) for row in self.rows]
 
     def _line(self, row: Row) -> tuple[str, ...]:
-        load = (_few(row.rate), _few(row.sent_rate)) if self.arrivals else ()
+        load = (rounded(row.rate), rounded(row.sent_rate)) if self.arrivals else ()
         clients = (f"{row.concurrency:,}",)
         first = (row.first_p50_us, row.first_p99_us) if self.stream else ()
         return (
             *(load or clients),
-            _few(row.throughput),
+            rounded(row.throughput),
             _interval(row.p50_us, row.p50_error_us),
             *map(_time, (row.p90_us, row.p95_us)),
             _interval(row.p99_us, row.p99_error_us),
@@ -136,10 +138,6 @@ class Bench:
         from blsnb.views.figures import load_figure
 
         return load_figure.plot(self.caption, [row._asdict() for row in self.rows])
-
-
-def _few(number: float) -> str:
-    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def _time(us: float) -> str:

@@ -22,7 +22,7 @@ from blsnb.planning.simulation.simulation import (
     SimulatedModel,
     Simulation,
 )
-from blsnb.printable import counted, printable
+from blsnb.printable import counted, printable, rounded
 from blsnb.views.format import time
 
 HERE, TRITON = "here", "triton"
@@ -136,7 +136,7 @@ class Reproduction(NamedTuple):
             return "its recording"
         if self.clients:
             return counted(self.clients, "client")
-        return f"{self.measured_rate:.3g} requests/s"
+        return f"{rounded(self.measured_rate)} requests/s"
 
     @property
     def error(self) -> float:

@@ -12,7 +12,7 @@ from blsnb.model.config import ModelConfig
 from blsnb.parts.requests import ClientRequest
 from blsnb.planning.judgement import Judgement
 from blsnb.planning.simulation.loads import Kind, Mix
-from blsnb.printable import counted
+from blsnb.printable import counted, rounded
 from blsnb.views.format import time
 
 _MAX_LENGTH = 100_000
@@ -67,7 +67,7 @@ def load_findings(mix: Mix, found: Judgement) -> Iterator[str]:
     """Yield sentences about the requests of a load."""
     if mix.lengths:
         yield (
-            f"{found.rate / mix.mean_length:.3g} sequences/s of "
+            f"{rounded(found.rate / mix.mean_length)} sequences/s of "
             f"{mix.mean_length:.3g} requests, each sent when the last was answered."
         )
     first_us, first_p99_us = found.firsts_us

@@ -49,8 +49,9 @@ def facts(run: AnyTrace) -> list[str]:
 def in_short(name: str, trace: Trace) -> str:
     """Return a run's name, wall time and counts in a few words."""
     failed = f", {trace.error_count} failed" if trace.error_count else ""
+    simulated = f"{_SIMULATED}, " if trace.is_simulated else ""
     return (
-        f"{name}: {time((trace.end_ns - trace.start_ns) / 1000)}, "
+        f"{name}: {simulated}{time((trace.end_ns - trace.start_ns) / 1000)}, "
         f"{counted(trace.call_count, 'call')}, "
         f"{counted(len(trace.models), 'model')}{failed}"
     )

@@ -157,6 +157,32 @@ def test_ctrl_c_ends_a_check(request_number):
     assert world.is_closed
 
 
+def test_a_second_ctrl_c_does_not_end_the_cleanup_of_a_check():
+    """The server that was started for it is stopped to the end."""
+
+    class Stopping(World):
+        @contextmanager
+        def sender(self, configs):
+            with super().sender(configs) as sender:
+                try:
+                    yield sender
+                finally:
+                    interrupt_main()
+                    stopped.append(configs)
+
+    class Interrupting(Answering):
+        def send(self, level, number, began_ns=0):
+            super().send(level, number, began_ns)
+            interrupt_main()
+
+    stopped = []
+    plan = dataclasses.replace(plan_of(), _world=Stopping(Interrupting()))
+
+    with pytest.raises(KeyboardInterrupt):
+        plan.check(duration_s=60)
+    assert [plan.configs] == stopped
+
+
 def test_a_plan_without_a_server_cannot_be_checked():
     """It was read from nowhere that could run it."""
     with pytest.raises(BlsnbError, match="this plan has no server"):

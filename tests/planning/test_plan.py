@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,11 +12,17 @@ from asserting import every
 from cells import CONFIG, DOUBLE
 
 from blsnb.errors import BlsnbError
-from blsnb.planning.calibration import HERE, CalibratedModel, Calibration
+from blsnb.planning.calibration import (
+    HERE,
+    CalibratedModel,
+    Calibration,
+    Reproduction,
+)
 from blsnb.planning.fitting import Loop, fitted
 from blsnb.planning.judgement import CORES, judge
 from blsnb.planning.options import Option, options
 from blsnb.planning.plans.plan import Plan
+from blsnb.planning.plans.plan_text import ranges
 from blsnb.planning.plans.planner import planned
 from blsnb.planning.search import search
 from blsnb.planning.simulation.behaviour import Behaviour, Step
@@ -63,6 +70,23 @@ def test_an_unobserved_batch_size_is_proportional_to_the_only_observed_one():
 
     assert 6 == pytest.approx(found.models["m"].draw(3, random.Random(0)).own_ns / MS)
     assert every(2 <= size <= 8 for size in judged.extrapolated["m"])
+
+
+def test_large_numbers_are_written_out(few_requests):
+    """Without an exponent."""
+    found = calibration(observed("m", waits(2)))
+    found = replace(found, reproductions=(Reproduction(0, 1, 1, 1_234.5, 1_234.5),))
+    plan = planned(found, options(configs_of(found), {}, {}, {}), [4_000], 60_000)
+    text = str(plan)
+
+    assert "e+" not in text
+    assert "No configuration holds the load: the best one answers 50" in text
+    assert "at most 1,234 requests/s were measured" in text
+
+
+def test_neighbouring_batch_sizes_are_a_range():
+    """Two of them are not."""
+    assert "2, 4, 5, 7 to 16" == ranges([2, 4, 5, *range(7, 17)])
 
 
 def test_all_combinations_are_compared():

@@ -57,6 +57,8 @@ def test_a_simulated_run_says_so(plan, tmp_path):
     run.save(tmp_path / "run.blsrun")
     again = blsnb.load_run(tmp_path / "run.blsrun")
 
+    for each in (run, again):
+        assert repr(each).startswith("<ImportedRun p: simulated, not measured, ")
     for trace in (run.trace, again.trace):
         assert trace.is_simulated
         assert "simulated, not measured" in tree(trace)

@@ -206,9 +206,14 @@ class Workers(Executor):
             except queue.Empty:
                 pass
             with self._lock:
-                if worker in self._idle and len(self._all) > self._keep_idle:
+                is_idle = worker in self._idle
+                if is_idle and len(self._all) > self._keep_idle:
                     self._idle.remove(worker)
                     del self._all[worker.thread]
+                    return None
+                if self._closed and not is_idle:
+                    # Ctrl-C came after it was taken, and before it was given work.
+                    self._all.pop(worker.thread, None)
                     return None
 
     def has(self, thread: threading.Thread) -> bool:

@@ -27,7 +27,7 @@ USAGE = (
     "NAME INPUT=EXPRESSION ... --rate RATES --p99 50ms [--instances MODEL=1..4] "
     "[--delay MODEL=0,500us,2ms] [--batch MODEL=1,4,8] [--cores N] "
     "[--sequence N] [--priorities 1=20%,2=80%] [--timeout TIME] "
-    "[--target triton] [--check]"
+    "[--target triton] [--server-url URL] [--check]"
 )
 SUMMARY = "find the fewest instances that hold a load, by simulation"
 
@@ -96,6 +96,12 @@ def _add_world(add: Callable[..., object]) -> None:
         "server that is started and stopped (here)",
     )
     add(
+        "--server-url",
+        metavar="URL",
+        help="a running Triton server that has the models, as grpc://localhost:8001: "
+        "it gets loads, and its statistics are read",
+    )
+    add(
         "--check",
         action="store_true",
         help="measure the best configuration under the load, beside its prediction",
@@ -139,6 +145,7 @@ def plan(line: Line) -> Plan | Check:
             timeout_us=round(given.timeout * 1e6),
             progress=bar,
             target=given.target,
+            server_url=given.server_url,
         )
         if not given.check:
             return planned

@@ -14,6 +14,8 @@ from blsnb.backends import remote_messages as messages
 from blsnb.benchmark.level import Level
 from blsnb.benchmark.sample import Sample
 from blsnb.errors import TritonServerError
+from blsnb.model.config import ModelConfig
+from blsnb.model.text.schema import schema
 from blsnb.parity.triton.executed import Executed
 from blsnb.parity.triton.outcome import (
     NO_RESPONSE,
@@ -59,6 +61,13 @@ class TritonClient:
         """Whether a model is ready there."""
         request = wire.ModelReadyRequest(name=model_name)
         return bool(self._query(self._stub.ModelReady, request).ready)
+
+    def config(self, model_name: str) -> ModelConfig:
+        """Return the configuration of a model, as the server has completed it."""
+        request = wire.ModelConfigRequest(name=model_name)
+        found = self._query(self._stub.ModelConfig, request).config
+        message = schema().ModelConfig.FromString(found.SerializeToString())
+        return ModelConfig.of(message)
 
     def load_errors(self) -> dict[str, str]:
         """Return, by model name, the reasons of the models that failed to load."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blsnb.errors import BlsnbError
+from blsnb.files.interrupts import ended_once
 from blsnb.model.config import ModelConfig
 from blsnb.model.text.text_format import print_message
 from blsnb.planning.plans import plan_text
@@ -164,7 +166,12 @@ class Plan(Outcome):
                 f"measurements={measurements!r} is not valid; expected 1 to "
                 f"{_MAX_MEASURED}"
             )
-        with self._world.sender(self.configs) as sender:
+        return ended_once(partial(self._checked, self._world, duration_s, measurements))
+
+    def _checked(
+        self, world: PlannedWorld, duration_s: float, measurements: int
+    ) -> Check:
+        with world.sender(self.configs) as sender:
             return check(self, sender, duration_s, measurements)
 
     def _settings(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from blsnb.planning.options import Setting
 from blsnb.planning.plans.outcome import Outcome
 from blsnb.planning.request_mix import load_findings
 from blsnb.planning.search import Judged
-from blsnb.printable import counted
+from blsnb.printable import counted, rounded
 from blsnb.views.format import time
 
 _HEAD = ("configuration", "instances", "p50", "p99", "answered/s", "busiest", "holds")
@@ -80,7 +80,7 @@ def table(plan: Outcome) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 
 def _row(plan: Outcome, judged: Judged) -> tuple[str, ...]:
     found, at_most = judged.judgement, judged.at_most
-    rate = f"{found.answered_rate:.3g}"
+    rate = rounded(found.answered_rate)
     if len(plan.rates) > 1:
         rate = f"{found.rate:g}/s"
     return (
@@ -106,8 +106,7 @@ def findings(plan: Outcome) -> list[str]:
         for name, found in plan.more.items()
     ]
     texts += [
-        f"Extrapolated: {name} was not observed with batches of "
-        f"{', '.join(map(str, sizes))}."
+        f"Extrapolated: {name} was not observed with batches of {ranges(sizes)}."
         for name, sizes in _extrapolated(plan.best).items()
     ]
     return [*texts, *_beyond(plan), *plan.calibration.findings]
@@ -119,8 +118,8 @@ def _beyond(plan: Outcome) -> Iterator[str]:
     measured = [each.measured_rate for each in calibration.reproductions]
     if measured and plan.rates[-1] > max(measured):
         yield (
-            f"Extrapolated: at most {max(measured):.3g} requests/s were measured, with "
-            "the configuration as it is."
+            f"Extrapolated: at most {rounded(max(measured))} requests/s were measured, "
+            "with the configuration as it is."
         )
     if plan.cores is not None and plan.cores > calibration.cores:
         yield (
@@ -135,7 +134,7 @@ def _not_held(plan: Outcome) -> str:
     if not worst.is_held:
         return (
             f"No configuration holds the load: the best one answers "
-            f"{worst.answered_rate:.3g} of {worst.rate:g} requests/s."
+            f"{rounded(worst.answered_rate)} of {worst.rate:g} requests/s."
         )
     return (
         f"No configuration holds the load: the best one has a p99 of "
@@ -165,6 +164,20 @@ def _extrapolated(judged: Judged) -> dict[str, list[int]]:
         for name, sizes in each.extrapolated.items():
             found.setdefault(name, set()).update(sizes)
     return {name: sorted(sizes) for name, sizes in found.items()}
+
+
+def ranges(sizes: Sequence[int]) -> str:
+    """Return ascending numbers as text, such as "2, 7 to 16"."""
+    found: list[list[int]] = []
+    for size in sizes:
+        if found and size == found[-1][-1] + 1:
+            found[-1].append(size)
+        else:
+            found.append([size])
+    return ", ".join(
+        f"{each[0]} to {each[-1]}" if len(each) > 2 else ", ".join(map(str, each))
+        for each in found
+    )
 
 
 def _configuration(judged: Judged) -> str:

@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any
 
 from blsnb.arguments import check_callable, check_type, check_whole, refuse
+from blsnb.files.interrupts import ended_once
 from blsnb.model.config import ModelConfig
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
@@ -76,7 +77,9 @@ def plan(
     live = LiveModels(parts, tuple(configs))
     if calibration is not None:
         calibration.check(world.name, request.model_name)
-    found = calibration or world.calibrate(requests, duration_s, mix)
+    found = calibration or ended_once(
+        partial(world.calibrate, requests, duration_s, mix)
+    )
     if priorities or sequence_lengths:
         found = replace(found, mix=mix._replace(size=found.mix.size))
     limit_us = p99_ms * 1e3

@@ -53,8 +53,8 @@ _MAX_REQUESTS = 100_000
 _DISPATCH_PERCENT = 25
 """Percentile of the times in the queue that an idle instance needs to begin."""
 _UNKNOWN_PROCESSORS = (
-    "The server runs on another machine: how much its models compute is unknown, and "
-    "all of their time counts as waiting."
+    "How much the models of this server compute is unknown: all of their time counts "
+    "as waiting, so that processors limit nothing in the plan."
 )
 _AGAIN = (
     "Other processes disturbed {} of the {}, which {} measured again; the measurement "
@@ -137,24 +137,30 @@ def calibrated(
         return observe_plain(server, observation, found)
 
 
-def _loaded(server: RealServer, observation: Observation) -> Loaded:
+def loaded_server(server: RealServer, observation: Observation) -> Loaded:
+    """Return a server under the loads of an observation."""
     configs = observation.configs
     instances = {name: len(each.instance_names()) for name, each in configs.items()}
     return Loaded(server, instances)
 
 
-def observe_traced(server: RealServer, observation: Observation) -> Traced:
-    """Observe the executions of all models."""
-    server.set_tracing(True)
-    loaded = _loaded(server, observation)
-    alone = loaded.closed(observation.messages, 1, observation.load)
-    phases = [alone]
+def light_phases(loaded: Loaded, observation: Observation) -> Iterator[Phase]:
+    """Yield the load of one client, and those that fill batches of each model."""
+    yield loaded.closed(observation.messages, 1, observation.load)
     for name, message in observation.inner.items():
         config = observation.configs[name]
         for size in (each for each in _SIZES if each <= config.max_batch_size):
             # One more: the first request may be executed alone.
             load = Load(observation.load.duration_s, size * _PER_SIZE)
-            phases.append(loaded.closed([message], size + 1, load))
+            yield loaded.closed([message], size + 1, load)
+
+
+def observe_traced(server: RealServer, observation: Observation) -> Traced:
+    """Observe the executions of all models."""
+    server.set_tracing(True)
+    loaded = loaded_server(server, observation)
+    phases = list(light_phases(loaded, observation))
+    alone = phases[0]
     server.set_tracing(False)
     traces = traces_of(server, sum(phase.sent for phase in phases))
     pairs = [(each, executed(traces, each, observation.sizes)) for each in phases]
@@ -208,7 +214,7 @@ def observe_plain(
     server: RealServer, observation: Observation, traced: Traced
 ) -> Calibration:
     """Observe loads of clients, and return the calibration."""
-    loaded, mix = _loaded(server, observation), observation.mix
+    loaded, mix = loaded_server(server, observation), observation.mix
     messages, seconds = observation.messages, observation.load.duration_s
     if mix.lengths:
         # One sequence has one client.

@@ -9,22 +9,20 @@ from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
 
-from blsnb.arguments import check_mapping, check_text
 from blsnb.benchmark.client import Sender
 from blsnb.benchmark.level import Load
 from blsnb.errors import BlsnbError, TritonServerError
 from blsnb.files.owned import OwnedFolder, sweep
 from blsnb.model.config import ModelConfig
 from blsnb.parity.blsnb_client import BlsnbClient
-from blsnb.parity.targets import Local, Report
+from blsnb.parity.targets import Local, Report, Target
 from blsnb.parity.triton.client import TritonClient
 from blsnb.parity.triton.executed import BySize
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
-from blsnb.planning.calibration import HERE, TRITON, WORLDS, Calibration
-from blsnb.planning.observations import size_of
-from blsnb.planning.plans.planned_world import Opened, OwnWorld, PlannedWorld
+from blsnb.planning.calibration import TRITON, Calibration
+from blsnb.planning.observations import Observed, observe, size_of, sized
 from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.triton.calibrate import Observation, calibrated
 from blsnb.planning.triton.real_server import RealServer
@@ -41,54 +39,16 @@ _LOOKS, _LOOK_S = 20, 3.0
 """Maximum number of requests here that show which models are called, and seconds."""
 
 
-def world_of(
-    parts: ServerParts,
-    request: ClientRequest,
-    target: str,
-    recording: Recorded | None,
-    computing: Mapping[str, float],
-    opened: Opened,
-) -> PlannedWorld:
-    """Return the world of a plan; see `Server.plan`.
-
-    Raises
-    ------
-    ValueError
-        The target is unknown, or a recording is used for another world.
-    """
-    check_text(target=target)
-    if target not in WORLDS:
-        raise ValueError(
-            f"target={target!r} is not valid; expected {HERE!r} or {TRITON!r}"
-        )
-    check_mapping(computing=computing)
-    for name, share in computing.items():
-        if recording is None or not 0 <= share <= 1:
-            raise ValueError(
-                f"computing={{{name!r}: {share!r}}} is not valid; expected shares from "
-                "0 to 1, with a recording"
-            )
-    if target == TRITON:
-        return RealWorld(parts, request, recording=recording, computing=computing)
-    if recording is not None:
-        raise ValueError(
-            f"a recording is of the world {TRITON!r} ({WORLDS[TRITON]}), and "
-            f"target={target!r} is another one ({WORLDS[HERE]}); pass "
-            f"target={TRITON!r}"
-        )
-    return OwnWorld(parts, request, opened)
-
-
 class LoadedServer:
-    """A real server on this machine that bears a load."""
+    """A real server that bears a load."""
 
-    def __init__(self, client: TritonClient, target: Local) -> None:
+    def __init__(self, client: TritonClient, target: Target) -> None:
         self._client = client
         self._target = target
 
     @property
     def pid(self) -> int | None:
-        """Id of its process."""
+        """Id of its process; None if it was not started here."""
         return self._target.pid
 
     def sender(self, messages: Sequence[RequestMessage]) -> Sender:
@@ -242,6 +202,13 @@ class RealWorld:
             Mix(lengths=(1,)) if is_sequence else Mix(),
             None if limits is None else limits.given,
         )
+
+    def executions(self) -> dict[str, Observed]:
+        """Return the executions of each model that a few requests led to here."""
+        catalog = self._parts.engine.catalog
+        known = {name: catalog.config(name) for name in self._spans()}
+        configs = {name: each for name, each in known.items() if each is not None}
+        return observe(self._looks, None, sized(configs))
 
     def _spans(self) -> dict[str, tuple[Trace, Span]]:
         """Return a request of each model that was reached here."""

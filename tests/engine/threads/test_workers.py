@@ -247,3 +247,15 @@ def test_no_thread_is_claimed_where_none_can_start(workers):
     claimed = workers.claim()
     assert claimed is not None
     assert 1 == claimed.submit(abs, -1).result(60)
+
+
+def test_a_thread_that_was_taken_and_got_no_work_ends_with_its_pool(
+    workers, monkeypatch
+):
+    """Ctrl-C may come in between, on the thread that has work."""
+    monkeypatch.setattr(module, "IDLE_S", 0.02)
+    taken = workers.claim()
+    workers.shutdown()
+
+    assert until(lambda: not taken.thread.is_alive())
+    assert 0 == workers.thread_count
