@@ -24,6 +24,7 @@ from blsnb.engine.served import Served
 from blsnb.engine.threads.workers import Workers
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.trace.events import Call, CallFlag, ModelInfo
+from blsnb.trace.lazy.call_fields import REQUEST_START
 from blsnb.trace.recorder import Recorder
 
 
@@ -210,7 +211,7 @@ class Router:
     def _opened(self, served: Served, message: RequestMessage, caller: Caller) -> Call:
         parent = None if caller.parent is None else caller.parent.call
         call = self._recorder.open(caller.root.record, served.info, parent)
-        call.request_start_ns = CLOCK.now_ns()
+        call.numbers[REQUEST_START] = CLOCK.now_ns()
         call.request_fields = message.fields
         call.requested_outputs = message.requested_outputs
         call.flags = caller.flags

@@ -24,6 +24,7 @@ from blsnb.model.config import ModelConfig
 from blsnb.model.instance_changes import with_instances_of
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.trace.events import ModelInfo
+from blsnb.trace.lazy.call_fields import COMPUTE_START, QUEUE_START, REQUEST_END
 
 _COLLECT_AFTER_S = 0.2
 
@@ -112,7 +113,7 @@ class ServedVersion(Served):
     def run(self, inflight: Inflight, blocks_execute: bool) -> ResponseMessage:
         """Run a request until its final response."""
         __tracebackhide__ = True
-        inflight.call.queue_start_ns = CLOCK.now_ns()
+        inflight.numbers[QUEUE_START] = CLOCK.now_ns()
         try:
             instance = self._scheduler.run(inflight, blocks_execute)
             if not inflight.final:
@@ -203,8 +204,9 @@ class ServedVersion(Served):
 
     def ended(self, inflight: Inflight) -> None:
         """Count a completed request."""
-        inflight.call.request_end_ns = CLOCK.now_ns()
-        if inflight.call.compute_start_ns:
+        numbers = inflight.numbers
+        numbers[REQUEST_END] = CLOCK.now_ns()
+        if numbers[COMPUTE_START]:
             self.statistics.add(
                 inflight.call,
                 inflight.batch_size,

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from blsnb.printable import printable
 from blsnb.request_fields import PLAIN, RequestFields
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.facts import DeviceWork
+from blsnb.trace.facts import DeviceWork, ParameterPairs
+from blsnb.trace.lazy.call_fields import NAMES, CallNumber, Extra
 from blsnb.trace.responses import ResponseLog
 
 if TYPE_CHECKING:
-    from blsnb.trace.facts import Batching, ParameterPairs
+    from blsnb.trace.facts import Batching
 
 
 class Activity(enum.StrEnum):
@@ -129,13 +130,30 @@ class ModelInfo(NamedTuple):
         return f"{self.origin.cell} line {line + self.origin.offset}"
 
 
+@dataclass(slots=True, eq=False)
+class CallExtras:
+    """Facts that most calls do not have."""
+
+    response_parameters: ParameterPairs = ()
+    """Parameters of the response; those of a decoupled call are in ``responses``."""
+    error: str = ""
+    error_code: str = ""
+    device: DeviceWork | None = None
+    """Copies to and from a device, and computing on it."""
+    logs: list[LogLine] | None = None
+    notes: list[str] | None = None
+
+
+_UNSET = [0] * len(NAMES)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Call:
     """The record of one request: filled in as it happens, read-only afterwards.
 
-    One record costs a seventh of separate event objects.
-    Times are nanoseconds of the monotonic clock; 0 means that the request did
-    not reach that activity.
+    It is small: what most calls lack is in ``extras``, what differs in each call in
+    ``numbers``. Times are nanoseconds of the monotonic clock; 0 means that the request
+    did not reach that activity.
     """
 
     model: ModelInfo
@@ -146,39 +164,42 @@ class Call:
     request_fields: RequestFields = PLAIN
     requested_outputs: tuple[str, ...] = ()
     """Names of the requested outputs; empty for all of them."""
-    response_parameters: ParameterPairs = ()
-    """Outputs of the response; those of a decoupled call are in ``responses``."""
     flags: int = 0
     """`CallFlag` bits."""
     asked_cancelled: bool = False
     """Whether the model called ``is_cancelled()``; no flag, as its thread sets it."""
     line: int = 0
     """Line of the caller's source with the call; 0 if unknown."""
-    execution: int = 0
-    """Number of the ``execute`` that ran it; calls of a batch share it."""
     batch: int = 0
     """Number of requests of its ``execute``; 0 if it did not reach one."""
     batching: list[Batching] | None = None
     """For a batching model: why it was part of executions, or was not."""
-    request_start_ns: int = 0
-    queue_start_ns: int = 0
-    compute_start_ns: int = 0
-    compute_input_end_ns: int = 0
-    compute_output_start_ns: int = 0
-    compute_end_ns: int = 0
-    request_end_ns: int = 0
     ended: bool = False
     """Whether the record is complete."""
     inputs: tuple[TensorRef, ...] = ()
     outputs: tuple[TensorRef, ...] = ()
+    """Outputs of the only response; a decoupled call has ``responses``."""
     responses: ResponseLog | None = None
-    """Responses of a decoupled call; a single response is in ``outputs``."""
-    error: str = ""
-    error_code: str = ""
-    device: DeviceWork | None = None
-    """Copies to and from a device, and computing on it."""
-    logs: list[LogLine] | None = None
-    notes: list[str] | None = None
+    """Responses of a decoupled call."""
+    extras: CallExtras | None = None
+    numbers: list[int] = field(default_factory=_UNSET.copy)
+    """Its times and its execution; bytes when the record is complete."""
+
+    request_start_ns = CallNumber()
+    queue_start_ns = CallNumber()
+    compute_start_ns = CallNumber()
+    compute_input_end_ns = CallNumber()
+    compute_output_start_ns = CallNumber()
+    compute_end_ns = CallNumber()
+    request_end_ns = CallNumber()
+    execution = CallNumber()
+    """Number of the ``execute`` that ran it; calls of a batch share it."""
+    response_parameters = Extra[ParameterPairs](())
+    error = Extra("")
+    error_code = Extra("")
+    device = Extra[DeviceWork | None](None)
+    logs = Extra[list[LogLine] | None](None)
+    notes = Extra[list[str] | None](None)
 
     def __repr__(self) -> str:
         return f"<Call {self.id} {printable(self.model.name)}>"
@@ -187,6 +208,15 @@ class Call:
     def request_id(self) -> str:
         """The identifier that its client or model gave the request."""
         return self.request_fields.request_id
+
+    def make_extras(self) -> CallExtras:
+        """Return the rare facts of the call; create them if missing."""
+        if self.extras is None:
+            made = CallExtras()
+            # No other thread runs between this comparison and the assignment.
+            if self.extras is None:
+                self.extras = made
+        return self.extras
 
     def device_work(self) -> DeviceWork:
         """Return the record of the call's work on a device; create it if missing."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from blsnb.trace.events import Call, ModelInfo
+from blsnb.trace.lazy.call_fields import columns_of
 
 Pair = tuple[ModelInfo | None, ModelInfo]
 Array = np.ndarray[Any, Any]
@@ -75,24 +76,25 @@ def fold(calls: list[Call], room: int) -> list[Call]:
     return leaving
 
 
-def _slowest(calls: Iterable[Call]) -> Iterable[Call]:
+def _slowest(calls: Sequence[Call]) -> Iterable[Call]:
     found: dict[Pair, Call] = {}
-    for call in calls:
-        pair = pair_of(call)
-        known = found.get(pair)
-        if known is None or duration_ns(call) > duration_ns(known):
-            found[pair] = call
+    longest: dict[Pair, int] = {}
+    for call, (start_ns, end_ns) in zip(calls, _times(calls), strict=True):
+        pair, took_ns = pair_of(call), max(0, end_ns - start_ns)
+        if took_ns > longest.get(pair, -1):
+            found[pair], longest[pair] = call, took_ns
     return found.values()
+
+
+def _times(calls: Iterable[Call]) -> Iterable[tuple[int, int]]:
+    """Return start and end of each call."""
+    columns = columns_of(call.numbers for call in calls)
+    return zip(columns["request_start_ns"], columns["request_end_ns"], strict=True)
 
 
 def pair_of(call: Call) -> Pair:
     """Return the models of the caller and of the call."""
     return (None if call.parent is None else call.parent.model), call.model
-
-
-def duration_ns(call: Call) -> int:
-    """Return the duration of an ended call."""
-    return max(0, call.request_end_ns - call.request_start_ns)
 
 
 class FoldedCounts:
@@ -103,15 +105,10 @@ class FoldedCounts:
     def __init__(self, known: Iterable[FoldedCalls] = ()) -> None:
         self._counts = {(each.caller, each.model): _Sum(each) for each in known}
 
-    def add(self, calls: Iterable[Call]) -> None:
+    def add(self, calls: Sequence[Call]) -> None:
         """Count removed calls."""
-        for call in calls:
-            self.count(
-                pair_of(call),
-                call.request_start_ns,
-                call.request_end_ns,
-                bool(call.error),
-            )
+        for call, (start_ns, end_ns) in zip(calls, _times(calls), strict=True):
+            self.count(pair_of(call), start_ns, end_ns, bool(call.error))
 
     def count(self, pair: Pair, start_ns: int, end_ns: int, failed: bool) -> None:
         """Count one call."""

@@ -7,9 +7,15 @@ import itertools
 import logging
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import Call, ModelInfo, TraceLevel
+from blsnb.trace.lazy.call_fields import (
+    COMPUTE_END,
+    COMPUTE_START,
+    pack,
+)
 from blsnb.trace.responses import ResponseLog
 from blsnb.trace.run_record import RunRecord, held_bytes
 
@@ -17,7 +23,7 @@ _log = logging.getLogger("blsnb.trace")
 
 KEEP_CALLS = 10_200
 """Default number of calls kept one by one: a loop of ten thousand calls is kept whole.
-A call takes half a kilobyte."""
+A call takes a third of a kilobyte."""
 _FREED = 16
 """Divisor: when the calls exceed the limit, this part of them is folded."""
 _STRIPPED = 64
@@ -34,6 +40,11 @@ number of open calls. Responses of ended calls count as values of their calls.""
 
 _TENSORS = TraceLevel.TENSORS
 """Looked up once: on the class it takes 0.1 µs."""
+
+_shared: dict[tuple[object, ...], tuple[Any, ...]] = {}
+"""Equal tuples of calls, such as shapes, by value: each is in memory once."""
+_MAX_SHARED = 1000
+_share = _shared.setdefault
 
 
 Observer = Callable[[RunRecord, Call | None], None]
@@ -113,6 +124,7 @@ class Recorder:
     def _forget_old_runs(self) -> None:
         if len(self._runs) <= self.keep_runs:
             return
+        _forget_shared()
         loose = self._loose_runs()
         # Displayed runs are kept longer, but fill at most half of the room.
         room = self.keep_runs // 2
@@ -179,14 +191,21 @@ class Recorder:
         if call.responses is not None:
             run.count_responses(call.responses)
         level = self.level if run.level is None else run.level
+        if level:
+            names, numbers = call.requested_outputs, call.numbers
+            call.requested_outputs = _share(names, names)
+            if numbers[COMPUTE_END]:
+                call.numbers = pack(*numbers)  # type: ignore[assignment]
         if level is _TENSORS:
             call.inputs = inputs
             call.outputs = outputs
             run.held.append(call)
-            for ref in inputs:
-                run.held_bytes += ref.byte_size
-            for ref in outputs:
-                run.held_bytes += ref.byte_size
+            size = 0
+            for ref in inputs + outputs:
+                size += ref.byte_size
+                shape = ref.shape
+                ref.shape = _share(shape, shape)
+            run.held_bytes += size
             if run.held_bytes > run.strip_at:
                 self._make_room(run)
         if self._observers:
@@ -199,6 +218,8 @@ class Recorder:
         run.held_bytes = sum([held_bytes(call) for call in list(run.held)])
         for call in run.calls:
             call.ended = True
+            if type(call.numbers) is list and not call.numbers[COMPUTE_START]:
+                call.numbers = pack(*call.numbers)  # type: ignore[assignment]
         # Runs in flight are kept beyond the limit until they end.
         self._forget_old_runs()
         self._count()
@@ -289,6 +310,7 @@ class Recorder:
             loose.append(current)
         current.fold_at = len(current.calls)
         self._fold_all(loose)
+        _forget_shared()
         count = sum(len(run.calls) for run in loose)
         # Calls that cannot be folded must not be examined again with every call.
         current.fold_at += max(self.keep_calls - count, self.keep_calls // _FREED, 1)
@@ -326,3 +348,8 @@ class Recorder:
             except Exception:
                 _log.exception("an observer of the trace failed and was removed")
                 self._observers = tuple(o for o in self._observers if o is not observer)
+
+
+def _forget_shared() -> None:
+    if len(_shared) > _MAX_SHARED:
+        _shared.clear()

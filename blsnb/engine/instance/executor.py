@@ -37,6 +37,13 @@ from blsnb.pb_utils.request import (
     receive_request,
     release_flags,
 )
+from blsnb.trace.lazy.call_fields import (
+    COMPUTE_END,
+    COMPUTE_INPUT_END,
+    COMPUTE_OUTPUT_START,
+    COMPUTE_START,
+    EXECUTION,
+)
 
 Hook = Callable[[list[InferenceRequest]], Any]
 
@@ -143,7 +150,7 @@ class Executor:
         end = CLOCK.now_ns()
         is_open = False
         for inflight in inflights:
-            inflight.call.compute_end_ns = end
+            inflight.numbers[COMPUTE_END] = end
             inflight.execution = None
             is_open = is_open or not inflight.final
         if is_open:
@@ -174,18 +181,16 @@ class Executor:
             inflight.execution = execution
             inflight.batch_size, inflight.execution_size = size, 0
             inflight.requested = inflight.requested or self._outputs
-            call = inflight.call
-            call.instance = instance.name
-            call.execution = execution.number
-            call.compute_start_ns = start
+            inflight.call.instance = instance.name
+            inflight.numbers[EXECUTION] = execution.number
+            inflight.numbers[COMPUTE_START] = start
             requests.append(self._receive(instance, inflight))
         assert leader is not None
         leader.execution_size = total
         ready = CLOCK.now_ns()
         for inflight in inflights:
-            call = inflight.call
-            call.compute_input_end_ns = ready
-            call.batch = count
+            inflight.numbers[COMPUTE_INPUT_END] = ready
+            inflight.call.batch = count
         return requests
 
     def _receive(self, instance: ModelInstance, inflight: Inflight) -> InferenceRequest:
@@ -247,7 +252,7 @@ class Executor:
         now = CLOCK.now_ns()
         released = True
         for place, inflight in enumerate(inflights):
-            inflight.call.compute_output_start_ns = now
+            inflight.numbers[COMPUTE_OUTPUT_START] = now
             inflight.release_flags = flags = release_flags(requests[place])
             released = released and flags == RELEASE_ALL
         try:
@@ -282,7 +287,7 @@ _TAKE_BOUNDARY = Executor._take.__code__
 def _computed(inflights: list[Inflight]) -> None:
     now = CLOCK.now_ns()
     for inflight in inflights:
-        inflight.call.compute_output_start_ns = now
+        inflight.numbers[COMPUTE_OUTPUT_START] = now
 
 
 class ExecuteFailed(Exception):

@@ -93,31 +93,27 @@ class ModelStatistics:
         execution_size
             Number of inferences of its execution if it led that; else 0.
         """
-        end = call.request_end_ns
+        begun, queued, start, ready, answered, computed, end, _ = call.numbers
         if execution_size or not failed:
             self._last_ns = end
-        start = call.compute_start_ns
-        ready = call.compute_input_end_ns
-        answered = call.compute_output_start_ns
-        infer_ns, output_ns = answered - ready, call.compute_end_ns - answered
+        infer_ns, output_ns = answered - ready, computed - answered
         sums = self._batches.get(execution_size) or self._sums(execution_size)
         sums.count += 1
         sums.input_ns += ready - start
         sums.infer_ns += infer_ns
         sums.output_ns += output_ns
         if failed:
-            self._fail_ns += end - call.request_start_ns
+            self._fail_ns += end - begun
             self._failures.add(ready - start, infer_ns, output_ns)
             return
         self._inference_count += batch_size
-        self._success_ns += end - call.request_start_ns
-        self._queue_ns += start - call.queue_start_ns
+        self._success_ns += end - begun
+        self._queue_ns += start - queued
         if self._latest is not None:
-            self._latest.append((end, end - call.request_start_ns))
+            self._latest.append((end, end - begun))
         if self.summaries is not None:
             phases = (ready - start, infer_ns, output_ns)
-            queue_ns = start - call.queue_start_ns
-            self.summaries.add(end, end - call.request_start_ns, queue_ns, phases)
+            self.summaries.add(end, end - begun, start - queued, phases)
 
     def add_steps(
         self,

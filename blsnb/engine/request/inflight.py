@@ -79,6 +79,7 @@ class Inflight:
         "final",
         "held",
         "message",
+        "numbers",
         "release_flags",
         "requested",
         "response",
@@ -107,6 +108,8 @@ class Inflight:
         """Names of the outputs to send: all configured ones by default."""
         self.root = root
         self.call = call
+        self.numbers = call.numbers
+        """Times of the call: late ones have no effect on a complete record."""
         self.execution: Execution | None = None
         """The execution that runs it; None before and after."""
         self.execution_size = 0

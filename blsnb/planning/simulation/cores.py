@@ -111,10 +111,10 @@ class SlicedCores:
     """Computes work on whole processors, each with pieces that it has taken turns on.
 
     So does Linux with its scheduler EEVDF. A piece that comes, that is a process that
-    wakes up, takes an idle processor. Without an idle one it goes to the one where fewest
-    wait. There it preempts a piece that has used its slice, and else waits until a tick
-    at which that has happened. A processor without work takes a piece that waits for
-    another one.
+    wakes up, takes an idle processor. While all are busy, it goes to the one where
+    fewest wait. There it preempts a piece that has used its slice, and else waits until
+    a tick at which that has happened. A processor without work takes a piece that waits
+    for another one.
 
     So short work hardly waits for long work, and a long piece shares one processor with
     another long piece, even if a third one has the other processor for itself.

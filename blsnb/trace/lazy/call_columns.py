@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
-from blsnb.trace.events import Call, CallFlag, ModelInfo
+from blsnb.trace.events import Call, CallExtras, CallFlag, ModelInfo
+from blsnb.trace.lazy.call_fields import Numbers, columns_of
 from blsnb.trace.lazy.lazy_rows import LazyRows
 from blsnb.trace.spans import Span
 
 _BLOCK = 4096
 """Number of calls whose fields are read together, while they are in the caches."""
 _READ = (
-    # The end first: the other fields of a call that has ended are final.
-    "request_end_ns",
     "id",
     "parent",
     "model",
@@ -24,25 +24,15 @@ _READ = (
     "flags",
     "asked_cancelled",
     "line",
-    "execution",
     "batch",
     "batching",
-    "request_start_ns",
-    "queue_start_ns",
-    "compute_start_ns",
-    "compute_input_end_ns",
-    "compute_output_start_ns",
-    "compute_end_ns",
     "inputs",
     "outputs",
     "responses",
-    "error",
-    "error_code",
-    "logs",
-    "notes",
-    "device",
-    "response_parameters",
+    "extras",
 )
+_NUMBERS = attrgetter("numbers")
+_RARE = {field.name: field.default for field in dataclasses.fields(CallExtras)}
 
 Columns = dict[str, list[Any]]
 
@@ -51,11 +41,22 @@ def read_calls(calls: Sequence[Call]) -> Columns:
     """Return the fields of calls, one list per field."""
     columns: Columns = {name: [] for name in _READ}
     reading = [(columns[name].extend, attrgetter(name)) for name in _READ]
+    numbers: list[Numbers] = []
     for start in range(0, len(calls), _BLOCK):
         block = calls[start : start + _BLOCK]
+        # The end first: the other fields of a call that has ended are final.
+        numbers += [n if type(n) is bytes else [*n] for n in map(_NUMBERS, block)]
         for extend, field in reading:
             extend(map(field, block))
-    return columns
+    return {**columns, **columns_of(numbers), **_rare(columns.pop("extras"))}
+
+
+def _rare(extras: Sequence[CallExtras | None]) -> Columns:
+    """Return the fields of extras; of calls without extras their defaults."""
+    return {
+        name: list(_each(extras, default, attrgetter(name)))
+        for name, default in _RARE.items()
+    }
 
 
 def distinct(models: Sequence[ModelInfo]) -> tuple[ModelInfo, ...]:

@@ -1,5 +1,7 @@
 """Specification of counting how many calls ran at once."""
 
+import sys
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,3 +74,17 @@ def test_periods_are_steps_without_their_levels(found):
             expected.append((step.start, step.end))
 
     assert expected == periods(*times_of(found))
+
+
+def test_many_calls_are_merged_without_a_step_for_each():
+    """The picture of a long run takes as many steps as it has pieces."""
+    start = np.arange(10_000.0)
+    made = []
+    sys.setprofile(lambda frame, event, _: event == "call" and made.append(frame))
+    try:
+        pieces = merged(start, start + 0.5, 20)
+    finally:
+        sys.setprofile(None)
+
+    assert 1 == len(pieces)
+    assert 1000 > len(made)
