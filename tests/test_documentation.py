@@ -237,6 +237,6 @@ def test_pages_are_in_plain_english():
 
 
 def _imported(found: re.Match[str]) -> set[str]:
-    """Return the names of an import; that of a whole module is none of them."""
+    """Return the names of an import; that of a whole module has another one."""
     names = (found["names"] or "a whole module").split(",")
     return {each.partition(" as ")[0].strip() for each in names}

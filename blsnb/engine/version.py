@@ -208,7 +208,7 @@ class ServedVersion(Served):
         numbers[REQUEST_END] = CLOCK.now_ns()
         if numbers[COMPUTE_START]:
             self.statistics.add(
-                inflight.call,
+                numbers,
                 inflight.batch_size,
                 inflight.failed,
                 inflight.execution_size,

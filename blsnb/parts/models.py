@@ -279,10 +279,10 @@ class Models:
         )
         return replace(
             status,
-            advice="" if status.versions else self._missing_file(name),
             running=tuple(itertools.chain(*running)),
             differs=self._folder_that_differs(name),
             imply=self._implied_configs.of,
+            advise=self._missing_file,
         )
 
     def _missing_file(self, name: str) -> str:

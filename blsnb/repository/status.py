@@ -48,8 +48,6 @@ class ModelStatus:
         Description of the model's stand-in; empty without one.
     steps
         Steps of an ensemble: ``"double: EX -> MIDDLE"``.
-    advice
-        What to do about the reason, after a failed load.
     origin
         Its source: ``"cell In[3]"``, a folder, or an override.
     trouble
@@ -60,6 +58,8 @@ class ModelStatus:
         The user's folder of a model that cells changed; empty if they agree.
     imply
         Derives its configuration from recorded runs; see `implied_config`.
+    advise
+        Returns what a model needs before it can be loaded; see `advice`.
     """
 
     name: str
@@ -74,7 +74,6 @@ class ModelStatus:
     findings: tuple[str, ...] = ()
     standin: str = ""
     steps: tuple[str, ...] = ()
-    advice: str = ""
     origin: str = ""
     trouble: tuple[str, ...] = ()
     running: tuple[str, ...] = ()
@@ -82,6 +81,12 @@ class ModelStatus:
     imply: Callable[[str, Sequence[Any]], Implied] | None = field(
         default=None, compare=False
     )
+    advise: Callable[[str], str] | None = field(default=None, compare=False)
+
+    @property
+    def advice(self) -> str:
+        """What a model without a version needs; its folder is read for it."""
+        return "" if self.versions or self.advise is None else self.advise(self.name)
 
     def implied_config(self, *runs: Any) -> Implied:
         """Return a configuration that fits the tensors of the model in recorded runs.

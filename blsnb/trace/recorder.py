@@ -217,9 +217,11 @@ class Recorder:
         # Several threads may have added to the sum at once: count again.
         run.held_bytes = sum([held_bytes(call) for call in list(run.held)])
         for call in run.calls:
-            call.ended = True
-            if type(call.numbers) is list and not call.numbers[COMPUTE_START]:
+            # A call that a model's own thread made may go on, and writes its times.
+            is_complete = call.ended and type(call.numbers) is list
+            if is_complete and not call.numbers[COMPUTE_START]:
                 call.numbers = pack(*call.numbers)  # type: ignore[assignment]
+            call.ended = True
         # Runs in flight are kept beyond the limit until they end.
         self._forget_old_runs()
         self._count()

@@ -11,6 +11,7 @@ from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef, freeze
 from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, CallFlag, LogLine, ModelInfo
+from blsnb.trace.lazy.call_fields import NAMES
 from blsnb.trace.responses import ResponseLog
 from blsnb.trace.spans import Trace
 
@@ -312,7 +313,7 @@ def instant_run() -> Trace:
     script = Script()
     script.model("instant")
     call = script.call(None, "instant", 0, 0, 0, 0, 0)
-    for name in (name for name in Call.__slots__ if name.endswith("_ns")):
+    for name in (name for name in NAMES if name.endswith("_ns")):
         setattr(call, name, call.request_start_ns)
     return script.trace()
 

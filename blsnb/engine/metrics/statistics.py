@@ -80,12 +80,14 @@ class ModelStatistics:
         """None unless the server keeps them."""
 
     def add(
-        self, call: Call, batch_size: int, failed: bool, execution_size: int
+        self, numbers: list[int], batch_size: int, failed: bool, execution_size: int
     ) -> None:
         """Count a call that ended.
 
         Parameters
         ----------
+        numbers
+            Its times, as in `Call.numbers`.
         batch_size
             Number of inferences of the request.
         failed
@@ -93,7 +95,7 @@ class ModelStatistics:
         execution_size
             Number of inferences of its execution if it led that; else 0.
         """
-        begun, queued, start, ready, answered, computed, end, _ = call.numbers
+        begun, queued, start, ready, answered, computed, end, _ = numbers
         if execution_size or not failed:
             self._last_ns = end
         infer_ns, output_ns = answered - ready, computed - answered

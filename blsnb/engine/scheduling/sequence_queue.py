@@ -35,6 +35,7 @@ from blsnb.pb_utils.request import RELEASE_ALL
 from blsnb.tensors.dtypes import of_array
 from blsnb.tensors.ref import TensorRef, freeze
 from blsnb.trace.events import Call
+from blsnb.trace.lazy.call_fields import REQUEST_END
 
 _CANCELLED = ("", "CANCELLED")
 
@@ -183,14 +184,14 @@ class SequenceQueue(Queue):
             return False
         # Each execution counts as a request, as on Triton.
         inflight.release_flags = RELEASE_ALL
-        inflight.call.request_end_ns = now_ns
+        inflight.numbers[REQUEST_END] = now_ns
         self._statistics.add(
-            inflight.call,
+            inflight.numbers,
             inflight.batch_size,
             inflight.failed,
             inflight.execution_size,
         )
-        inflight.call.request_end_ns = 0
+        inflight.numbers[REQUEST_END] = 0
         return True
 
 

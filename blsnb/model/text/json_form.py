@@ -11,6 +11,8 @@ import numpy as np
 from google.protobuf import json_format
 from google.protobuf.descriptor import FieldDescriptor
 
+from blsnb.pb_utils.compiled.json_text import text_of
+
 # Triton converts every other 64-bit integer back to a JSON number
 # (core: src/model_config_utils.cc, ModelConfigToJson).
 _WRITTEN_AS_TEXT = frozenset(
@@ -48,7 +50,7 @@ def to_dict(message: Any) -> dict[str, Any]:
 
 def to_text(tree: Mapping[str, Any]) -> str:
     """Return JSON as compact text, as in ``args["model_config"]``."""
-    return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
+    return text_of(tree)
 
 
 def read(document: str | Mapping[str, Any], message: Any) -> None:
@@ -87,7 +89,7 @@ def _single(field: Any, value: Any) -> Any:
         row = field.enum_type.values_by_number.get(value)
         return value if row is None else row.name
     if field.type == field.TYPE_FLOAT:
-        return _shortest(float(str(np.float32(value))))
+        return _single_precision(value)
     if field.type == field.TYPE_DOUBLE:
         return _shortest(value)
     return str(value) if field.full_name in _WRITTEN_AS_TEXT else value
@@ -98,6 +100,20 @@ def _shortest(value: float) -> float | int | str:
     if value != value or value in (float("inf"), float("-inf")):
         return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
     return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def _single_precision(value: float) -> float | int | str:
+    """Return a 32-bit number in the form of ProtoJSON, as Triton reads that again.
+
+    It has six digits, or nine where six are another number; with a point or an exponent
+    it becomes a float (protobuf: src/google/protobuf/io/strtod.cc).
+    """
+    if not np.isfinite(value):
+        return _shortest(value)
+    text = f"{value:.6g}"
+    if np.float32(text) != np.float32(value):
+        text = f"{value:.9g}"
+    return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
 def _is_scalar_choice(field: Any) -> bool:

@@ -55,19 +55,18 @@ const own = "%(code)s";
 const host = [...document.querySelectorAll(".blsnb-run")]
   .find((each) => each.dataset.run === id && !each.blsnbClaimed);
 const unpack = async (text) => {
-  const size = Math.floor(text.length * 0.8);
+  const size = text.length * 0.8 | 0;
   const words = new DataView(new ArrayBuffer(size + 4));
-  const digits = Uint8Array.from({length: 122}, (_, code) => code - 33);
-  %(moved)s.forEach((code, k) => { digits[118 + k] = code - 33; });
-  const padded = text + "uuuu";
-  for (let k = 0, n = 0; k < text.length; k += 5, n += 4) {
+  const digits = Array.from({length: 118}, (_, code) => code - 33);
+  digits.push(%(moved)s);
+  text += "uuuu";
+  for (let k = 0, n = 0; n < size; n += 4) {
     let word = 0;
-    for (let j = k; j < k + 5; j += 1) word = word * 85 + digits[padded.charCodeAt(j)];
+    for (const end = k + 5; k < end; k++) word = word * 85 + digits[text.charCodeAt(k)];
     words.setUint32(n, word);
   }
-  const bytes = new Uint8Array(words.buffer, 0, size);
-  return new Response(
-    new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+  return new Response(new Blob([new Uint8Array(words.buffer, 0, size)])
+    .stream().pipeThrough(new DecompressionStream("gzip")));
 };
 const load = async (text) => {
   const code = await (await unpack(text)).text();
@@ -152,6 +151,8 @@ _MISSING = (
     "run the cell again."
 )
 _STILL = "Still picture; the interactive view needs a trusted notebook in Jupyter."
+_FIRST_DIGIT = 33
+"""Code of the digit 0 in Ascii85."""
 _MOVED = rb"""\"&<"""
 """Letters of Ascii85 with a meaning in scripts or HTML; `v` to `y` replace them."""
 _SAFE = bytes.maketrans(_MOVED, b"vwxy")
@@ -192,7 +193,7 @@ def hosted(
     """
     key, packed = _packed_code(_own_code() if code is None else code)
     script = _SCRIPT % {
-        "moved": list(_MOVED),
+        "moved": ",".join(str(code - _FIRST_DIGIT) for code in _MOVED),
         "first": first,
         # Inside a script HTML only recognises the closing tag.
         "id": json.dumps(run).replace("<", "\\u003c"),
@@ -230,7 +231,7 @@ def _ascii85(data: bytes) -> bytes:
     words = np.frombuffer(data + bytes(missing), ">u4").astype(np.uint32)
     digits = np.empty((len(words), 5), np.uint8)
     for place in range(4, -1, -1):
-        digits[:, place] = words % 85 + 33
+        digits[:, place] = words % 85 + _FIRST_DIGIT
         words //= 85
     return digits.tobytes()[: digits.size - missing]
 

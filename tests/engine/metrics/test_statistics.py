@@ -39,8 +39,8 @@ def test_an_unused_model_has_zeros():
 def test_phases_are_added_up():
     """Each phase lasts from one activity to the next."""
     statistics = ModelStatistics("model", 1)
-    statistics.add(a_call(), 2, False, 2)
-    statistics.add(a_call(500), 2, False, 2)
+    statistics.add(a_call().numbers, 2, False, 2)
+    statistics.add(a_call(500).numbers, 2, False, 2)
     row = statistics.as_dict()
 
     assert {
@@ -59,7 +59,7 @@ def test_phases_are_added_up():
 def test_a_failure_counts_as_an_execution_only():
     """Only the duration ``fail`` and that of its batch size grow."""
     statistics = ModelStatistics("model", 1)
-    statistics.add(a_call(), 3, True, 3)
+    statistics.add(a_call().numbers, 3, True, 3)
     row = statistics.as_dict()
 
     assert (0, 1) == (row["inference_count"], row["execution_count"])
@@ -84,7 +84,7 @@ def test_batches_are_sorted_by_size():
     """There is an entry for each executed size."""
     statistics = ModelStatistics("model", 1)
     for size in (4, 1, 4):
-        statistics.add(a_call(), size, False, size)
+        statistics.add(a_call().numbers, size, False, size)
 
     assert [(1, 1), (4, 2)] == [
         (batch["batch_size"], batch["compute_input"]["count"])
@@ -95,8 +95,8 @@ def test_batches_are_sorted_by_size():
 def test_requests_of_a_batch_share_an_execution():
     """Each counts its inferences and times; ``execute`` counts once."""
     statistics = ModelStatistics("model", 1)
-    statistics.add(a_call(), 1, False, 3)
-    statistics.add(a_call(), 2, False, 0)
+    statistics.add(a_call().numbers, 1, False, 3)
+    statistics.add(a_call().numbers, 2, False, 0)
     row = statistics.as_dict()
 
     assert (3, 1) == (row["inference_count"], row["execution_count"])

@@ -151,3 +151,29 @@ def test_a_newer_release_has_newer_fields() -> None:
 
     assert 0 == config.to_dict()["ensemble_scheduling"]["max_inflight_requests"]
     assert ["step"] == list(config.to_dict(OLDEST)["ensemble_scheduling"])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("100000", "100000"),
+        ("1000000", "1000000.0"),
+        ("1234567", "1234567"),
+        ("123456789", "123456792"),
+        ("123456.7", "123456.703"),
+        ("0.1", "0.1"),
+        ("1e-5", "0.00001"),
+        ("1e-7", "1e-7"),
+        ("1e10", "10000000000.0"),
+        ("1e20", "100000000000000000000.0"),
+        ("1e21", "1e21"),
+    ],
+)
+def test_a_32_bit_number_has_the_digits_of_a_real_server(value, text):
+    """Seen on release 2.51: six digits or nine, and a point after an exponent."""
+    config = parse_pbtxt(
+        "sequence_batching { control_input { name: 'S' control { kind: "
+        f"CONTROL_SEQUENCE_START fp32_false_true: [ 0, {value} ] }} }} }}"
+    )
+
+    assert f'"fp32_false_true":[0,{text}]' in config.to_json()
