@@ -159,7 +159,8 @@ _SAFE = bytes.maketrans(_MOVED, b"vwxy")
 _PATIENCE_MS = 2000
 """Milliseconds after which a document without code shows a message."""
 _SCRIPT = re.sub(r"\n +(//.*\n +)?", "\n", _SCRIPT)
-_SCRIPT = re.sub(r" ?([=>+*<?:{},;&|]+) ?", r"\1", _SCRIPT)
+# A space before a quote stays: it shows where an embedded text begins.
+_SCRIPT = re.sub(r" ?((?!= \")[=>+*<?:{},;&|]+) ?", r"\1", _SCRIPT)
 _LEVEL, _CODE_LEVEL = 6, 9
 """Levels of compression: of data, and of code, which is compressed once."""
 
