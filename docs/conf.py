@@ -36,7 +36,7 @@ nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
 nb_merge_streams = True
-# The lexer of tracebacks refuses some characters of error texts, and shows them as text.
+# The lexer of tracebacks refuses some error texts, which are shown as plain text.
 suppress_warnings = ["misc.highlighting_failure"]
 # What a page writes does not stay among the sources.
 nb_execution_in_temp = True
