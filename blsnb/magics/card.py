@@ -140,7 +140,7 @@ def _warnings(status: ModelStatus, failure: str) -> list[str]:
         lines.append(f"⚠ {failure}: the previous version still serves")
     if status.reason:
         lines.append(f"⚠ {status.reason.strip()}")
-    lines += status.advice.splitlines()
+    lines += status.what_helps().splitlines()
     lines += [
         f"⚠ {each}" for each in (*status.trouble, *status.running, *status.findings)
     ]
@@ -230,7 +230,7 @@ def _more(status: ModelStatus) -> str:
 
 def _reason(status: ModelStatus) -> list[str]:
     """Return the first line of a failure, and the advice."""
-    return [*status.reason.strip().splitlines()[:1], *status.advice.splitlines()]
+    return [*status.reason.strip().splitlines()[:1], *status.what_helps().splitlines()]
 
 
 def grid(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> dict[str, str]:

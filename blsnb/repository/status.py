@@ -48,6 +48,8 @@ class ModelStatus:
         Description of the model's stand-in; empty without one.
     steps
         Steps of an ensemble: ``"double: EX -> MIDDLE"``.
+    advice
+        What to do about the reason, after a failed load.
     origin
         Its source: ``"cell In[3]"``, a folder, or an override.
     trouble
@@ -59,7 +61,7 @@ class ModelStatus:
     imply
         Derives its configuration from recorded runs; see `implied_config`.
     advise
-        Returns what a model needs before it can be loaded; see `advice`.
+        Returns what a model without a version needs before it can be loaded.
     """
 
     name: str
@@ -74,6 +76,7 @@ class ModelStatus:
     findings: tuple[str, ...] = ()
     standin: str = ""
     steps: tuple[str, ...] = ()
+    advice: str = ""
     origin: str = ""
     trouble: tuple[str, ...] = ()
     running: tuple[str, ...] = ()
@@ -83,10 +86,14 @@ class ModelStatus:
     )
     advise: Callable[[str], str] | None = field(default=None, compare=False)
 
-    @property
-    def advice(self) -> str:
-        """What a model without a version needs; its folder is read for it."""
-        return "" if self.versions or self.advise is None else self.advise(self.name)
+    def what_helps(self) -> str:
+        """Return the advice, or what a model without a version needs.
+
+        For the latter its folder is read.
+        """
+        if self.advice or self.versions or self.advise is None:
+            return self.advice
+        return self.advise(self.name)
 
     def implied_config(self, *runs: Any) -> Implied:
         """Return a configuration that fits the tensors of the model in recorded runs.

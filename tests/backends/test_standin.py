@@ -324,9 +324,9 @@ def test_an_import_recommends_a_stand_in(server, tmp_path):
     [status] = server.import_repository(tmp_path / "models")
 
     assert "UNAVAILABLE" == status.state
-    assert "%triton standin leaf --zeros" in status.advice
-    assert status.advice in card.text(status)
-    assert status.advice in card.table([status])["text/plain"].replace(" · ", "\n")
+    assert "%triton standin leaf --zeros" in status.what_helps()
+    assert status.what_helps() in card.text(status)
+    assert status.what_helps() in card.table([status])["text/plain"].replace(" · ", "\n")
 
 
 def test_a_stand_in_serves_until_the_model_is_unloaded(stood):
