@@ -326,7 +326,9 @@ def test_an_import_recommends_a_stand_in(server, tmp_path):
     assert "UNAVAILABLE" == status.state
     assert "%triton standin leaf --zeros" in status.what_helps()
     assert status.what_helps() in card.text(status)
-    assert status.what_helps() in card.table([status])["text/plain"].replace(" · ", "\n")
+    assert status.what_helps() in card.table([status])["text/plain"].replace(
+        " · ", "\n"
+    )
 
 
 def test_a_stand_in_serves_until_the_model_is_unloaded(stood):

@@ -76,7 +76,9 @@ PAGES = {
     ],
 )
 @pytest.mark.usefixtures("settings")
-def test_the_cells_of_a_guide_run_as_they_stand(name, notebook, tmp_path, monkeypatch):
+def test_the_cells_of_a_guide_run_as_they_stand(
+    name, notebook, settings, tmp_path, monkeypatch
+):
     """A cell fails if and only if the page says so."""
     monkeypatch.chdir(tmp_path)
     run(notebook, PAGES[name])

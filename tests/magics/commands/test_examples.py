@@ -85,7 +85,7 @@ def test_each_option_of_a_usage_stands_in_an_example(name):
 
 
 @pytest.mark.parametrize("example", WITHOUT_PARSER)
-def test_an_example_without_a_parser_runs(notebook, tmp_path, example):
+def test_an_example_without_a_parser_runs(notebook, settings, tmp_path, example):
     """Its notebook has a run of a model, which is imported where that is needed."""
     notebook.run(DOUBLE)
     if example.startswith(("%triton diff", "%triton edit")):
