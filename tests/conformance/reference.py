@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from blsnb.parity.triton.environment import TritonEnv, installed
 from blsnb.parity.triton.server_process import ServerDiedError
 
 from .targets import Answer, Failure, Target
@@ -177,3 +180,13 @@ def recording() -> bool:
 def required() -> bool:
     """True when a missing real server is a failure."""
     return os.environ.get(REQUIRE) == "1"
+
+
+def real_environment() -> TritonEnv:
+    """Return the installed real server; without one the test fails or is skipped."""
+    env = installed()
+    if env is None:
+        if required():
+            pytest.fail("run make triton first", pytrace=False)
+        pytest.skip("no real Triton server is installed")
+    return env

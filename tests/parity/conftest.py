@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from conformance.reference import required
+from conformance.reference import real_environment
 from restarting_server import RestartingServer
 
 from blsnb.inference_server import Server
-from blsnb.parity.triton.environment import TritonEnv, installed
+from blsnb.parity.triton.environment import TritonEnv
 from blsnb.parity.triton.server_process import TritonServer
 
 from . import models
@@ -18,12 +18,7 @@ from . import models
 @pytest.fixture(scope="session")
 def real() -> TritonEnv:
     """The installed real server of this checkout."""
-    env = installed()
-    if env is None:
-        if required():
-            pytest.fail("run make triton first", pytrace=False)
-        pytest.skip("no real Triton server is installed")
-    return env
+    return real_environment()
 
 
 @pytest.fixture(scope="module")

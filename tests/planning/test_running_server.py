@@ -8,10 +8,10 @@ from threading import Event
 
 import pytest
 from cells import CONFIG
+from conformance.reference import real_environment
 
 from blsnb import Server
 from blsnb.errors import BlsnbError, TritonServerError
-from blsnb.parity.triton.environment import installed
 from blsnb.parity.triton.executed import Executed
 from blsnb.parity.triton.server_process import TritonServer
 from blsnb.planning.calibration import TRITON
@@ -175,10 +175,8 @@ def test_a_real_server_that_runs_already_is_observed(server, tmp_path):
     define(server, SLOW)
     server.export_repository(tmp_path / "models")
     define(server)
-    env = installed()
-    if env is None:
-        pytest.skip("no real Triton server is installed")
     loaded = [f"--load-model={name}" for name in ("double", "caller")]
+    env = real_environment()
     real = TritonServer(env, tmp_path / "models", tmp_path / "log", loaded)
     url = f"grpc://127.0.0.1:{real.grpc_port}"
     try:

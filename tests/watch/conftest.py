@@ -11,10 +11,9 @@ from typing import NamedTuple
 import pytest
 import waiting
 from cells import CONFIG, DOUBLE, calling, cell
-from conformance.reference import required
+from conformance.reference import real_environment
 
 from blsnb.otlp.assembly import Outline
-from blsnb.parity.triton.environment import installed
 from blsnb.parity.triton.server_process import TritonServer
 from blsnb.watch.watch import Watch, receive, server_flags
 
@@ -80,11 +79,7 @@ def write(folder: Path) -> None:
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
     """A real server with the flags that a watch prints."""
-    env = installed()
-    if env is None:
-        if required():
-            pytest.fail("run make triton first", pytrace=False)
-        pytest.skip("no real Triton server is installed")
+    env = real_environment()
     folder = tmp_path_factory.mktemp("watch")
     write(folder / "models")
     with receive(port=0) as watch:
