@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from itertools import chain
-from typing import Generic
+from typing import Any, Generic
 
 from blsnb.engine.scheduling.batching.batch import (
     Batch,
@@ -25,6 +25,7 @@ POLL_NS = 500_000_000
 """Time that Triton's batcher thread sleeps unless it is woken."""
 PREFETCHED = 2
 """Number of batches per instance that are formed ahead."""
+_NOTHING: Decision[Any] = Decision()
 
 
 class Asleep(Enum):
@@ -85,6 +86,8 @@ class DynamicBatcher(Generic[T]):
         self._since_ns = 0
         self._wake_ns: int | None = None
         self._woken = False
+        self._walked: Skipped[T] = Skipped()
+        """Requests that leave the queue during a walk along it."""
         self._skipped: Skipped[T] | None = None
         self._answered: Skipped[T] | None = None
 
@@ -142,6 +145,8 @@ class DynamicBatcher(Generic[T]):
                 break
             self._look(now_ns)
         if self._answered is None:
+            if not batches and wake_ns is None:
+                return _NOTHING
             return Decision(tuple(batches), (), (), wake_ns)
         answered, self._answered = self._answered, None
         rejected, cancelled = tuple(answered.rejected), tuple(answered.cancelled)
@@ -230,10 +235,11 @@ class DynamicBatcher(Generic[T]):
         self._wake_ns = self._wake_ns or self._next_poll_ns(now_ns)
 
     def _gather(self, now_ns: int) -> None:
-        skipped: Skipped[T] = Skipped()
+        skipped = self._walked
         queue = self._queue.walk(now_ns, skipped)
         gathered = Gathering(self._rules, self._batch).look(queue, now_ns)
-        if skipped:
+        if skipped.rejected or skipped.cancelled:
+            self._walked = Skipped()
             self._skip(skipped)
             self._queued_size -= sum(
                 queued.size for queued in (*skipped.rejected, *skipped.cancelled)

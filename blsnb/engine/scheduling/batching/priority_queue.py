@@ -37,6 +37,8 @@ class PriorityQueue(Generic[T]):
         """Whether there are neither levels nor a policy: order of arrival."""
         every = (self._default_policy, *self._policies.values())
         self._may_expire = any(policy.timeout_us for policy in every)
+        self.may_delay = self._may_expire and any(policy.delays for policy in every)
+        """Whether a request may expire and be executed behind all others."""
         # Only levels that had requests: a configuration may have billions of levels.
         self._levels: dict[int, PolicyQueue[T]] = {}
         self._in_order: tuple[PolicyQueue[T], ...] = ()
