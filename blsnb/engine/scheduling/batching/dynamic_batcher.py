@@ -182,8 +182,9 @@ class DynamicBatcher(Generic[T]):
         """Whether a new request wakes the batcher, by Triton's sums."""
         # Triton keeps the next size when the requests it expected were cancelled: the
         # next one may wait up to half a second although an instance is idle.
-        enough = self._queued_size >= self._next_preferred
-        return self._has_slot and (bool(self._rules.equal.names) or enough)
+        if self._queued_size < self._next_preferred and not self._rules.equal.names:
+            return False
+        return self._has_slot
 
     def _sleep(self, until: Asleep, now_ns: int, wake_ns: int | None = None) -> None:
         self._asleep, self._since_ns, self._wake_ns = until, now_ns, wake_ns
