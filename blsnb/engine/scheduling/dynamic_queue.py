@@ -25,7 +25,7 @@ from blsnb.engine.scheduling.queue_scheduler import (
     QueueDecision,
     ReadyBatch,
 )
-from blsnb.engine.scheduling.sequences.batcher import SequenceBatch
+from blsnb.engine.scheduling.sequences.instance_slots import SequenceBatch
 from blsnb.model.config import ModelConfig
 
 _TIMED_OUT = ("Request timeout expired", "UNAVAILABLE")

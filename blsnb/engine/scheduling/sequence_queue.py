@@ -20,8 +20,9 @@ from blsnb.engine.scheduling.queue_scheduler import (
     QueueDecision,
     ReadyBatch,
 )
-from blsnb.engine.scheduling.sequences.batcher import SequenceBatch, SequenceBatcher
+from blsnb.engine.scheduling.sequences.batcher import SequenceBatcher
 from blsnb.engine.scheduling.sequences.controls import Controls
+from blsnb.engine.scheduling.sequences.instance_slots import SequenceBatch
 from blsnb.engine.scheduling.sequences.rules import (
     EXPIRED,
     EXPIRED_CODE,

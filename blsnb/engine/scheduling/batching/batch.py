@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
 
@@ -12,10 +12,6 @@ T = TypeVar("T")
 
 class QueueFull(Exception):
     """A queue holds as many requests as its policy allows."""
-
-
-def _never() -> bool:
-    return False
 
 
 @dataclass(eq=False, slots=True)
@@ -38,6 +34,8 @@ class Queued(Generic[T]):
         Returns whether the client has cancelled the request.
     enqueued_ns
         Time of arrival, set by the batcher.
+    deadline_ns
+        When it expires, set by its queue; 0 means never.
     """
 
     request: T
@@ -45,13 +43,15 @@ class Queued(Generic[T]):
     shapes: Mapping[str, tuple[int, ...]]
     priority: int = 0
     timeout_us: int = 0
-    cancelled: Callable[[], bool] = _never
+    # ``bool()`` is False, without a call of Python code.
+    cancelled: Callable[[], bool] = bool
     enqueued_ns: int = 0
+    deadline_ns: int = 0
+    size: int = field(init=False)
+    """Its part of the size of a batch, at least 1."""
 
-    @property
-    def size(self) -> int:
-        """Its part of the size of a batch, at least 1."""
-        return self.batch_size if self.batch_size > 1 else 1
+    def __post_init__(self) -> None:
+        self.size = self.batch_size if self.batch_size > 1 else 1
 
 
 class Cause(StrEnum):

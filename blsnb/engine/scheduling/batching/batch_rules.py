@@ -5,11 +5,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from blsnb.engine.scheduling.batching.batch import Cause, Queued, Reason
 from blsnb.engine.scheduling.batching.policy_queue import US
 from blsnb.model.config import ModelConfig
+
+_NO_BATCHES = Reason(Cause.NOT_BATCHING, "the model does not batch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +77,15 @@ class BatchRules:
         Maximum batch size; 1 if the model does not batch.
     preferred
         Preferred sizes, ascending.
+    largest_preferred
+        The last of them; 0 without any.
     delay_ns
         Maximum time that a request waits for a preferred size.
     """
 
     max_size: int
     preferred: tuple[int, ...]
+    largest_preferred: int
     delay_ns: int
     equal: EqualInputs
 
@@ -89,17 +95,14 @@ class BatchRules:
         # Without a preferred size Triton's normalisation writes the largest one.
         largest = (config.max_batch_size,) if config.max_batch_size else ()
         sizes: Iterable[int] = settings.preferred_batch_size or largest
+        preferred = tuple(sorted({int(size) for size in sizes}))
         return cls(
             max(1, config.max_batch_size),
-            tuple(sorted({int(size) for size in sizes})),
+            preferred,
+            preferred[-1] if preferred else 0,
             int(settings.max_queue_delay_microseconds) * US,
             EqualInputs.of(config),
         )
-
-    @property
-    def largest_preferred(self) -> int:
-        """The largest preferred size; 0 without any."""
-        return self.preferred[-1] if self.preferred else 0
 
     def next_preferred(self, size: int) -> int:
         """Return the next larger preferred size; above all of them, the smallest."""
@@ -110,14 +113,34 @@ class BatchRules:
 
     def excess(self, size: int) -> Reason:
         """Return the reason why one more request is too much."""
-        most = f" of at most {self.max_size}"
-        if size <= self.max_size:
-            most = f", preferred are {self.largest_preferred}"
-        return Reason(Cause.TOO_LARGE, f"the next would make {size}{most}")
+        return _excess(size, self.max_size, self.largest_preferred)
 
     def reached(self, size: int) -> Reason:
         """Return the reason that a batch has reached a size."""
-        if size == self.max_size:
-            return Reason(Cause.LARGEST_SIZE, f"the largest size {size} was reached")
-        words = f"the preferred size {size} was reached"
-        return Reason(Cause.PREFERRED_SIZE, words)
+        return _reached(size, self.max_size)
+
+    def enough(self, size: int) -> Reason:
+        """Return the reason that a batch needs no more requests."""
+        return _enough(size) if self.preferred else _NO_BATCHES
+
+
+# The reasons of a few sizes are needed again and again.
+@lru_cache
+def _excess(size: int, max_size: int, preferred: int) -> Reason:
+    most = f" of at most {max_size}"
+    if size <= max_size:
+        most = f", preferred are {preferred}"
+    return Reason(Cause.TOO_LARGE, f"the next would make {size}{most}")
+
+
+@lru_cache
+def _reached(size: int, max_size: int) -> Reason:
+    if size == max_size:
+        return Reason(Cause.LARGEST_SIZE, f"the largest size {size} was reached")
+    return Reason(Cause.PREFERRED_SIZE, f"the preferred size {size} was reached")
+
+
+@lru_cache
+def _enough(size: int) -> Reason:
+    words = f"{size} is no less than the largest preferred size"
+    return Reason(Cause.PREFERRED_SIZE, words)

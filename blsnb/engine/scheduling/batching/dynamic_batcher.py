@@ -7,10 +7,16 @@ from enum import Enum, auto
 from itertools import chain
 from typing import Generic
 
-from blsnb.engine.scheduling.batching.batch import Batch, Decision, Queued, T
+from blsnb.engine.scheduling.batching.batch import (
+    Batch,
+    Decision,
+    Queued,
+    Reason,
+    T,
+)
 from blsnb.engine.scheduling.batching.batch_rules import BatchRules
 from blsnb.engine.scheduling.batching.forming_batch import FormingBatch
-from blsnb.engine.scheduling.batching.gathering import Gathered, Gathering
+from blsnb.engine.scheduling.batching.gathering import Gathering
 from blsnb.engine.scheduling.batching.policy_queue import Skipped
 from blsnb.engine.scheduling.batching.priority_queue import PriorityQueue
 from blsnb.model.config import ModelConfig
@@ -79,8 +85,8 @@ class DynamicBatcher(Generic[T]):
         self._since_ns = 0
         self._wake_ns: int | None = None
         self._woken = False
-        self._skipped: Skipped[T] = Skipped()
-        self._answered: Skipped[T] = Skipped()
+        self._skipped: Skipped[T] | None = None
+        self._answered: Skipped[T] | None = None
 
     def __repr__(self) -> str:
         return f"<DynamicBatcher: {len(self)} waiting, {len(self._formed)} formed>"
@@ -131,18 +137,15 @@ class DynamicBatcher(Generic[T]):
         while True:
             while self._startable and self._formed:
                 batches.append(self._start(now_ns))
-            if not self._due(now_ns):
+            wake_ns = self._wake_ns
+            if not self._woken and (wake_ns is None or now_ns < wake_ns):
                 break
             self._look(now_ns)
-        rejected, cancelled = self._take_answered()
-        return Decision(tuple(batches), rejected, cancelled, self._wake_ns)
-
-    def _take_answered(self) -> tuple[tuple[Queued[T], ...], tuple[Queued[T], ...]]:
-        answered = self._answered
-        if not answered:
-            return (), ()
-        self._answered = Skipped()
-        return tuple(answered.rejected), tuple(answered.cancelled)
+        if self._answered is None:
+            return Decision(tuple(batches), (), (), wake_ns)
+        answered, self._answered = self._answered, None
+        rejected, cancelled = tuple(answered.rejected), tuple(answered.cancelled)
+        return Decision(tuple(batches), rejected, cancelled, wake_ns)
 
     def remove(self, queued: Queued[T]) -> bool:
         """Remove a request; return False if it does not wait here."""
@@ -177,9 +180,6 @@ class DynamicBatcher(Generic[T]):
         enough = self._queued_size >= self._next_preferred
         return self._has_slot and (bool(self._rules.equal.names) or enough)
 
-    def _due(self, now_ns: int) -> bool:
-        return self._woken or (self._wake_ns is not None and now_ns >= self._wake_ns)
-
     def _sleep(self, until: Asleep, now_ns: int, wake_ns: int | None = None) -> None:
         self._asleep, self._since_ns, self._wake_ns = until, now_ns, wake_ns
 
@@ -200,7 +200,8 @@ class DynamicBatcher(Generic[T]):
 
     def _look(self, now_ns: int) -> None:
         self._woken = False
-        self._answer(now_ns)
+        if self._skipped is not None:
+            self._answer(self._skipped, now_ns)
         if self._frozen or self._batch.started:
             self._batch = FormingBatch(self._rules)
             self._frozen = False
@@ -223,7 +224,8 @@ class DynamicBatcher(Generic[T]):
             self._sleep(Asleep.A_SLOT, now_ns)
         elif self._wake_ns is not None and now_ns >= self._wake_ns:
             self._skip(self._queue.reject_expired(now_ns))
-            self._answer(now_ns)
+            if self._skipped is not None:
+                self._answer(self._skipped, now_ns)
             self._wake_ns = None
         self._wake_ns = self._wake_ns or self._next_poll_ns(now_ns)
 
@@ -243,8 +245,10 @@ class DynamicBatcher(Generic[T]):
             # Triton answers skipped requests only after this wait.
             self._sleep(Asleep.THE_DELAY, now_ns, gathered.wait_ns)
             return
-        self._take(gathered)
-        self._answer(now_ns)
+        if gathered.because is not None:
+            self._take(gathered.joining, gathered.because)
+        if self._skipped is not None:
+            self._answer(self._skipped, now_ns)
         if gathered.joining or self._frozen or not self._batch.members:
             self._sleep(Asleep.REQUESTS, now_ns)
             self._woken = True
@@ -252,13 +256,11 @@ class DynamicBatcher(Generic[T]):
             # The next request does not fit into this batch; Triton's thread spins.
             self._sleep(Asleep.A_START, now_ns)
 
-    def _take(self, gathered: Gathered) -> None:
-        if gathered.because is None:
-            return
+    def _take(self, count: int, because: Reason) -> None:
         if not self._batch.members:
             self._formed.append(self._batch)
-        members = self._queue.take(gathered.joining)
-        self._batch.extend(members, gathered.because)
+        members = self._queue.take(count)
+        self._batch.extend(members, because)
         for queued in members:
             self._queued_size -= queued.size
 
@@ -279,17 +281,20 @@ class DynamicBatcher(Generic[T]):
 
     def _waiting(self) -> Iterator[Queued[T]]:
         formed = chain.from_iterable(batch.members for batch in self._formed)
-        return chain(formed, (waiting.queued for waiting in self._queue))
+        return chain(formed, self._queue)
 
     def _skip(self, skipped: Skipped[T]) -> None:
-        self._skipped.rejected += skipped.rejected
-        self._skipped.cancelled += skipped.cancelled
+        self._skipped = _joined(self._skipped, skipped)
 
-    def _answer(self, now_ns: int) -> None:
-        if not self._skipped:
-            return
-        skipped, self._skipped = self._skipped, Skipped()
-        self._answered.rejected += skipped.rejected
-        self._answered.cancelled += skipped.cancelled
+    def _answer(self, skipped: Skipped[T], now_ns: int) -> None:
+        self._skipped = None
+        self._answered = _joined(self._answered, skipped)
         for queued in skipped.cancelled:
             self._on_cancelled(queued, now_ns)
+
+
+def _joined(known: Skipped[T] | None, more: Skipped[T]) -> Skipped[T] | None:
+    """Return requests that left a queue, and more of them; None without any."""
+    if known is None:
+        return more if more else None
+    return Skipped(known.rejected + more.rejected, known.cancelled + more.cancelled)

@@ -23,6 +23,8 @@ class FormingBatch(Generic[T]):
     core: src/payload.cc
     """
 
+    __slots__ = ("_rules", "because", "members", "mismatched", "started")
+
     def __init__(self, rules: BatchRules) -> None:
         self._rules = rules
         self.members: list[Queued[T]] = []

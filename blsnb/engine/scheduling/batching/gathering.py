@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Generic, NamedTuple
 
 from blsnb.engine.scheduling.batching.batch import Cause, Queued, Reason, T
 from blsnb.engine.scheduling.batching.batch_rules import BatchRules
 from blsnb.engine.scheduling.batching.forming_batch import FormingBatch
-from blsnb.engine.scheduling.batching.policy_queue import US, Waiting
+from blsnb.engine.scheduling.batching.policy_queue import US
 
 _NO_DELAY = Reason(Cause.INSTANCE_FREE, "there is no delay, and an instance was free")
-_NO_BATCHES = Reason(Cause.NOT_BATCHING, "the model does not batch")
 
 
 class Gathered(NamedTuple):
@@ -38,13 +38,6 @@ class Gathered(NamedTuple):
     next_size: int | None = None
 
 
-class _Prefix(NamedTuple):
-    """Number and total size of requests at the head of the queue."""
-
-    requests: int = 0
-    size: int = 0
-
-
 class Gathering(Generic[T]):
     """Walks along a queue up to the first request that a batch cannot take.
 
@@ -58,72 +51,87 @@ class Gathering(Generic[T]):
     core: src/dynamic_batch_scheduler.cc, DynamicBatchScheduler::GetDynamicBatch
     """
 
+    __slots__ = (
+        "_batch",
+        "_before",
+        "_best",
+        "_best_because",
+        "_count",
+        "_deadline_ns",
+        "_first",
+        "_frozen",
+        "_oldest_ns",
+        "_rules",
+        "_stopped",
+        "_total",
+    )
+
     def __init__(self, rules: BatchRules, batch: FormingBatch[T]) -> None:
         self._rules = rules
         self._batch = batch
         self._first = batch.members[0] if batch.members else None
-        self._before = self._total = batch.size
-        self._pending = _Prefix()
-        self._best = _Prefix()
+        self._before = self._total = batch.size if batch.members else 0
+        self._count = self._best = 0
         self._best_because: Reason | None = None
         self._frozen = False
         self._stopped: Reason | None = None
         self._oldest_ns: int | None = None
         self._deadline_ns: int | None = None
 
-    def look(self, queue: Iterable[Waiting[T]], now_ns: int) -> Gathered:
+    def look(self, queue: Iterable[Queued[T]], now_ns: int) -> Gathered:
         """Walk along the waiting requests and decide."""
-        for waiting in queue:
-            if not self._admits(waiting.queued):
+        for queued in queue:
+            if self._first is None:
+                # The first request of a batch always fits.
+                self._first = queued
+            elif not self._admits(self._first, queued):
                 break
-            self._join(waiting)
+            self._join(queued)
         return self._outcome(now_ns)
 
-    def _admits(self, queued: Queued[T]) -> bool:
-        """Whether the walk continues; the first request of a batch always fits."""
-        if self._first is None:
-            self._first = queued
-            return True
+    def _admits(self, first: Queued[T], queued: Queued[T]) -> bool:
+        """Whether the walk continues."""
         rules, total = self._rules, self._total + queued.size
-        if total > rules.largest_preferred and not self._best.size:
+        if total > rules.largest_preferred and not self._best:
             # Enough, unless the delay is over: then up to the maximum size.
-            self._best, self._best_because = self._pending, rules.excess(total)
+            self._best, self._best_because = self._count, rules.excess(total)
             self._frozen = True
         if total > rules.max_size:
             self._stopped = rules.excess(total)
-        elif difference := rules.equal.difference(self._first, queued):
+        elif difference := rules.equal.difference(first, queued):
             self._batch.mismatched = True
             words = f"the next is different: {difference.words}"
             self._stopped = Reason(difference.cause, words)
         return self._stopped is None
 
-    def _join(self, waiting: Waiting[T]) -> None:
-        queued = waiting.queued
-        count, size = self._pending
-        self._pending = _Prefix(count + 1, size + queued.size)
-        self._total += queued.size
-        self._oldest_ns = _earlier(self._oldest_ns, queued.enqueued_ns)
-        if waiting.deadline_ns:
-            self._deadline_ns = _earlier(self._deadline_ns, waiting.deadline_ns)
-        if self._total in self._rules.preferred:
-            self._best = self._pending
-            self._best_because = self._rules.reached(self._total)
+    def _join(self, queued: Queued[T]) -> None:
+        self._count += 1
+        total = self._total = self._total + queued.size
+        oldest_ns, deadline_ns = self._oldest_ns, self._deadline_ns
+        if oldest_ns is None or queued.enqueued_ns < oldest_ns:
+            self._oldest_ns = queued.enqueued_ns
+        if queued.deadline_ns and (
+            deadline_ns is None or queued.deadline_ns < deadline_ns
+        ):
+            self._deadline_ns = queued.deadline_ns
+        if total in self._rules.preferred:
+            self._best, self._best_because = self._count, self._rules.reached(total)
 
     def _outcome(self, now_ns: int) -> Gathered:
-        rules, count = self._rules, self._pending.requests
+        rules, count = self._rules, self._count
         late = rules.delay_ns > 0 and self._due_ns <= now_ns
-        if self._best.size and not late:
+        if self._best and not late:
             frozen = self._frozen or not rules.delay_ns
-            return Gathered(self._best.requests, frozen, self._best_because)
+            return Gathered(self._best, frozen, self._best_because)
         if not count:
             return Gathered(0, self._frozen)
         if self._stopped:
             return Gathered(count, True, self._stopped)
         enough = self._total >= rules.largest_preferred
         if late:
-            return Gathered(count, self._frozen or enough, _delay_over(rules))
+            return Gathered(count, self._frozen or enough, _delay_over(rules.delay_ns))
         if enough:
-            return Gathered(count, True, self._enough())
+            return Gathered(count, True, rules.enough(self._total))
         if not rules.delay_ns:
             return Gathered(count, self._frozen, _NO_DELAY)
         return self._waiting()
@@ -139,24 +147,15 @@ class Gathering(Generic[T]):
         following = rules.next_preferred(self._total)
         next_size = following - self._before if following else 0
         if self._before and self._before not in rules.preferred and not self._frozen:
-            because, count = self._batch.because, self._pending.requests
+            because, count = self._batch.because, self._count
             return Gathered(count, False, because, next_size=next_size)
         wait_ns = self._due_ns
         if self._deadline_ns is not None:
             wait_ns = min(wait_ns, self._deadline_ns + 1)
         return Gathered(0, self._frozen, wait_ns=wait_ns, next_size=next_size)
 
-    def _enough(self) -> Reason:
-        if not self._rules.largest_preferred:
-            return _NO_BATCHES
-        words = f"{self._total} is no less than the largest preferred size"
-        return Reason(Cause.PREFERRED_SIZE, words)
 
-
-def _delay_over(rules: BatchRules) -> Reason:
-    words = f"the delay of {rules.delay_ns // US} µs was over"
+@lru_cache
+def _delay_over(delay_ns: int) -> Reason:
+    words = f"the delay of {delay_ns // US} µs was over"
     return Reason(Cause.DELAY_OVER, words)
-
-
-def _earlier(known_ns: int | None, other_ns: int) -> int:
-    return other_ns if known_ns is None or other_ns < known_ns else known_ns

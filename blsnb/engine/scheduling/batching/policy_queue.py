@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple
+from typing import Any, Generic
 
 from blsnb.engine.scheduling.batching.batch import Queued, QueueFull, T
 from blsnb.model.text.schema import schema
@@ -62,17 +63,6 @@ class QueuePolicy:
         return now_ns + timeout_us * US if timeout_us else 0
 
 
-class Waiting(NamedTuple, Generic[T]):
-    """A request in a queue, and when it expires; 0 means never."""
-
-    queued: Queued[T]
-    deadline_ns: int
-
-    def expired(self, now_ns: int) -> bool:
-        """Whether the timeout is over."""
-        return 0 < self.deadline_ns < now_ns
-
-
 @dataclass(slots=True)
 class Skipped(Generic[T]):
     """Requests that left a queue without being executed."""
@@ -94,68 +84,67 @@ class PolicyQueue(Generic[T]):
 
     def __init__(self, policy: QueuePolicy) -> None:
         self._policy = policy
-        self._in_time: list[Waiting[T]] = []
-        self._late: list[Waiting[T]] = []
+        self.in_time: deque[Queued[T]] = deque()
+        self.late: deque[Queued[T]] = deque()
+        """Expired requests, without a deadline."""
 
     def __len__(self) -> int:
-        return len(self._in_time) + len(self._late)
-
-    def __iter__(self) -> Iterator[Waiting[T]]:
-        yield from self._in_time
-        yield from self._late
+        return len(self.in_time) + len(self.late)
 
     def add(self, queued: Queued[T], now_ns: int) -> None:
         """Append a request; raise QueueFull at the limit of the policy."""
-        if 0 < self._policy.max_queue_size <= len(self):
+        policy = self._policy
+        if 0 < policy.max_queue_size <= len(self):
             raise QueueFull
-        deadline_ns = self._policy.deadline_ns(queued, now_ns)
-        self._in_time.append(Waiting(queued, deadline_ns))
+        queued.deadline_ns = policy.deadline_ns(queued, now_ns)
+        self.in_time.append(queued)
 
-    def at(self, index: int, now_ns: int, skipped: Skipped[T]) -> Waiting[T] | None:
-        """Return the request at an index after the policy was applied there.
+    def walk(self, now_ns: int, skipped: Skipped[T]) -> Iterator[Queued[T]]:
+        """Yield requests in order, applying the policy to each just before.
 
-        Requests behind it, and those already expired, are not examined.
+        Those already expired are not examined.
         """
-        while index < len(self._in_time):
-            waiting = self._in_time[index]
-            if waiting.queued.cancelled():
-                skipped.cancelled.append(waiting.queued)
-            elif waiting.expired(now_ns):
-                self._expire(waiting, skipped)
+        index, in_time = 0, self.in_time
+        while index < len(in_time):
+            queued = in_time[index]
+            if queued.cancelled():
+                skipped.cancelled.append(queued)
+            elif 0 < queued.deadline_ns < now_ns:
+                self._expire(queued, skipped)
             else:
-                return waiting
-            del self._in_time[index]
-        index -= len(self._in_time)
-        return self._late[index] if index < len(self._late) else None
+                yield queued
+                index += 1
+                continue
+            del in_time[index]
+        yield from self.late
 
     def reject_expired(self, now_ns: int, skipped: Skipped[T]) -> None:
         """Reject all expired requests; delay none."""
         if self._policy.delays:
             return
-        for waiting in [each for each in self._in_time if each.expired(now_ns)]:
-            self._in_time.remove(waiting)
-            skipped.rejected.append(waiting.queued)
+        for queued in [each for each in self.in_time if 0 < each.deadline_ns < now_ns]:
+            self.in_time.remove(queued)
+            skipped.rejected.append(queued)
 
     def take(self, count: int) -> list[Queued[T]]:
         """Remove and return the first requests, at most a number."""
         taken: list[Queued[T]] = []
-        for queue in (self._in_time, self._late):
-            joining = count - len(taken)
-            taken += [waiting.queued for waiting in queue[:joining]]
-            del queue[:joining]
+        for queue in (self.in_time, self.late):
+            while queue and len(taken) < count:
+                taken.append(queue.popleft())
         return taken
 
     def remove(self, queued: Queued[T]) -> bool:
         """Remove a request; return False if it is not here."""
-        for queue in (self._in_time, self._late):
-            for waiting in queue:
-                if waiting.queued is queued:
-                    queue.remove(waiting)
-                    return True
+        for queue in (self.in_time, self.late):
+            if queued in queue:
+                queue.remove(queued)
+                return True
         return False
 
-    def _expire(self, waiting: Waiting[T], skipped: Skipped[T]) -> None:
+    def _expire(self, queued: Queued[T], skipped: Skipped[T]) -> None:
         if self._policy.delays:
-            self._late.append(Waiting(waiting.queued, 0))
+            queued.deadline_ns = 0
+            self.late.append(queued)
         else:
-            skipped.rejected.append(waiting.queued)
+            skipped.rejected.append(queued)

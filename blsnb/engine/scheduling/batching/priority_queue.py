@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Generic
 
 from blsnb.engine.scheduling.batching.batch import Queued, T
@@ -10,7 +11,6 @@ from blsnb.engine.scheduling.batching.policy_queue import (
     PolicyQueue,
     QueuePolicy,
     Skipped,
-    Waiting,
 )
 
 _MAX_EMPTY_LEVELS = 16
@@ -44,12 +44,12 @@ class PriorityQueue(Generic[T]):
     def __len__(self) -> int:
         count = 0
         for queue in self._in_order:
-            count += len(queue)
+            count += len(queue.in_time) + len(queue.late)
         return count
 
-    def __iter__(self) -> Iterator[Waiting[T]]:
+    def __iter__(self) -> Iterator[Queued[T]]:
         for queue in self._in_order:
-            yield from queue
+            yield from chain(queue.in_time, queue.late)
 
     @property
     def has_timeouts(self) -> bool:
@@ -77,29 +77,30 @@ class PriorityQueue(Generic[T]):
     def add(self, queued: Queued[T], now_ns: int) -> None:
         """Append a request to its level; raise QueueFull at the level's limit."""
         level = self.level_of(queued.priority)
-        if level not in self._levels:
-            self._set_levels({**self._levels, level: PolicyQueue(self._policy(level))})
-        self._levels[level].add(queued, now_ns)
+        queue = self._levels.get(level)
+        if queue is None:
+            queue = PolicyQueue(self._policy(level))
+            self._set_levels({**self._levels, level: queue})
+        queue.add(queued, now_ns)
 
     def _set_levels(self, levels: dict[int, PolicyQueue[T]]) -> None:
         self._levels = levels
         self._in_order = tuple(levels[level] for level in sorted(levels))
 
-    def walk(self, now_ns: int, skipped: Skipped[T]) -> Iterator[Waiting[T]]:
+    def walk(self, now_ns: int, skipped: Skipped[T]) -> Iterator[Queued[T]]:
         """Yield requests in order, applying the policy to each just before.
 
         Requests behind the point where the caller stops are not examined.
         """
         for queue in self._in_order:
-            index = 0
-            while (waiting := queue.at(index, now_ns, skipped)) is not None:
-                yield waiting
-                index += 1
+            yield from queue.walk(now_ns, skipped)
 
     def take(self, count: int) -> list[Queued[T]]:
         """Remove and return the first ``count`` requests."""
         taken: list[Queued[T]] = []
         for queue in self._in_order:
+            if len(taken) == count:
+                break
             taken += queue.take(count - len(taken))
         if len(self._levels) > _MAX_EMPTY_LEVELS:
             levels = self._levels.items()

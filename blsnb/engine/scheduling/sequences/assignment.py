@@ -7,7 +7,7 @@ from typing import Generic
 
 from blsnb.engine.scheduling.batching.batch import Queued, T
 from blsnb.engine.scheduling.batching.policy_queue import US
-from blsnb.engine.scheduling.sequences.backlog import Backlog
+from blsnb.engine.scheduling.sequences.backlog import NEVER_NS, Backlog
 from blsnb.engine.scheduling.sequences.rules import SequenceId, conflict, no_start
 from blsnb.engine.scheduling.sequences.slots import (
     FreeSlots,
@@ -46,7 +46,8 @@ class SlotAssignment(Generic[T]):
         self._slots: dict[SequenceId, Slot] = {}
         self._last_ns: dict[SequenceId, int] = {}
         """Arrival of the last request of each sequence, the longest ago first."""
-        self._reap_ns: int | None = None
+        self.reap_ns = NEVER_NS
+        """When `idle` may find a sequence."""
         self.backlog: Backlog[T] = Backlog()
         self._cancelled: list[Queued[T]] = []
 
@@ -67,21 +68,23 @@ class SlotAssignment(Generic[T]):
         SequenceRefused
             The sequence did not start.
         """
-        sequence, starts = request.sequence, bool(request.flags & SEQUENCE_START)
-        known = sequence in self._slots or sequence in self.backlog
+        sequence, starts = request.sequence, request.flags & SEQUENCE_START
+        slot = self._slots.get(sequence)
+        known = slot is not None or sequence in self.backlog
         if not starts and not known:
             raise no_start(self._model, sequence)
         self._last_ns.pop(sequence, None)
         self._last_ns[sequence] = now_ns
-        if self._reap_ns is None:
-            self._reap_ns = now_ns + self._idle_ns
+        if self.reap_ns == NEVER_NS:
+            self.reap_ns = now_ns + self._idle_ns
         warning = conflict(self._model, sequence) if starts and known else ""
-        return self._assign(request, now_ns), warning
+        return self._assign(request, slot, known, now_ns), warning
 
-    def _assign(self, request: SequenceRequest[T], now_ns: int) -> Slot | None:
-        slot = self._slots.get(request.sequence)
+    def _assign(
+        self, request: SequenceRequest[T], slot: Slot | None, known: bool, now_ns: int
+    ) -> Slot | None:
         if slot is None:
-            if request.sequence in self.backlog or not self._free:
+            if known or not self._free:
                 self.backlog.add(request, now_ns)
                 return None
             slot = self._slots[request.sequence] = self._free.take()
@@ -100,8 +103,9 @@ class SlotAssignment(Generic[T]):
         Remaining requests of the slot's queue are cancelled with their sequence; the
         queue then holds the requests of the next one.
         """
-        self._cancel(slot, queue.requests)
-        queue.clear()
+        if queue:
+            self._cancel(slot, queue.requests)
+            queue.clear()
         while (waiting := self.backlog.pop()) is not None:
             requests = waiting.queue.requests
             if waiting.cancelled:
@@ -130,7 +134,7 @@ class SlotAssignment(Generic[T]):
         A sequence in the backlog stays and is checked again soon: it loses its slot
         shortly after it gets one, unless it sends another request.
         """
-        if self._reap_ns is None or now_ns < self._reap_ns:
+        if now_ns < self.reap_ns:
             return []
         wait_ns, lost, over = self._idle_ns, [], []
         for sequence, last_ns in self._last_ns.items():
@@ -147,13 +151,5 @@ class SlotAssignment(Generic[T]):
             over.append(sequence)
         for sequence in over:
             del self._last_ns[sequence]
-        self._reap_ns = now_ns + wait_ns if self._last_ns else None
+        self.reap_ns = now_ns + wait_ns if self._last_ns else NEVER_NS
         return lost
-
-    @property
-    def wake_ns(self) -> int | None:
-        """When to check the time again."""
-        reap_ns, expires_ns = self._reap_ns, self.backlog.expires_ns
-        if reap_ns is None or expires_ns is None:
-            return expires_ns if reap_ns is None else reap_ns
-        return min(reap_ns, expires_ns)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
 from collections import deque
 from collections.abc import Iterator
 from typing import Generic
@@ -11,6 +13,9 @@ from blsnb.engine.scheduling.batching.policy_queue import US
 from blsnb.engine.scheduling.sequences.rules import SequenceId
 from blsnb.engine.scheduling.sequences.slots import SequenceRequest, SlotQueue
 
+NEVER_NS = 1 << 63
+"""A time that is never reached."""
+
 
 class WaitingSequence(Generic[T]):
     """A sequence without a slot, with its requests in order of arrival."""
@@ -18,18 +23,18 @@ class WaitingSequence(Generic[T]):
     def __init__(self, sequence: SequenceId) -> None:
         self.sequence = sequence
         self.queue: SlotQueue[T] = SlotQueue()
-        self.expires_ns: int | None = None
+        self.expires_ns = NEVER_NS
 
     def add(self, request: SequenceRequest[T], now_ns: int) -> None:
         """Append a request; the shortest timeout applies to the sequence."""
         self.queue.append(request)
         if request.queued.timeout_us:
             expires_ns = now_ns + request.queued.timeout_us * US
-            self.expires_ns = min(self.expires_ns or expires_ns, expires_ns)
+            self.expires_ns = min(self.expires_ns, expires_ns)
 
     def expired(self, now_ns: int) -> bool:
         """Whether its timeout is over."""
-        return self.expires_ns is not None and self.expires_ns <= now_ns
+        return self.expires_ns <= now_ns
 
     @property
     def cancelled(self) -> bool:
@@ -50,7 +55,11 @@ class Backlog(Generic[T]):
         self._waiting: deque[WaitingSequence[T]] = deque()
         # Sequences that have not ended; another of the same id may wait behind its end.
         self._open: dict[SequenceId, WaitingSequence[T]] = {}
-        self._timed: set[WaitingSequence[T]] = set()
+        self._ends: list[tuple[int, int, WaitingSequence[T]]] = []
+        """When sequences expire, the earliest first; some are over or out of date."""
+        self._numbers = itertools.count()
+        self.expires_ns = NEVER_NS
+        """When the next sequence expires."""
         self._count = 0
 
     def __len__(self) -> int:
@@ -69,10 +78,13 @@ class Backlog(Generic[T]):
             waiting = WaitingSequence(request.sequence)
             self._open[request.sequence] = waiting
             self._waiting.append(waiting)
+        expired_ns = waiting.expires_ns
         waiting.add(request, now_ns)
         self._count += 1
-        if waiting.expires_ns is not None:
-            self._timed.add(waiting)
+        if waiting.expires_ns < expired_ns:
+            entry = (waiting.expires_ns, next(self._numbers), waiting)
+            heapq.heappush(self._ends, entry)
+            self.expires_ns = min(self.expires_ns, waiting.expires_ns)
         if request.ends:
             del self._open[request.sequence]
 
@@ -86,7 +98,7 @@ class Backlog(Generic[T]):
 
     def expired(self, now_ns: int) -> list[SequenceRequest[T]]:
         """Remove expired sequences, and return their requests."""
-        if (self.expires_ns or now_ns + 1) > now_ns:
+        if now_ns < self.expires_ns:
             return []
         over = [waiting for waiting in self._waiting if waiting.expired(now_ns)]
         for waiting in over:
@@ -103,21 +115,23 @@ class Backlog(Generic[T]):
                 return True
         return False
 
-    @property
-    def expires_ns(self) -> int | None:
-        """When the next sequence expires."""
-        if not self._timed:
-            return None
-        ends = (waiting.expires_ns for waiting in self._timed)
-        return min((end for end in ends if end is not None), default=None)
-
     def _drop(self, waiting: WaitingSequence[T]) -> None:
         self._waiting.remove(waiting)
         self._close(waiting)
 
     def _close(self, waiting: WaitingSequence[T]) -> None:
-        self._timed.discard(waiting)
+        self._forget_end(waiting)
         self._count -= len(waiting.queue)
         # Another sequence of the same id may wait behind one that ended.
         if self._open.get(waiting.sequence) is waiting:
             del self._open[waiting.sequence]
+
+    def _forget_end(self, waiting: WaitingSequence[T]) -> None:
+        """Note that a sequence no longer expires."""
+        if waiting.expires_ns == NEVER_NS:
+            return
+        waiting.expires_ns = NEVER_NS
+        ends = self._ends
+        while ends and ends[0][0] != ends[0][2].expires_ns:
+            heapq.heappop(ends)
+        self.expires_ns = ends[0][0] if ends else NEVER_NS

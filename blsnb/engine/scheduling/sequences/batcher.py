@@ -10,12 +10,14 @@ from blsnb.engine.scheduling.batching.batch import Cause, Queued, Reason, T
 from blsnb.engine.scheduling.batching.forming_batch import MAX_LEFT_OUT
 from blsnb.engine.scheduling.batching.policy_queue import US
 from blsnb.engine.scheduling.sequences.assignment import SlotAssignment
+from blsnb.engine.scheduling.sequences.backlog import NEVER_NS
 from blsnb.engine.scheduling.sequences.direct import DirectRules, DirectSlots
 from blsnb.engine.scheduling.sequences.instance_slots import (
-    InstanceBatch,
+    NOTHING,
     InstanceDecision,
     InstanceSlots,
     LeftOut,
+    SequenceBatch,
 )
 from blsnb.engine.scheduling.sequences.oldest import OldestSlots
 from blsnb.engine.scheduling.sequences.rules import SequenceId, check_alone
@@ -23,27 +25,6 @@ from blsnb.engine.scheduling.sequences.slots import SequenceRequest, Slot
 from blsnb.model.config import ModelConfig
 
 _MAX_NAMED = 8
-
-
-class SequenceBatch(NamedTuple, Generic[T]):
-    """Requests for one ``execute`` of one instance.
-
-    Parameters
-    ----------
-    instance
-        Index of the instance that must run it.
-    members
-        By slot; None for a null request, which has the shapes of the first request.
-    sent_because
-        Why it starts now.
-    left_out
-        The first waiting requests that are not part of it, each with the reason.
-    """
-
-    instance: int
-    members: tuple[Queued[T] | None, ...]
-    sent_because: Reason
-    left_out: tuple[LeftOut[T], ...] = ()
 
 
 class SequenceDecision(NamedTuple, Generic[T]):
@@ -130,7 +111,8 @@ class SequenceBatcher(Generic[T]):
             It has no correlation id, is a batch, or its sequence did not start.
         """
         check_alone(self._model, correlation_id, queued.batch_size)
-        self._end_idle(now_ns)
+        if now_ns >= self._assignment.reap_ns:
+            self._end_idle(now_ns)
         queued.enqueued_ns = now_ns
         request = SequenceRequest(queued, correlation_id, flags)
         slot, warning = self._assignment.admit(request, now_ns)
@@ -144,22 +126,23 @@ class SequenceBatcher(Generic[T]):
 
     def decide(self, now_ns: int, idle: Collection[int]) -> SequenceDecision[T]:
         """Return what to do after any change; ``idle`` are the free instances."""
-        self._end_idle(now_ns)
-        expired = [request.queued for request in self._backlog.expired(now_ns)]
+        expired: tuple[Queued[T], ...] = ()
+        if now_ns >= self._assignment.reap_ns:
+            self._end_idle(now_ns)
+        if now_ns >= self._backlog.expires_ns:
+            expired = tuple(each.queued for each in self._backlog.expired(now_ns))
         decisions = self._decisions(now_ns, set(idle))
         cancelled = self._assignment.cancelled()
         batches = []
-        for number, decision in decisions:
+        for decision in decisions:
             cancelled += decision.cancelled
             if decision.batch is not None:
-                batches.append(self._sequence_batch(number, decision.batch))
+                batches.append(self._explained(decision.batch, decision.left_out))
         return SequenceDecision(
-            tuple(batches), tuple(expired), tuple(cancelled), self._wake_ns()
+            tuple(batches), expired, tuple(cancelled), self._wake_ns()
         )
 
-    def _decisions(
-        self, now_ns: int, idle: set[int]
-    ) -> list[tuple[int, InstanceDecision[T]]]:
+    def _decisions(self, now_ns: int, idle: set[int]) -> list[InstanceDecision[T]]:
         """Return the decisions of the instances for which anything has changed."""
         changed = self._changed | (idle ^ self._idle)
         for number, ns in self._wakes.items():
@@ -169,8 +152,11 @@ class SequenceBatcher(Generic[T]):
         decisions = []
         for number in sorted(changed):
             decision = self._instances[number].decide(now_ns, number in idle)
-            self._note(number, decision)
-            decisions.append((number, decision))
+            if decision is NOTHING:
+                self._wakes.pop(number, None)
+            else:
+                self._note(number, decision)
+                decisions.append(decision)
         return decisions
 
     def _note(self, number: int, decision: InstanceDecision[T]) -> None:
@@ -186,11 +172,10 @@ class SequenceBatcher(Generic[T]):
             self._wakes[number] = decision.wake_ns
 
     def _wake_ns(self) -> int | None:
-        wake_ns = self._assignment.wake_ns
-        if not self._wakes:
-            return wake_ns
-        first_ns = min(self._wakes.values())
-        return first_ns if wake_ns is None else min(first_ns, wake_ns)
+        wake_ns = min(self._assignment.reap_ns, self._backlog.expires_ns)
+        if self._wakes:
+            wake_ns = min(wake_ns, *self._wakes.values())
+        return None if wake_ns == NEVER_NS else wake_ns
 
     def done(self, batch: SequenceBatch[T], now_ns: int) -> None:
         """Continue the sequences of a batch that was executed."""
@@ -237,13 +222,13 @@ class SequenceBatcher(Generic[T]):
         for slot in self._assignment.idle(now_ns):
             self._put(slot, None, now_ns)
 
-    def _sequence_batch(self, number: int, batch: InstanceBatch[T]) -> SequenceBatch[T]:
-        left_out: Iterable[LeftOut[T]] = ()
-        if self._explains:
-            waiting = chain(batch.left_out, self._backlogged())
-            left_out = islice(waiting, MAX_LEFT_OUT)
-        members, because = batch.members, batch.sent_because
-        return SequenceBatch(number, members, because, tuple(left_out))
+    def _explained(
+        self, batch: SequenceBatch[T], left_out: Iterable[LeftOut[T]]
+    ) -> SequenceBatch[T]:
+        if not self._explains:
+            return batch
+        waiting = chain(left_out, self._backlogged())
+        return batch._replace(left_out=tuple(islice(waiting, MAX_LEFT_OUT)))
 
     def _backlogged(self) -> Iterator[LeftOut[T]]:
         if len(self._backlog):

@@ -12,11 +12,12 @@ from blsnb.engine.scheduling.batching.batch_rules import EqualInputs
 from blsnb.engine.scheduling.batching.policy_queue import US
 from blsnb.engine.scheduling.sequences.assignment import SlotAssignment
 from blsnb.engine.scheduling.sequences.instance_slots import (
+    NOTHING,
     ONE_AT_A_TIME,
-    InstanceBatch,
     InstanceDecision,
     InstanceSlots,
     LeftOut,
+    SequenceBatch,
 )
 from blsnb.engine.scheduling.sequences.slots import (
     SequenceRequest,
@@ -80,23 +81,24 @@ class DirectSlots(InstanceSlots[T]):
     def decide(self, now_ns: int, idle: bool) -> InstanceDecision[T]:
         """Return the batch to run now, if the instance is idle."""
         if not idle:
-            return InstanceDecision()
+            return NOTHING
         self._clear()
         ready = [slot for slot, queue in enumerate(self._queues) if queue]
         if not ready:
-            return InstanceDecision()
+            return NOTHING
         because, wake_ns = self._because(ready, now_ns)
         if because is None:
             return InstanceDecision(wake_ns=wake_ns, watches=True)
         members = self._members(ready)
-        left_out = self._left_out(members) if self._explains else iter(())
-        return InstanceDecision(InstanceBatch(members, because, left_out))
+        left_out = self._left_out(members) if self._explains else ()
+        batch = SequenceBatch(self._number, members, because)
+        return InstanceDecision(batch, left_out=left_out)
 
     def _clear(self) -> None:
         """Release slots whose sequence ended without a request or was cancelled."""
         for number, queue in enumerate(self._queues):
-            if queue and (queue[0] is None or queue[0].cancelled):
-                if queue[0] is None:
+            if queue and ((first := queue[0]) is None or first.queued.cancelled()):
+                if first is None:
                     queue.popleft()
                 self._release(number)
 

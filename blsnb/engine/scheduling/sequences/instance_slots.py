@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Generic, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 from blsnb.engine.scheduling.batching.batch import Cause, Queued, Reason, T
 from blsnb.engine.scheduling.sequences.assignment import SlotAssignment
@@ -23,20 +23,25 @@ LeftOut = tuple[Queued[T], Reason]
 """A request that stays, with the reason."""
 
 
-class InstanceBatch(NamedTuple, Generic[T]):
-    """Requests that one instance runs now.
+class SequenceBatch(NamedTuple, Generic[T]):
+    """Requests for one ``execute`` of one instance.
 
     Parameters
     ----------
+    instance
+        Index of the instance that must run it.
     members
-        By slot; None for a null request.
+        By slot; None for a null request, which has the shapes of the first request.
+    sent_because
+        Why it starts now.
     left_out
-        Requests that wait for the same instance.
+        The first waiting requests that are not part of it, each with the reason.
     """
 
+    instance: int
     members: tuple[Queued[T] | None, ...]
     sent_because: Reason
-    left_out: Iterator[LeftOut[T]]
+    left_out: tuple[LeftOut[T], ...] = ()
 
 
 class InstanceDecision(NamedTuple, Generic[T]):
@@ -50,12 +55,18 @@ class InstanceDecision(NamedTuple, Generic[T]):
         When to decide again if nothing happens before; None: never.
     watches
         Whether to decide again after any change: a waiting request may be cancelled.
+    left_out
+        Requests that wait for the same instance, if batches list them.
     """
 
-    batch: InstanceBatch[T] | None = None
+    batch: SequenceBatch[T] | None = None
     cancelled: tuple[Queued[T], ...] = ()
     wake_ns: int | None = None
     watches: bool = False
+    left_out: Iterable[LeftOut[T]] = ()
+
+
+NOTHING: InstanceDecision[Any] = InstanceDecision()
 
 
 class InstanceSlots(ABC, Generic[T]):
@@ -79,6 +90,7 @@ class InstanceSlots(ABC, Generic[T]):
         self._assignment = assignment
         self._explains = explains
         self._queues: list[SlotQueue[T]] = [SlotQueue() for _ in range(slot_count)]
+        self._slots = [Slot(number, slot) for slot in range(slot_count)]
 
     def __len__(self) -> int:
         """Return the number of waiting requests."""
@@ -106,4 +118,4 @@ class InstanceSlots(ABC, Generic[T]):
         )
 
     def _release(self, slot: int) -> None:
-        self._assignment.release(Slot(self._number, slot), self._queues[slot])
+        self._assignment.release(self._slots[slot], self._queues[slot])

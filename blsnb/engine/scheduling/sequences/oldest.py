@@ -10,10 +10,10 @@ from blsnb.engine.scheduling.batching.dynamic_batcher import DynamicBatcher
 from blsnb.engine.scheduling.sequences.assignment import SlotAssignment
 from blsnb.engine.scheduling.sequences.instance_slots import (
     ONE_AT_A_TIME,
-    InstanceBatch,
     InstanceDecision,
     InstanceSlots,
     LeftOut,
+    SequenceBatch,
 )
 from blsnb.engine.scheduling.sequences.slots import (
     SequenceRequest,
@@ -43,7 +43,7 @@ class OldestSlots(InstanceSlots[T]):
             _as_dynamic(config), self._cancel, explains=explains
         )
         # A slot is busy while the batcher has a request of it, or it is executed.
-        self._slots: dict[Queued[T], int] = {}
+        self._slot_of: dict[Queued[T], int] = {}
         self._busy = [False] * slot_count
         self._removed: list[Queued[T]] = []
         self._cancelled: list[Queued[T]] = []
@@ -65,7 +65,7 @@ class OldestSlots(InstanceSlots[T]):
         can join a batch formed ahead. On Triton two threads race for this.
         """
         for queued in members:
-            self._next(self._slots.pop(queued), now_ns)
+            self._next(self._slot_of.pop(queued), now_ns)
             self._batch(now_ns, 0)
 
     def remove(self, queued: Queued[T]) -> bool:
@@ -80,13 +80,15 @@ class OldestSlots(InstanceSlots[T]):
         if self._removed:
             removed, self._removed = self._removed, []
             self.done(removed, now_ns)
-        batch = self._batch(now_ns, int(idle))
-        found = None if batch is None else self._instance_batch(batch)
-        return InstanceDecision(found, self._take_cancelled(), self._wake_ns)
+        found = self._batch(now_ns, int(idle))
+        cancelled = self._take_cancelled() if self._cancelled else ()
+        if found is None:
+            return InstanceDecision(None, cancelled, self._wake_ns)
+        left_out = chain(found.left_out, self._behind()) if self._explains else ()
+        batch = SequenceBatch(self._number, found.members, found.sent_because)
+        return InstanceDecision(batch, cancelled, self._wake_ns, left_out=left_out)
 
     def _take_cancelled(self) -> tuple[Queued[T], ...]:
-        if not self._cancelled:
-            return ()
         cancelled, self._cancelled = self._cancelled, []
         return tuple(cancelled)
 
@@ -99,7 +101,7 @@ class OldestSlots(InstanceSlots[T]):
     def _cancel(self, queued: Queued[T], now_ns: int) -> None:
         """Let the next request of a cancelled one's sequence go to the batcher."""
         self._cancelled.append(queued)
-        self._next(self._slots.pop(queued), now_ns)
+        self._next(self._slot_of.pop(queued), now_ns)
 
     def _next(self, slot: int, now_ns: int) -> None:
         """Hand the next request of a free slot to the batcher."""
@@ -109,7 +111,7 @@ class OldestSlots(InstanceSlots[T]):
             request = queue[0]
             if request is not None and not request.cancelled:
                 queue.popleft()
-                self._slots[request.queued] = slot
+                self._slot_of[request.queued] = slot
                 self._busy[slot] = True
                 self._batcher.add(request.queued, now_ns)
                 if request.ends:
@@ -118,10 +120,6 @@ class OldestSlots(InstanceSlots[T]):
             if request is None:
                 queue.popleft()
             self._release(slot)
-
-    def _instance_batch(self, batch: Batch[T]) -> InstanceBatch[T]:
-        left_out = chain(batch.left_out, self._behind() if self._explains else ())
-        return InstanceBatch(batch.members, batch.sent_because, left_out)
 
     def _behind(self) -> Iterator[LeftOut[T]]:
         for queue in self._queues:
