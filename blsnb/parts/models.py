@@ -311,14 +311,13 @@ class Models:
         versions = self.engine.catalog.versions(name)
         cells = [served.info.origin for served in versions.values()]
         named = dict.fromkeys(f"cell {origin.cell}" for origin in cells if origin)
-        return ", ".join(named) or self._origin_without_source(name, directory)
-
-    def _origin_without_source(self, name: str, directory: ModelDirectory) -> str:
-        """Return the origin of a model whose sources are not from cells."""
+        if named:
+            return ", ".join(named)
         derived = self.repository.derivations.get(name)
-        if derived is not None:
-            return str(derived.folder)
-        # Of an ensemble, and of a model with a stand-in.
+        return str(derived.folder) if derived else self._configured_in(directory)
+
+    def _configured_in(self, directory: ModelDirectory) -> str:
+        """Return the origin of an ensemble, or of a model with a stand-in."""
         with contextlib.suppress(OSError, UnicodeDecodeError):
             text = directory.config_file.read_text(encoding="utf-8")
             if origin := self.control.origins.get(text):
