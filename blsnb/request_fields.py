@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias, TypedDict, TypeVar
 
-from blsnb.arguments import check_flags, check_type, refuse
+from blsnb.arguments import check_flags, check_type, did_you_mean, refuse
 from blsnb.errors import InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -211,6 +211,8 @@ def takes_request_options(function: F) -> F:
 
 
 _ENTRY = re.compile(r"^( *)\*\*options\n.+\n", re.M)
+_PROFILING = ("infer", "async_infer", "stream", "async_stream")
+"""Methods that have the option ``profile``."""
 
 
 def _documented(entry: re.Match[str]) -> str:
@@ -230,10 +232,12 @@ def fields_of(options: RequestOptions, method: str = "infer") -> RequestFields:
     __tracebackhide__ = True
     if not options:
         return PLAIN
-    if unknown := options.keys() - _DEFAULTS.keys():
+    if unknown := sorted(options.keys() - _DEFAULTS.keys()):
+        known = [*_DEFAULTS, *(["profile"] if method in _PROFILING else [])]
+        advice = did_you_mean(unknown[0], known)
         raise InputError(
-            f"{method}() has no option {', '.join(map(repr, sorted(unknown)))}; its "
-            f"options for a request are {', '.join(_DEFAULTS)}"
+            f"{method}() has no option {', '.join(map(repr, unknown))}; its options "
+            f"for a request are {', '.join(known)}. {advice}".rstrip()
         )
     given: RequestOptions = {**_DEFAULTS, **options}
     _check(given)

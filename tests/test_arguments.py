@@ -450,6 +450,17 @@ def test_an_unknown_option_is_refused_by_the_name_of_the_method(double, method):
         request()
 
 
+@pytest.mark.parametrize("method", ["infer", "stream", "async_infer"])
+def test_a_misspelt_profile_is_recognised(double, method):
+    """The method takes it beside the options of a request."""
+
+    def request():
+        return asyncio.run(getattr(double, method)("double", X, profil=True))
+
+    with pytest.raises(TypeError, match=r"Did you mean 'profile'\?$"):
+        request()
+
+
 @pytest.mark.parametrize(
     "function", [Server.infer, Server.stream, Server.async_infer, Server.bench]
 )

@@ -42,8 +42,8 @@ from blsnb.request_fields import PLAIN, SEQUENCE_END, SEQUENCE_START, RequestFie
 
 CALIBRATION_S = 8.0
 CALIBRATION_REQUESTS = 300
-MEASURED_S = 6.0
-SATURATED_S = 3.0
+MEASURED_S = 15.0
+SATURATED_S = 5.0
 SIMULATED = 3_000
 _REPETITIONS = 5
 """Simulations of the same arrivals."""

@@ -10,6 +10,7 @@ from IPython.core.error import UsageError
 
 _FIRST = re.compile(r"(?P<above>\s*)%triton_model(?!\w)(?P<line>[^\n?]*)\n")
 _CELL_MAGICS = ("triton_model", "triton_config", "triton_file")
+_HELP = re.compile(r"\s*%%triton_(model|config|file)[^\n]*\s--help\s*")
 
 
 def source_below(cell: str) -> str | None:
@@ -41,20 +42,30 @@ def move_to_the_end(lines: list[str]) -> list[str]:
     return text.splitlines(keepends=True)
 
 
+def help_without_body(lines: list[str]) -> list[str]:
+    """Add an empty body to a cell that requests only the help of a cell magic.
+
+    IPython refuses a cell magic without a body before the magic is called.
+    """
+    return [*lines, "\n", "\n"] if _HELP.fullmatch("".join(lines)) else lines
+
+
 def register(shell: Any) -> Callable[[], None]:
     """Add the transformation and the refusals; return a function that removes them.
 
     IPython would treat a cell magic below the first line as an unknown line magic.
     """
     transformations = shell.input_transformers_cleanup
-    transformations.append(move_to_the_end)
+    added = (move_to_the_end, help_without_body)
+    transformations.extend(added)
     line_magics = shell.magics_manager.magics["line"]
     for name in _CELL_MAGICS:
         line_magics[f"%{name}"] = _refusal(name)
 
     def unregister() -> None:
-        if move_to_the_end in transformations:
-            transformations.remove(move_to_the_end)
+        for each in added:
+            if each in transformations:
+                transformations.remove(each)
         for name in _CELL_MAGICS:
             line_magics.pop(f"%{name}", None)
 

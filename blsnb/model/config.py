@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from blsnb.errors import ModelConfigError
@@ -201,9 +201,8 @@ def parse_pbtxt(source: str, *, path: str = "config.pbtxt") -> ModelConfig:
     ModelConfigError
         At stage ``poll``; the advice contains line, column and reason.
     """
-    message = new_message()
     try:
-        text.parse(source, message)
+        return _parsed(source)
     except text.TextFormatError as error:
         from blsnb.model.text.text_hints import hint, placeholders
 
@@ -215,6 +214,13 @@ def parse_pbtxt(source: str, *, path: str = "config.pbtxt") -> ModelConfig:
             code="INTERNAL",
             advice="\n".join(filter(None, advice)),
         ) from error
+
+
+@lru_cache(maxsize=256)
+def _parsed(source: str) -> ModelConfig:
+    # A load reads the same text several times: to poll, to find ensembles, to check.
+    message = new_message()
+    text.parse(source, message)
     return ModelConfig.of(message)
 
 

@@ -34,7 +34,7 @@ from blsnb.parts.implied_configs import ImpliedConfigs
 from blsnb.parts.lifetime import ServerLifetime
 from blsnb.printable import counted
 from blsnb.repository.change import FileContent
-from blsnb.repository.directory import CONFIG_FILE
+from blsnb.repository.directory import CONFIG_FILE, ModelDirectory
 from blsnb.repository.repository import ModelRepository
 from blsnb.repository.status import ModelStatus, ambiguous_row, status_of
 from blsnb.trace.events import Origin
@@ -311,9 +311,18 @@ class Models:
         versions = self.engine.catalog.versions(name)
         cells = [served.info.origin for served in versions.values()]
         named = dict.fromkeys(f"cell {origin.cell}" for origin in cells if origin)
+        if named:
+            return ", ".join(named)
         derived = self.repository.derivations.get(name)
-        made = "define()" if derived is None else str(derived.folder)
-        return ", ".join(named) or made
+        return str(derived.folder) if derived else self._configured_in(directory)
+
+    def _configured_in(self, directory: ModelDirectory) -> str:
+        """Return the origin of an ensemble, or of a model with a stand-in."""
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            text = directory.config_file.read_text(encoding="utf-8")
+            if origin := self.control.origins.get(text):
+                return f"cell {origin.cell}"
+        return "define()"
 
     def _trouble(self, name: str) -> Iterator[str]:
         """Yield reasons why the serving text is not the newest one."""

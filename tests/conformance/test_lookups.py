@@ -19,18 +19,19 @@ CASES = [
 
 
 @pytest.mark.parametrize(("place", "error"), CASES)
-def test_what_a_model_raises_anywhere_is_its_own_error(agree, place, error):
+def test_what_a_model_raises_anywhere_is_its_own_error(agree, completing, place, error):
     """A hook whose look-up raises is missing; others fail the load or request."""
 
     def case(target):
-        write(target, "raising", CONFIG, raising(place, error))
+        server = completing(target)
+        write(server, "raising", CONFIG, raising(place, error))
         try:
-            told = target.load("raising")
+            told = server.load("raising")
             if isinstance(told, Failure):
                 return [told]
-            return [ask(target, "raising", X=tensor([1, 2])) for _ in range(2)]
+            return [ask(server, "raising", X=tensor([1, 2])) for _ in range(2)]
         finally:
             # A load that failed is remembered, too.
-            target.unload("raising")
+            server.unload("raising")
 
     agree(case, python_speaks=True)

@@ -38,6 +38,21 @@ def test_other_cells_are_left_alone(cell):
     assert source_below(cell) is None
 
 
+@pytest.mark.parametrize("cell", ["%%triton_model --help", "%%triton_model m --help\n"])
+def test_help_needs_no_body(notebook, cell):
+    """The command that each usage error names prints the options."""
+    ran = notebook.run(cell)
+
+    assert "--max-batch-size N" in ran.stdout
+    assert "" == ran.stderr
+
+
+@pytest.mark.parametrize("name", ["triton_config", "triton_file"])
+def test_help_of_the_other_cell_magics_is_their_usage(notebook, name):
+    """They have no options."""
+    assert f"usage: %%{name} NAME" in notebook.run(f"%%{name} --help").stderr
+
+
 @pytest.mark.parametrize("above", ["", "\n", "\n  \n"])
 def test_the_source_is_all_below_the_line(above):
     """The source is unchanged, and its last line ends with a newline."""

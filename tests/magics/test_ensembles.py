@@ -62,6 +62,13 @@ def test_its_card_has_a_line_for_each_step(models):
     assert [6, 6] == run["EY"].tolist()
 
 
+def test_its_origin_is_the_cell_of_its_configuration(models):
+    """It has no source that could name a cell."""
+    [shown] = models.run(CHAIN).outputs
+
+    assert f"from cell {models.cell()}" in shown["text/plain"]
+
+
 def test_an_ensemble_that_does_not_fit_is_an_error_of_its_cell(models):
     """The error has Triton's text; the former ensemble still serves."""
     models.run(CHAIN)

@@ -36,16 +36,43 @@ def test_the_cells_are_the_configuration_the_sources_and_the_texts(repository):
     ] == cells
 
 
-def test_the_first_cell_is_set_and_the_others_are_printed(repository):
+def test_the_source_is_set_and_the_other_cells_are_printed(repository):
     """To be copied, each into a cell of its own."""
     root, _, notebook = repository
     notebook.run(f"%triton import {root}")
     ran = notebook.run("%triton edit double")
-    first, *others = cells_of(ModelDirectory(root / "double"))
+    config, source, *others = cells_of(ModelDirectory(root / "double"))
 
-    assert first == notebook.shell.rl_next_input
+    assert source == notebook.shell.rl_next_input
     assert "double has 3 more; copy each into its own cell:" in ran.stdout
-    assert [] == [each for each in others if each not in ran.stdout]
+    assert [] == [each for each in (config, *others) if each not in ran.stdout]
+    assert source not in ran.stdout
+
+
+def test_the_source_of_the_newest_version_is_set(repository):
+    """Versions are compared as numbers."""
+    root, file, notebook = repository
+    for number in (9, 10):
+        (root / "double" / str(number)).mkdir()
+        copied = root / "double" / str(number) / "model.py"
+        copied.write_text(file.read_text())
+    notebook.run(f"%triton import {root}")
+    notebook.run("%triton edit double")
+
+    newest = notebook.shell.rl_next_input.partition("\n")[0]
+    assert newest == "%%triton_model double --version 10"
+
+
+def test_a_model_without_a_source_begins_with_its_configuration(repository):
+    """Such as an ensemble."""
+    root, file, notebook = repository
+    file.unlink()
+    notebook.run(f"%triton import {root}")
+    notebook.run("%triton edit double")
+
+    assert f"%%triton_config double\n{CONFIG}".strip() == (
+        notebook.shell.rl_next_input.strip()
+    )
 
 
 @pytest.mark.parametrize("form", ["\n", "\r\n", "bom", "no end", "blank end"])

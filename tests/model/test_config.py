@@ -57,6 +57,21 @@ def test_a_configuration_cannot_be_changed() -> None:
         config.wire = b""  # type: ignore[misc]
 
 
+def test_a_text_is_parsed_once() -> None:
+    """A load reads it several times, and a new message of it is another object."""
+    config = parse_pbtxt("name: 'parsed once'")
+
+    assert parse_pbtxt("name: 'parsed once'") is config
+    assert config.message is not config.message
+
+
+def test_a_refused_text_names_its_path_each_time() -> None:
+    """Nothing of a refusal is kept for another file with the same text."""
+    for path in ("a/config.pbtxt", "b/config.pbtxt"):
+        with pytest.raises(ModelConfigError, match=f"read text proto from {path}"):
+            parse_pbtxt("name: refused", path=path)
+
+
 def test_equal_configurations_may_have_different_texts() -> None:
     """Order of fields and notation do not matter."""
     first = parse_pbtxt("name: 'm' max_batch_size: 010")

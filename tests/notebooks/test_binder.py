@@ -9,10 +9,13 @@ import subprocess
 import sys
 import tarfile
 import tomllib
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
 import pytest
 import urllib3
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from .conftest import NOTEBOOKS
 
@@ -40,17 +43,51 @@ def test_every_package_has_one_version(name):
 
 def test_every_package_that_blsnb_needs_is_pinned():
     """The version of each is the one that was tested."""
+    assert set() == own_requirements() - pinned()
+
+
+def test_every_package_that_a_pinned_package_needs_is_pinned_too():
+    """None comes in the version of the day on which the image is built."""
+    needed = {(name, "") for name in own_requirements()}
+    while new := {each for known in needed for each in required_by(*known)} - needed:
+        needed |= new
+    names = {name for name, _ in needed}
+
+    assert {"attrs", "fqdn", "tornado"} <= names
+    assert set() == names - pinned()
+
+
+def own_requirements() -> set[str]:
+    """Return the packages that blsnb and the extras of Binder name."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    needed = [*project["dependencies"], *extras["lab"], *extras["onnx"]]
-    pinned = {plain(each) for each in lines("requirements.txt") if each != OWN}
-
-    assert set() == {plain(each) for each in needed} - pinned
+    named = [*project["dependencies"], *extras["lab"], *extras["onnx"]]
+    return {plain(Requirement(each)) for each in named}
 
 
-def plain(requirement: str) -> str:
+def pinned() -> set[str]:
+    """Return the packages that have a version."""
+    own = lines("requirements.txt")
+    return {plain(Requirement(each)) for each in own if each != OWN}
+
+
+def required_by(name: str, extra: str) -> set[tuple[str, str]]:
+    """Return what an installed package needs here: packages, each with its extras."""
+    try:
+        named = map(Requirement, requires(name) or ())
+    except PackageNotFoundError:
+        return set()
+    return {
+        (plain(each), wanted)
+        for each in named
+        if each.marker is None or each.marker.evaluate({"extra": extra})
+        for wanted in ("", *each.extras)
+    }
+
+
+def plain(requirement: Requirement) -> str:
     """Return the name of a package, as PyPI compares it."""
-    return re.match(r"[\w.-]+", requirement)[0].lower().replace("_", "-")
+    return canonicalize_name(requirement.name)
 
 
 def test_the_post_build_fetches_weights_and_checks_the_environment():

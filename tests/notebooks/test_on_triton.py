@@ -70,8 +70,10 @@ def loaded(real: TritonServer, repository: Path, models: Path) -> Iterator[list[
     folders = sorted(each for each in models.iterdir() if each.is_dir())
     provide(installed(), folders, may_install=True, report=print)
     try:
+        # A load of an ensemble looks for the models of its steps.
         for folder in folders:
             (repository / folder.name).symlink_to(folder)
+        for folder in folders:
             load = wire.RepositoryModelLoadRequest(model_name=folder.name)
             real.stub.RepositoryModelLoad(load, timeout=LOAD_S)
         yield [folder.name for folder in folders]

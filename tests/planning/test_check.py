@@ -210,7 +210,9 @@ def test_loads_and_processors_beyond_the_measured_ones_are_marked():
     findings = "\n".join(plan_of(cores=16, measured_rate=20).findings)
 
     assert "Extrapolated: at most 20 requests/s were measured" in findings
-    assert "Extrapolated: 16 processors; measured were 2." in findings
+    assert "Extrapolated: 16 processors; the calibration is for 2." in findings
+    here = plan_of(world=HERE, cores=16)
+    assert "for 2 that Python code of one kernel had." in "\n".join(here.findings)
     assert "Extrapolated" not in "\n".join(plan_of().findings)
 
 

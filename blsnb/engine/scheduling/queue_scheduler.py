@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -22,11 +23,18 @@ from blsnb.engine.request.ordered_delivery import DeliveryOrder
 from blsnb.engine.scheduling.batching.batch import Queued
 from blsnb.engine.scheduling.scheduler import Rejected
 from blsnb.engine.threads.alarm import Alarm
+from blsnb.engine.threads.batch_workers import BatchWorkers
 from blsnb.engine.threads.waiter import Waiter
-from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
 from blsnb.pb_utils.message import ResponseMessage
+from blsnb.trace.events import CallFlag
 from blsnb.trace.run_record import RunRecord
+
+OnEnd = Callable[[], Sequence[object]]
+"""Called at the end of an execution.
+
+It returns what the thread does next: empty, and filled when the queue has decided.
+"""
 
 
 @dataclass(slots=True, eq=False)
@@ -34,17 +42,34 @@ class PendingRequest:
     """A request between its arrival and the end of its execution."""
 
     inflight: Inflight
+    context: contextvars.Context | None = None
+    """Context of a request of ``async_exec``, which a worker may execute; else None."""
+    thread_id: int = field(default_factory=threading.get_ident)
+    """Identifier of the thread that waits for it."""
     queued: Queued[PendingRequest] | None = None
     """Its entry in the queue."""
     waiter: Waiter = field(default_factory=Waiter)
     """Woken when the request is to lead a batch, was executed or was refused."""
     lead: Callable[[], None] | None = None
     """Executes the batch that this request leads."""
+    others: Sequence[PendingRequest] = ()
+    """Requests of its batch that its own thread wakes when it is woken."""
     left: bool = False
     """Whether the caller has given up."""
     executed: ModelInstance | ResponseMessage | None = None
     failure: BaseException | None = None
     """Why the batch was not executed."""
+
+    @property
+    def needs_worker(self) -> bool:
+        """Whether a worker is to execute it, as its own thread would have to wake."""
+        return self.context is not None and self.thread_id != threading.get_ident()
+
+    def wake_others(self) -> None:
+        """Wake the threads of the other requests."""
+        others, self.others = self.others, ()
+        for pending in others:
+            pending.waiter.wake()
 
 
 class ReadyBatch(NamedTuple):
@@ -120,14 +145,15 @@ class QueueScheduler:
 
     A batch of one client's requests runs on the thread of its first request, so that
     a debugger and Ctrl-C work in it. A batch of several clients runs on a worker
-    thread, which no client's cancellation ends.
+    thread, which no client's cancellation ends. So does a batch of ``async_exec`` that
+    had to wait: its own thread would have to wake first.
 
     Parameters
     ----------
     alarm
         Wakes the scheduler at the end of a delay or timeout.
     workers
-        Run the batches of several clients.
+        Run the batches of several clients, and of ``async_exec``.
     hang_notice_s
         Time after which a wait within such a batch is reported.
     """
@@ -138,7 +164,7 @@ class QueueScheduler:
         pool: InstancePool,
         executor: Executor,
         alarm: Alarm,
-        workers: Workers,
+        workers: BatchWorkers,
         hang_notice_s: float,
     ) -> None:
         self._queue = queue
@@ -150,6 +176,8 @@ class QueueScheduler:
         self._lock = threading.Lock()
         self._wake_ns = 0
         """Next time of the alarm; 0 if it is not set."""
+        self._is_decided = True
+        """Whether the queue has decided since the end of an execution."""
         self._retiring = False
         self._turns = DeliveryOrder() if queue.preserve_ordering else None
         self._unstarted: list[Callable[[], None]] = []
@@ -168,7 +196,7 @@ class QueueScheduler:
             The queue refuses it.
         """
         __tracebackhide__ = True
-        pending = PendingRequest(inflight)
+        pending = PendingRequest(inflight, _context_of(inflight))
         with self._advancing() as now_ns:
             if self._retiring:
                 raise Retired
@@ -196,7 +224,7 @@ class QueueScheduler:
         inflight = pending.inflight
         try:
             self._pool.expect(inflight, blocks_execute)
-            inflight.root.wait(pending.waiter, lambda s: hang.notice(inflight, s))
+            inflight.root.wait(pending.waiter, lambda s: _notice(inflight, s))
         except Deadlock as deadlock:
             self._leave(pending)
             hang.end_deadlocked(self._pool, inflight, deadlock.lines)
@@ -205,6 +233,7 @@ class QueueScheduler:
             raise
         finally:
             inflight.waiting_for = None
+            pending.wake_others()
 
     def _leave(self, pending: PendingRequest) -> None:
         """Remove a request whose caller gives up."""
@@ -237,6 +266,7 @@ class QueueScheduler:
             self._pool.retire()
 
     def _advance(self, now_ns: int) -> None:
+        self._is_decided = True
         decision = self._queue.decide(now_ns)
         for pending, error, code in decision.refused:
             pending.executed = ResponseMessage(error=error, code=code)
@@ -251,19 +281,29 @@ class QueueScheduler:
     def _start(self, batch: ReadyBatch) -> None:
         """Hand a batch to the thread of its first request, or to a worker."""
         first = batch.members[0]
-        waiter = first.waiter
         roots = {pending.inflight.root for pending in batch.members}
-        if len(roots) == 1 and not first.left:
+        if len(roots) > 1 or first.left:
+            root = RootRequest(RunRecord(""), self._hang_notice_s)
+            self._start_on_worker(batch, root)
+        elif first.needs_worker:
+            self._start_on_worker(batch, None)
+        else:
             first.lead = lambda: self._execute(batch)
-            waiter.wake()
-            return
-        root = RootRequest(RunRecord(""), self._hang_notice_s)
+            first.waiter.wake()
+
+    def _start_on_worker(self, batch: ReadyBatch, root: RootRequest | None) -> None:
+        """Hand a batch to a worker, or to the thread of a client if none can start."""
+        context = batch.members[0].context if root is None else None
+        work = partial(self._execute, batch, root)
+        if context is not None:
+            # A copy: a rescheduled request may start before its worker leaves this one.
+            work = partial(context.copy().run, work)
         try:
-            self._workers.submit(self._execute, batch, root)
-        except OutOfResourcesError:
+            self._workers.submit(work)
+        except (OutOfResourcesError, RuntimeError):
             self._start_on_caller(batch, root)
 
-    def _start_on_caller(self, batch: ReadyBatch, root: RootRequest) -> None:
+    def _start_on_caller(self, batch: ReadyBatch, root: RootRequest | None) -> None:
         """Hand a batch to the thread of a client, since no worker can start."""
         execute = partial(self._execute, batch, root)
         leader = next((pending for pending in batch.members if not pending.left), None)
@@ -273,18 +313,26 @@ class QueueScheduler:
         waiter, leader.lead = leader.waiter, execute
         waiter.wake()
 
-    def _execute(self, batch: ReadyBatch, root: RootRequest | None = None) -> None:
+    def _execute(
+        self,
+        batch: ReadyBatch,
+        root: RootRequest | None = None,
+        on_end: OnEnd = tuple,
+    ) -> None:
         __tracebackhide__ = True
         failure: BaseException | None = None
         ended: list[PendingRequest] | None = None
+        following: Sequence[object] = ()
 
         def executed() -> None:
             """Continue sequences before the instance is free, as on Triton."""
-            nonlocal ended
+            nonlocal ended, following
             with self._lock:
+                self._is_decided = False
                 ended = self._done(batch, CLOCK.now_ns())
                 for pending in ended:
                     pending.executed = instance
+            following = on_end()
 
         try:
             instance = self._pool.fill(batch.place)
@@ -296,7 +344,7 @@ class QueueScheduler:
             if root is None:
                 raise
         finally:
-            self._finish(batch, failure, ended)
+            self._finish(batch, failure, ended, following)
 
     def _done(self, batch: ReadyBatch, now_ns: int) -> list[PendingRequest]:
         """Note the end of an execution; return requests not to be executed again."""
@@ -308,6 +356,7 @@ class QueueScheduler:
         batch: ReadyBatch,
         failure: BaseException | None,
         ended: list[PendingRequest] | None,
+        following: Sequence[object],
     ) -> None:
         """Wake the threads of the requests that are not executed again.
 
@@ -315,13 +364,24 @@ class QueueScheduler:
         ----------
         ended
             These requests; None if the execution failed before its end.
+        following
+            What this thread does next, if anything.
         """
-        with self._advancing() as now_ns:
-            if ended is None:
-                ended = self._done(batch, now_ns)
+        if ended is None or not self._is_decided:
+            with self._advancing() as now_ns:
+                ended = self._done(batch, now_ns) if ended is None else ended
         for pending in ended:
             pending.failure = failure
+        for pending in self._passed_on(ended) if following else ended:
             pending.waiter.wake()
+
+    def _passed_on(self, ended: list[PendingRequest]) -> list[PendingRequest]:
+        """Let the thread of the first request wake the others, if it waits."""
+        with self._lock:
+            if not ended or ended[0].left or ended[0].inflight.waiting_for is None:
+                return ended
+            ended[0].others = ended[1:]
+            return ended[:1]
 
     @property
     def waiting_count(self) -> int:
@@ -337,3 +397,16 @@ class QueueScheduler:
         """Finalize the instances after the last waiting request."""
         with self._advancing():
             self._retiring = True
+
+
+def _context_of(inflight: Inflight) -> contextvars.Context | None:
+    """Return the context in which a worker may execute a request, if any may."""
+    if inflight.call.flags & CallFlag.ASYNC:
+        return contextvars.copy_context()
+    return None
+
+
+def _notice(inflight: Inflight, seconds: float) -> None:
+    """Note that a request waits for long, unless a worker executes it."""
+    if inflight.execution is None:
+        hang.notice(inflight, seconds)

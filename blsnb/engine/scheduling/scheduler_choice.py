@@ -11,6 +11,7 @@ from blsnb.engine.instance.pool import InstancePool
 from blsnb.engine.metrics.statistics import ModelStatistics
 from blsnb.engine.scheduling.scheduler import Scheduler
 from blsnb.engine.threads.alarm import Alarm
+from blsnb.engine.threads.batch_workers import BatchWorkers
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import ModelConfigError, OutOfResourcesError
 from blsnb.model.config import ModelConfig
@@ -29,7 +30,7 @@ class Schedulers:
     alarm
         Wakes them at the end of a delay.
     workers
-        Execute batches of several clients.
+        Execute batches of several clients, and of ``async_exec``.
     hang_notice_s
         Time after which a wait is reported.
     rate_limits
@@ -44,7 +45,7 @@ class Schedulers:
         rate_limits: ResourceAdmission | None = None,
     ) -> None:
         self._alarm = alarm
-        self._shared = alarm, workers, hang_notice_s
+        self._shared = alarm, BatchWorkers(workers), hang_notice_s
         self._rate_limits = rate_limits
 
     def can_resize(self, config: ModelConfig) -> bool:

@@ -11,6 +11,7 @@ from blsnb.engine.instance.executor import Executor, number_execution
 from blsnb.engine.instance.pool import InstancePool
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.scheduling.queue_scheduler import (
+    OnEnd,
     PendingRequest,
     Queue,
     QueueDecision,
@@ -19,7 +20,7 @@ from blsnb.engine.scheduling.queue_scheduler import (
 )
 from blsnb.engine.scheduling.resource_admission import PoolAdmission, Ticket
 from blsnb.engine.threads.alarm import Alarm
-from blsnb.engine.threads.workers import Workers
+from blsnb.engine.threads.batch_workers import BatchWorkers
 
 Fill = Callable[[ReadyBatch, int], ReadyBatch | None]
 """Returns what to execute in place of a staged batch; None if nothing is left."""
@@ -51,7 +52,7 @@ class StagedScheduler(QueueScheduler):
         pool: InstancePool,
         executor: Executor,
         alarm: Alarm,
-        workers: Workers,
+        workers: BatchWorkers,
         hang_notice_s: float,
         *,
         admission: PoolAdmission,
@@ -103,10 +104,15 @@ class StagedScheduler(QueueScheduler):
         """Number of requests that wait for a batch, an instance or resources."""
         return super().waiting_count + self._staged_count
 
-    def _execute(self, batch: ReadyBatch, root: RootRequest | None = None) -> None:
+    def _execute(
+        self,
+        batch: ReadyBatch,
+        root: RootRequest | None = None,
+        on_end: OnEnd = tuple,
+    ) -> None:
         __tracebackhide__ = True
         try:
-            super()._execute(batch, root)
+            super()._execute(batch, root, on_end)
         finally:
             self._admission.release(self._tickets.pop(batch.number))
 

@@ -225,6 +225,11 @@ class Workers(Executor):
         """Number of threads."""
         return len(self._all)
 
+    @property
+    def waiting_count(self) -> int:
+        """Number of pieces of work that wait for a thread."""
+        return self._queue.waiting_count
+
     def shutdown(
         self, wait: bool = True, *, cancel_futures: bool = False, wait_s: float = 1.0
     ) -> None:

@@ -26,7 +26,9 @@ EXPORT_SUMMARY = "write a model repository for Triton, or cells back to their fo
 DIFF_USAGE = "[NAME]"
 DIFF_SUMMARY = "show what cells changed in imported models, against their folders"
 EDIT_USAGE = "NAME"
-EDIT_SUMMARY = "bring a model into the notebook, as cells"
+EDIT_SUMMARY = (
+    "insert the model.py of a model as a cell, and print its other files as cells"
+)
 
 
 def import_flags() -> Flags:
@@ -130,7 +132,7 @@ def diff(line: Line) -> None:
 
 
 def edit(line: Line) -> None:
-    """Set the first cell of a model as the next input, and print the others."""
+    """Set the model's newest source as the next input, and print its other cells."""
     names = line.words
     if len(names) != 1 or names[0].startswith("-"):
         raise UsageError(f"usage: %triton edit {EDIT_USAGE}")
@@ -139,11 +141,14 @@ def edit(line: Line) -> None:
     directory = repository.directory(name)
     if directory is None:
         raise UsageError(" ".join(filter(None, repository.why_none(name))))
-    first, *others = cells_of(directory) or [""]
-    if not first:
+    cells = cells_of(directory)
+    if not cells:
         raise UsageError(f"{name} has no text file for a cell")
+    sources = [cell for cell in cells if cell.startswith("%%triton_model ")]
+    chosen = (sources or cells)[-1 if sources else 0]
+    others = [cell for cell in cells if cell != chosen]
     shell: Any = get_ipython()
-    shell.set_next_input(first)
+    shell.set_next_input(chosen)
     if others:
         print(f"{name} has {len(others)} more; copy each into its own cell:")
         print("".join(f"\n{cell}\n" for cell in others), end="")

@@ -58,7 +58,7 @@ def _metrics(name: str | None = None) -> str:
 
 def statistics_table(statistics: Mapping[str, Any]) -> dict[str, str]:
     """Return Triton's statistics as a table of counts and mean microseconds."""
-    head = ("model", "version", "requests", "failed", "executions", "mean µs")
+    head = ("model", "version", "succeeded", "failed", "executions", "mean µs")
     rows = [_statistics_row(row) for row in statistics["model_stats"]]
     return card.grid((*head, *(f"{name} µs" for name in _PHASES)), rows)
 

@@ -56,14 +56,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="install a real server, and packages that the models import, in an "
         "environment of its own, if they are missing",
     )
-    add("--atol", type=float, default=0.0, metavar="N", help="how far numbers may")
     add(
-        "--rtol",
+        "--atol",
         type=float,
         default=0.0,
         metavar="N",
-        help="be apart: atol + rtol * |value of the real server| (0)",
+        help="numbers may differ by atol + rtol * |value of the real server| (0)",
     )
+    add("--rtol", type=float, default=0.0, metavar="N", help="see --atol (0)")
     add(
         "--timeout",
         type=float,

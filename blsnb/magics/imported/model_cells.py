@@ -25,8 +25,10 @@ def cells_of(directory: ModelDirectory) -> list[str]:
     return list(_cells(directory, paths))
 
 
-def _rank(path: str) -> tuple[bool, bool, str]:
-    return path != CONFIG_FILE, not _is_model_file(path), path
+def _rank(path: str) -> tuple[bool, bool, int, str]:
+    is_model_file = _is_model_file(path)
+    version = version_number(path.partition("/")[0]) if is_model_file else None
+    return path != CONFIG_FILE, not is_model_file, version or 0, path
 
 
 def _is_model_file(path: str) -> bool:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from blsnb.errors import BlsnbError
-from blsnb.planning.calibration import WORLDS
+from blsnb.planning.calibration import HERE, WORLDS
 from blsnb.planning.judgement import CORES, Judgement
 from blsnb.planning.options import Setting
 from blsnb.planning.plans.outcome import Outcome
@@ -122,9 +122,12 @@ def _beyond(plan: Outcome) -> Iterator[str]:
             "with the configuration as it is."
         )
     if plan.cores is not None and plan.cores > calibration.cores:
+        share = (
+            " that Python code of one kernel had" if calibration.world == HERE else ""
+        )
         yield (
-            f"Extrapolated: {plan.cores:g} processors; measured were "
-            f"{calibration.cores:.3g}."
+            f"Extrapolated: {plan.cores:g} processors; the calibration is for "
+            f"{calibration.cores:.3g}{share}."
         )
 
 

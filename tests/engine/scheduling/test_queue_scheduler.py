@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,12 +15,25 @@ import pytest
 import stage
 from asserting import every
 from cells import HEAD, cell
+from waiting import until
 
 from blsnb import InferenceError, Run, Server, WouldHang
 from blsnb.engine.scheduling import queue_scheduler
 
-from ..clients import FAN_OUT, SUMS, batching, x
+from ..clients import FAN_OUT, SUMS, batching, waiting, x
 
+THREADS = cell(
+    """
+    stage.seen.append(threading.current_thread())
+    if len(stage.seen) == 1:
+        stage.events["go"].wait(60)
+    elif x_of(request).item() > 90:
+        stage.sleep()
+    stage.values["context"].append(stage.values["variable"].get())
+    return [reply(x_of(each) * 2) for each in requests]
+    """
+)
+VARIABLE: contextvars.ContextVar[str] = contextvars.ContextVar("VARIABLE", default="")
 BUSY = {"X": np.array([[-1]], np.float32)}
 PLAIN = """
 input { name: "X" data_type: TYPE_FP32 dims: [ -1 ] }
@@ -268,3 +282,65 @@ def test_a_debugger_works_in_the_batch_of_one_client(server):
     server.infer("sums", x(1))
 
     assert [threading.current_thread()] == stage.seen
+
+
+def by_start(run: Run) -> list[Any]:
+    """Return the calls of a run in the order of their executions."""
+    return sorted(run.trace.spans[1:], key=lambda call: call.compute_start_ns)
+
+
+@pytest.fixture(params=[1])
+def queued(request, server, clients):
+    """A server whose ``fan_out`` calls a model: three of four calls are queued.
+
+    Its parameter is the maximum size of a batch.
+    """
+    stage.values |= {"variable": VARIABLE, "context": []}
+    server.define("sums", THREADS, config=batching(size=request.param))
+    server.define("fan_out", FAN_OUT, config=batching(size=1).split("dynamic")[0])
+
+    def release() -> None:
+        assert until(lambda: waiting(server) == 3)
+        stage.events["go"].set()
+
+    clients.pool.submit(release)
+    return server
+
+
+def test_queued_calls_of_async_exec_run_on_one_thread_in_succession(queued):
+    """No thread has to wake between two executions: one worker runs them all."""
+    run = queued.infer("fan_out", x(1))
+
+    assert [[2.0], [4.0], [6.0], [8.0]] == run["Y"].tolist()
+    first, *others = stage.seen
+    assert 1 == len(set(others))
+    assert first not in others
+
+
+@pytest.mark.parametrize("queued", [2], indirect=True)
+def test_all_requests_of_a_batch_are_answered_while_its_worker_continues(queued):
+    """The thread of the first one wakes the others, to spare the worker the time."""
+    run = queued.infer("fan_out", x(1))
+
+    assert [[2.0], [4.0], [6.0], [8.0]] == run["Y"].tolist()
+    assert [1, 2, 2, 1] == [call.batch for call in by_start(run)]
+
+
+def test_context_variables_travel_to_a_worker(queued):
+    """The model has those of the call of ``async_exec``."""
+    token = VARIABLE.set("the cell's")
+    try:
+        queued.infer("fan_out", x(1))
+    finally:
+        VARIABLE.reset(token)
+
+    assert ["the cell's"] * 4 == stage.values["context"]
+
+
+def test_ctrl_c_ends_a_model_that_a_worker_executes(queued, ctrl_c):
+    """The queued calls are not executed, and the next request is."""
+    ctrl_c.expect(lambda: queued.infer("fan_out", x(100)))
+    stage.events["end"].set()
+
+    assert 2 == len(stage.seen)
+    assert [[2.0], [4.0], [6.0], [8.0]] == queued.infer("fan_out", x(1))["Y"].tolist()

@@ -1,4 +1,4 @@
-"""Specification of %triton stats --batching."""
+"""Specification of %triton stats."""
 
 import pytest
 
@@ -76,3 +76,15 @@ def test_reasons_for_staying_behind_have_a_table_of_their_own():
     assert ["why", "a", "batch", "was", "sent", "executions", "a", "8"] == sent.split()
     assert "why a request was left out  times" in stayed
     assert "<b>" not in shown["text/html"]
+
+
+def test_a_column_counts_the_requests_that_succeeded(notebook):
+    """The monitor's column of requests counts the failed ones, too."""
+    notebook.run(DOUBLE.replace("x * 2", "x * 2 if x[0] > 0 else None"))
+    for number in (1.0, 2.0, -1.0):
+        notebook.run(f"%triton infer double X=[{number}]")
+    head, row = notebook.run("%triton stats double").texts[0].splitlines()
+
+    counts = dict(zip(head.split(), row.split(), strict=False))
+    assert ("2", "1") == (counts["succeeded"], counts["failed"])
+    assert "requests" not in counts
