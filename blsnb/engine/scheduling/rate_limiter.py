@@ -38,18 +38,18 @@ class ResourceRefused(Exception):
 
 
 class _Member:
-    """An instance with its needs and number of executions."""
+    """An instance with its needs and its rank."""
 
-    __slots__ = ("executions", "needs")
+    __slots__ = ("needs", "rank")
 
     def __init__(self, needs: Needs) -> None:
         self.needs = needs
-        self.executions = _AT_FIRST
-
-    @property
-    def rank(self) -> int:
+        self.rank = _AT_FIRST * max(needs.priority, 1)
         """The lowest rank is next; priority 2 executes half as often as 1."""
-        return self.executions * max(self.needs.priority, 1)
+
+    def count(self) -> None:
+        """Count an execution."""
+        self.rank += max(self.needs.priority, 1)
 
 
 class RateLimiter(Generic[T]):
@@ -154,6 +154,8 @@ class RateLimiter(Generic[T]):
         ]
 
     def _first(self) -> T | None:
+        if len(self._staged) == 1:
+            return next(iter(self._staged))
         first, lowest = None, 0
         for execution, instance in self._staged.items():
             rank = self._members[instance].rank
@@ -166,16 +168,23 @@ class RateLimiter(Generic[T]):
         if first is None:
             return []
         member = self._members[self._staged[first]]
-        if self._lacking(member.needs):
+        if self._lacks(member.needs):
             return []
         self._running[first] = self._staged.pop(first)
         self._use(member.needs, 1)
-        member.executions += 1
+        member.count()
         return [first]
 
     def _use(self, needs: Needs, sign: int) -> None:
         for resource, count in needs.resources.items():
             self._used[resource] = self._used.get(resource, 0) + sign * count
+
+    def _lacks(self, needs: Needs) -> bool:
+        used = self._used
+        for resource, count in needs.resources.items():
+            if used.get(resource, 0) + count > self._limits[resource]:
+                return True
+        return False
 
     def _lacking(self, needs: Needs) -> list[Resource]:
         return [

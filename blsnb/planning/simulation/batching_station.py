@@ -36,6 +36,7 @@ class BatchingStation(Station):
         )
         self._batcher.resize(count)
         self._policies = PriorityQueue[Any](config.message.dynamic_batching)
+        self._delays = self._policies.may_delay
         self._staged = 0
         self._wake_ns = -1
         self._order: deque[SimulatedRequest] = deque()
@@ -92,16 +93,19 @@ class BatchingStation(Station):
     def _apply(self, decision: Decision[SimulatedRequest]) -> None:
         for batch in decision.batches:
             self._start(batch, self._idle.popleft(), None)
-        self.refused += len(decision.rejected)
-        for queued in decision.rejected:
-            self._answer(queued.request, "Request timeout expired")
-        self._wake(decision.wake_ns)
+        if decision.rejected:
+            self.refused += len(decision.rejected)
+            for queued in decision.rejected:
+                self._answer(queued.request, "Request timeout expired")
+        if decision.wake_ns is not None:
+            self._wake(decision.wake_ns)
 
     def _start(
         self, batch: Batch[SimulatedRequest], instance: int, ticket: Ticket | None
     ) -> None:
-        for queued in batch.members:
-            queued.request.delayed = self._is_late(queued)
+        if self._delays:
+            for queued in batch.members:
+                queued.request.delayed = self._is_late(queued)
         members = [queued.request for queued in batch.members]
         self.start(members, instance, None, ticket)
 
@@ -122,11 +126,10 @@ class BatchingStation(Station):
             self._executed.remove(first)
             super()._answer(first, first.error)
 
-    def _wake(self, ns: int | None) -> None:
-        if ns is None or ns == self._wake_ns:
-            return
-        self._wake_ns = ns
-        self._timeline.at(ns, self._woken)
+    def _wake(self, ns: int) -> None:
+        if ns != self._wake_ns:
+            self._wake_ns = ns
+            self._timeline.at(ns, self._woken)
 
     def _woken(self) -> None:
         self._wake_ns = -1

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -138,22 +139,23 @@ class _Clients:
         self._simulation = simulation
         self._model = model
         self._mix = mix
-        self._shares = [kind.share for kind in mix.kinds]
+        self._shares = list(accumulate(kind.share for kind in mix.kinds))
         self._random = random.Random(seed)
 
     def _fields(self) -> RequestFields:
         kinds = self._mix.kinds
         if len(kinds) == 1:
             return kinds[0].fields
-        return self._random.choices(kinds, self._shares)[0].fields
+        return self._random.choices(kinds, cum_weights=self._shares)[0].fields
 
     def send(self, then: Callable[[], None] = lambda: None) -> None:
         """Send a request, or all of a sequence, each when the last was answered."""
         lengths = self._mix.lengths
         if lengths:
             number = self._simulation.new_sequence()
-            fields = self._fields()._replace(correlation_id=number)
-            self._send_sequence(fields, 0, self._random.choice(lengths), then)
+            fields = self._fields()
+            length = self._random.choice(lengths)
+            self._send_sequence(_in_sequence(fields, number, 0), 0, length, then)
             return
 
         def answered(request: SimulatedRequest) -> None:
@@ -180,9 +182,15 @@ class _Clients:
 
         flags = SEQUENCE_START if position == 0 else 0
         flags |= SEQUENCE_END if position + 1 == length else 0
-        self._simulation.send(
-            self._model, self._mix.size, answered, None, fields._replace(flags=flags)
-        )
+        sent = fields
+        if flags:
+            sent = _in_sequence(fields, fields.correlation_id, flags)
+        self._simulation.send(self._model, self._mix.size, answered, None, sent)
+
+
+def _in_sequence(fields: RequestFields, number: int | str, flags: int) -> RequestFields:
+    """Return the fields of a request of a sequence; ``_replace`` takes four times."""
+    return RequestFields(fields.version, number, flags, *fields[3:])
 
 
 def closed_loop(

@@ -57,17 +57,17 @@ class SequenceStation(Station):
             self._answer(queued.request, EXPIRED)
         for queued in decision.cancelled:
             self._answer(queued.request, _CANCELLED)
-        self._wake(decision.wake_ns)
+        if decision.wake_ns is not None:
+            self._wake(decision.wake_ns)
 
     def _finished(self, source: Any) -> None:
         self._batcher.done(source, self._timeline.now_ns)
 
-    def _wake(self, ns: int | None) -> None:
+    def _wake(self, ns: int) -> None:
         # A later time replaces an earlier one that was not reached: nothing is due.
-        if ns is None or self._timeline.now_ns < self._wake_ns <= ns:
-            return
-        self._wake_ns = ns
-        self._timeline.at(ns, self._woken)
+        if not self._timeline.now_ns < self._wake_ns <= ns:
+            self._wake_ns = ns
+            self._timeline.at(ns, self._woken)
 
     def _woken(self) -> None:
         if self._timeline.now_ns >= self._wake_ns:

@@ -133,6 +133,7 @@ class Simulation:
             self.cores = SlicedCores(self.timeline, int(cores))
         self._models = models
         self._frontends = frontend, busy_frontend or frontend
+        self._has_frontend = self._frontends != (NO_FRONTEND, NO_FRONTEND)
         self._random = random.Random(seed)
         # The executions do not depend on whether overheads are drawn.
         self._overheads = random.Random(f"overheads {seed}")
@@ -170,7 +171,9 @@ class Simulation:
         def execute(
             requests: Sequence[SimulatedRequest], freed: Action, ended: Action
         ) -> None:
-            size = sum(request.size for request in requests)
+            size = 0
+            for request in requests:
+                size += request.size
             drawn = draw(size, requests[0].at_once)
             Execution(self, requests, drawn.steps, freed, ended).advance()
 
@@ -204,19 +207,27 @@ class Simulation:
     ) -> SimulatedRequest:
         """Send a request now."""
         self.calls += 1
-        frontend = self._frontends[self.cores.are_busy]
-        if parent is None and frontend.beside_ns:
-            answered = partial(self._answered, answered)
         request = SimulatedRequest(model, size, answered, parent, fields, responded)
         request.began_ns = self.timeline.now_ns
         if parent is not None:
             parent.children += (request,)
-        elif frontend.computing_ns:
+            self._receive(request)
+        elif self._has_frontend:
+            self._enter(request)
+        else:
+            self._receive(request)
+        return request
+
+    def _enter(self, request: SimulatedRequest) -> None:
+        """Let the frontend work for a request of a client, then pass it on."""
+        frontend = self._frontends[self.cores.are_busy]
+        if frontend.beside_ns:
+            request.answered = partial(self._answered, request.answered)
+        if frontend.computing_ns:
             received = partial(self._receive, request)
             self.cores.compute(frontend.computing_ns, received)
-            return request
-        self._receive(request)
-        return request
+        else:
+            self._receive(request)
 
     def _answered(self, answered: Received, request: SimulatedRequest) -> None:
         """Give a client its response, and let it compute."""

@@ -202,14 +202,14 @@ class Station(ABC):
         self._execute(requests, freed, ended)
 
     def _count(self, requests: Sequence[SimulatedRequest], instance: int) -> None:
-        now_ns = self._timeline.now_ns
+        now_ns, count = self._timeline.now_ns, len(requests)
         self.executions += 1
         for request in requests:
             request.started_ns, request.instance = now_ns, instance
-            request.batch = len(requests)
+            request.batch = count
             self.queue_ns += now_ns - request.queued_ns
             self.inferences += request.size
-        self.requests += len(requests)
+        self.requests += count
 
     def _free(self, instance: int, source: Any, ticket: Ticket | None) -> None:
         """Note that an instance is free."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
+from heapq import heappop, heappush
 
 Action = Callable[[], None]
 
@@ -19,15 +19,20 @@ class Timeline:
     def at(self, ns: int, action: Action) -> None:
         """Run an action at a time, after those that were added for the same time."""
         self._added += 1
-        heapq.heappush(self._actions, (max(ns, self.now_ns), self._added, action))
+        if ns < self.now_ns:
+            ns = self.now_ns
+        heappush(self._actions, (ns, self._added, action))
 
     def after(self, ns: int, action: Action) -> None:
         """Run an action after a duration."""
-        self.at(self.now_ns + ns, action)
+        if ns < 0:
+            ns = 0
+        self._added += 1
+        heappush(self._actions, (self.now_ns + ns, self._added, action))
 
     def run(self, until_ns: int | None = None) -> None:
         """Run all actions; with a limit those up to this time."""
         actions = self._actions
         while actions and (until_ns is None or actions[0][0] <= until_ns):
-            self.now_ns, _, action = heapq.heappop(actions)
+            self.now_ns, _, action = heappop(actions)
             action()

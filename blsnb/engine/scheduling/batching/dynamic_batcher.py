@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from itertools import chain
-from typing import Generic
+from typing import Any, Generic
 
 from blsnb.engine.scheduling.batching.batch import (
     Batch,
@@ -25,6 +25,7 @@ POLL_NS = 500_000_000
 """Time that Triton's batcher thread sleeps unless it is woken."""
 PREFETCHED = 2
 """Number of batches per instance that are formed ahead."""
+_NOTHING: Decision[Any] = Decision()
 
 
 class Asleep(Enum):
@@ -85,6 +86,8 @@ class DynamicBatcher(Generic[T]):
         self._since_ns = 0
         self._wake_ns: int | None = None
         self._woken = False
+        self._walked: Skipped[T] = Skipped()
+        """Requests that leave the queue during a walk along it."""
         self._skipped: Skipped[T] | None = None
         self._answered: Skipped[T] | None = None
 
@@ -142,6 +145,8 @@ class DynamicBatcher(Generic[T]):
                 break
             self._look(now_ns)
         if self._answered is None:
+            if not batches and wake_ns is None:
+                return _NOTHING
             return Decision(tuple(batches), (), (), wake_ns)
         answered, self._answered = self._answered, None
         rejected, cancelled = tuple(answered.rejected), tuple(answered.cancelled)
@@ -177,8 +182,9 @@ class DynamicBatcher(Generic[T]):
         """Whether a new request wakes the batcher, by Triton's sums."""
         # Triton keeps the next size when the requests it expected were cancelled: the
         # next one may wait up to half a second although an instance is idle.
-        enough = self._queued_size >= self._next_preferred
-        return self._has_slot and (bool(self._rules.equal.names) or enough)
+        if self._queued_size < self._next_preferred and not self._rules.equal.names:
+            return False
+        return self._has_slot
 
     def _sleep(self, until: Asleep, now_ns: int, wake_ns: int | None = None) -> None:
         self._asleep, self._since_ns, self._wake_ns = until, now_ns, wake_ns
@@ -230,10 +236,11 @@ class DynamicBatcher(Generic[T]):
         self._wake_ns = self._wake_ns or self._next_poll_ns(now_ns)
 
     def _gather(self, now_ns: int) -> None:
-        skipped: Skipped[T] = Skipped()
+        skipped = self._walked
         queue = self._queue.walk(now_ns, skipped)
         gathered = Gathering(self._rules, self._batch).look(queue, now_ns)
-        if skipped:
+        if skipped.rejected or skipped.cancelled:
+            self._walked = Skipped()
             self._skip(skipped)
             self._queued_size -= sum(
                 queued.size for queued in (*skipped.rejected, *skipped.cancelled)

@@ -96,7 +96,9 @@ class PolicyQueue(Generic[T]):
         policy = self._policy
         if 0 < policy.max_queue_size <= len(self):
             raise QueueFull
-        queued.deadline_ns = policy.deadline_ns(queued, now_ns)
+        queued.deadline_ns = (
+            policy.deadline_ns(queued, now_ns) if policy.timeout_us else 0
+        )
         self.in_time.append(queued)
 
     def walk(self, now_ns: int, skipped: Skipped[T]) -> Iterator[Queued[T]]:

@@ -37,6 +37,8 @@ class PriorityQueue(Generic[T]):
         """Whether there are neither levels nor a policy: order of arrival."""
         every = (self._default_policy, *self._policies.values())
         self._may_expire = any(policy.timeout_us for policy in every)
+        self.may_delay = self._may_expire and any(policy.delays for policy in every)
+        """Whether a request may expire and be executed behind all others."""
         # Only levels that had requests: a configuration may have billions of levels.
         self._levels: dict[int, PolicyQueue[T]] = {}
         self._in_order: tuple[PolicyQueue[T], ...] = ()
@@ -76,7 +78,7 @@ class PriorityQueue(Generic[T]):
 
     def add(self, queued: Queued[T], now_ns: int) -> None:
         """Append a request to its level; raise QueueFull at the level's limit."""
-        level = self.level_of(queued.priority)
+        level = self.level_of(queued.priority) if self._most else 0
         queue = self._levels.get(level)
         if queue is None:
             queue = PolicyQueue(self._policy(level))

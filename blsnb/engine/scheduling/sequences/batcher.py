@@ -88,6 +88,8 @@ class SequenceBatcher(Generic[T]):
         self._idle: set[int] = set()
         self._wakes: dict[int, int] = {}
         """When instances must decide again."""
+        self._waits: SequenceDecision[T] = SequenceDecision()
+        """The last decision to do nothing."""
 
     def __repr__(self) -> str:
         instances = len(self._instances)
@@ -133,14 +135,17 @@ class SequenceBatcher(Generic[T]):
             expired = tuple(each.queued for each in self._backlog.expired(now_ns))
         decisions = self._decisions(now_ns, set(idle))
         cancelled = self._assignment.cancelled()
+        wake_ns = self._wake_ns()
+        if not (decisions or expired or cancelled):
+            if wake_ns != self._waits.wake_ns:
+                self._waits = SequenceDecision(wake_ns=wake_ns)
+            return self._waits
         batches = []
         for decision in decisions:
             cancelled += decision.cancelled
             if decision.batch is not None:
                 batches.append(self._explained(decision.batch, decision.left_out))
-        return SequenceDecision(
-            tuple(batches), expired, tuple(cancelled), self._wake_ns()
-        )
+        return SequenceDecision(tuple(batches), expired, tuple(cancelled), wake_ns)
 
     def _decisions(self, now_ns: int, idle: set[int]) -> list[InstanceDecision[T]]:
         """Return the decisions of the instances for which anything has changed."""

@@ -9,6 +9,7 @@ from blsnb.engine.scheduling.batching.batch import Batch, Queued, T
 from blsnb.engine.scheduling.batching.dynamic_batcher import DynamicBatcher
 from blsnb.engine.scheduling.sequences.assignment import SlotAssignment
 from blsnb.engine.scheduling.sequences.instance_slots import (
+    NOTHING,
     ONE_AT_A_TIME,
     InstanceDecision,
     InstanceSlots,
@@ -83,6 +84,8 @@ class OldestSlots(InstanceSlots[T]):
         found = self._batch(now_ns, int(idle))
         cancelled = self._take_cancelled() if self._cancelled else ()
         if found is None:
+            if not cancelled and self._wake_ns is None:
+                return NOTHING
             return InstanceDecision(None, cancelled, self._wake_ns)
         left_out = chain(found.left_out, self._behind()) if self._explains else ()
         batch = SequenceBatch(self._number, found.members, found.sent_because)
