@@ -65,7 +65,8 @@ class BatchingStation(Station):
 
     def _start_ready(self) -> None:
         if self._admission is None:
-            self._apply(self._decide(len(self._idle)))
+            now_ns = self._timeline.now_ns
+            self._apply(self._batcher.decide(now_ns, len(self._idle)))
             return
         self._apply(self._decide(len(self._idle) + self._staged, 0))
         while self._batcher.formed_count > self._staged and self._idle:

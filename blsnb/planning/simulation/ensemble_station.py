@@ -54,6 +54,8 @@ class EnsembleStation(Station):
         self.batches = config.max_batch_size > 0
         self._inputs = config.inputs
         self._configs = configs
+        self._made: dict[tuple[int, int], dict[str, Held[None]]] = {}
+        """Tensors of requests and responses of a size, by step; -1 for inputs."""
 
     def __len__(self) -> int:
         return 0
@@ -73,12 +75,20 @@ class EnsembleStation(Station):
 
     def inputs(self, size: int) -> dict[str, Held[None]]:
         """Return the inputs of a request, without values."""
-        return _tensors(self._inputs, size if self.batches else 0)
+        return self._tensors(-1, self._inputs, size if self.batches else 0)
 
     def outputs(self, step: PlannedStep, size: int) -> dict[str, Held[None]]:
         """Return the outputs of a step, without values."""
         outputs = self._configs[step.model].outputs
-        return _tensors(outputs, size if self.plan.batches(step) else 0)
+        size = size if self.plan.batches(step) else 0
+        return self._tensors(step.index, outputs, size)
+
+    def _tensors(
+        self, step: int, specs: tuple[TensorSpec, ...], size: int
+    ) -> dict[str, Held[None]]:
+        if (step, size) not in self._made:
+            self._made[step, size] = _tensors(specs, size)
+        return self._made[step, size]
 
 
 class _EnsembleExecution:

@@ -81,7 +81,7 @@ class Execution:
         self._waits = False
         while self._next < len(self._steps):
             step = self._steps[self._next]
-            if not self._is_due(step):
+            if (step.after or step.reads) and not self._is_due(step):
                 self._waits = True
                 return
             if self._error:
@@ -116,18 +116,24 @@ class Execution:
         self._world.timeline.after(step.waiting_ns, partial(self._worked, step))
 
     def _worked(self, step: Step) -> None:
-        self._act(step)
+        if step.sends or step.returns or step.model:
+            self._act(step)
         self.advance()
 
     def _act(self, step: Step) -> None:
         """Respond, return and call, as the end of a step says."""
-        for _ in range(step.sends):
-            for request in self._requests:
-                request.respond(self._world.timeline.now_ns)
+        if step.sends:
+            self._respond(step.sends)
         if step.returns:
             self._return()
         if step.model:
             self._call(step)
+
+    def _respond(self, count: int) -> None:
+        now_ns = self._world.timeline.now_ns
+        for _ in range(count):
+            for request in self._requests:
+                request.respond(now_ns)
 
     def _call(self, step: Step) -> None:
         number, self._begun = self._begun, self._begun + 1

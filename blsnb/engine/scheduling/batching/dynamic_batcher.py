@@ -37,6 +37,9 @@ class Asleep(Enum):
     A_START = auto()
 
 
+_REQUESTS = Asleep.REQUESTS
+
+
 class DynamicBatcher(Generic[T]):
     """Forms batches of requests; it neither waits nor starts threads.
 
@@ -213,7 +216,7 @@ class DynamicBatcher(Generic[T]):
             self._frozen = False
             self._next_preferred = 0
         if not len(self._queue):
-            self._sleep(Asleep.REQUESTS, now_ns)
+            self._asleep, self._since_ns, self._wake_ns = _REQUESTS, now_ns, None
         elif not self._has_slot:
             self._poll(now_ns)
         else:

@@ -94,8 +94,8 @@ class PriorityQueue(Generic[T]):
 
         Requests behind the point where the caller stops are not examined.
         """
-        for queue in self._in_order:
-            yield from queue.walk(now_ns, skipped)
+        walks = [queue.walk(now_ns, skipped) for queue in self._in_order]
+        return walks[0] if len(walks) == 1 else chain.from_iterable(walks)
 
     def take(self, count: int) -> list[Queued[T]]:
         """Remove and return the first ``count`` requests."""

@@ -104,8 +104,8 @@ class EnsembleRun(Generic[V]):
         self._refuse = refuse
         self._waits_with_errors = waits_with_errors
         self._consumers = plan.consumers(self._wanted)
-        self._tensors = {
-            name: _Tensor[V](len(steps) + (name in self._wanted))
+        self._tensors: dict[str, _Tensor[V]] = {
+            name: _Tensor(len(steps) + (name in self._wanted))
             for name, steps in self._consumers.items()
         }
         self._put(inputs)
@@ -201,16 +201,21 @@ class EnsembleRun(Generic[V]):
         return self._finish(tuple(calls), self._response(updated))
 
     def _ready(self, updated: _Updated) -> list[tuple[PlannedStep, int]]:
+        steps = self._plan.steps
         found = {
             (index, iteration)
             for name, iteration in updated
             for index in self._consumers[name]
-            if all(
-                iteration in self._tensors[source].entries
-                for source in self._plan.steps[index].inputs.values()
-            )
+            if self._has_all(steps[index], iteration)
         }
-        return [(self._plan.steps[index], number) for index, number in sorted(found)]
+        return [(steps[index], number) for index, number in sorted(found)]
+
+    def _has_all(self, step: PlannedStep, iteration: int) -> bool:
+        """Whether all inputs of a step are there."""
+        for source in step.inputs.values():
+            if iteration not in self._tensors[source].entries:
+                return False
+        return True
 
     def _call(self, step: PlannedStep, iteration: int) -> StepCall[V]:
         inputs, sequence = [], None

@@ -149,11 +149,13 @@ class SequenceBatcher(Generic[T]):
 
     def _decisions(self, now_ns: int, idle: set[int]) -> list[InstanceDecision[T]]:
         """Return the decisions of the instances for which anything has changed."""
-        changed = self._changed | (idle ^ self._idle)
+        changed, self._changed = self._changed, set()
+        if idle != self._idle:
+            changed |= idle ^ self._idle
         for number, ns in self._wakes.items():
             if ns <= now_ns:
                 changed.add(number)
-        self._changed, self._idle = set(), idle
+        self._idle = idle
         decisions = []
         for number in sorted(changed):
             decision = self._instances[number].decide(now_ns, number in idle)
@@ -177,7 +179,9 @@ class SequenceBatcher(Generic[T]):
             self._wakes[number] = decision.wake_ns
 
     def _wake_ns(self) -> int | None:
-        wake_ns = min(self._assignment.reap_ns, self._backlog.expires_ns)
+        wake_ns, expires_ns = self._assignment.reap_ns, self._backlog.expires_ns
+        if expires_ns < wake_ns:
+            wake_ns = expires_ns
         if self._wakes:
             wake_ns = min(wake_ns, *self._wakes.values())
         return None if wake_ns == NEVER_NS else wake_ns

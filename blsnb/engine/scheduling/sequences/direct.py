@@ -23,6 +23,7 @@ from blsnb.engine.scheduling.sequences.slots import (
     SequenceRequest,
 )
 from blsnb.model.config import ModelConfig
+from blsnb.request_fields import SEQUENCE_END
 
 _AT_ONCE = Reason(
     Cause.INSTANCE_FREE, "its instance is idle: slots with a request run at once"
@@ -122,19 +123,16 @@ class DirectSlots(InstanceSlots[T]):
 
     def _members(self, ready: list[int]) -> tuple[Queued[T] | None, ...]:
         first = self._front(ready[0]).queued
-        return tuple(self._take(slot, first) for slot in range(ready[-1] + 1))
-
-    def _take(self, number: int, first: Queued[T]) -> Queued[T] | None:
-        queue = self._queues[number]
-        if not queue:
-            return None
-        request = self._front(number)
-        if self._rules.equal.difference(first, request.queued):
-            return None
-        queue.popleft()
-        if request.ends:
-            self._release(number)
-        return request.queued
+        members: list[Queued[T] | None] = [None] * (ready[-1] + 1)
+        for number in ready:
+            request = self._front(number)
+            if self._rules.equal.difference(first, request.queued):
+                continue
+            self._queues[number].popleft()
+            if request.flags & SEQUENCE_END:
+                self._release(number)
+            members[number] = request.queued
+        return tuple(members)
 
     def _left_out(self, members: tuple[Queued[T] | None, ...]) -> Iterator[LeftOut[T]]:
         first = next(member for member in members if member is not None)
