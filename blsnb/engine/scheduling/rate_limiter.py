@@ -47,10 +47,6 @@ class _Member:
         self.rank = _AT_FIRST * max(needs.priority, 1)
         """The lowest rank is next; priority 2 executes half as often as 1."""
 
-    def count(self) -> None:
-        """Count an execution."""
-        self.rank += max(self.needs.priority, 1)
-
 
 class RateLimiter(Generic[T]):
     """Decides which executions begin; it neither waits nor starts threads.
@@ -172,7 +168,7 @@ class RateLimiter(Generic[T]):
             return []
         self._running[first] = self._staged.pop(first)
         self._use(member.needs, 1)
-        member.count()
+        member.rank += max(member.needs.priority, 1)
         return [first]
 
     def _use(self, needs: Needs, sign: int) -> None:

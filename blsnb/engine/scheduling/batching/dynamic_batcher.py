@@ -37,9 +37,6 @@ class Asleep(Enum):
     A_START = auto()
 
 
-_REQUESTS = Asleep.REQUESTS
-
-
 class DynamicBatcher(Generic[T]):
     """Forms batches of requests; it neither waits nor starts threads.
 
@@ -216,7 +213,7 @@ class DynamicBatcher(Generic[T]):
             self._frozen = False
             self._next_preferred = 0
         if not len(self._queue):
-            self._asleep, self._since_ns, self._wake_ns = _REQUESTS, now_ns, None
+            self._asleep, self._since_ns, self._wake_ns = Asleep.REQUESTS, now_ns, None
         elif not self._has_slot:
             self._poll(now_ns)
         else:
@@ -306,5 +303,5 @@ class DynamicBatcher(Generic[T]):
 def _joined(known: Skipped[T] | None, more: Skipped[T]) -> Skipped[T] | None:
     """Return requests that left a queue, and more of them; None without any."""
     if known is None:
-        return more if more else None
+        return more if more.rejected or more.cancelled else None
     return Skipped(known.rejected + more.rejected, known.cancelled + more.cancelled)

@@ -51,21 +51,6 @@ class Gathering(Generic[T]):
     core: src/dynamic_batch_scheduler.cc, DynamicBatchScheduler::GetDynamicBatch
     """
 
-    __slots__ = (
-        "_batch",
-        "_before",
-        "_best",
-        "_best_because",
-        "_count",
-        "_deadline_ns",
-        "_first",
-        "_frozen",
-        "_oldest_ns",
-        "_rules",
-        "_stopped",
-        "_total",
-    )
-
     def __init__(self, rules: BatchRules, batch: FormingBatch[T]) -> None:
         self._rules = rules
         self._batch = batch

@@ -70,9 +70,6 @@ class Skipped(Generic[T]):
     rejected: list[Queued[T]] = field(default_factory=list)
     cancelled: list[Queued[T]] = field(default_factory=list)
 
-    def __bool__(self) -> bool:
-        return bool(self.rejected or self.cancelled)
-
 
 class PolicyQueue(Generic[T]):
     """Requests of one level: those in time, then those that expired.

@@ -20,7 +20,7 @@ from blsnb.engine.scheduling.sequences.instance_slots import (
     SequenceBatch,
 )
 from blsnb.engine.scheduling.sequences.oldest import OldestSlots
-from blsnb.engine.scheduling.sequences.rules import SequenceId, check_alone
+from blsnb.engine.scheduling.sequences.rules import SequenceId, not_alone
 from blsnb.engine.scheduling.sequences.slots import SequenceRequest, Slot
 from blsnb.model.config import ModelConfig
 
@@ -112,7 +112,8 @@ class SequenceBatcher(Generic[T]):
         SequenceRefused
             It has no correlation id, is a batch, or its sequence did not start.
         """
-        check_alone(self._model, correlation_id, queued.batch_size)
+        if queued.batch_size > 1 or not correlation_id:
+            raise not_alone(self._model, queued.batch_size)
         if now_ns >= self._assignment.reap_ns:
             self._end_idle(now_ns)
         queued.enqueued_ns = now_ns
@@ -143,8 +144,11 @@ class SequenceBatcher(Generic[T]):
         batches = []
         for decision in decisions:
             cancelled += decision.cancelled
-            if decision.batch is not None:
-                batches.append(self._explained(decision.batch, decision.left_out))
+            batch = decision.batch
+            if batch is not None and self._explains:
+                batch = self._explained(batch, decision.left_out)
+            if batch is not None:
+                batches.append(batch)
         return SequenceDecision(tuple(batches), expired, tuple(cancelled), wake_ns)
 
     def _decisions(self, now_ns: int, idle: set[int]) -> list[InstanceDecision[T]]:
@@ -234,8 +238,6 @@ class SequenceBatcher(Generic[T]):
     def _explained(
         self, batch: SequenceBatch[T], left_out: Iterable[LeftOut[T]]
     ) -> SequenceBatch[T]:
-        if not self._explains:
-            return batch
         waiting = chain(left_out, self._backlogged())
         return batch._replace(left_out=tuple(islice(waiting, MAX_LEFT_OUT)))
 

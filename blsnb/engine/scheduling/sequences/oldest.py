@@ -20,6 +20,7 @@ from blsnb.engine.scheduling.sequences.slots import (
     SequenceRequest,
 )
 from blsnb.model.config import ModelConfig
+from blsnb.request_fields import SEQUENCE_END
 
 
 class OldestSlots(InstanceSlots[T]):
@@ -55,7 +56,7 @@ class OldestSlots(InstanceSlots[T]):
 
     def put(self, slot: int, request: SequenceRequest[T] | None, now_ns: int) -> None:
         """Append a request, or None for the end of the slot's sequence."""
-        super().put(slot, request, now_ns)
+        self._queues[slot].append(request)
         if not self._busy[slot]:
             self._next(slot, now_ns)
 
@@ -112,12 +113,12 @@ class OldestSlots(InstanceSlots[T]):
         self._busy[slot] = False
         while queue:
             request = queue[0]
-            if request is not None and not request.cancelled:
+            if request is not None and not request.queued.cancelled():
                 queue.popleft()
                 self._slot_of[request.queued] = slot
                 self._busy[slot] = True
                 self._batcher.add(request.queued, now_ns)
-                if request.ends:
+                if request.flags & SEQUENCE_END:
                     self._release(slot)
                 return
             if request is None:

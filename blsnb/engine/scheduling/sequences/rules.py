@@ -43,23 +43,22 @@ class SequenceNumbers:
         return next(self._numbers), SEQUENCE_START
 
 
-def check_alone(model: str, sequence: SequenceId, batch_size: int) -> None:
-    """Refuse a request that is a batch or has no correlation id.
+def not_alone(model: str, batch_size: int) -> SequenceRefused:
+    """Return the refusal of a request that is a batch or has no correlation id.
 
     References
     ----------
     core: src/sequence_batch_scheduler.cc, SequenceBatchScheduler::Enqueue
     """
     if batch_size > 1:
-        raise SequenceRefused(
+        return SequenceRefused(
             f"inference request to model '{model}' must specify batch-size 1 due to "
             "requirements of sequence batcher"
         )
-    if not sequence:
-        raise SequenceRefused(
-            f"inference request to model '{model}' must specify a non-zero or "
-            "non-empty correlation ID"
-        )
+    return SequenceRefused(
+        f"inference request to model '{model}' must specify a non-zero or "
+        "non-empty correlation ID"
+    )
 
 
 def no_start(model: str, sequence: SequenceId) -> SequenceRefused:
