@@ -27,11 +27,16 @@ _MAX_REPEATS = 3
 
 def users(trace: types.TracebackType | None) -> list[types.TracebackType]:
     """Return the parts of a traceback that belong to the user's code."""
-    return [
-        part
-        for part in _parts(trace)
-        if not part.tb_frame.f_code.co_filename.startswith(_HIDDEN)
-    ]
+    return [part for part in _parts(trace) if not _is_hidden(part.tb_frame)]
+
+
+def _is_hidden(frame: types.FrameType) -> bool:
+    """Return whether a frame belongs to blsnb, or forwards a call for it."""
+    filename = frame.f_code.co_filename
+    if filename == "<string>":
+        # The constructor of a dataclass.
+        return str(frame.f_globals.get("__name__")).startswith("blsnb.")
+    return filename.startswith(_HIDDEN)
 
 
 def _parts(trace: types.TracebackType | None) -> Iterator[types.TracebackType]:

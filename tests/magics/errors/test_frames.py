@@ -1,11 +1,13 @@
 """Specification of frames and their lines."""
 
 import threading
+import traceback
 from pathlib import Path
 
 import pytest
 
-from blsnb.errors import RepositoryError
+import blsnb
+from blsnb.errors import InputError, RepositoryError
 from blsnb.magics.errors import frames
 from blsnb.repository.repository import ModelRepository
 
@@ -61,6 +63,17 @@ def test_frames_of_blsnb_are_hidden():
 
     found = [part.tb_frame.f_code.co_filename for part in frames.users(trace)]
     assert [__file__] == found
+
+
+def test_the_constructor_of_a_dataclass_of_blsnb_is_hidden():
+    """Python generates it, in a file without a name."""
+    with pytest.raises(InputError) as caught, blsnb.Server() as server:
+        server.evaluate("m", {"x": [1]}, nokey=3)
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(caught.tb)]
+    kept = [part.tb_frame.f_code.co_filename for part in frames.users(caught.tb)]
+
+    assert "<string>" in files
+    assert [__file__] == kept
 
 
 def test_frames_of_threading_are_hidden():
