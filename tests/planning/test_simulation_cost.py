@@ -6,8 +6,8 @@ from engine.instructions import functions
 
 from benchmarks.simulation import loads
 
-FUNCTIONS = 240
-"""Maximum calls of Python functions for a simulated call; 40 to 200 today."""
+FUNCTIONS = 150
+"""Maximum calls of Python functions for a simulated call; 36 to 119 today."""
 REQUESTS = 400
 
 
