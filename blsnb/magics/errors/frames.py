@@ -12,6 +12,7 @@ from pathlib import Path
 import IPython
 
 _STDLIB = sysconfig.get_path("stdlib")
+_LIBRARY = (f"{_STDLIB}/", f"{sysconfig.get_path('purelib')}/")
 _HIDDEN = (
     str(Path(__file__).resolve().parent.parent.parent),
     str(Path(IPython.__file__).resolve().parent),
@@ -27,7 +28,17 @@ _MAX_REPEATS = 3
 
 def users(trace: types.TracebackType | None) -> list[types.TracebackType]:
     """Return the parts of a traceback that belong to the user's code."""
-    return [part for part in _parts(trace) if not _is_hidden(part.tb_frame)]
+    found: list[types.TracebackType] = []
+    is_hidden = False
+    for part in _parts(trace):
+        file = part.tb_frame.f_code.co_filename
+        # A library that hidden code calls is hidden, too.
+        is_hidden = _is_hidden(part.tb_frame) or (
+            is_hidden and file.startswith(_LIBRARY)
+        )
+        if not is_hidden:
+            found.append(part)
+    return found
 
 
 def _is_hidden(frame: types.FrameType) -> bool:

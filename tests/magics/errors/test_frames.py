@@ -3,11 +3,12 @@
 import threading
 import traceback
 from pathlib import Path
+from zipfile import BadZipFile, ZipFile
 
 import pytest
 
 import blsnb
-from blsnb.errors import InputError, RepositoryError
+from blsnb.errors import InputError, RepositoryError, TraceFileError
 from blsnb.magics.errors import frames
 from blsnb.repository.repository import ModelRepository
 
@@ -74,6 +75,30 @@ def test_the_constructor_of_a_dataclass_of_blsnb_is_hidden():
 
     assert "<string>" in files
     assert [__file__] == kept
+
+
+def test_a_library_is_hidden_where_blsnb_calls_it_and_shown_where_the_user_does(
+    tmp_path,
+):
+    """What blsnb does inside is not the user's mistake."""
+    file = tmp_path / "broken.blsrun"
+    file.write_text("no archive")
+    with pytest.raises(TraceFileError) as ours:
+        blsnb.load_run(file)
+    with pytest.raises(BadZipFile) as users:
+        ZipFile(file)
+
+    assert isinstance(ours.value.__cause__, BadZipFile)
+    assert [] == frames.users(ours.value.__cause__.__traceback__)
+    assert [__file__] == [
+        each.tb_frame.f_code.co_filename for each in frames.users(ours.tb)
+    ]
+    assert ["zipfile.py"] == list(
+        dict.fromkeys(
+            Path(each.tb_frame.f_code.co_filename).name
+            for each in frames.users(users.tb)[1:]
+        )
+    )
 
 
 def test_frames_of_threading_are_hidden():
