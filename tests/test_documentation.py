@@ -172,9 +172,9 @@ def _cells(page: str) -> list[str]:
 
 @pytest.mark.notebook
 def test_the_first_page_works_as_typed(tmp_path):
-    """Its models respond, its error is shown at its line, its export exists."""
+    """Its models respond, its error is shown at its line, the correction is exported."""
     _, *typed = _cells("start.md")
-    *cells, failing, exporting = _executed(tmp_path, typed)
+    *cells, failing, corrected, again, exporting = _executed(tmp_path, typed)
 
     [error] = [each for each in failing.outputs if each.output_type == "error"]
     last = "\n".join(error.traceback)
@@ -182,7 +182,7 @@ def test_the_first_page_works_as_typed(tmp_path):
     assert "message: ValueError: matmul" in last
     assert [] == [
         output
-        for cell in (*cells, exporting)
+        for cell in (*cells, corrected, again, exporting)
         for output in cell.outputs
         if output.output_type not in ("display_data", "execute_result")
     ]
@@ -191,7 +191,10 @@ def test_the_first_page_works_as_typed(tmp_path):
     ]
     assert "array([2., 4., 6.]" in value.data["text/plain"]
     assert "2 calls, 2 models" in cells[3].outputs[0].data["text/plain"]
-    assert (tmp_path / "models" / "double" / "1" / "model.py").is_file()
+    [z] = [each for each in again.outputs if each.output_type == "execute_result"]
+    assert "array([3., 5., 7.]" in z.data["text/plain"]
+    exported = tmp_path / "models" / "double" / "1" / "model.py"
+    assert "x * 2" in exported.read_text()
 
 
 @pytest.mark.notebook
