@@ -172,7 +172,7 @@ def _cells(page: str) -> list[str]:
 
 @pytest.mark.notebook
 def test_the_first_page_works_as_typed(tmp_path):
-    """Its models respond, its error is shown at its line, the correction is exported."""
+    """Its models respond, its error has its line, what corrects it is exported."""
     _, *typed = _cells("start.md")
     *cells, failing, corrected, again, exporting = _executed(tmp_path, typed)
 
