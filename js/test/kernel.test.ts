@@ -215,7 +215,8 @@ async function queriedAgain(tookMs: number, waitsMs: number[]): Promise<boolean[
   const calls = [call(-1, 0, 0, { compute_infer_us: 90, flags: Flag.RUNNING })];
   const run = { id: "r-1", title: "pipeline", request_id: "", state: "running" as const };
   const { header, buffer } = encode(calls, { models: MODELS, run });
-  const clock = mock.method(performance, "now", () => 1000);
+  const clock = mock.method(performance, "now");
+  clock.mock.mockImplementation(() => 1000);
   const view = new View(Store.of(header, buffer), { kernel: new Kernel(() => [model]) });
   const [query] = model.sent.splice(0);
   clock.mock.mockImplementation(() => 1000 + tookMs);
