@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { Story } from "./drawing.ts";
+import { call, encode, model } from "./fixture.ts";
 import { nextFrame, point, preferDark, press, resize } from "./page.ts";
 import { View } from "./shown.ts";
 import { Store } from "../src/store.ts";
@@ -35,6 +36,19 @@ test("a run is drawn with its graph, its timeline and the first call's facts", (
   view.click(view.button("invoice_pipeline"));
   story.step("click on its caller in the inspector");
   story.equals("run");
+});
+
+/** Number of rows of boxes of a model that calls some others. */
+function rowsOfBoxes(others: number): number {
+  const models = Array.from({ length: others + 1 }, (_, k) => model(`model_${k}`));
+  const calls = models.map((_, k) => call(k ? 0 : -1, k, 10 * k));
+  const { header, buffer } = encode(calls, { models });
+  const frames = new View(Store.of(header, buffer)).root.querySelectorAll(".callgraph .frame");
+  return new Set([...frames].map((each) => each.getAttribute("y"))).size;
+}
+
+test("boxes side by side that are little wider than the pane stay in one row, more take two", () => {
+  assert.deepEqual([rowsOfBoxes(6), rowsOfBoxes(7)], [2, 3]);
 });
 
 test("every key does what the help says", () => {
