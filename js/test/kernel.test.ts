@@ -209,28 +209,36 @@ test("a busy kernel, an error and dropped values are said where tensors would be
   story.equals("answers");
 });
 
-test("tensors of a running call are asked for again when they may have grown", async () => {
+/** Answer a query for a running call after some time; return which later times query it again. */
+async function queriedAgain(tookMs: number, waitsMs: number[]): Promise<boolean[]> {
   const model = new FakeModel();
   const calls = [call(-1, 0, 0, { compute_infer_us: 90, flags: Flag.RUNNING })];
   const run = { id: "r-1", title: "pipeline", request_id: "", state: "running" as const };
   const { header, buffer } = encode(calls, { models: MODELS, run });
+  const clock = mock.method(performance, "now");
+  clock.mock.mockImplementation(() => 1000);
   const view = new View(Store.of(header, buffer), { kernel: new Kernel(() => [model]) });
   const [query] = model.sent.splice(0);
+  clock.mock.mockImplementation(() => 1000 + tookMs);
   model.receive({ type: "answer", id: query.id, tensors: [entry("X")] });
   await settled();
-  const again = (): number => {
+  const again = waitsMs.map((waitMs) => {
+    clock.mock.mockImplementation(() => 1000 + tookMs + waitMs);
     view.frame.select(null);
     view.frame.select({ kind: "call", call: 0 });
     mock.timers.tick(40);
-    return model.sent.splice(0).length;
-  };
-  const clock = mock.method(performance, "now");
-  const now = performance.now();
-  clock.mock.mockImplementation(() => now + 1900);
-  assert.equal(again(), 0);
-  clock.mock.mockImplementation(() => now + 90_000);
-  assert.equal(again(), 1);
+    return model.sent.splice(0).length > 0;
+  });
   clock.mock.restore();
+  return again;
+}
+
+test("tensors of a running call are queried again two seconds after the answer", async () => {
+  assert.deepEqual(await queriedAgain(0, [0, 1999, 2001]), [false, false, true]);
+});
+
+test("a slow kernel is queried again after ten times as long as it took", async () => {
+  assert.deepEqual(await queriedAgain(500, [2001, 4999, 5001]), [false, false, true]);
 });
 
 test("a call that is selected is told to Python, and one that Python selects is shown", () => {

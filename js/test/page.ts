@@ -18,6 +18,12 @@ registerHooks({
 });
 
 const { window } = new JSDOM("<!doctype html><body></body>", { pretendToBeVisual: true });
+/** An error in an event listener fails the test that sent the event; a page would only log it. */
+window.addEventListener("error", ({ error }) =>
+  queueMicrotask(() => {
+    throw error;
+  }),
+);
 const page = globalThis as unknown as Record<string, unknown>;
 
 /** Sizes in pixels of the elements that are measured, by the first selector that matches. */

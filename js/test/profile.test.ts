@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { Story } from "./drawing.ts";
 import { call, encode, model, Packer, type Call, type Encoded } from "./fixture.ts";
 import { point, press } from "./page.ts";
 import { View } from "./shown.ts";
@@ -147,9 +148,9 @@ test("a call whose stacks are not in the page refers to its model", () => {
 });
 
 test("an interval that was not reached is shown", () => {
-  const view = shown({ interval_us: 2700 });
-
-  assert.match(text(view, ".inspector"), /one every 2.70 ms \(1 ms was not reached\)/);
+  assert.match(text(shown({ interval_us: 2700 }), ".inspector"), /one every 2.70 ms \(1 ms was not reached\)/);
+  assert.match(text(shown({ interval_us: 1251 }), ".inspector"), /was not reached/);
+  assert.doesNotMatch(text(shown({ interval_us: 1250 }), ".inspector"), /was not reached/);
 });
 
 test("keys move between the boxes, zoom, and leave", () => {
@@ -164,6 +165,8 @@ test("keys move between the boxes, zoom, and leave", () => {
   press(flame, "ArrowRight");
   press(flame, "ArrowRight");
   assert.equal(focused(view), "→ engine");
+  press(flame, "ArrowLeft");
+  assert.equal(focused(view), "→ reader");
   press(flame, "Home");
   press(flame, "ArrowDown");
   press(flame, "ArrowDown");
@@ -181,6 +184,39 @@ test("keys move between the boxes, zoom, and leave", () => {
   assert.equal(focused(view), "whole time");
 });
 
+test("keys of the browser leave the boxes as they are", () => {
+  const view = shown();
+  const flame = view.find(".flame");
+  box(view, "whole time").focus();
+  for (const modifier of ["ctrlKey", "metaKey", "altKey"]) {
+    assert.ok(press(flame, "ArrowDown", { [modifier]: true }), modifier);
+    assert.equal(focused(view), "whole time", modifier);
+  }
+});
+
+test("each box is in the row of its depth, and one of them is in the tab order", () => {
+  const view = shown();
+  const flame = view.find(".flame");
+  const story = new Story(flame, { whole: true });
+  box(view, "whole time").focus();
+  press(flame, "ArrowDown");
+  story.step("one box down");
+  box(view, "reader").focus();
+  story.step("focus on the child calls");
+  view.click(box(view, "prepare"));
+  story.step("zoom to a box: its callers fill the width above it");
+  view.click(box(view, "prepare"));
+  story.step("click on it again");
+  story.equals("flame");
+});
+
+test("of a profile without an interval no boxes are drawn below the whole time", () => {
+  const view = shown({ interval_us: 0 });
+  view.click(view.row("reader"));
+
+  assert.deepEqual(boxes(view), ["1 whole time"]);
+});
+
 test("child calls lead to their calls", () => {
   const view = shown();
   view.click(box(view, "reader"));
@@ -193,6 +229,10 @@ test("the pointer shows time, samples and the source line", () => {
   point(box(view, "prepare"), "pointermove", 20, 20);
 
   assert.equal(text(view, ".tip"), "prepare In[3] line 97 ms, 50.0 % · 7 samples · 2 ms in this line itself\njson.dumps({})");
+  point(box(view, "dumps"), "pointermove", 20, 20);
+  assert.equal(text(view, ".tip"), "dumps __init__.py:2315 ms, 35.7 % · 5 samples");
+  point(box(view, "line 6"), "pointermove", 20, 20);
+  assert.equal(text(view, ".tip"), "execute In[3] line 67 ms, 50.0 % · 7 samples\nself.prepare()");
 });
 
 test("samples that arrive while the run executes are added, and the zoom stays", () => {
@@ -235,4 +275,12 @@ test("very many lines are drawn as the widest of them", () => {
   const view = new View(Store.of(header, buffer));
 
   assert.ok(boxes(view).length < 300, String(boxes(view).length));
+});
+
+test("at most 1,000 boxes are drawn, however deep they are", () => {
+  const nodes: Node[] = [{ parent: -1, frame: 0, model: 0, samples: 0 }];
+  for (let k = 0; k < 1200; k++) nodes.push({ parent: k, frame: 1, model: 0, samples: 1 });
+  const { header, buffer } = encoded(nodes, [[0, 1200, 1]]);
+
+  assert.equal(boxes(new View(Store.of(header, buffer))).length, 1000);
 });

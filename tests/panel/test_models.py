@@ -1,5 +1,6 @@
 """Specification of the models in the panel: their rows, and actions on them."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -95,7 +96,8 @@ def test_load_and_unload_are_answered_with_a_sentence(server, page):
     assert "double is unloaded." == page.answer["done"]
     page.act("load", model="double")
 
-    assert until(lambda: page.answer["done"].startswith("double is loaded in "))
+    assert until(lambda: page.answer["done"].startswith("double is loaded"))
+    assert re.fullmatch(r"double is loaded in \d+ ms\.", page.answer["done"])
     assert "READY" == server.model("double").state
 
 
@@ -122,17 +124,40 @@ def test_a_request_that_cannot_be_served_is_answered_with_its_reason(
     assert code == page.answer["error"]["code"]
 
 
-def test_cells_and_lines_are_answered_for_the_page_to_insert(server, page):
+def test_cells_are_answered_for_the_page_to_insert(server, page):
     """The kernel inserts nothing itself."""
     server.define("double", SOURCE)
     page.act("edit", model="double")
     assert until(lambda: page.of("answer"))
     assert (["one", "two"], False) == (page.answer["cells"], page.answer["run"])
-    page.act("stats", model="double")
 
-    assert until(lambda: len(page.of("answer")) == 2)
-    expected = (["%triton stats double"], True)
+
+@pytest.mark.parametrize(
+    ("action", "runs"),
+    [("try", True), ("stats", True), ("diff", True), ("export", False)],
+)
+def test_lines_run_at_once_unless_they_write_files(server, page, action, runs):
+    """The user may first add a folder to the line of an export."""
+    server.define("double", SOURCE)
+    page.act(action, model="double")
+
+    assert until(lambda: page.of("answer"))
+    expected = ([f"%triton {action} double"], runs)
     assert expected == (page.answer["cells"], page.answer["run"])
+
+
+def test_changed_cells_are_written_back_to_an_imported_folder(server, page, tmp_path):
+    """A sentence names the model when the file is written."""
+    file = tmp_path / "double" / "1" / "model.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(SOURCE)
+    server.import_repository(tmp_path)
+    server.define("double", f"{SOURCE}# changed\n")
+    page.act("write_back", model="double")
+
+    assert until(lambda: page.of("answer"))
+    assert "The folder of double has what its cells changed." == page.answer["done"]
+    assert file.read_text().endswith("# changed\n")
 
 
 def test_closing_the_panel_closes_its_comms(panel, page):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,15 @@ def test_install_status_and_uninstall(command, environment):
     assert "The recorder is installed in" in there[1]
     assert ["blsnb_recorder.pth", "blsnb_recorder.py"] == files
     assert [] == _files(environment)
+
+
+def test_the_arguments_of_a_process_are_those_it_was_started_with():
+    """They have the folder and the instance of a model."""
+    code = "from blsnb.recorder.stub import start; print(start._arguments())"
+    command = [sys.executable, "-c", code, "/models/pipeline/1/model.py", "", "é"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    assert [*command, ""] == ast.literal_eval(ended.stdout)
 
 
 @pytest.fixture

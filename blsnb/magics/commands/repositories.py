@@ -145,7 +145,7 @@ def edit(line: Line) -> None:
     if not cells:
         raise UsageError(f"{name} has no text file for a cell")
     sources = [cell for cell in cells if cell.startswith("%%triton_model ")]
-    chosen = (sources or cells)[-1 if sources else 0]
+    chosen = sources[-1] if sources else cells[0]
     others = [cell for cell in cells if cell != chosen]
     shell: Any = get_ipython()
     shell.set_next_input(chosen)

@@ -19,6 +19,7 @@ from blsnb.serving.access import Access
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.connections.limited_server import HttpServer
 from blsnb.serving.http.exchange import MAX_BODY_BYTES, HttpExchange, PortState
+from blsnb.serving.http.infer import is_serial
 from blsnb.serving.http.plain_connection import PlainConnection
 from blsnb.serving.http.routes import (
     Guard,
@@ -75,6 +76,7 @@ class HttpPort(HTTPServerConnectionDelegate):
             self.state = PortState(
                 router, threads, self._loop, keeps_headers=keeps_headers
             )
+            undo.callback(self.state.idle.close)
             start(self._thread)
             undo.pop_all()
         self._started.wait()
@@ -113,8 +115,10 @@ class HttpPort(HTTPServerConnectionDelegate):
             idle_connection_timeout=_PATIENCE_S,
         )
         self.state.connections = server.connections
+        server.settle = self.state.idle.retake
         server.begin = functools.partial(self._begin, server)
         server.accept_on(self._socket, self._loop)
+        self.state.idle.wait()
         self._started.set()
         try:
             while not self._stop.is_set():
@@ -125,9 +129,11 @@ class HttpPort(HTTPServerConnectionDelegate):
         finally:
             server.close_port(self._socket, self._loop)
             self.state.closing = True
+            self.state.idle.retake()
             await self._drain()
             for connection in self.state.plain - self.state.responding:
                 connection.close()
+            self.state.idle.close()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_CLOSE_S):
                     await server.close_all_connections()
@@ -173,7 +179,8 @@ class HttpEndpoint(HttpPort):
     ) -> None:
         access = shared.access
         guard = Guard(access, host, access.http_restricted)
-        router = Router(http_routes(parts, shared), guard)
+        serial = functools.partial(is_serial, parts.engine.catalog)
+        router = Router(http_routes(parts, shared), guard, serial)
         keeps = bool(shared.options.http_header_forward_pattern)
         threads = HttpThreads("blsnb http")
         super().__init__(router, threads, host, port, keeps_headers=keeps)

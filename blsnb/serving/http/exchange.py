@@ -23,6 +23,11 @@ from tornado.iostream import IOStream
 from blsnb.errors import OutOfResourcesError
 from blsnb.serving.core.shortage import shortage_of
 from blsnb.serving.http.connections.limited_server import Connections
+from blsnb.serving.http.connections.shared_thread import (
+    IdleConnections,
+    Pace,
+    SharingConnection,
+)
 from blsnb.serving.http.messages import (
     BAD_REQUEST,
     EVENTS,
@@ -58,6 +63,10 @@ class Exchange(Hashable, Protocol):
         """Close the connection."""
 
 
+class Plain(Exchange, SharingConnection, Protocol):
+    """A connection that tornado does not serve."""
+
+
 Closable: TypeAlias = IOStream | Exchange
 """A connection, to tornado or to this package."""
 
@@ -79,6 +88,11 @@ class PortState:
         self.connections: Connections[Closable] = Connections(0)
         self.plain: set[Exchange] = set()
         """Connections that tornado does not serve."""
+        self.idle: IdleConnections[Plain] = IdleConnections(
+            loop, self._served, lambda each: self.begin_response(each, each)
+        )
+        """Those of them that wait for a request."""
+        self.pace = Pace()
         self.closing = False
         self.responding: set[Exchange] = set()
         self.reading: set[Exchange] = set()
@@ -110,6 +124,11 @@ class PortState:
         if not self.responding:
             self.quiet.set()
 
+    def _served(self, connection: Plain, when_s: float) -> None:
+        """Note when the shared thread served an idle connection."""
+        if connection in self.plain:
+            self.connections.idle(connection, when_s)
+
     def drop_stalled(self, idle_s: float) -> None:
         """Drop requests that were incomplete at the last check, too.
 
@@ -117,6 +136,7 @@ class PortState:
 
         tornado's timeout for bodies would cost each request more time.
         """
+        self.idle.retake()
         for exchange in self._lingering & self.reading:
             exchange.drop()
         self._lingering = set(self.reading)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 
+from blsnb.engine.catalog import Catalog
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
@@ -145,6 +146,15 @@ class HttpInfer:
         outputs.read(document, self._memory)
         fields = parameters.fields(version, request_id)
         return WireRequest(name, fields, inputs, tuple(outputs.requested)), outputs
+
+
+def is_serial(catalog: Catalog, model: str, version: str) -> bool:
+    """Whether a model has one instance, and no scheduler that forms batches."""
+    try:
+        served = catalog.find(model, parse_version(version))
+    except RequestError:
+        return False
+    return served.instance_counts[1] == 1 and not served.config.scheduling
 
 
 def _error_type(root: RootRequest | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import logging
 import socket
 import time
@@ -15,14 +15,14 @@ from blsnb.errors import OutOfResourcesError
 from blsnb.serving.core.shortage import shortage_of
 from blsnb.serving.http.connections.limited_server import HttpServer
 from blsnb.serving.http.connections.plain_head import PlainHead, plain_head
+from blsnb.serving.http.connections.plain_socket import PlainSocket
 from blsnb.serving.http.exchange import REASONS, PortState, path_of, raw_headers
 from blsnb.serving.http.messages import HttpRequest, HttpResponse, error_response
 from blsnb.serving.http.routes import Pool, Target
 
 _log = logging.getLogger("blsnb.serving")
-_RECEIVE_BYTES = 1 << 18
-_LINGER_S = 0.005
-"""Seconds that a thread waits for the next request of its connection."""
+_NOTHING = memoryview(b"")
+_NO_REQUEST = HttpRequest("", "")
 _TURN_S = 0.05
 """Seconds after which a thread leaves a busy connection to other connections."""
 
@@ -49,10 +49,11 @@ class ReceivedStream(IOStream):
 class PlainConnection:
     """A connection that tornado serves only from its first request that is not plain.
 
-    The port's thread waits for requests, and one thread of the route's pool runs each.
+    The port's thread waits for requests. Quick ones of all connections are served by
+    one thread, see `IdleConnections`. Each other one has a thread of its route's pool.
     That thread sends the response, and receives the next request if it comes soon: a
     client that sends one request after the other is served without a switch of
-    threads. Either thread uses the connection only while the other does not.
+    threads. One thread at a time uses the connection.
 
     Parameters
     ----------
@@ -69,21 +70,21 @@ class PlainConnection:
     ) -> None:
         self._port = port
         self._socket = connection
+        self._stream = PlainSocket(connection)
         self._address = address
         self._server = server
         self._data = bytearray()
         self._head: PlainHead | None = None
         self._path = ""
         self._target: Target | None = None
-        self._request = HttpRequest("", "")
+        self._request = _NO_REQUEST
         self._is_cancelled = False
-        self._unsent = memoryview(b"")
-        # Receiving and sending wait for that long at most.
-        connection.settimeout(_LINGER_S)
-        with contextlib.suppress(OSError):
-            # A Unix socket has no such option.
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._unsent = _NOTHING
         port.plain.add(self)
+
+    def fileno(self) -> int:
+        """Return the descriptor of the socket."""
+        return self._socket.fileno()
 
     def wait(self) -> None:
         """Wait for the next request."""
@@ -92,12 +93,13 @@ class PlainConnection:
             self.close()
             return
         # An idle connection keeps no body.
-        self._request = HttpRequest("", "")
+        self._request = _NO_REQUEST
         self._port.connections.idle(self, time.monotonic())
-        self._port.loop.add_reader(self._socket, self._readable)
+        self._port.idle.add(self)
 
     def close(self) -> None:
         """Close the connection; no thread uses it."""
+        self._port.idle.remove(self)
         self._port.loop.remove_reader(self._socket)
         self._port.loop.remove_writer(self._socket)
         self._forget()
@@ -112,8 +114,7 @@ class PlainConnection:
         """
         self._is_cancelled = True
         self._request.cancellation.cancel()
-        with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+        self._stream.end()
 
     def _forget(self) -> None:
         self._port.plain.discard(self)
@@ -121,15 +122,129 @@ class PlainConnection:
         self._port.reading.discard(self)
         self._port.end_response(self)
 
-    def _readable(self) -> None:
+    def receive(self) -> None:
+        """Receive a request of an idle connection, on the port's thread."""
         try:
-            data = self._socket.recv(_RECEIVE_BYTES)
-            self._data += data
-        except TimeoutError:
+            step = self._received()
+        except BlockingIOError:
             return
-        except (OSError, MemoryError):
-            data = b""
-        if data:
+        if step is None:
+            self._share()
+        else:
+            self._port.idle.remove(self)
+            step()
+
+    def _received(self) -> Callable[[], None] | None:
+        """Receive; return what to do unless a request for a shared thread is complete.
+
+        Raises
+        ------
+        BlockingIOError
+            There is nothing to receive.
+        """
+        if not self._receive():
+            return self.close
+        target = self._target if self._parse() else None
+        if target is None or not (self._is_complete() and self._is_shared(target)):
+            return self._dispatch
+        return None
+
+    def _receive(self) -> bool:
+        """Receive what the client sent; return False if it left."""
+        data = self._stream.receive()
+        try:
+            self._data += data
+        except MemoryError:
+            return False
+        return bool(data)
+
+    def _is_shared(self, target: Target) -> bool:
+        """Whether a thread for all connections serves the requests of a target.
+
+        A single client is served faster by a thread that waits for it only.
+        """
+        return (
+            bool(self._port.idle.is_shared or self._port.responding)
+            and self._port.pace.is_quick(target.model)
+            and not self._port.closing
+            and target.is_serial()
+        )
+
+    def _share(self) -> None:
+        """Respond to a request on a thread that serves other connections, too."""
+        target = self._target
+        assert target is not None
+        self._run(target, self._port.idle.share(self))
+
+    def _run(self, target: Target, work: Callable[[], None]) -> None:
+        """Run a complete request on a thread, or refuse it."""
+        try:
+            self._take_request()
+            self._port.threads.run(target, work, continued=False)
+        except (OutOfResourcesError, MemoryError) as error:
+            self._port.idle.retake()
+            self._refuse(error)
+        except RuntimeError:
+            # The port is closed.
+            self._port.idle.retake()
+            self.close()
+
+    def respond_shared(self) -> Callable[[], None] | None:
+        """Respond to a request; return what is left to do for the port's thread."""
+        try:
+            return self._respond_shared()
+        except BaseException:
+            _log.exception("%s failed", self._request.path)
+            return self.close
+
+    def _respond_shared(self) -> Callable[[], None] | None:
+        target = self._target
+        assert target is not None
+        began_s = time.monotonic()
+        response = target.respond(self._request)
+        self._port.pace.note(target.model, time.monotonic() - began_s)
+        unsent = self._send(response, 0.0)
+        if self._data or unsent is None or unsent:
+            return functools.partial(self._after_sending, unsent)
+        # An idle connection keeps no body.
+        self._request = _NO_REQUEST
+        return None
+
+    def serve_shared(self) -> Callable[[], None] | None:
+        """Receive a request and respond; return what is left to do."""
+        try:
+            step = self._received()
+            if step is None:
+                self._take_request()
+        except BlockingIOError:
+            return None
+        except BaseException:
+            _log.exception("%s failed", self._request.path)
+            return self.close
+        return self.respond_shared() if step is None else step
+
+    def finish(self, step: Callable[[], None] | None) -> None:
+        """Let the port's thread continue with the connection."""
+        self._then(self._continue, step or self._after_sending)
+
+    def _continue(self, step: Callable[[], None]) -> None:
+        """Do what is left to do, unless the connection was closed for another one."""
+        if self in self._port.plain:
+            step()
+
+    def note_long(self, took_s: float) -> None:
+        """Note that the current request takes long."""
+        target = self._target
+        if target is not None:
+            self._port.pace.note(target.model, took_s)
+
+    def _readable(self) -> None:
+        """Receive the rest of a request."""
+        try:
+            stays = self._receive()
+        except BlockingIOError:
+            return
+        if stays:
             self._dispatch()
         else:
             self.close()
@@ -148,20 +263,13 @@ class PlainConnection:
             return
         port.loop.remove_reader(self._socket)
         port.begin_response(self, self)
-        try:
-            self._take_request()
-            port.threads.run(self._target, self._serve, continued=False)
-        except (OutOfResourcesError, MemoryError) as error:
-            self._refuse(error)
-        except RuntimeError:
-            # The port is closed.
-            self.close()
+        self._run(self._target, self.serve_alone)
 
     def _refuse(self, error: Exception) -> None:
         """Respond that a thread or memory is missing."""
         shortage = shortage_of(error)
         assert shortage is not None
-        unsent = self._send(error_response(shortage.message, shortage.code))
+        unsent = self._send(error_response(shortage.message, shortage.code), 0.0)
         # Without a call within a call: many requests may have been sent ahead.
         self._port.loop.call_soon(self._after_sending, unsent)
 
@@ -211,7 +319,7 @@ class PlainConnection:
         except StreamClosedError:
             stream.close()
 
-    def _serve(self) -> None:
+    def serve_alone(self) -> None:
         """Run requests on a thread of the pool; close if that fails."""
         try:
             self._serve_while_busy()
@@ -225,50 +333,37 @@ class PlainConnection:
         while True:
             target = self._target
             assert target is not None
-            unsent = self._send(target.respond(self._request))
+            unsent = self._send(target.respond(self._request), _TURN_S)
             lingers = target.pool is Pool.REQUESTS and time.monotonic() < until_s
+            lingers = lingers and not (
+                self._port.idle.is_shared and self._is_shared(target)
+            )
             if unsent is None or unsent or not lingers or self._port.closing:
                 self._then(self._after_sending, unsent)
                 return
-            if not self._data and not self._receive():
+            if not self._data and not self._receive_soon():
                 return
             if not (self._parse() and self._target is target and self._is_complete()):
                 self._then(self._dispatch)
                 return
             self._take_request()
 
-    def _receive(self) -> bool:
+    def _receive_soon(self) -> bool:
         """Receive the next request; else return the connection to the port's thread."""
         try:
-            data = self._socket.recv(_RECEIVE_BYTES)
+            data = self._stream.receive_soon()
         except TimeoutError:
             self._then(self.wait)
             return False
-        except OSError:
-            data = b""
         if not data:
             self._then(self.close)
             return False
         self._data += data
         return True
 
-    def _send(self, response: HttpResponse) -> memoryview | None:
+    def _send(self, response: HttpResponse, for_s: float) -> memoryview | None:
         """Send a response; return what the client did not take, or None if it left."""
-        return self._send_part(memoryview(_head_of(response) + response.body), _TURN_S)
-
-    def _send_part(self, data: memoryview, for_s: float) -> memoryview | None:
-        """Send for some time what the client takes; return the rest, or None."""
-        until_s = time.monotonic() + for_s
-        try:
-            while data:
-                data = data[self._socket.send(data) :]
-                if time.monotonic() >= until_s:
-                    break
-        except TimeoutError:
-            return data
-        except OSError:
-            return None
-        return data
+        return self._stream.send(memoryview(_head_of(response) + response.body), for_s)
 
     def _send_later(self, unsent: memoryview) -> None:
         """Send the rest of a response whenever the client takes some."""
@@ -278,16 +373,16 @@ class PlainConnection:
         self._port.loop.add_writer(self._socket, self._writable)
 
     def _writable(self) -> None:
-        unsent = self._send_part(self._unsent, 0.0)
+        unsent = self._stream.send(self._unsent, 0.0)
         if unsent:
             self._unsent = unsent
             self._port.connections.reading(self, time.monotonic())
             return
-        self._unsent = memoryview(b"")
+        self._unsent = _NOTHING
         self._port.loop.remove_writer(self._socket)
         self._after_sending(unsent)
 
-    def _after_sending(self, unsent: memoryview | None) -> None:
+    def _after_sending(self, unsent: memoryview | None = _NOTHING) -> None:
         """Continue on the port's thread after a response."""
         if unsent is None:
             self.close()

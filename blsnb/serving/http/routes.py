@@ -149,6 +149,8 @@ class Target(NamedTuple):
     pool: Pool
     model: str
     may_stream: bool = False
+    is_serial: Callable[[], bool] = lambda: False
+    """Whether its requests run one by one anyway."""
 
 
 def http_routes(parts: ServerParts, shared: SharedState) -> list[Route]:
@@ -212,10 +214,21 @@ class Router:
     """Finds the target of a path.
 
     tornado's router decodes the parts of a path, and Triton does not.
+
+    Parameters
+    ----------
+    is_serial
+        Whether a model, by name and version, runs its requests one by one.
     """
 
-    def __init__(self, routes: Sequence[Route], guard: Guard) -> None:
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        guard: Guard,
+        is_serial: Callable[[str, str], bool] = lambda model, version: False,
+    ) -> None:
         self._guard = guard
+        self._is_serial = is_serial
         self._routes = [(re.compile(route.pattern), route) for route in routes]
 
     def find(self, path: str) -> Target:
@@ -225,7 +238,12 @@ class Router:
                 arguments = found.groupdict("")
                 respond = functools.partial(self._guard.respond, route, arguments)
                 model = arguments.get("model", "")
-                return Target(respond, route.pool, model, route.may_stream)
+                target = Target(respond, route.pool, model, route.may_stream)
+                if route.pool is not Pool.REQUESTS:
+                    return target
+                version = arguments.get("version", "")
+                serial = functools.partial(self._is_serial, model, version)
+                return target._replace(is_serial=serial)
         return Target(lambda _: not_found(), Pool.QUERIES, "")
 
 

@@ -93,6 +93,8 @@ class HttpServer(HTTPServer):
 
     begin: Callable[[socket.socket, tuple[Any, ...]], None]
     """Begins to serve an accepted connection."""
+    settle: Callable[[], None]
+    """Brings the states of the connections up to date."""
 
     def initialize(self, *args: Any, **kwargs: Any) -> None:
         """Take tornado's arguments."""
@@ -149,6 +151,7 @@ class HttpServer(HTTPServer):
 
     def _close_least_needed(self) -> bool:
         """Close a connection; return whether one was closed."""
+        self.settle()
         stream = self.connections.least_needed(time.monotonic())
         if stream is None:
             return False
