@@ -105,6 +105,16 @@ _HOMES = {
 }
 
 
+def _age_objects() -> None:
+    """Move all objects to the oldest generation, which is rarely visited."""
+    import gc
+
+    # What the user has frozen remains frozen.
+    if not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()
+
+
 def __getattr__(name: str) -> Any:
     """Import a name on first use: importing blsnb stays fast."""
     home = _HOMES.get(name)
@@ -120,6 +130,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(home), name)
     finally:
         if is_enabled:
+            _age_objects()
             gc.enable()
     globals()[name] = value
     return value

@@ -183,16 +183,10 @@ _DEFAULTS = RequestOptions(
 )
 
 
-def takes_request_options(function: F) -> F:
-    """Add the request options to the signature and docstring of a function.
-
-    Type checkers read them from ``**options: Unpack[RequestOptions]``; help, completion
-    and `inspect.signature` need this decorator. It replaces the docstring's entry
-    ``**options`` by those of `RequestOptions`.
-    """
-    shown = inspect.signature(function)
+@functools.cache
+def _options() -> list[inspect.Parameter]:
     types = typing.get_type_hints(RequestOptions)
-    options = [
+    return [
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
@@ -201,9 +195,19 @@ def takes_request_options(function: F) -> F:
         )
         for name, default in _DEFAULTS.items()
     ]
+
+
+def takes_request_options(function: F) -> F:
+    """Add the request options to the signature and docstring of a function.
+
+    Type checkers read them from ``**options: Unpack[RequestOptions]``; help, completion
+    and `inspect.signature` need this decorator. It replaces the docstring's entry
+    ``**options`` by those of `RequestOptions`.
+    """
+    shown = inspect.signature(function)
     own = list(shown.parameters.values())[:-1]
     function.__signature__ = shown.replace(  # type: ignore[attr-defined]
-        parameters=[*own, *options]
+        parameters=[*own, *_options()]
     )
     if function.__doc__:
         function.__doc__ = _ENTRY.sub(_documented, function.__doc__)

@@ -43,11 +43,13 @@ LATER = (
 NOT_FOR_A_CELL = (
     "blsnb.engine.scheduling.batching",
     "blsnb.model.text.text_hints",
+    "blsnb.model_graph.build",
     "blsnb.model_graph.picture",
     "blsnb.tensors.difference",
     "blsnb.trace.comparison",
     "blsnb.views.documents",
     "blsnb.views.pictures",
+    "google.protobuf.descriptor_pb2",
 )
 """What a cell with a plain model does not need."""
 EXTENSION = """
@@ -172,6 +174,18 @@ def test_importing_leaves_the_collector_as_it_was(enabled):
 
     assert modules_after(
         f"{set_up}import blsnb, gc\nblsnb.Server\nassert gc.isenabled() is {enabled}"
+    )
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_importing_leaves_no_young_objects_to_the_collector(frozen):
+    """The next cell would wait for it; what the user has frozen remains frozen."""
+    set_up = "gc.freeze()" if frozen else "kept = [[]]"
+    expected = "gc.get_freeze_count()" if frozen else "not gc.get_count()[1]"
+
+    assert modules_after(
+        f"import blsnb, gc\n{set_up}\nblsnb.Server\nassert {expected}\n"
+        f"assert {frozen} or any(each is kept for each in gc.get_objects(2))"
     )
 
 

@@ -223,9 +223,10 @@ def matching(parent: Path, prefix: str, suffixes: str = "") -> list[Path]:
     """
     name = re.compile(f"{re.escape(prefix)}{_RANDOM}{suffixes}")
     try:
-        return [parent / each for each in os.listdir(parent) if name.fullmatch(each)]
+        names = [each for each in os.listdir(parent) if each.startswith(prefix)]
     except OSError:
         return []
+    return [parent / each for each in names if name.fullmatch(each)]
 
 
 @contextlib.contextmanager

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from blsnb.errors import BlsnbError
 from blsnb.model.backend_fields import MODEL_FILENAME
 from blsnb.model.config import ModelConfig
-from blsnb.model_graph.build import SourceFiles
 from blsnb.model_graph.ensemble_proposal import NotAnEnsembleError, ensemble_config
-from blsnb.model_graph.server_graph import version_folder
+from blsnb.model_graph.sources.source_files import SourceFiles, version_folder
 from blsnb.parts.server_parts import ServerParts
 from blsnb.printable import printable_lines
 from blsnb.results.replay import request_of

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from blsnb.arguments import did_you_mean
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.model.rules.tensor_flow import TensorFlow, dims_agree
-from blsnb.model_graph.graph import Finding, ModelGraph
+from blsnb.model_graph.finding import Finding
 from blsnb.model_graph.sources.bls_calls import BlsCall
 from blsnb.model_graph.sources.sent_tensors import SentTensor
 from blsnb.tensors.dtypes import Shape
+
+if TYPE_CHECKING:
+    from blsnb.model_graph.graph import ModelGraph
 
 Configs = Mapping[str, ModelConfig]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from blsnb.model_graph.graph import Finding
+from blsnb.model_graph.finding import Finding
 from blsnb.model_graph.sources.source import Source
 
 _CLASS = "TritonPythonModel"

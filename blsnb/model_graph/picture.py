@@ -8,7 +8,8 @@ from html import escape
 from typing import NamedTuple
 from urllib.parse import quote
 
-from blsnb.model_graph.graph import Finding, GraphModel, Measured, ModelGraph
+from blsnb.model_graph.finding import Finding
+from blsnb.model_graph.graph import GraphModel, Measured, ModelGraph
 from blsnb.printable import counted, printable
 from blsnb.trace.spans import Trace
 from blsnb.views import callgraph

@@ -11,8 +11,8 @@ from blsnb.model.backend_fields import MODEL_FILENAME
 from blsnb.model.config import ModelConfig
 from blsnb.model_graph.build import ModelSource, model_graph
 from blsnb.model_graph.graph import Measured, ModelGraph
+from blsnb.model_graph.sources.source_files import version_folder
 from blsnb.parts.server_parts import ServerParts
-from blsnb.repository.directory import ModelDirectory
 from blsnb.results.traced import take_trace
 
 
@@ -49,12 +49,6 @@ def _source(parts: ServerParts, name: str) -> ModelSource:
         config_error,
         _file(folder, config),
     )
-
-
-def version_folder(directory: ModelDirectory, config: ModelConfig) -> Path | None:
-    """Return the folder of the newest version that serves, if any."""
-    versions = directory.chosen_versions(config) or directory.versions
-    return directory.version_dir(versions[-1]) if versions else None
 
 
 def _instance_count(config: ModelConfig) -> int:

@@ -9,16 +9,15 @@ from pathlib import Path
 from blsnb.arguments import did_you_mean
 from blsnb.model.backend_fields import MODEL_FILENAME
 from blsnb.model.config import ModelConfig
-from blsnb.model_graph.build import SourceFiles
+from blsnb.model_graph.finding import Finding
 from blsnb.model_graph.findings import call_findings
-from blsnb.model_graph.graph import Finding
 from blsnb.model_graph.hooks import hook_findings
-from blsnb.model_graph.server_graph import version_folder
 from blsnb.model_graph.sources.bls_calls import bls_calls
 from blsnb.model_graph.sources.possible import Evaluator
 from blsnb.model_graph.sources.scopes import Scope
 from blsnb.model_graph.sources.sent_tensors import method, sent_tensor
 from blsnb.model_graph.sources.source import Source
+from blsnb.model_graph.sources.source_files import SourceFiles, version_folder
 from blsnb.parts.server_parts import ServerParts
 
 _FINAL = b"TRITONSERVER_RESPONSE_COMPLETE_FINAL"

@@ -13,7 +13,7 @@ from blsnb.trace.events import Call
 from blsnb.trace.facts import ClockReading
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gaps
-from blsnb.trace.lazy.call_columns import distinct, read_calls, spans_of
+from blsnb.trace.lazy.call_columns import distinct, read_started, spans_of
 from blsnb.trace.review import reviewed
 from blsnb.trace.run_record import RunRecord
 from blsnb.trace.spans import Trace
@@ -62,6 +62,7 @@ def trace_so_far(record: RunRecord, notes: bool) -> Trace:
     if trace.spans:
         pauses = CLOCK.pauses(trace.start_ns, trace.end_ns)
         trace = replace(trace, pauses=pauses) if pauses else trace
+    running = trace.running
     trace = reviewed(trace) if notes else trace
     if record.context is not None:
         trace = replace(trace, context=record.context)
@@ -71,7 +72,7 @@ def trace_so_far(record: RunRecord, notes: bool) -> Trace:
         trace = replace(trace, profiles=profiles)
     # Calls dropped while the trace is built must not stay in memory.
     is_final = record.ended and kept == (len(record.calls), record.held_bytes)
-    if is_final and not trace.running:
+    if is_final and not running:
         record.taken = notes, trace
     return trace
 
@@ -100,13 +101,12 @@ def trace_of(
     """
     # A call is recorded a moment before its start, when it has no time yet. Threads
     # that start calls at once may record them in another order.
-    calls = sorted((call for call in calls if call.request_start_ns), key=_ID)
-    read = read_calls(calls)
+    calls, read = read_started(sorted(calls, key=_ID))
     models = distinct(read["model"])
     spans = spans_of(calls, read, models, notes)
     title = calls[0].model.name if calls else ""
     request_id = calls[0].request_id if calls else ""
-    left_out = () if gaps is None else gaps.listed(calls, models)
+    left_out = () if gaps is None else gaps.listed(calls, spans, models)
     counted = sum(each.calls for each in folded)
     return Trace(
         run_id,

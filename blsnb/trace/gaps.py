@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from blsnb.trace.events import Call, ModelInfo
+
+if TYPE_CHECKING:
+    from blsnb.trace.lazy.lazy_rows import LazyRows
 
 Name = tuple[bool, str]
 """Whether it is a span of model code, and the model's name."""
@@ -115,14 +119,14 @@ class Gaps:
             del behind[key]
 
     def listed(
-        self,
-        calls: Sequence[Call],
-        models: Sequence[ModelInfo],
+        self, calls: Sequence[Call], spans: LazyRows[Any], models: Sequence[ModelInfo]
     ) -> tuple[Gap, ...]:
         """Return the gaps between the kept calls of a trace.
 
         Parameters
         ----------
+        calls, spans
+            The calls of the trace, in order of their ids, and their spans.
         models
             The models of the trace.
         """
@@ -130,25 +134,43 @@ class Gaps:
         behind = dict(self._behind)
         if not behind:
             return ()
-        callers = {_place(key)[0] for key in behind}
-        kept: Counter[_Place] = Counter()
-        after: dict[Call | _Place, int] = {}
-        names = {id(model): name_of(model) for model in models}
-        for call in calls:
-            if call.parent in callers:
-                place = call.parent, names.get(id(call.model)) or name_of(call.model)
-                kept[place] += 1
-                if call in behind:
-                    after[call] = kept[place]
-        rows = {call: row for row, call in enumerate(calls) if call in callers}
-        number = first_of_name(models)
+        rows, number = _rows(calls, behind), first_of_name(models)
+        counted = _counted(spans, [number[name_of(model)] for model in models])
         found = []
         for key, count in behind.items():
             caller, name = _place(key)
             row = -1 if caller is None else rows.get(caller)
             if row is not None and name in number:
-                found.append(Gap(row, number[name], after.get(key, 0), count))
+                at = rows.get(key) if isinstance(key, Call) else None
+                after = 0 if at is None else counted[at]
+                found.append(Gap(row, number[name], after, count))
         return tuple(sorted(found))
+
+
+def _rows(calls: Sequence[Call], keys: Iterable[Call | _Place]) -> dict[Call, int]:
+    """Return the rows of the calls of gaps, and of their callers."""
+    wanted: set[Any] = {_place(key)[0] for key in keys}.union(keys)
+    return {call: row for row, call in enumerate(calls) if call in wanted}
+
+
+def _counted(spans: LazyRows[Any], number: Sequence[int]) -> list[int]:
+    """Return how many calls of its caller and model each call ends, with itself.
+
+    Parameters
+    ----------
+    number
+        The first model with the name of each model.
+    """
+    caller, model = (
+        np.fromiter(spans.column(name), np.int64, len(spans))
+        for name in ("parent", "model")
+    )
+    place = caller * len(number) + np.array(number, np.int64)[model]
+    order = np.argsort(place, kind="stable")
+    grouped, counts = place[order], np.empty_like(place)
+    counts[order] = np.arange(1, len(place) + 1) - np.searchsorted(grouped, grouped)
+    found: list[int] = counts.tolist()
+    return found
 
 
 def _place(key: Call | _Place) -> _Place:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from functools import partial
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,10 @@ _SHARE = 0.2
 _WAITING = 8
 """Minimum number of calls waiting for the only instance for a note."""
 
+_TIMES = "request_start_ns", "request_end_ns"
+_NUMBERS = "parent", "line", "model", "queue_start_ns", "compute_start_ns", *_TIMES
+_SEQUENCE, _VALUE = attrgetter("correlation_id"), attrgetter("value_id")
+
 _IGNORED = (
     "The client left while {} was running, and the model went on: it never calls "
     "is_cancelled(). Call it in loops, on the request or its response sender, and "
@@ -33,32 +39,44 @@ _IGNORED = (
 Notes = dict[int, list[str]]
 Tensors = tuple[TensorRef, ...]
 Array = np.ndarray[Any, Any]
+Calls = dict[str, Array]
+"""The fields `_NUMBERS` of all calls."""
 
 
 def reviewed(trace: Trace) -> Trace:
-    """Return a trace with the notes of a review after the spans' own notes."""
-    notes = {} if trace.running else review(trace.spans, trace.models)
-    if not notes:
+    """Return a trace with the notes of a review after the spans' own notes.
+
+    A recorded run is reviewed when its notes are first read.
+    """
+    if trace.running:
         return trace
-    spans = trace.spans
-    own = {row: (*spans[row].notes, *texts) for row, texts in notes.items()}
+    spans, models = trace.spans, trace.models
     if isinstance(spans, LazyRows):
-        return replace(trace, spans=spans.with_column("notes", own))
-    changed = [
-        replace(span, notes=own[span.index]) if span.index in own else span
-        for span in spans
-    ]
-    return replace(trace, spans=tuple(changed))
+        later = spans.with_column("notes", partial(_notes, spans, models))
+        return replace(trace, spans=later)
+    changed = zip(spans, _notes(spans, models), strict=True)
+    return replace(trace, spans=tuple([replace(s, notes=n) for s, n in changed]))
+
+
+def _notes(
+    spans: Sequence[Span], models: Sequence[ModelInfo]
+) -> Sequence[tuple[str, ...]]:
+    """Return the notes of each span: its own, then those of the review."""
+    notes = list(column_of(spans, "notes"))
+    for row, texts in review(spans, models).items():
+        notes[row] = (*notes[row], *texts)
+    return notes
 
 
 def review(spans: Sequence[Span], models: Sequence[ModelInfo]) -> Notes:
     """Return notes by the row of their span."""
     notes: Notes = defaultdict(list)
-    for (caller, line, _), calls in _loops(spans).items():
-        text = _missed_gather(spans, caller, line, calls, models)
+    calls = {name: _column(spans, name) for name in _NUMBERS}
+    for rows, took_ns in _sequential(calls):
+        text = _missed_gather(spans, rows, took_ns, models)
         if text:
-            notes[caller].append(text)
-    for row, text in _crowds(spans, models):
+            notes[spans[rows[0]].parent].append(text)
+    for row, text in _crowds(spans, calls, models):
         notes[row].append(text)
     for row in _ignoring(spans, models):
         # The span already has a note about that.
@@ -67,40 +85,50 @@ def review(spans: Sequence[Span], models: Sequence[ModelInfo]) -> Notes:
     return dict(notes)
 
 
-def _loops(spans: Sequence[Span]) -> dict[tuple[int, int, int], list[int]]:
-    """Return the rows of the calls of one model by one line of one caller."""
-    loops: dict[tuple[int, int, int], list[int]] = defaultdict(list)
-    names = "parent", "line", "model"
-    keys = zip(*(column_of(spans, name) for name in names), strict=True)
-    ended = column_of(spans, "request_end_ns")
-    for row, (key, end_ns) in enumerate(zip(keys, ended, strict=True)):
-        if end_ns and key[0] >= 0 and key[1]:
-            loops[key].append(row)
-    return {key: calls for key, calls in loops.items() if len(calls) >= _SEQUENTIAL}
+def _column(spans: Sequence[Span], name: str) -> Array:
+    return np.fromiter(column_of(spans, name), np.int64, len(spans))
+
+
+def _sequential(calls: Calls) -> Iterator[tuple[list[int], int]]:
+    """Yield calls of one model by one line of one caller, made one after the other.
+
+    In order of their starts, with their total duration; in order of the first rows.
+    """
+    order, first = _loops(calls)
+    if not len(first):
+        return
+    start_ns, end_ns = (calls[name][order] for name in _TIMES)
+    overlaps = np.concatenate([[False], start_ns[1:] < end_ns[:-1]])
+    overlaps[first] = False
+    took_ns = np.add.reduceat(np.maximum(0, end_ns - start_ns), first)
+    lengths = np.diff(first, append=len(order))
+    alone = (lengths >= _SEQUENTIAL) & ~np.logical_or.reduceat(overlaps, first)
+    lowest = np.minimum.reduceat(order, first)
+    for loop in sorted(np.flatnonzero(alone).tolist(), key=lowest.__getitem__):
+        begin = first[loop]
+        yield order[begin : begin + lengths[loop]].tolist(), int(took_ns[loop])
+
+
+def _loops(calls: Calls) -> tuple[Array, Array]:
+    """Return the rows of ended calls, loop by loop, and where each loop begins."""
+    ended, caller, line = (calls[name] for name in ("request_end_ns", "parent", "line"))
+    rows = np.flatnonzero((ended != 0) & (caller >= 0) & (line != 0))
+    keys = [calls[name][rows] for name in ("model", "line", "parent")]
+    order = np.lexsort([calls["request_start_ns"][rows], *keys])
+    changes = [np.diff(key[order], prepend=-1) != 0 for key in keys]
+    return rows[order], np.flatnonzero(np.logical_or.reduce(changes))
 
 
 def _missed_gather(
-    spans: Sequence[Span],
-    caller: int,
-    line: int,
-    rows: list[int],
-    models: Sequence[ModelInfo],
+    spans: Sequence[Span], rows: list[int], took_ns: int, models: Sequence[ModelInfo]
 ) -> str:
-    start_ns = column_of(spans, "request_start_ns")
-    end_ns = column_of(spans, "request_end_ns")
-    rows = sorted(rows, key=start_ns.__getitem__)
-    sequential = all(
-        start_ns[later] >= end_ns[earlier] for earlier, later in pairwise(rows)
-    )
-    took_ns = sum(max(0, end_ns[row] - start_ns[row]) for row in rows)
-    if not sequential or took_ns < _SHARE * spans[caller].duration_ns:
+    span = spans[rows[0]]
+    caller = spans[span.parent]
+    if took_ns < _SHARE * caller.duration_ns or _is_chain(spans, rows):
         return ""
-    if _is_chain(spans, rows):
-        return ""
-    name = models[spans[rows[0]].model].name
-    where = models[spans[caller].model].place(line)
     return (
-        f"{len(rows)} calls of {name} at {where} were made one after the "
+        f"{len(rows)} calls of {models[span.model].name} at "
+        f"{models[caller.model].place(span.line)} were made one after the "
         f"other and took {time(took_ns / 1000)} in all. If they are "
         "independent, run them concurrently: "
         "await asyncio.gather(*(r.async_exec() for r in requests))."
@@ -110,13 +138,18 @@ def _missed_gather(
 def _is_chain(spans: Sequence[Span], rows: Sequence[int]) -> bool:
     """Whether a later call uses outputs of an earlier one, or all are one sequence."""
     fields = column_of(spans, "request_fields")
-    sequences = {fields[row].correlation_id for row in rows}
+    sequences = set(map(_SEQUENCE, map(fields.__getitem__, rows)))
     if len(sequences) < len(rows) and sequences != {PLAIN.correlation_id}:
         return True
     inputs, outputs = column_of(spans, "inputs"), column_of(spans, "outputs")
-    used = {ref.value_id for row in rows for ref in inputs[row]}
-    answered = {ref.value_id for row in rows for ref in outputs[row]}
-    return not used.isdisjoint(answered) and _passes_on(inputs, outputs, rows)
+    used = set(_values(inputs, rows))
+    return not used.isdisjoint(_values(outputs, rows)) and _passes_on(
+        inputs, outputs, rows
+    )
+
+
+def _values(tensors: Sequence[Tensors], rows: Sequence[int]) -> Iterator[int]:
+    return map(_VALUE, chain.from_iterable(map(tensors.__getitem__, rows)))
 
 
 def _passes_on(
@@ -147,12 +180,10 @@ def _ignoring(spans: Sequence[Span], models: Sequence[ModelInfo]) -> Iterator[in
 
 
 def _crowds(
-    spans: Sequence[Span], models: Sequence[ModelInfo]
+    spans: Sequence[Span], calls: Calls, models: Sequence[ModelInfo]
 ) -> Iterable[tuple[int, str]]:
     names = "model", "queue_start_ns", "compute_start_ns"
-    model_of, queued, begun = (
-        np.array(column_of(spans, name), np.int64) for name in names
-    )
+    model_of, queued, begun = (calls[name] for name in names)
     instance_of = column_of(spans, "instance")
     for model in np.unique(model_of[begun > 0]).tolist():
         rows = np.flatnonzero((model_of == model) & (begun > 0))

@@ -294,6 +294,9 @@ class Trace:
 
     def _count(self, flag: CallFlag) -> int:
         """Return the number of calls that have a flag."""
+        return sum(calls for bits, calls in self._flags.items() if bits & flag)
+
+    @cached_property
+    def _flags(self) -> Counter[int]:
         # The operators and the hash of an IntFlag are slow.
-        counts = Counter(map(int, self.column("flags")))
-        return sum(calls for bits, calls in counts.items() if bits & flag)
+        return Counter(map(int, self.column("flags")))

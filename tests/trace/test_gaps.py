@@ -113,6 +113,23 @@ def test_a_gap_is_where_the_calls_were():
     )
 
 
+def test_gaps_of_two_models_are_counted_one_by_one():
+    """Calls of the other model, and by another caller, do not count."""
+    calls: list[Call] = []
+    root = add_call(calls, None, MODELS[0], 1)
+    for at in range(2, 12):
+        add_call(calls, root if at != 5 else calls[1], MODELS[1 + at % 2], at)
+    gaps = Gaps()
+    leaving = {calls[7], calls[8]}
+    gaps.open(calls, leaving)
+    kept = [call for call in calls if call not in leaving]
+
+    assert 2 == len({call.model for call in leaving})
+    assert (Gap(0, 0, 2, 1), Gap(0, 1, 3, 1)) == (
+        trace_of("run", kept, 9, gaps=gaps).gaps
+    )
+
+
 def loop(size: int) -> str:
     """Return a run of a model that calls another one ``size`` times."""
     return cell(f"""

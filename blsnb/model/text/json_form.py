@@ -128,7 +128,8 @@ def _is_list(field: Any) -> bool:
 
 def _is_map(field: Any) -> bool:
     kind = field.message_type
-    return kind is not None and bool(kind.GetOptions().map_entry)
+    # Its option `map_entry` says the same, but to read it loads a schema of schemas.
+    return kind is not None and kind.has_options and "key" in kind.fields_by_name
 
 
 def _find(descriptor: Any, name: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from blsnb.model_graph.sources.possible import OPEN, Evaluator
 from blsnb.model_graph.sources.scopes import Scope, contexts
@@ -23,8 +23,7 @@ _MAX_CONTEXTS = 50
 _EXECUTES = ("exec", "async_exec")
 
 
-@dataclass(frozen=True, slots=True)
-class BlsCall:
+class BlsCall(NamedTuple):
     """An ``InferenceRequest`` in a source.
 
     Parameters

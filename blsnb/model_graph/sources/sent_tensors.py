@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from blsnb.model_graph.sources.made_arrays import datatype_of, literal_shape, made_array
 from blsnb.model_graph.sources.possible import Evaluator
@@ -19,8 +19,7 @@ _POSITIONS = (
 _TENSORS = ("Tensor", "get_input_tensor_by_name", "get_output_tensor_by_name")
 
 
-@dataclass(frozen=True, slots=True)
-class SentTensor:
+class SentTensor(NamedTuple):
     """A tensor that a BLS call sends.
 
     Parameters

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from itertools import compress
 from operator import attrgetter
 from typing import Any
 
 from blsnb.trace.events import Call, CallExtras, CallFlag, ModelInfo
-from blsnb.trace.lazy.call_fields import Numbers, columns_of
+from blsnb.trace.lazy.call_fields import NAMES, Numbers, arrays_of
 from blsnb.trace.lazy.lazy_rows import LazyRows
 from blsnb.trace.spans import Span
 
@@ -34,12 +35,13 @@ _READ = (
 _NUMBERS = attrgetter("numbers")
 _RARE = {field.name: field.default for field in dataclasses.fields(CallExtras)}
 
-Columns = dict[str, list[Any]]
+Columns = dict[str, Any]
+"""Fields of calls: a list of each, and an array of each of `NAMES`."""
 
 
 def read_calls(calls: Sequence[Call]) -> Columns:
-    """Return the fields of calls, one list per field."""
-    columns: Columns = {name: [] for name in _READ}
+    """Return the fields of calls."""
+    columns: dict[str, list[Any]] = {name: [] for name in _READ}
     reading = [(columns[name].extend, attrgetter(name)) for name in _READ]
     numbers: list[Numbers] = []
     for start in range(0, len(calls), _BLOCK):
@@ -48,10 +50,19 @@ def read_calls(calls: Sequence[Call]) -> Columns:
         numbers += [n if type(n) is bytes else [*n] for n in map(_NUMBERS, block)]
         for extend, field in reading:
             extend(map(field, block))
-    return {**columns, **columns_of(numbers), **_rare(columns.pop("extras"))}
+    return {**columns, **arrays_of(numbers), **_rare(columns.pop("extras"))}
 
 
-def _rare(extras: Sequence[CallExtras | None]) -> Columns:
+def read_started(calls: Sequence[Call]) -> tuple[Sequence[Call], Columns]:
+    """Return the calls that have started, and their fields."""
+    read = read_calls(calls)
+    started = read["request_start_ns"]
+    if started.all():
+        return calls, read
+    return read_started(list(compress(calls, started)))
+
+
+def _rare(extras: Sequence[CallExtras | None]) -> dict[str, list[Any]]:
     """Return the fields of extras; of calls without extras their defaults."""
     return {
         name: list(_each(extras, default, attrgetter(name)))
@@ -84,7 +95,7 @@ def spans_of(
         Whether spans include their notes; those about incomplete records always are.
     """
     rows: dict[Call | None, int] = dict(zip(calls, range(len(calls)), strict=True))
-    found: dict[str, Sequence[Any]] = dict(read)
+    found = dict(read)
     found["index"] = range(len(calls))
     # Without a caller, or with one of another run.
     found["parent"] = [rows.get(caller, -1) for caller in read["parent"]]
@@ -94,21 +105,26 @@ def spans_of(
     found["logs"] = _each(read["logs"], (), tuple)
     found["responses"] = _each(read["responses"], (), tuple)
     found["response_count"] = _each(read["responses"], 0, attrgetter("count"))
-    own = _each(read["notes"], (), tuple) if notes else [()] * len(calls)
-    gaps = _each(read["responses"], "", lambda log: log.gap())
-    found["notes"] = [
-        (*said, gap) if gap else said for said, gap in zip(own, gaps, strict=True)
-    ]
+    found["notes"] = _notes(read, notes)
     found["copies"] = _each(read["device"], (), lambda work: tuple(work.copies))
     found["device_use"] = _each(read["device"], None, attrgetter("use"))
     found["origin"] = [None] * len(calls)
-    return LazyRows(Span, {name: found[name] for name in Span.__slots__})
+    later = {name: found[name].tolist for name in NAMES}
+    return LazyRows(Span, {name: found[name] for name in Span.__slots__}, later)
+
+
+def _notes(read: Columns, notes: bool) -> Sequence[Any]:
+    gaps = _each(read["responses"], "", lambda log: log.gap())
+    own = _each(read["notes"], (), tuple) if notes else [()] * len(gaps)
+    if not any(gaps):
+        return own
+    return [(*said, gap) if gap else said for said, gap in zip(own, gaps, strict=True)]
 
 
 def _numbers(models: Sequence[ModelInfo], distinct: Sequence[ModelInfo]) -> list[int]:
     by_value = {model: number for number, model in enumerate(distinct)}
     number = {each: by_value[model] for each, model in _by_id(models).items()}
-    return [number[each] for each in map(id, models)]
+    return list(map(number.__getitem__, map(id, models)))
 
 
 def _each(
@@ -122,7 +138,7 @@ def _each(
 
 def _flags(read: Columns) -> list[CallFlag]:
     bits = read["flags"]
-    if 0 not in read["request_end_ns"] and True not in read["asked_cancelled"]:
+    if read["request_end_ns"].all() and True not in read["asked_cancelled"]:
         return _made(bits)
     return _made(
         [
@@ -142,4 +158,4 @@ def _flags(read: Columns) -> list[CallFlag]:
 def _made(bits: Sequence[int]) -> list[CallFlag]:
     # To make a flag takes a microsecond.
     made = {each: CallFlag(each) for each in set(bits)}
-    return [made[each] for each in bits]
+    return list(map(made.__getitem__, bits))

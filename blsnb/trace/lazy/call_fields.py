@@ -7,8 +7,8 @@ the memory.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
-from typing import Any, Generic, TypeAlias, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -82,15 +82,26 @@ class Extra(Generic[T]):
 
 def columns_of(numbers: Iterable[Numbers]) -> dict[str, list[int]]:
     """Return the fields of many `Call.numbers`, one list per field."""
+    return {name: column.tolist() for name, column in arrays_of(numbers).items()}
+
+
+def arrays_of(numbers: Iterable[Numbers]) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the fields of many `Call.numbers`, one array per field."""
     rows = list(numbers)
     try:
-        table = b"".join([r if type(r) is bytes else pack(*r) for r in rows])
+        table = np.frombuffer(_joined(rows), np.int64)
     except struct.error:
         # Imported traces may have larger numbers.
-        columns: Any = map(list, zip(*map(_listed, rows), strict=True))
-    else:
-        columns = np.frombuffer(table, np.int64).reshape(-1, len(NAMES)).T.tolist()
-    return dict(zip(NAMES, columns, strict=True))
+        table = np.array(list(map(_listed, rows)), object)
+    return dict(zip(NAMES, table.reshape(-1, len(NAMES)).T, strict=True))
+
+
+def _joined(rows: Sequence[Numbers]) -> bytes:
+    try:
+        return b"".join(cast("Sequence[bytes]", rows))
+    except TypeError:
+        # Some may still change.
+        return b"".join([r if type(r) is bytes else pack(*r) for r in rows])
 
 
 def _listed(numbers: Numbers) -> list[int]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeAlias, TypeVar, overload
 
 T = TypeVar("T")
+MakeColumn: TypeAlias = Callable[[], Sequence[Any]]
 
 
 class LazyRows(Sequence[T], Generic[T]):
@@ -20,15 +21,22 @@ class LazyRows(Sequence[T], Generic[T]):
         Makes a value of its fields, in the order of the columns.
     columns
         One list per field, all of one length.
+    later
+        Functions that return further lists for fields, called when they are first
+        read.
     """
 
-    __slots__ = ("_columns", "_length", "_made", "_make")
+    __slots__ = ("_columns", "_later", "_length", "_made", "_make")
 
     def __init__(
-        self, make: Callable[..., T], columns: Mapping[str, Sequence[Any]]
+        self,
+        make: Callable[..., T],
+        columns: Mapping[str, Sequence[Any]],
+        later: Mapping[str, MakeColumn] | None = None,
     ) -> None:
         self._make = make
-        self._columns = columns
+        self._columns = dict(columns)
+        self._later = dict(later or {})
         self._made: dict[int, T] = {}
         self._length = len(next(iter(columns.values())))
 
@@ -47,7 +55,7 @@ class LazyRows(Sequence[T], Generic[T]):
         row = range(self._length)[row]
         known = self._made.get(row)
         if known is None:
-            fields = [column[row] for column in self._columns.values()]
+            fields = [column[row] for column in self._all().values()]
             known = self._made.setdefault(row, self._make(*fields))
         return known
 
@@ -58,7 +66,7 @@ class LazyRows(Sequence[T], Generic[T]):
 
     def _make_all(self) -> None:
         made, make = self._made, self._make
-        for row, fields in enumerate(zip(*self._columns.values(), strict=True)):
+        for row, fields in enumerate(zip(*self._all().values(), strict=True)):
             if row not in made:
                 made.setdefault(row, make(*fields))
 
@@ -73,14 +81,21 @@ class LazyRows(Sequence[T], Generic[T]):
 
     def column(self, name: str) -> Sequence[Any]:
         """Return a field of all values; no value is made for it."""
+        make = self._later.get(name)
+        if make is not None:
+            self._columns[name] = make()
+            # Another thread may have made the same.
+            self._later.pop(name, None)
         return self._columns[name]
 
-    def with_column(self, name: str, changed: Mapping[int, Any]) -> LazyRows[T]:
-        """Return the rows with other values of a field, by row."""
-        column = list(self._columns[name])
-        for row, value in changed.items():
-            column[row] = value
-        return LazyRows(self._make, {**self._columns, name: column})
+    def _all(self) -> Mapping[str, Sequence[Any]]:
+        for name in tuple(self._later):
+            self.column(name)
+        return self._columns
+
+    def with_column(self, name: str, make: MakeColumn) -> LazyRows[T]:
+        """Return the rows with another column for a field, made when it is read."""
+        return LazyRows(self._make, self._columns, {**self._later, name: make})
 
 
 def column_of(values: Sequence[Any], name: str) -> Sequence[Any]:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,8 @@ from blsnb.errors import ModelConfigError
 from blsnb.model.config import parse_json, parse_pbtxt
 from blsnb.model.normalization import normalise
 from blsnb.model.rules.dependencies import Composing, validate_ensemble
+from blsnb.model.text.json_form import _is_map
+from blsnb.model.text.schema import schema
 from blsnb.release import OLDEST
 
 from ..accepted import ACCEPTED
@@ -31,6 +34,31 @@ def test_printed_json_can_be_parsed(case: str) -> None:
     config = normalise(parse_pbtxt(ACCEPTED[case]), model_name="m")
 
     assert config == parse_json(config.to_json())
+
+
+def messages(descriptor: Any) -> set[Any]:
+    """Return a message of the schema, and all that its fields contain."""
+    found, left = set(), [descriptor]
+    while left:
+        each = left.pop()
+        if each not in found:
+            found.add(each)
+            left += [f.message_type for f in each.fields if f.message_type]
+    return found
+
+
+def test_a_map_is_told_without_its_options() -> None:
+    """The schema's own option says the same of each field."""
+    fields = [
+        field
+        for message in messages(schema().ModelConfig.DESCRIPTOR)
+        for field in message.fields
+        if field.message_type is not None
+    ]
+    of_option = [field.message_type.GetOptions().map_entry for field in fields]
+
+    assert {False, True} == set(of_option)
+    assert of_option == list(map(_is_map, fields))
 
 
 def test_integers_may_be_text_and_enumerators_lower_case() -> None:

@@ -80,10 +80,30 @@ def test_a_changed_column_leaves_the_original_as_it_was():
     """Other fields and rows are shared."""
     found = rows(Maker())
 
-    changed = found.with_column("right", {1: "x"})
+    changed = found.with_column("right", lambda: ["a", "x", "c"])
 
     assert [(1, "a"), (2, "x"), (3, "c")] == list(changed)
     assert "b" == found[1].right
+
+
+def test_a_changed_column_is_made_when_it_is_first_read():
+    """Other columns are read without it, a value has it; it is made once."""
+    made: list[str] = []
+    found = rows(Maker()).with_column("right", lambda: made.append("x") or ["x"] * 3)
+
+    assert ([1, 2, 3], []) == (found.column("left"), made)
+    assert ((1, "x"), ["x"] * 3, ["x"]) == (found[0], found.column("right"), made)
+
+
+def test_a_call_that_has_not_started_is_not_in_the_trace():
+    """It has no time yet; the calls around it are."""
+    calls = [Call(MODEL, None, number) for number in range(3)]
+    calls[0].request_start_ns, calls[2].request_start_ns = 4, 5
+
+    assert [(0, 0, 4), (1, 2, 5)] == [
+        (span.index, span.id, span.request_start_ns)
+        for span in trace_of("run", calls, 9).spans
+    ]
 
 
 def test_a_trace_makes_no_span_before_it_is_read():
