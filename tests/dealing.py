@@ -18,30 +18,29 @@ WAITING = ("tests/conformance/", "tests/parity/", "tests/backends/test_remote_st
 TOGETHER = {
     **dict.fromkeys(
         (
+            "tests/browser/test_browsing.py",
             "tests/browser/test_compared_notebook.py",
+            "tests/browser/test_connection.py",
+            "tests/browser/test_debugger.py",
+            "tests/browser/test_form.py",
+            "tests/browser/test_identity.py",
             "tests/browser/test_keyboard.py",
             "tests/browser/test_live.py",
             "tests/browser/test_live_endings.py",
             "tests/browser/test_monitor.py",
             "tests/browser/test_notebook.py",
             "tests/browser/test_notebook7.py",
-        ),
-        "browser with Jupyter",
-    ),
-    **dict.fromkeys(
-        (
-            "tests/browser/test_browsing.py",
-            "tests/browser/test_connection.py",
-            "tests/browser/test_debugger.py",
-            "tests/browser/test_form.py",
-            "tests/browser/test_identity.py",
             "tests/browser/test_shared_code.py",
             "tests/browser/test_watch.py",
         ),
-        "browser with finished runs in Jupyter",
+        "browser with Jupyter",
     ),
     "tests/browser": "browser",
     "tests/browser/panel": "browser with the panel",
+    "tests/magics/debugging": "tests/magics/debugging",
+    "tests/magics/debugging/test_breakpoints.py": (
+        "tests/magics/debugging/test_breakpoints.py"
+    ),
     "tests/notebooks": "notebooks",
 }
 """Files and folders whose tests share a server that starts slowly."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
+from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -83,5 +84,9 @@ class ServerHttp:
             reason = getattr(error, "reason", error)
             raise TritonServerError(
                 f"{self.name} does not respond: {reason}"
+            ) from error
+        except HTTPException as error:
+            raise TritonServerError(
+                f"{self.name} does not respond with HTTP; is this its HTTP port?"
             ) from error
         return found.decode("utf-8", "replace")

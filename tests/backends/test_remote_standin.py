@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cells import CONFIG, cell
-from conformance.reference import required
+from conformance.reference import real_environment
 from restarting_server import RestartingServer
 
 from blsnb.errors import InferenceError, ModelLoadError, TritonServerError
-from blsnb.parity.triton.environment import installed
 from blsnb.parity.triton.server_process import TritonServer
 from blsnb.parts.server_parts import parts_of
 
@@ -74,11 +73,7 @@ pytestmark = pytest.mark.triton_server
 @pytest.fixture(scope="module")
 def real_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestartingServer]:
     """A real server with three models, one of which is not loaded."""
-    env = installed()
-    if env is None:
-        if required():
-            pytest.fail("run make triton first", pytrace=False)
-        pytest.skip("no real Triton server here")
+    env = real_environment()
     folder = tmp_path_factory.mktemp("remote")
     write(folder / "leaf", LEAF, 'backend: "python"')
     write(folder / "many", MANY, f'backend: "python" {DECOUPLED}')

@@ -14,10 +14,10 @@ def violations(
     page: Page, axe: str, within: str = ".blsnb-run"
 ) -> list[tuple[str, list[str]]]:
     """Rules that are broken, with the elements that break them."""
-    page.evaluate(axe)
+    if not page.evaluate("'axe' in globalThis"):
+        page.evaluate(axe)
     found = page.evaluate(
-        "([within, rules]) => axe.run(within, {runOnly: rules})"
-        ".then(r => r.violations)",
-        [within, _RULES],
+        "([within, options]) => axe.run(within, options).then(r => r.violations)",
+        [within, {"runOnly": _RULES, "resultTypes": ["violations"]}],
     )
     return [(each["id"], [node["html"] for node in each["nodes"]]) for each in found]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,16 @@ _IS_CLEAR = """globalThis.jupyterapp !== undefined
     && [...jupyterapp.shell.widgets("main")].every((each) => !each.context)"""
 _IS_LOADED = "globalThis.jupyterapp !== undefined"
 # A disposed document is neither saved nor asked about.
-_CLEAR = """async () => {
+CLEAR = """async () => {
     if (globalThis.jupyterapp === undefined) return;
     await jupyterapp.commands.execute(
         "apputils:change-theme", { theme: "JupyterLab Light" });
     for (const each of [...jupyterapp.shell.widgets("main")]) each.dispose();
+}"""
+# Views find one another's code and kernels there.
+_FORGET = """() => {
+    for (const key of Object.getOwnPropertySymbols(globalThis))
+        if (key.description.startsWith("blsnb")) delete globalThis[key];
 }"""
 _POLL_MS = 50
 _PATIENCE_S = 120
@@ -62,11 +68,19 @@ class Lab:
         The browser's page.
     server
         Serves it, and the notebooks.
+    other_page
+        Returns a page for readers, in which no notebook has a kernel.
     """
 
-    def __init__(self, page: Page, server: LabServer) -> None:
+    def __init__(
+        self,
+        page: Page,
+        server: LabServer,
+        other_page: Callable[[], Page] | None = None,
+    ) -> None:
         self.page = page
         self.server = server
+        self._other_page = other_page
         self._has_opened = False
 
     def write(self, name: str, *cells: str) -> Path:
@@ -124,13 +138,13 @@ class Lab:
         self.wait_for(IDLE)
 
     def open_without_kernel(self, name: str) -> None:
-        """Open a notebook in a page that has shown no other; choose "No Kernel"."""
-        self._load()
+        """Open a notebook in a page that has shown no kernel's; choose "No Kernel"."""
+        if self._other_page is None:
+            self._load()
+        else:
+            self.page = self._other_page()
+            self.page.evaluate(_FORGET)
         self.open_beside(name, kernel=False)
-
-    def clear(self) -> None:
-        """Close all open files without saving, for the next test."""
-        self.page.evaluate(_CLEAR)
 
     def command(self, name: str, **arguments: Any) -> None:
         """Do what a menu does; it is waited for."""

@@ -20,11 +20,7 @@ from .panel_extension import install
 TOKEN = "browser-tests"
 _START_S = 120.0
 _END_S = 20.0
-# jsonschema would compile forty grammars for a format that no notebook has: 1.5 s.
-_LAB = """import sys
-sys.modules["rfc3987_syntax"] = None
-from jupyterlab.labapp import main
-main()"""
+_LAB = Path(__file__).with_name("forked_kernels.py")
 _NO_NEWS = {"fetchNews": "false", "checkForUpdates": False}
 
 
@@ -122,7 +118,7 @@ class LabServer:
             "LabApp.extension_manager": "readonly",
         }
         given = [f"--{name}={value}" for name, value in settings.items()]
-        return [sys.executable, "-c", _LAB, "--no-browser", *given]
+        return [sys.executable, str(_LAB), "--no-browser", *given]
 
     def _environment(self) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("JUPYTER")}

@@ -1,4 +1,4 @@
-"""JupyterLab in a page that tests use one after the other."""
+"""JupyterLab in pages that tests use one after the other."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextlib import AbstractContextManager, contextmanager
 from playwright.sync_api import Page, ViewportSize
 
 from .console import Console
-from .lab import Lab
+from .lab import CLEAR, Lab
 from .lab_server import LabServer
 
 VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
 
 
 class SharedLab:
-    """Lends the page to one test at a time, without notebooks and kernels.
+    """Lends pages to one test at a time, without notebooks and kernels.
 
     JupyterLab takes seconds of computing to load, a notebook in it a fraction.
 
@@ -34,28 +34,43 @@ class SharedLab:
     ) -> None:
         self._new_page = new_page
         self._server = server
-        self._opened: AbstractContextManager[Page] | None = None
+        self._opened: dict[str, AbstractContextManager[Page]] = {}
+        self._pages: dict[str, Page] = {}
+        self._consoles: list[Console] = []
 
     @contextmanager
     def lend(self) -> Iterator[Lab]:
-        """Lend the page; close it if it cannot be cleared, and open another one."""
-        if self._opened is None:
-            self._opened = self._new_page()
-            self._page = self._opened.__enter__()
-            self._console = Console(self._page)
-        self._console.complaints.clear()
-        lab = Lab(self._page, self._server)
+        """Lend the page, and another one for readers without a kernel.
+
+        Pages that cannot be cleared are closed.
+        """
+        page = self._page("with kernels")
+        for each in self._consoles:
+            each.complaints.clear()
+        lab = Lab(page, self._server, lambda: self._page("without kernels"))
         yield lab
         try:
             lab.shut_down_kernels()
-            lab.clear()
+            for opened in self._pages.values():
+                opened.evaluate(CLEAR)
         except BaseException:
             self.close()
             raise
-        assert [] == self._console.complaints, self._console.complaints
+        complaints = [text for each in self._consoles for text in each.complaints]
+        assert [] == complaints, complaints
+
+    def _page(self, kind: str) -> Page:
+        """Return the page of a kind, which stays open."""
+        if kind not in self._pages:
+            self._opened[kind] = self._new_page()
+            self._pages[kind] = self._opened[kind].__enter__()
+            self._consoles.append(Console(self._pages[kind]))
+        return self._pages[kind]
 
     def close(self) -> None:
-        """Close the page."""
-        if self._opened is not None:
-            self._opened.__exit__(None, None, None)
-            self._opened = None
+        """Close the pages."""
+        while self._opened:
+            _, opened = self._opened.popitem()
+            opened.__exit__(None, None, None)
+        self._pages.clear()
+        self._consoles.clear()

@@ -110,14 +110,21 @@ def view(running):
 
 
 def test_it_is_shown_while_it_executes_and_then_as_a_document(view, end):
-    """Rows grow; at the end the document that stays has all of them."""
+    """Rows grow; at the end the document that stays has all of them.
+
+    It has the selection of the widget.
+    """
     expect(view.element).to_contain_text("running")
     expect(view.element).to_contain_text(SECONDS)
+    view.row("step").click()
+    expect(view.subject).to_have_text("step")
     end()
 
     expect(view.element).to_have_count(1)
     expect(view.element).not_to_contain_text("running")
     expect(view.box("walk")).to_have_count(1)
+    expect(view.subject).to_have_text("step")
+    expect(view.selected_rows).to_have_text([re.compile(f"^step{TIMES}")])
 
 
 def test_neither_renewals_nor_the_swap_are_seen(view, end, page):
@@ -143,16 +150,6 @@ def test_neither_renewals_nor_the_swap_are_seen(view, end, page):
     assert {1} == set(views)
     assert max(tops) - min(tops) < 2
     assert width == view.element.bounding_box()["width"]
-
-
-def test_selection_is_handed_over(view, end):
-    """The document has the selection and the zoom of the widget."""
-    view.row("step").click()
-    expect(view.subject).to_have_text("step")
-    end()
-
-    expect(view.subject).to_have_text("step")
-    expect(view.selected_rows).to_have_text([re.compile(f"^step{TIMES}")])
 
 
 def test_what_was_set_by_hand_is_handed_over(view, end):

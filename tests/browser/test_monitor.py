@@ -9,6 +9,7 @@ from blsnb.views.live.monitor_view import CODE
 from blsnb.views.live.overview import ModelRow, Overview
 
 from .axe import violations
+from .lab import IDLE
 
 pytestmark = pytest.mark.browser
 
@@ -24,34 +25,35 @@ class TritonPythonModel:
 LOAD = "%load_ext blsnb"
 DOUBLE = MODEL.format(name="double", line="")
 FAILING = MODEL.format(name="failing", line='raise ValueError("no")')
-# On a thread, until the test has seen enough: it leaves a file.
-CLIENT = """import threading
-from pathlib import Path
+GONE = DOUBLE.replace("triton_model double", "triton_model gone")
+# On a thread, until the tests have seen enough.
+CLIENT = """import threading, time
 import blsnb
 blsnb.options.show = False
 server = blsnb.server()
 def ask():
-    while not Path("enough").exists():
+    while True:
+        time.sleep(0.01)
         server.infer("double", {"X": [1.0]})
         try:
             server.infer("failing", {"X": [1.0]})
         except blsnb.InferenceError:
             pass
-client = threading.Thread(target=ask)
+client = threading.Thread(target=ask, daemon=True)
 client.start()
 """
 MONITOR = "%triton monitor"
 # The same as the bar of a bench: the kernel answers nothing as long as it runs.
 BUSY = """from pathlib import Path
-import blsnb
-blsnb.options.show = False
 while not Path("enough").exists():
-    blsnb.infer("double", {"X": [1.0]})
+    time.sleep(0.01)
 """
-CLOSE = "import blsnb\nblsnb.server().monitor().close()"
+CLOSE = "server.monitor().close()"
+CELLS = [LOAD, DOUBLE, FAILING, GONE, "%triton unload gone", CLIENT, MONITOR]
+SHOWN, OCCUPIED, CLOSED = range(6, 9)
 # The notebook's own copy has been given newer numbers than those of its beginning.
-KEPT = """() => /[1-9][\\d,]* requests|, [1-9][\\d.,]* requests/.test(
-    jupyterapp.shell.currentWidget.content.widgets[4].model.outputs.get(0)
+KEPT = f"""() => /[1-9][\\d,]* requests|, [1-9][\\d.,]* requests/.test(
+    jupyterapp.shell.currentWidget.content.widgets[{SHOWN}].model.outputs.get(0)
         .data["text/plain"])"""
 UNKNOWN = "\N{EN DASH}"
 SEVERAL = re.compile(r"^[1-9][\d,]*$")
@@ -77,36 +79,33 @@ class Board:
         return self.models.locator("tbody .name").all_text_contents()
 
 
+@pytest.fixture(scope="module")
+def notebook(module_lab):
+    """A notebook whose models receive requests as long as its kernel lives."""
+    file = module_lab.write("monitor.ipynb", *CELLS, BUSY, CLOSE)
+    file.with_name("enough").unlink(missing_ok=True)
+    module_lab.open("monitor.ipynb")
+    for cell in range(SHOWN):
+        module_lab.run_cell(cell)
+    return module_lab
+
+
 @pytest.fixture
-def opened(lab):
-    """Open a notebook with these cells and run them, by default until all have run."""
-    files = []
-
-    def open_(*cells, wait=True):
-        notebook = lab.write("monitor.ipynb", LOAD, DOUBLE, FAILING, *cells)
-        files.append(notebook.with_name("enough"))
-        files[0].unlink(missing_ok=True)
-        lab.open("monitor.ipynb")
-        lab.start()
-        if wait:
-            lab.wait_until_run()
-        return lab
-
-    yield open_
-    for file in files:
-        file.touch()
+def live(notebook):
+    """The notebook with a live view, shown anew."""
+    notebook.run_cell(SHOWN)
+    return notebook
 
 
-def moves(page, locator):
+def moves(locator):
     """Wait until a text is another one."""
     before = locator.text_content()
     expect(locator).not_to_have_text(before)
 
 
-def test_numbers_move_while_requests_are_made(opened, page):
+def test_numbers_move_while_requests_are_made(live):
     """Server and models show rates and errors."""
-    lab = opened(CLIENT, MONITOR)
-    board = Board(lab.cell(4))
+    board = Board(live.cell(SHOWN))
     expect(board.element).to_contain_text("live")
     expect(board.cell("double", "state")).to_have_text("READY")
     expect(board.cell("double", "requests")).to_have_text(SEVERAL)
@@ -114,81 +113,86 @@ def test_numbers_move_while_requests_are_made(opened, page):
     expect(board.cell("double", "p95_us")).to_have_text(re.compile(r"\d (µs|ms)"))
     expect(board.cell("failing", "failed")).to_have_text(re.compile("^▲ [1-9]"))
     expect(board.cell("failing", "p50_us")).to_have_text(UNKNOWN)
-    moves(page, board.cell("double", "requests"))
-    moves(page, board.cell("failing", "failed"))
+    moves(board.cell("double", "requests"))
+    moves(board.cell("failing", "failed"))
 
 
-def test_saved_while_it_is_live_it_is_a_table_with_the_numbers_of_then(opened, page):
-    """A later reader has neither kernel nor widget."""
-    lab = opened(CLIENT, MONITOR)
-    expect(Board(lab.cell(4)).cell("double", "requests")).to_have_text(SEVERAL)
-    lab.wait_for(KEPT)
-    expect(Board(lab.cell(4)).element).to_have_count(1)
-    lab.save()
-    path = lab.server.notebooks / "monitor.ipynb"
-    lab.shut_down_kernel()
-    lab.put("reopened.ipynb", path.read_text(encoding="utf-8"))
-    lab.open_without_kernel("reopened.ipynb")
-    shown = lab.cell(4)
-
-    expect(shown.get_by_role("row", name=re.compile("^double 1 READY"))).to_be_visible()
-    expect(shown.get_by_role("cell", name=SEVERAL).first).to_be_visible()
-    expect(shown).not_to_contain_text("model not found")
-
-
-def test_numbers_move_while_a_cell_runs(opened, page):
+def test_numbers_move_while_a_cell_runs(live):
     """A cell that measures is an example."""
-    lab = opened(MONITOR, BUSY, wait=False)
-    board = Board(lab.cell(3))
+    board = Board(live.cell(SHOWN))
     expect(board.cell("double", "requests")).to_have_text(SEVERAL)
-    moves(page, board.cell("double", "requests"))
+    prompt = live.cell(OCCUPIED).locator(".jp-InputPrompt").first
+    live.page.evaluate("void jupyterapp.commands.execute('notebook:run-cell')")
+    expect(prompt).to_contain_text("[*]")
+    live.cell(SHOWN)
+    moves(board.cell("double", "requests"))
     expect(board.element).to_contain_text("live")
-    expect(lab.cell(4).locator(".jp-InputPrompt").first).to_contain_text("[*]")
-    lab.cell(3)
-    moves(page, board.cell("double", "requests"))
+    moves(board.cell("double", "requests"))
+    expect(prompt).to_contain_text("[*]")
+    (live.server.notebooks / "enough").touch()
+    live.wait_for(IDLE)
 
 
-def test_a_closed_monitor_becomes_a_table(opened):
+def test_a_closed_monitor_becomes_a_table(live):
     """A saved notebook shows the same table."""
-    lab = opened(MONITOR, CLOSE)
-    shown = lab.cell(3)
+    live.run_cell(CLOSED)
+    shown = live.cell(SHOWN)
 
     expect(shown.locator("table")).to_contain_text("double")
     expect(shown.locator(".blsnb-monitor")).to_have_count(0)
 
 
-def test_models_are_ordered_by_keyboard_and_no_cell_is_deleted(opened, page):
+def served(board):
+    """Return the models that have had requests, in the order of their rows."""
+    return [name for name in board.names() if name != "gone"]
+
+
+def test_models_are_ordered_by_keyboard_and_no_cell_is_deleted(live):
     """The head of a column is a button; JupyterLab's shortcuts do not reach it."""
-    lab = opened(CLIENT, MONITOR)
-    board = Board(lab.cell(4))
+    board = Board(live.cell(SHOWN))
     expect(board.cell("failing", "failed")).to_have_text(re.compile("^▲ [1-9]"))
-    count = lab.cell_count
+    count = live.cell_count
     board.head("failed").get_by_role("button").focus()
-    page.keyboard.press("Enter")
+    live.page.keyboard.press("Enter")
     expect(board.head("failed")).to_have_attribute("aria-sort", "descending")
-    assert ["failing", "double"] == board.names()
-    page.keyboard.press("Enter")
+    assert ["failing", "double"] == served(board)
+    live.page.keyboard.press("Enter")
     expect(board.head("failed")).to_have_attribute("aria-sort", "ascending")
-    assert ["double", "failing"] == board.names()
+    assert ["double", "failing"] == served(board)
     for key in ("d", "d", "x"):
-        page.keyboard.press(key)
+        live.page.keyboard.press(key)
 
-    assert count == lab.cell_count
+    assert count == live.cell_count
 
 
-def test_no_rule_of_wcag_is_broken(opened, page, axe):
+def test_no_rule_of_wcag_is_broken(live, axe):
     """Ready, failed and removed models are checked, in light and dark."""
-    gone = DOUBLE.replace("triton_model double", "triton_model gone")
-    lab = opened(gone, "%triton unload gone", CLIENT, MONITOR)
-    board = Board(lab.cell(6))
+    board = Board(live.cell(SHOWN))
     expect(board.cell("gone", "state")).to_contain_text("unloaded")
     expect(board.cell("failing", "failed")).to_have_text(re.compile("^▲ [1-9]"))
-    for theme in ("Light", "Dark"):
-        lab.theme(theme)
+    for theme in ("Dark", "Light"):
+        live.theme(theme)
         expect(board.element.locator(".view")).to_have_attribute(
             "data-theme", theme.lower()
         )
-        assert [] == violations(page, axe, ".blsnb-monitor")
+        assert [] == violations(live.page, axe, ".blsnb-monitor")
+
+
+def test_saved_while_it_is_live_it_is_a_table_with_the_numbers_of_then(live):
+    """A later reader has neither kernel nor widget."""
+    expect(Board(live.cell(SHOWN)).cell("double", "requests")).to_have_text(SEVERAL)
+    live.wait_for(KEPT)
+    expect(Board(live.cell(SHOWN)).element).to_have_count(1)
+    live.save()
+    path = live.server.notebooks / "monitor.ipynb"
+    live.put("reopened.ipynb", path.read_text(encoding="utf-8"))
+    live.open_without_kernel("reopened.ipynb")
+    shown = live.cell(SHOWN)
+
+    assert not live.has_kernel
+    expect(shown.get_by_role("row", name=re.compile("^double 1 READY"))).to_be_visible()
+    expect(shown.get_by_role("cell", name=SEVERAL).first).to_be_visible()
+    expect(shown).not_to_contain_text("model not found")
 
 
 HOSTILE = "<img src=x onerror=document.title='ran'></script>\u202e"

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from cells import cell
+from conformance.reference import real_environment
 
 from blsnb.command.arguments import CommandError
 from blsnb.command.serve import flags
@@ -24,7 +25,6 @@ from blsnb.command.server_options import (
     server_arguments,
     serving_options,
 )
-from blsnb.parity.triton.environment import installed
 from blsnb.serving.core.trace_settings import TraceSetting
 
 from .test_serve import X, address_of, ask, serving, write_model
@@ -298,9 +298,7 @@ def test_every_option_of_tritonserver_is_known() -> None:
 
 def test_the_real_program_has_no_further_option() -> None:
     """The list is that of its help."""
-    env = installed()
-    if env is None:
-        pytest.skip("no tritonserver is installed")
+    env = real_environment()
     told = subprocess.run(
         [str(env.server), "--help"],
         env=env.variables(),

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from asserting import some
 from cells import CONFIG, DOUBLE, TRIPLE, calling, cell
-from conformance.reference import required
+from conformance.reference import real_environment
 
 from blsnb.magics.commands.verify import verify_flags
-from blsnb.parity.triton.environment import installed
 from blsnb.serving import serve
 
 
@@ -42,10 +41,7 @@ def target(server, models):
 @pytest.fixture
 def real():
     """Skip where no real server can run."""
-    if installed() is None:
-        if required():
-            pytest.fail("run make triton first", pytrace=False)
-        pytest.skip("no real Triton server here")
+    real_environment()
 
 
 def test_equal_responses_are_a_success(models, target, blsnb):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import tritonclient.utils.shared_memory as shm
 from tritonclient.grpc import service_pb2 as pb
 
-from .served import request
+from .served import Line, request
 from .served_models import line
 
 TWO = {"shape": (2,), "raw": struct.pack("<2f", 1, 2)}
@@ -45,12 +47,7 @@ def test_inputs_and_outputs_in_shared_memory(agree, beside):
             name="texts", key=key, byte_size=64
         )
         try:
-            with line(beside(target), "same") as wire:
-                wire.call(
-                    "SystemSharedMemoryUnregister",
-                    pb.SystemSharedMemoryUnregisterRequest(name="texts"),
-                )
-                wire.call("SystemSharedMemoryRegister", memory)
+            with line(beside(target), "same") as wire, registered(wire, memory):
                 return {
                     name: [wire.call("ModelInfer", each) for each in parts(change)]
                     for name, change in IN_MEMORY.items()
@@ -59,6 +56,20 @@ def test_inputs_and_outputs_in_shared_memory(agree, beside):
             shm.destroy_shared_memory_region(region)
 
     agree(case)
+
+
+@contextmanager
+def registered(
+    wire: Line, memory: pb.SystemSharedMemoryRegisterRequest
+) -> Iterator[None]:
+    """Register a region for the block, whatever an earlier run has left."""
+    mine = pb.SystemSharedMemoryUnregisterRequest(name=memory.name)
+    wire.call("SystemSharedMemoryUnregister", mine)
+    wire.call("SystemSharedMemoryRegister", memory)
+    try:
+        yield
+    finally:
+        wire.call("SystemSharedMemoryUnregister", mine)
 
 
 def parts(change: dict[str, Any]) -> list[pb.ModelInferRequest]:

@@ -19,12 +19,12 @@ from blsnb.results.run import Run
 from .work.places import DOUBLE, MODEL
 
 pytestmark = pytest.mark.xdist_group("evaluation workers")
-COUNT = 10_000
+COUNT, MANY = 1_000, 10_000
 FAILS = {123: -3, 567: -4}
 """Values with which the model fails, by row."""
 
 
-def rows(count: int = COUNT) -> Iterator[dict[str, object]]:
+def rows(count: int) -> Iterator[dict[str, object]]:
     """Yield rows with labels; two of them fail."""
     for number in range(count):
         yield {"X": np.array([FAILS.get(number, number), 1]), "label": 2 * number}
@@ -96,13 +96,20 @@ def served(server: Server) -> Iterator[dict[str, Any]]:
 PLACES = [processes, spawned_pool, threads, loky, served]
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(
+    ("place", "count"),
+    [
+        *((place, COUNT) for place in PLACES),
+        pytest.param(processes, MANY, marks=pytest.mark.slow),
+    ],
+)
 def test_all_places_give_the_answers_of_this_process(
-    double: Server, place: Callable[[Server], AbstractContextManager[dict[str, Any]]]
+    double: Server,
+    place: Callable[[Server], AbstractContextManager[dict[str, Any]]],
+    count: int,
 ) -> None:
     """Many rows have the same outputs, errors and metrics, in the same order."""
     metrics = {"right": is_right}
-    count = COUNT if place is processes else COUNT // 10
     here = double.evaluate(MODEL, rows(count), metrics=metrics)
     with place(double) as options:
         there = double.evaluate(MODEL, rows(count), metrics=metrics, **options)
@@ -154,7 +161,7 @@ def test_what_cannot_travel_is_refused_before_a_row_runs(double: Server) -> None
     taken = []
 
     def noted() -> Iterator[dict[str, object]]:
-        for row in rows():
+        for row in rows(COUNT):
             taken.append(row)
             yield row
 

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from asserting import some
-from conformance.reference import required
+from conformance.reference import real_environment
 from tritonclient.grpc import service_pb2 as wire
 
 import blsnb
 from blsnb.parity.packages import provide
-from blsnb.parity.triton.environment import installed
 from blsnb.parity.triton.server_process import TritonServer
 
 from .test_tutorials import TUTORIALS
@@ -51,11 +50,7 @@ def repository(tmp_path_factory):
 @pytest.fixture(scope="module")
 def real(repository) -> Iterator[TritonServer]:
     """The installed server, without models."""
-    env = installed()
-    if env is None:
-        if required():
-            pytest.fail("run make triton first", pytrace=False)
-        pytest.skip("no real Triton server here")
+    env = real_environment()
     repository.mkdir()
     server = TritonServer(env, repository, repository.parent / "log")
     try:
@@ -68,7 +63,7 @@ def real(repository) -> Iterator[TritonServer]:
 def loaded(real: TritonServer, repository: Path, models: Path) -> Iterator[list[str]]:
     """Load the models that a tutorial exported, and unload them in the end."""
     folders = sorted(each for each in models.iterdir() if each.is_dir())
-    provide(installed(), folders, may_install=True, report=print)
+    provide(real_environment(), folders, may_install=True, report=print)
     try:
         # A load of an ensemble looks for the models of its steps.
         for folder in folders:

@@ -305,7 +305,7 @@ def check(seed: int, requests: int) -> Counter[str]:
     return crowd.told
 
 
-SEEDS = [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))]
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -6,12 +6,12 @@ import queue
 
 import numpy as np
 import pytest
-from conformance.reference import required
+from conformance.reference import real_environment
 from tritonclient.grpc import InferInput
 from tritonclient.utils import InferenceServerException
 
 import blsnb
-from blsnb.parity.triton.environment import TritonEnv, installed
+from blsnb.parity.triton.environment import TritonEnv
 
 from .production import (
     BATCHED,
@@ -38,11 +38,7 @@ BATCH_BODY = """\
 @pytest.fixture(scope="session")
 def recorded_env(tmp_path_factory) -> TritonEnv:
     """The installed server, whose models have the recorder in their environment."""
-    env = installed()
-    if env is None:
-        if required():
-            pytest.fail("run make triton first", pytrace=False)
-        pytest.skip("no real Triton server here")
+    env = real_environment()
     own = own_environment(env, tmp_path_factory.mktemp("environment") / "env")
     install(own)
     return own

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from conformance.reference import required
+from conformance.reference import real_environment
 from IPython.core.error import UsageError
 
 from blsnb.errors import RepositoryError, TritonServerError
 from blsnb.magics.commands.verify import verify_flags
 from blsnb.magics.flags import Flags
-from blsnb.parity.triton.environment import installed
 
 from ..models import DOUBLE
 
@@ -25,10 +24,7 @@ def test_the_responses_of_both_servers_are_shown(double, tmp_path, monkeypatch):
     """The output has progress, then picture, table and both runs, connected."""
     connected = []
     monkeypatch.setattr("blsnb.magics.display.note_run", connected.append)
-    if installed() is None:
-        if required():
-            pytest.fail("run make triton first", pytrace=False)
-        pytest.skip("no real Triton server here")
+    real_environment()
     (tmp_path / "cases.json").write_text('[{"name": "five", "inputs": {"X": [5]}}]')
     ran = double.run(
         f"%triton verify double --cases {tmp_path}/cases.json X=[1.0] * 3 --rtol 1e-6"

@@ -1,4 +1,4 @@
-"""A kernel for the tests of each file."""
+"""A kernel for the tests of the folder."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SharedKernel:
         self._kernel = None
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def shared_kernel(tmp_path_factory):
     shared = SharedKernel(tmp_path_factory.mktemp)
     yield shared

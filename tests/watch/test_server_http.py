@@ -1,0 +1,71 @@
+"""Specification of requests to another server: answers, and errors that name it."""
+
+from __future__ import annotations
+
+import socket
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import blsnb
+from blsnb.errors import TritonServerError
+from blsnb.watch.server_http import ServerHttp
+
+SETTINGS = bytes.fromhex("000000040000000000")
+"""The first bytes of a gRPC server: an empty SETTINGS frame of HTTP/2."""
+
+
+@pytest.fixture(scope="module")
+def port():
+    """A server of this process with Triton's HTTP interface."""
+    with blsnb.Server() as server:
+        endpoints = server.serve(http=0, grpc=None, metrics=None)
+        yield endpoints.ports["HTTP"]
+
+
+@pytest.fixture
+def http(port):
+    """Requests to it."""
+    return ServerHttp(f"http://127.0.0.1:{port}")
+
+
+def test_an_answer_is_read_as_json(http):
+    """Changes are sent with POST, and nothing with GET."""
+    assert "triton" == http.read("/v2")["name"]
+    assert [] == http.read("/v2/repository/index", {})
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/v2/models/missing", "HTTP 404 .*unknown model"),
+        ("/v2/nothing", "HTTP 404"),
+        ("/v2/health/ready", "answers no JSON"),
+    ],
+)
+def test_an_error_names_the_server(http, path, said):
+    """It has the status and the text of the answer."""
+    name = f"the server at http://{http.host}"
+    with pytest.raises(TritonServerError, match=rf"{name}:\d+:? {said}"):
+        http.read(path)
+
+
+def test_an_answer_of_another_protocol_is_an_error():
+    """The port of gRPC may have been taken for that of HTTP."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        http = ServerHttp(f"127.0.0.1:{other.getsockname()[1]}")
+        with ThreadPoolExecutor(1) as pool:
+            read = pool.submit(http.read, "/v2")
+            connection, _ = other.accept()
+            with connection:
+                assert connection.recv(1 << 16)
+                connection.sendall(SETTINGS)
+            with pytest.raises(TritonServerError, match="is this its HTTP port"):
+                read.result(10)
+
+
+@pytest.mark.parametrize("url", ["ftp://127.0.0.1", "", "http://"])
+def test_an_address_that_is_not_http_is_refused(url):
+    """An example shows what is expected."""
+    with pytest.raises(ValueError, match=r"'http://127\.0\.0\.1:8000'"):
+        ServerHttp(url)
