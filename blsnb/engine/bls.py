@@ -7,6 +7,7 @@ import contextvars
 import sys
 import types
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
@@ -136,10 +137,8 @@ class InstanceBackend:
         run: Callable[..., Any] = self._run_many if decoupled else self._run
         context = contextvars.copy_context()
         try:
-            return loop.run_in_executor(
-                self._instance.threads.fan_out(),
-                context.run,
-                lambda: answer(run(message, caller)),
+            return self._instance.threads.fan_out().submit_async(
+                partial(context.run, lambda: answer(run(message, caller)))
             )
         except OutOfResourcesError as error:
             refused = self._not_started(message, caller, error)

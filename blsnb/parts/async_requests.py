@@ -33,9 +33,9 @@ class AsyncRequests:
         call = functools.partial(
             self._requests.run, request, begun.append, profile=profile
         )
-        loop = asyncio.get_running_loop()
+        work = functools.partial(context.run, call)
         try:
-            return await loop.run_in_executor(self._workers(), context.run, call)
+            return await self._workers().submit_async(work)
         except asyncio.CancelledError:
             # As when a gRPC client cancels: the model may check for it, and continues.
             for root in begun:

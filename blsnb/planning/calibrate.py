@@ -28,6 +28,7 @@ from blsnb.planning.observations import Observed, observe, sized
 from blsnb.planning.processor_meter import ProcessorMeter
 from blsnb.planning.sequence_client import SequenceClient
 from blsnb.planning.simulation.loads import Mix
+from blsnb.planning.slowness_meter import SlownessMeter
 from blsnb.results.replay import request_of
 from blsnb.trace.capture import trace_so_far
 from blsnb.trace.events import TraceLevel
@@ -78,9 +79,11 @@ def calibrate(
     first = first_trace(parts, request, mix.lengths)
     for name in _names(first):
         _refuse_unsimulated(parts, name)
-    with MachineMeter() as machine:
+    with MachineMeter() as machine, SlownessMeter() as speed:
         found = _observed(parts, request, first, requests, duration_s, mix)
-    return replace(found, remarks=busy_remarks(machine.others))
+    return replace(
+        found, remarks=busy_remarks(machine.others), probe_ns=speed.costs.mean_ns
+    )
 
 
 def _observed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from blsnb.engine.scheduling.rate_limiter import Given
 from blsnb.model.config import ModelConfig
 from blsnb.planning.simulation.behaviour import Behaviour
 from blsnb.planning.simulation.loads import Mix
+from blsnb.planning.simulation.pace import Pace, Slowness, Varying
 from blsnb.planning.simulation.simulation import (
     NO_FRONTEND,
     Draw,
@@ -30,8 +32,10 @@ WORLDS = {
     HERE: "this kernel with its one interpreter lock",
     TRITON: "a process for each instance",
 }
-_HEAD = ("model", "batch", "executions", "own work", "computing", "overhead")
 """Worlds: one kernel with one interpreter lock; a process for each instance."""
+_STATES = 1.2
+"""Minimum ratio of two medians that are different states of a closed loop."""
+_HEAD = ("model", "batch", "executions", "own work", "computing", "overhead")
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,9 @@ class Reproduction(NamedTuple):
         Requests per second.
     recorded
         Whether the requests were recorded.
+    states_us
+        Least and largest median latency of a closed loop whose clients begin at other
+        times.
     """
 
     clients: int
@@ -128,6 +135,7 @@ class Reproduction(NamedTuple):
     measured_rate: float
     simulated_rate: float
     recorded: bool = False
+    states_us: tuple[float, float] = (0.0, 0.0)
 
     @property
     def load(self) -> str:
@@ -137,6 +145,19 @@ class Reproduction(NamedTuple):
         if self.clients:
             return counted(self.clients, "client")
         return f"{rounded(self.measured_rate)} requests/s"
+
+    def __str__(self) -> str:
+        low, high = map(time, self.states_us)
+        states = (
+            f" It is {low} or {high} by chance: the clients stay together, or in "
+            "turns, as they began."
+        )
+        has_states = self.states_us[1] > _STATES * self.states_us[0]
+        return (
+            f"The calibration simulates {self.load} with a median of "
+            f"{time(self.simulated_us)}; measured were {time(self.measured_us)} "
+            f"({self.error:+.0%}).{states * has_states}"
+        )
 
     @property
     def error(self) -> float:
@@ -173,6 +194,10 @@ class Calibration:
         What was observed of clients in a closed loop: each instance has its next
         request at once. Executions of other loads that begin so are taken from it, and
         the work of clients while no processor is idle. None if it was not observed.
+    slowness
+        That of the processors while all of it was observed; empty if it is not known.
+    probe_ns
+        How long the work of `SlownessMeter` took then; 0 if it is not known.
     """
 
     model_name: str
@@ -185,6 +210,8 @@ class Calibration:
     mix: Mix = field(default=Mix())
     rate_limits: Given | None = None
     crowded: Calibration | None = None
+    slowness: Slowness = ()
+    probe_ns: float = 0.0
 
     @property
     def closed(self) -> Calibration:
@@ -254,13 +281,7 @@ class Calibration:
         texts = [f"Outside of the models a request takes {time(frontend_us)}."] * bool(
             frontend_us
         )
-        texts += [
-            f"The calibration simulates {each.load} with a median of "
-            f"{time(each.simulated_us)}; measured were {time(each.measured_us)} "
-            f"({each.error:+.0%})."
-            for each in self.reproductions
-        ]
-        return [*texts, *self.remarks]
+        return [*texts, *map(str, self.reproductions), *self.remarks]
 
     def _draw_next(self, name: str) -> Draw | None:
         """Return how executions are drawn that begin with the end of another one.
@@ -270,11 +291,27 @@ class Calibration:
         found = None if self.crowded is None else self.crowded.models[name]
         return found.draw if found and len(found.by_size) == 1 else None
 
+    @cached_property
+    def _varying(self) -> list[Varying]:
+        return [Varying(each) for each in self.slowness]
+
+    def _paces(self, count: int, seed: int, observed: Slowness) -> list[Pace]:
+        """Return the processors; none if nothing is known of their slowness."""
+        known = [Varying(each) for each in observed] or self._varying
+        if not known:
+            return []
+        chance = random.Random(f"slowness {seed}")
+        return [
+            each if observed else each.beginning(chance.random())
+            for each in itertools.islice(itertools.cycle(known), count)
+        ]
+
     def simulation(
         self,
         configs: Mapping[str, ModelConfig] | None = None,
         cores: float | None = None,
         seed: int = 0,
+        observed: Slowness = (),
     ) -> Simulation:
         """Return a new simulation.
 
@@ -284,8 +321,11 @@ class Calibration:
             Other configurations by name.
         cores
             Number of processors; None for that of the calibration.
+        observed
+            How slow the processors are, from the begin on; empty for processors that
+            each begin somewhere in the slowness of the calibration.
         """
-        changed = configs or {}
+        changed, count = configs or {}, cores or self.cores
         models = {
             name: SimulatedModel(
                 changed.get(name, model.config),
@@ -298,10 +338,11 @@ class Calibration:
         }
         return Simulation(
             models,
-            cores or self.cores,
+            count,
             seed,
             self.frontend,
             self.rate_limits,
             in_turns=self.world == TRITON,
+            paces=self._paces(int(count), seed, observed),
             busy_frontend=self.crowded.frontend if self.crowded else None,
         )

@@ -6,14 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
 from blsnb.engine.scheduling.rate_limiter import Given
 from blsnb.planning.calibration import CalibratedModel, Calibration, Reproduction
 from blsnb.planning.simulation.loads import Mix, Simulated, closed_loop, open_loop
+from blsnb.planning.simulation.pace import Slowness
 from blsnb.planning.simulation.simulation import Simulation
 
 _SIMULATED = 1_000
 """Number of requests of a simulated closed loop."""
 _HALVINGS = 10
+_BEGINS = 8
+"""Number of simulations of a closed loop whose clients begin at other times; those of
+the last one begin together.
+"""
 _LEAST = 0.1
 """Minimum number of processors."""
 
@@ -31,12 +38,15 @@ class Loop(NamedTuple):
         Requests per second.
     times_ns
         Times of the requests without clients.
+    slowness
+        That of the processors during the load; empty if it is not known.
     """
 
     clients: int
     p50_us: float
     rate: float
     times_ns: Sequence[int] = ()
+    slowness: Slowness = ()
 
 
 def fitted(
@@ -78,26 +88,56 @@ def fitted(
     return replace(found, reproductions=again)
 
 
-def _simulated(calibration: Calibration, loop: Loop) -> Simulated:
+def _simulated(calibration: Calibration, loop: Loop, seed: int = 0) -> Simulated:
     found = calibration.closed if loop.clients else calibration
-    return simulated(found.simulation(), found, loop)
+    return simulated(found, loop, seed)[0]
 
 
 def simulated(
-    simulation: Simulation, calibration: Calibration, loop: Loop
-) -> Simulated:
-    """Run a measured load in a simulation."""
+    calibration: Calibration, loop: Loop, seed: int = 0
+) -> tuple[Simulated, Simulation]:
+    """Run a measured load, and return its answers and the simulation.
+
+    Parameters
+    ----------
+    seed
+        Decides when each client of a closed loop begins.
+    """
+    simulation = calibration.simulation(observed=loop.slowness)
     # The observed clients send requests of one priority.
     mix = calibration.mix._replace(kinds=calibration.mix.kinds[:1])
     name = calibration.model_name
     if loop.clients:
-        return closed_loop(simulation, name, loop.clients, _SIMULATED, mix=mix)
-    return open_loop(simulation, name, loop.times_ns, mix=mix)
+        found = closed_loop(
+            simulation,
+            name,
+            loop.clients,
+            _SIMULATED,
+            mix=mix,
+            seed=seed,
+            apart=seed < _BEGINS - 1,
+        )
+    else:
+        found = open_loop(simulation, name, loop.times_ns, mix=mix)
+    return found, simulation
 
 
 def reproduction(calibration: Calibration, loop: Loop) -> Reproduction:
-    """Return a measured load beside its simulation."""
-    again = _simulated(calibration, loop)
+    """Return a measured load beside its simulation.
+
+    A closed loop of a model with batches may have several stable states: its clients
+    stay together, or in turns, as they began. The one nearest to the measured counts.
+    """
+    seeds = range(_BEGINS if loop.clients > 1 else 1)
+    again = [_simulated(calibration, loop, each) for each in seeds]
+    medians_us = [each.percentile_us(50) for each in again]
+    errors = [abs(each - loop.p50_us) for each in medians_us]
+    nearest = int(np.argmin(errors))
     return Reproduction(
-        loop.clients, loop.p50_us, again.percentile_us(50), loop.rate, again.rate
+        loop.clients,
+        loop.p50_us,
+        medians_us[nearest],
+        loop.rate,
+        again[nearest].rate,
+        states_us=(min(medians_us), max(medians_us)),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 from blsnb.engine.request.reader import Reader
@@ -116,11 +115,10 @@ async def async_responses(stream: Stream, workers: Workers) -> AsyncIterator[Res
 
     Leaving the loop early, or cancelling it, cancels the request.
     """
-    loop = asyncio.get_running_loop()
     ended = False
     try:
         while True:
-            response = await loop.run_in_executor(workers, next, stream, None)
+            response = await workers.submit_async(lambda: next(stream, None))
             if response is None:
                 ended = True
                 return

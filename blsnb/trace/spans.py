@@ -6,7 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from blsnb.clock.pausing_clock import Pause
 from blsnb.printable import printable
@@ -205,11 +208,11 @@ class Trace:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """Rows of each span's calls, in order."""
-        made: dict[int, list[int]] = {}
-        for row, caller in enumerate(self.column("parent")):
-            made.setdefault(caller, []).append(row)
-        calls = {caller: tuple(rows) for caller, rows in made.items()}
-        return tuple([calls.get(row, ()) for row in range(len(self.spans))])
+        caller = np.fromiter(self.column("parent"), np.int64, len(self.spans))
+        order = np.argsort(caller, kind="stable")
+        begin = np.searchsorted(caller[order], np.arange(len(order) + 1))
+        rows = order.tolist()
+        return tuple([tuple(rows[a:b]) for a, b in pairwise(begin.tolist())])
 
     def calls_by(self, caller: int) -> dict[Name, Numbered]:
         """Return the calls of a caller by model; row -1 means client requests."""

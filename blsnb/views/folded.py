@@ -43,8 +43,7 @@ class OnlyCounted:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        kept = range(len(trace.spans)) if trace.folded else ()
-        self._kept = Counter(_pair(trace, row) for row in kept)
+        self._kept = _counts(trace) if trace.folded else Counter[Pair]()
         self._counted = {(each.caller, each.model): each for each in trace.folded}
 
     def beside(self, calls: Sequence[int]) -> FoldedCalls | None:
@@ -68,6 +67,17 @@ class OnlyCounted:
             return None
         start_ns = self._trace.start_ns
         return (beside.first_ns - start_ns) / 1000, (beside.last_ns - start_ns) / 1000
+
+
+def _counts(trace: Trace) -> Counter[Pair]:
+    """Return the number of kept calls of each caller's model and model."""
+    model_of = trace.column("model")
+    callers = [-1 if at < 0 else model_of[at] for at in trace.column("parent")]
+    found: Counter[Pair] = Counter()
+    for (caller, model), calls in Counter(zip(callers, model_of, strict=True)).items():
+        above = None if caller < 0 else trace.models[caller]
+        found[above, trace.models[model]] += calls
+    return found
 
 
 def _pair(trace: Trace, row: int) -> Pair:

@@ -48,6 +48,8 @@ export class CallGraph {
   #drawn: Trace | null = null;
   #layout: Layout | null = null;
   #edgeElements: SVGGElement[] = [];
+  /** Width of the pane, and the font, of the last drawing. */
+  #place = "";
   #shape = "";
 
   constructor(session: Session, id: string) {
@@ -63,20 +65,32 @@ export class CallGraph {
 
   /** Draw the models of a trace; returns the preferred height. */
   draw(trace: Trace): number {
-    // A change of the size draws the same trace again.
-    if (trace !== this.#drawn) this.#graph = modelGraph(trace);
-    this.#drawn = trace;
-    const width = boxWidth(this.#graph.nodes, this.#session.colours.font);
-    const [paneWidth, fit] = [this.#paneWidth(), (layout: Layout) => this.#scaleFor(layout)];
-    this.#layout = chooseLayout(this.#graph, width, paneWidth, fit);
-    this.#drawEdges(this.#layout, width);
-    this.#drawBoxes(this.#layout, width);
+    const paneWidth = this.#paneWidth();
+    const place = `${paneWidth} ${this.#session.colours.font}`;
+    // A frame that arranges its panes draws the same trace again.
+    const layout =
+      this.#layout && trace === this.#drawn && place === this.#place
+        ? this.#layout
+        : this.#redraw(trace, paneWidth);
+    this.#place = place;
     const legendHeight = this.#legend.offsetHeight;
-    const wanted = Math.round(this.#layout.height * fit(this.#layout) + MARGIN + legendHeight);
+    const wanted = Math.round(layout.height * this.#scaleFor(layout) + MARGIN + legendHeight);
     const shape = `${[...this.#boxes.keys()]} ${paneWidth} ${legendHeight}`;
     if (shape !== this.#shape) this.fit(Math.min(MAX_HEIGHT, Math.max(MIN_HEIGHT, wanted)));
     this.#shape = shape;
     return Math.min(MAX_HEIGHT, Math.max(MIN_HEIGHT, wanted));
+  }
+
+  #redraw(trace: Trace, paneWidth: number): Layout {
+    // A change of the size draws the same trace again.
+    if (trace !== this.#drawn) this.#graph = modelGraph(trace);
+    this.#drawn = trace;
+    const width = boxWidth(this.#graph.nodes, this.#session.colours.font);
+    const fit = (layout: Layout): number => this.#scaleFor(layout);
+    this.#layout = chooseLayout(this.#graph, width, paneWidth, fit);
+    this.#drawEdges(this.#layout, width);
+    this.#drawBoxes(this.#layout, width);
+    return this.#layout;
   }
 
   /** Emphasise a model and a path of edges, and dim the others. */

@@ -9,8 +9,8 @@ export interface Steps {
 
 /** Count overlapping intervals; one that ends where another starts does not overlap it. */
 export function concurrency(starts: ArrayLike<number>, ends: ArrayLike<number>): Steps {
-  const opening = Float64Array.from(starts).sort();
-  const closing = Float64Array.from(ends).sort();
+  const opening = ordered(new Float64Array(starts));
+  const closing = ordered(new Float64Array(ends));
   const times = new Float64Array(opening.length + closing.length);
   const counts = new Int32Array(times.length);
   let size = 0;
@@ -25,6 +25,12 @@ export function concurrency(starts: ArrayLike<number>, ends: ArrayLike<number>):
     max = Math.max(max, running);
   }
   return { times: times.subarray(0, size), counts: counts.subarray(0, size), max };
+}
+
+function ordered(times: Float64Array): Float64Array {
+  // Most are in order already, which is found faster than they are sorted.
+  for (let k = 1; k < times.length; k++) if (times[k] < times[k - 1]) return times.sort();
+  return times;
 }
 
 /** Return the maximum number of calls at once in each of `width` equal parts of `from … to`. */

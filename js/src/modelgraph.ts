@@ -52,18 +52,20 @@ export function modelGraph(trace: Trace, limit = 60, kept = 40): ModelGraph {
 }
 
 function nodesOf(trace: Trace): ModelNode[] {
-  const nodes = new Map<number, ModelNode>();
+  const nodes: ModelNode[] = [];
+  const byId: (ModelNode | undefined)[] = [];
+  const { model, start_us, flags } = trace.calls;
   for (let call = 0; call < trace.n; call++) {
-    const id = trace.calls.model[call];
-    let node = nodes.get(id);
-    if (!node) nodes.set(id, (node = emptyNode(trace, id, trace.start(call))));
+    const id = model[call];
+    let node = byId[id];
+    if (!node) nodes.push((node = byId[id] = emptyNode(trace, id, start_us[call])));
     node.count++;
     node.own += trace.own[call];
-    node.first = Math.min(node.first, trace.start(call));
-    if (trace.has(call, Flag.ERROR)) node.errors++;
+    node.first = Math.min(node.first, start_us[call]);
+    if (flags[call] & Flag.ERROR) node.errors++;
     trace.addPhases(node.phases, call);
   }
-  return [...nodes.values()];
+  return nodes;
 }
 
 /** Add the calls that are only counted; at least one of each kind is kept. */
@@ -98,22 +100,24 @@ function emptyNode({ comparison, header, names }: Trace, id: number, first: numb
 }
 
 function edgesOf(trace: Trace): ModelEdge[] {
-  const edges = new Map<number, ModelEdge>();
-  const { parent, model, responses } = trace.calls;
+  const edges: ModelEdge[] = [];
+  const byCaller: (ModelEdge | undefined)[][] = [];
+  const { parent, model, responses, flags } = trace.calls;
   for (let call = 0; call < trace.n; call++) {
     if (parent[call] < 0) continue;
-    const [from, to] = [model[parent[call]], model[call]];
-    const key = from * 0x10000 + to;
-    let edge = edges.get(key);
-    if (!edge) edges.set(key, (edge = emptyEdge(from, to, trace.start(call))));
+    const from = model[parent[call]];
+    const to = model[call];
+    const known = (byCaller[from] ??= []);
+    let edge = known[to];
+    if (!edge) edges.push((edge = known[to] = emptyEdge(from, to, trace.start(call))));
     edge.count++;
-    if (trace.has(call, Flag.ASYNC)) edge.async++;
-    if (trace.has(call, Flag.ERROR)) edge.errors++;
-    if (!trace.has(call, Flag.DECOUPLED)) continue;
+    if (flags[call] & Flag.ASYNC) edge.async++;
+    if (flags[call] & Flag.ERROR) edge.errors++;
+    if (!(flags[call] & Flag.DECOUPLED)) continue;
     edge.streams++;
     edge.responses += responses[call];
   }
-  return [...edges.values()].sort((a, b) => a.first - b.first);
+  return edges.sort((a, b) => a.first - b.first);
 }
 
 function emptyEdge(from: number, to: number, first: number): ModelEdge {

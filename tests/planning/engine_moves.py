@@ -93,8 +93,8 @@ class EngineMoves:
 
 def _end(move: End) -> None:
     """End a part of the execution that a request belongs to, if it has begun."""
-    for model, names in stage.values.get("executions", []):
+    for model, names, execution in stage.values.get("executions", []):
         if model == move.model and move.name in names:
-            parts = [stage.events[f"{model} {names[0]} {part}"] for part in range(2)]
+            parts = [stage.events[f"{execution}{part}"] for part in range(2)]
             for part in [each for each in parts if not each.is_set()][:1]:
                 part.set()

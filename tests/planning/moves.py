@@ -29,9 +29,12 @@ def initialize(self, args):
 def starts(self, requests):
     # A slot without a request has one without an id.
     names = sorted(each.request_id() for each in requests if each.request_id())
-    stage.values.setdefault("executions", []).append((self.name, names))
+    # A request of an ensemble may be executed here more than once.
+    number = next(stage.values.setdefault("numbers", iter(range(1_000))))
+    part = f"execution {number} "
+    stage.values.setdefault("executions", []).append((self.name, names, part))
     stage.seen.append(("starts", self.name, self.instance, *names))
-    return f"{self.name} {names[0]} "
+    return part
 
 """
 HELD = cell(

@@ -74,6 +74,13 @@ STEPS: list[Move] = [
     *2 * [*ends(*"pqrst", model="a"), *ends(*"pqrst", model="b")],
 ]
 
+TWICE: list[Move] = [
+    *(Send(name, "whole") for name in "pqr"),
+    *ends("q", "p", model="a"),
+    Send("s", "whole"),
+    *4 * ends(*"rqps", model="a"),
+]
+
 RATES: list[Move] = [
     Send("a1", "a"),
     *(Send(f"{model}{number}", model) for number in (2, 3, 4) for model in "ab"),
@@ -142,6 +149,12 @@ SCHEDULER_CASES = {
             "whole": ensemble("a", "b"),
         },
         STEPS,
+    ),
+    "ensemble of one model twice": Case(
+        {"a": "max_batch_size: 2 " + instances(2), "whole": ensemble("a", "a")}, TWICE
+    ),
+    "ensemble of one batching model twice": Case(
+        {"a": batching(2), "whole": ensemble("a", "a")}, TWICE
     ),
     "ensemble of a full model": Case(
         {

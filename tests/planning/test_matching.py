@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from blsnb.benchmark.level import Load
@@ -13,8 +14,15 @@ from blsnb.planning.fitting import Loop
 from blsnb.planning.simulation.behaviour import Behaviour, Step
 from blsnb.planning.simulation.loads import Mix, open_loop
 from blsnb.planning.simulation.simulation import Frontend
-from blsnb.planning.triton.calibrate import Observation, Traced, _calibration
-from blsnb.planning.triton.matching import matched, with_means, with_processor_time
+from blsnb.planning.slowness_meter import Costs
+from blsnb.planning.triton.agreement import calibration_of
+from blsnb.planning.triton.matching import (
+    matched,
+    with_means,
+    with_processor_time,
+    without_spread,
+)
+from blsnb.planning.triton.observation import Observation, Traced
 from blsnb.planning.triton.phases import Computing, Phase
 from blsnb.planning.triton.processes import ProcessorTimes
 
@@ -110,7 +118,7 @@ def test_clients_in_a_closed_loop_have_the_costs_of_such_clients():
     asked = Observation("a", {}, [], {}, {}, MANY, Mix(), None)
     phases = [load_of(5, 1), load_of(6, 2)]
     loops = [Loop(2, 6_000, 200), Loop(0, 8_000, 10, TIMES_NS)]
-    found = _calibration(asked, traced, phases, loops)
+    found = calibration_of(asked, traced, phases, loops)
 
     assert [5 * MS, 6 * MS] == [
         each.models["a"].mean_ns(1) for each in (found.closed, found)
@@ -120,6 +128,38 @@ def test_clients_in_a_closed_loop_have_the_costs_of_such_clients():
     ]
     assert [2, 0] == [each.clients for each in found.reproductions]
     assert found.closed.closed is found.closed
+
+
+def test_loads_on_slower_processors_are_compared_at_the_mean_speed():
+    """Each was half a millisecond of a processor; the second at twice the cost."""
+    traced = Traced({"a": chain().models["a"]}, {"a": Computing()}, 9 * MS)
+    asked = Observation("a", {}, [], {}, {}, MANY, Mix(), None)
+    slow = load_of(5, 2)._replace(costs=Costs(((30.0,) * 9, (30.0,) * 9)))
+    fast = load_of(5, 1)._replace(costs=Costs(((15.0,) * 9, (15.0,) * 9)))
+    loops = [Loop(2, 6_000, 200), Loop(0, 8_000, 10, TIMES_NS)]
+
+    found = calibration_of(asked, traced, [slow, fast], loops)
+
+    assert 22.5 == found.probe_ns == found.closed.probe_ns
+    assert ((30 / 22.5,) * 9 + (15 / 22.5,) * 9,) * 2 == found.slowness
+    assert [1.5 * MS, 1.5 * MS] == [
+        each.frontend.computing_ns for each in (found.closed, found)
+    ]
+
+
+def test_executions_differ_less_without_what_has_another_cause():
+    """Their mean stays; with all of the deviation they are equal."""
+    own = [waits(each) for each in (8, 10, 12, 14)]
+
+    def means_ms(ns):
+        return [each.own_ns / MS for each in without_spread(own, ns)]
+
+    deviation_ns = np.std([each.own_ns for each in own])
+    assert [8, 10, 12, 14] == means_ms(0)
+    assert [11] * 4 == pytest.approx(means_ms(deviation_ns))
+    assert [11] * 4 == pytest.approx(means_ms(2 * deviation_ns))
+    assert [9.2, 10.4, 11.6, 12.8] == pytest.approx(means_ms(0.8 * deviation_ns))
+    assert [waits(5)] == without_spread([waits(5)], MS)
 
 
 @pytest.mark.parametrize("spent_ms", [1, 3, 5, 8, 20])

@@ -11,8 +11,8 @@ from blsnb.benchmark.sample import Sample
 from blsnb.errors import TritonServerError
 from blsnb.parity.triton.executed import Executed
 from blsnb.planning.machine_meter import least_disturbed
-from blsnb.planning.triton import phases
-from blsnb.planning.triton.calibrate import Traced, _remarks
+from blsnb.planning.triton import agreement, phases
+from blsnb.planning.triton.observation import Traced
 from blsnb.planning.triton.phases import Loaded, Phase, arriving
 from blsnb.planning.triton.processes import ProcessorTimes
 
@@ -109,7 +109,7 @@ def test_a_repeated_load_counts_all_requests_that_it_sent(monkeypatch):
 
 def remarks(*found: Phase) -> list[str]:
     """Return what a calibration of phases says about others."""
-    return list(_remarks(Traced({}, {}, 0, found[:1]), found[1:]))
+    return list(agreement.remarks(Traced({}, {}, 0, found[:1]), found[1:]))
 
 
 def test_a_calibration_says_what_was_measured_again():

@@ -14,11 +14,13 @@ from cells import CONFIG, DOUBLE
 from blsnb.errors import BlsnbError
 from blsnb.planning.calibration import (
     HERE,
+    TRITON,
     CalibratedModel,
     Calibration,
     Reproduction,
+    by_size,
 )
-from blsnb.planning.fitting import Loop, fitted
+from blsnb.planning.fitting import Loop, fitted, reproduction
 from blsnb.planning.judgement import CORES, judge
 from blsnb.planning.options import Option, options
 from blsnb.planning.plans.plan import Plan
@@ -313,6 +315,29 @@ def test_processors_are_not_fitted_below_what_a_loop_needs():
     found = fitted("m", HERE, models, [Loop(4, 5_000, 790)], 2)
 
     assert 790 == pytest.approx(found.reproductions[0].simulated_rate, rel=0.02)
+
+
+@pytest.mark.parametrize("measured_ms", [33, 61])
+def test_a_loop_of_batches_with_a_delay_has_the_state_that_was_measured(measured_ms):
+    """Four clients stay together, or in turns: the real server 2.51 did both."""
+    more = "max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 5000 }"
+    batches = [waits(30, size) for size in (1, 2, 3, 4)]
+    model = CalibratedModel(config("m", more=more), by_size(batches))
+    found = Calibration("m", TRITON, {"m": model}, 2.0)
+
+    again = reproduction(found, Loop(4, measured_ms * 1_000, 1))
+
+    assert 0 == pytest.approx(again.error, abs=0.1)
+    assert "It is 30 ms or 60 ms by chance" in str(again)
+
+
+def test_a_loop_with_one_state_says_nothing_of_chance():
+    """A model without batches."""
+    found = Calibration("m", TRITON, {"m": observed("m", waits(5))}, 2.0)
+
+    again = reproduction(found, Loop(4, 20_000, 200))
+
+    assert str(again).endswith("measured were 20 ms (+0%).")
 
 
 @pytest.mark.parametrize("seed", [1, 2])

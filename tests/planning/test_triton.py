@@ -11,7 +11,8 @@ from blsnb.planning.calibration import HERE, TRITON, CalibratedModel, Calibratio
 from blsnb.planning.simulation.cores import Cores, SlicedCores
 from blsnb.planning.simulation.loads import closed_loop, open_loop
 from blsnb.planning.simulation.simulation import NO_FRONTEND, Frontend
-from blsnb.planning.triton.calibrate import frontend_of, observed_model
+from blsnb.planning.triton.agreement import frontend_of
+from blsnb.planning.triton.calibrate import observed_model
 from blsnb.planning.triton.phases import Computing, Phase, computing
 from blsnb.planning.triton.processes import ProcessorTimes, processor_times
 from blsnb.planning.triton.served import Executions, executions, served

@@ -19,16 +19,21 @@ def test_a_config_reads_back_from_its_text(config):
 
 NEGATIVE_ZERO = re.compile(r"-0\.0\b")
 CONTROL = "sequence_batching { control_input { control { fp32_false_true: -0.0 } } }"
+SLOTS = "sequence_batching { direct { minimum_slot_utilization: -0.0 } }"
 
 
 def unsigned(config):
-    """Return the text of a configuration, without the signs of zeros."""
-    return NEGATIVE_ZERO.sub("0.0", config.to_pbtxt())
+    """Return the text of a configuration, without the signs of zeros.
+
+    A single value of zero is that of a field which is not set; a negative one is not.
+    """
+    return parse_pbtxt(NEGATIVE_ZERO.sub("0.0", config.to_pbtxt())).to_pbtxt()
 
 
 @settings(max_examples=150)
 @given(configs())
 @example(parse_pbtxt(CONTROL))
+@example(parse_pbtxt(SLOTS))
 def test_a_config_reads_back_from_its_json(config):
     """``initialize`` and load calls use this form, which has no negative zero."""
     assert unsigned(config) == unsigned(parse_json(config.to_json()))

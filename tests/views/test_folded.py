@@ -23,7 +23,7 @@ from blsnb.views.pictures.snapshot import snapshot
 from blsnb.views.summary import facts
 from blsnb.views.tree import tree
 
-from .samples import Script, fail
+from .samples import Script, batch_run, fail
 
 LINE = (
     "folded from 1,001 calls: 101 are shown one by one (the first, the last, failed "
@@ -209,3 +209,19 @@ def test_a_live_view_is_sent_whole_when_calls_were_folded():
     assert ["snapshot", "rows", "snapshot"] == [m["type"] for m in sent]
     assert 101 == sent[-1]["header"]["n"]
     view.close()
+
+
+def test_the_picture_of_a_page_shows_the_calls_of_the_page(monkeypatch):
+    """A part slightly longer than the limit is not shortened again."""
+    monkeypatch.setattr("blsnb.trace.excerpt.MAX_CALLS", 100)
+    made: list[Trace] = []
+
+    def noted(trace: Trace) -> Trace:
+        made.append(shortened(trace))
+        return made[-1]
+
+    monkeypatch.setattr("blsnb.trace.excerpt.shortened", noted)
+    document.html(batch_run(2000))
+
+    assert 1 == len(made)
+    assert 100 < len(made[0].spans)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import threading
 import time
@@ -9,6 +10,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Executor, Future
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from blsnb.engine.threads.outcome import LoopFuture
 from blsnb.engine.threads.shares import SharedQueue
 from blsnb.engine.threads.start import start
 from blsnb.errors import OutOfResourcesError
@@ -23,7 +25,7 @@ class _Piece(NamedTuple):
     """A piece of work, with the key that holds its slot."""
 
     key: Hashable
-    future: Future[Any]
+    future: Future[Any] | LoopFuture
     work: Callable[[], Any]
 
 
@@ -92,6 +94,15 @@ class Workers(Executor):
         """Run work on a thread; see `submit_for`."""
         return self.submit_for(None, lambda: work(*args, **kwargs))
 
+    def submit_async(self, work: Callable[[], T]) -> asyncio.Future[T]:
+        """Run work on a thread, and settle a future of the running event loop.
+
+        Raises the errors of `submit_for`.
+        """
+        settled = LoopFuture()
+        self._begin(_Piece(None, settled, work), continued=False)
+        return settled.future
+
     def run(self, work: Callable[[], None]) -> None:
         """Run work on a thread, or here if no thread can run it."""
         try:
@@ -118,12 +129,17 @@ class Workers(Executor):
         RuntimeError
             The pool was shut down; `closed` may make another error.
         """
-        piece = _Piece(key, Future(), work)
+        future: Future[T] = Future()
+        self._begin(_Piece(key, future, work), continued)
+        return future
+
+    def _begin(self, piece: _Piece, continued: bool) -> None:
+        key = piece.key
         with self._lock:
             self._check_open()
             if not self._queue.enter(key, continued):
                 self._queue.wait(key, piece, continued)
-                return piece.future
+                return
             try:
                 worker = self._worker(key)
             except OutOfResourcesError:
@@ -132,7 +148,6 @@ class Workers(Executor):
                 self._queue.wait(key, piece, continued)
             else:
                 worker.box.put(piece)
-        return piece.future
 
     def claim(self) -> Worker | None:
         """Return a thread that waits for one piece of work; None if all are in use.
@@ -256,14 +271,14 @@ class Workers(Executor):
             if worker.thread is not threading.current_thread():
                 worker.thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _drop(self, future: Future[Any]) -> None:
+    def _drop(self, future: Future[Any] | LoopFuture) -> None:
         if self._closed_error is None:
             future.cancel()
         elif future.set_running_or_notify_cancel():
             future.set_exception(self._closed_error())
 
 
-def _do(future: Future[Any], work: Callable[[], Any]) -> None:
+def _do(future: Future[Any] | LoopFuture, work: Callable[[], Any]) -> None:
     if not future.set_running_or_notify_cancel():
         return
     try:

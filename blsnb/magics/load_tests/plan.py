@@ -163,8 +163,9 @@ def check_bundle(check: Check) -> dict[str, str]:
     table = card.grid(*check.table())["text/html"]
     measured = [row._asdict() for each in check.checked for row in each.rows]
     figure = bench.figure(repr(check), _load(check.plan)._replace(measured=measured))
+    remarks = "".join(f"<p>{escape(text)}</p>" for text in check.remarks)
     failed = bench.failures(check.errors)
-    page = f"<p>{escape(check.caption)}</p>{table}{failed}{figure}"
+    page = f"<p>{escape(check.caption)}</p>{table}{remarks}{failed}{figure}"
     return {"text/html": page, "text/plain": str(check)}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from blsnb.planning.calibration import WORLDS
 from blsnb.planning.plans.outcome import Outcome
 from blsnb.planning.plans.plan_text import aligned, estimate
 from blsnb.planning.simulation.loads import open_loop
+from blsnb.planning.slowness_meter import Costs, joined, metered, speed_remarks
 from blsnb.printable import counted, printable
 from blsnb.views.format import time
 
@@ -61,10 +63,13 @@ class Check:
         The plan, whose best configuration was measured.
     checked
         A row for each rate.
+    remarks
+        What makes the comparison uncertain, as sentences.
     """
 
     plan: Outcome
     checked: tuple[Checked, ...]
+    remarks: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         found = [abs(difference(each, 50)) for each in self.checked]
@@ -77,7 +82,7 @@ class Check:
         return printable(f"<Check of {self.plan.model_name}: {', '.join(texts)}>")
 
     def __str__(self) -> str:
-        lines = [self.caption, *aligned(*self.table()), *self.errors]
+        lines = [self.caption, *aligned(*self.table()), *self.remarks, *self.errors]
         return "\n".join(map(printable, lines))
 
     @property
@@ -157,7 +162,7 @@ def check(plan: Outcome, sender: Sender, duration_s: float, measurements: int) -
         Seconds of each measurement.
     """
     closed_row(sender, 1, _WARM_UP)
-    checked = []
+    checked, costs = list[Checked](), list[Costs]()
     for rate in _some(plan.rates):
         loads = [
             arrivals_at(
@@ -166,9 +171,12 @@ def check(plan: Outcome, sender: Sender, duration_s: float, measurements: int) -
             for number in range(measurements)
         ]
         p50_us, p99_us = predicted(plan, loads)
-        rows = tuple(open_row(sender, each) for each in loads)
+        measured = [metered(partial(open_row, sender, each)) for each in loads]
+        rows, spent = zip(*measured, strict=True)
+        costs += spent
         checked.append(Checked(rate, p50_us, p99_us, rows))
-    return Check(plan, tuple(checked))
+    factor = joined(costs).factor(plan.calibration.probe_ns)
+    return Check(plan, tuple(checked), speed_remarks(factor))
 
 
 def _some(rates: Sequence[float]) -> list[float]:

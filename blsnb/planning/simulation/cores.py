@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections import deque
+from collections.abc import Sequence
 from functools import partial
 
+from blsnb.planning.simulation.pace import STEADY, Pace
 from blsnb.planning.simulation.timeline import Action, Timeline
 
 TICK_NS = 4_000_000
@@ -91,12 +94,15 @@ class Cores:
 class _Processor:
     """A processor, the piece that it computes, and those that wait for it."""
 
-    __slots__ = ("alarm", "done", "left_ns", "since_ns", "waiting")
+    __slots__ = ("alarm", "done", "pace", "since_ns", "until_ns", "waiting")
 
-    def __init__(self) -> None:
-        self.left_ns = self.since_ns = self.alarm = 0
+    def __init__(self, pace: Pace) -> None:
+        self.pace = pace
+        self.until_ns = 0.0
+        """The processor's work at the end of the piece."""
+        self.since_ns = self.alarm = 0
         self.done: Action = _nothing
-        self.waiting: deque[tuple[int, Action]] = deque()
+        self.waiting: deque[tuple[float, Action]] = deque()
 
     def used_ns(self, now_ns: int) -> int:
         """Return how long the piece has computed since its begin or the last tick."""
@@ -119,6 +125,11 @@ class SlicedCores:
     So short work hardly waits for long work, and a long piece shares one processor with
     another long piece, even if a third one has the other processor for itself.
 
+    Parameters
+    ----------
+    paces
+        The speed of each processor over time; empty if it does not vary.
+
     References
     ----------
     linux: Documentation/scheduler/sched-eevdf.rst; kernel/sched/fair.c,
@@ -126,10 +137,12 @@ class SlicedCores:
     driven by the deadline"; kernel/sched/features.h, RUN_TO_PARITY
     """
 
-    def __init__(self, timeline: Timeline, count: int) -> None:
+    def __init__(
+        self, timeline: Timeline, count: int, paces: Sequence[Pace] = ()
+    ) -> None:
         self._timeline = timeline
         self.count = count
-        self._processors = [_Processor() for _ in range(count)]
+        self._processors = [_Processor(each) for each in paces or [STEADY] * count]
         self._idle = self._processors.copy()
         self.busy_ns = 0.0
         """Processor time of all pieces."""
@@ -152,21 +165,23 @@ class SlicedCores:
         """Whether none is idle."""
         return not self._idle
 
-    def _run(self, processor: _Processor, ns: int, done: Action) -> None:
-        processor.left_ns, processor.done = ns, done
-        processor.since_ns = self._timeline.now_ns
+    def _run(self, processor: _Processor, ns: float, done: Action) -> None:
+        now_ns = processor.since_ns = self._timeline.now_ns
+        processor.until_ns = processor.pace.work_ns(now_ns) + ns
+        processor.done = done
         self._set_alarm(processor)
 
-    def _stop(self, processor: _Processor) -> tuple[int, Action]:
+    def _stop(self, processor: _Processor) -> tuple[float, Action]:
         """Return what is left of the piece."""
-        ran_ns = self._timeline.now_ns - processor.since_ns
-        self.busy_ns += ran_ns
-        return processor.left_ns - ran_ns, processor.done
+        now_ns = self._timeline.now_ns
+        self.busy_ns += now_ns - processor.since_ns
+        left_ns = processor.until_ns - processor.pace.work_ns(now_ns)
+        return left_ns, processor.done
 
     def _set_alarm(self, processor: _Processor) -> None:
         """Look again at the end of the piece, or when another one has its turn."""
         processor.alarm += 1
-        at_ns = processor.since_ns + processor.left_ns
+        at_ns = math.ceil(processor.pace.time_ns(processor.until_ns))
         if processor.waiting:
             used_ns = max(processor.since_ns + SLICE_NS, self._timeline.now_ns + 1)
             at_ns = min(at_ns, used_ns + -used_ns % TICK_NS)
@@ -176,7 +191,7 @@ class SlicedCores:
         if alarm != processor.alarm:
             return
         left_ns, done = self._stop(processor)
-        if left_ns:
+        if left_ns >= 1:
             processor.waiting.append((left_ns, done))
             self._run(processor, *processor.waiting.popleft())
             return

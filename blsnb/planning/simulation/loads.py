@@ -200,11 +200,15 @@ def closed_loop(
     requests: int,
     mix: Mix = Mix(),  # noqa: B008 - it is immutable
     seed: int = 0,
+    apart: bool = True,
 ) -> Simulated:
     """Send the next request of each client with the end of its last one.
 
-    The others begin at random times within the second request of the first client:
-    clients that begin together may stay together, as no real ones do for long.
+    Parameters
+    ----------
+    apart
+        Whether the others begin at random times within the second request of the first
+        client; else all begin with it. Those that begin together may stay together.
     """
     sender = _Clients(simulation, model, mix, seed)
     begins = random.Random(f"clients {seed}")
@@ -214,7 +218,7 @@ def closed_loop(
             sender.send(send)
 
     def begin_others() -> None:
-        spent_ns = simulation.timeline.now_ns
+        spent_ns = simulation.timeline.now_ns * apart
         for _ in range(min(clients, requests) - 1):
             simulation.timeline.after(int(begins.uniform(0, spent_ns)), begin)
         send()

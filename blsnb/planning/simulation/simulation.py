@@ -17,6 +17,7 @@ from blsnb.planning.simulation.behaviour import Behaviour
 from blsnb.planning.simulation.cores import Cores, Processors, SlicedCores
 from blsnb.planning.simulation.ensemble_station import EnsembleStation
 from blsnb.planning.simulation.execution import Execution, Received
+from blsnb.planning.simulation.pace import Pace
 from blsnb.planning.simulation.sequence_station import SequenceStation
 from blsnb.planning.simulation.station import (
     DefaultStation,
@@ -108,6 +109,9 @@ class Simulation:
         them equally.
     busy_frontend
         Work for a request of a client while no processor is idle; None for the same.
+    paces
+        The speed of each processor over time, where work has whole processors; empty
+        if it does not vary.
 
     Raises
     ------
@@ -126,11 +130,12 @@ class Simulation:
         rate_limits: Given | None = None,
         in_turns: bool = False,
         busy_frontend: Frontend | None = None,
+        paces: Sequence[Pace] = (),
     ) -> None:
         self.timeline = Timeline()
         self.cores: Processors = Cores(self.timeline, cores)
         if in_turns and cores == int(cores):
-            self.cores = SlicedCores(self.timeline, int(cores))
+            self.cores = SlicedCores(self.timeline, int(cores), paces)
         self._models = models
         self._frontends = frontend, busy_frontend or frontend
         self._has_frontend = self._frontends != (NO_FRONTEND, NO_FRONTEND)

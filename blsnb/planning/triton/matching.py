@@ -7,6 +7,7 @@ random: neither alone on sleeping processors, nor in the lockstep of a closed lo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -79,6 +80,26 @@ def with_processor_time(executions: Sequence[Behaviour], ns: int) -> list[Behavi
     return [each.with_computing(each_ns) for each in executions]
 
 
+def without_spread(executions: Sequence[Behaviour], ns: float) -> list[Behaviour]:
+    """Return executions whose own work differs less, with the same mean.
+
+    Parameters
+    ----------
+    ns
+        The part of their standard deviation that has another cause, such as the speed
+        of the processors.
+    """
+    own_ns = np.array([each.own_ns for each in executions], float)
+    deviation_ns, mean_ns = float(own_ns.std()), float(own_ns.mean())
+    if not ns or not deviation_ns:
+        return list(executions)
+    left = math.sqrt(max(0.0, 1 - (ns / deviation_ns) ** 2))
+    return [
+        each.scaled((mean_ns + left * (own - mean_ns)) / max(1.0, own), each.size)
+        for each, own in zip(executions, own_ns.tolist(), strict=True)
+    ]
+
+
 def matched(
     found: Calibration, loops: Sequence[Loop], executed: Mapping[str, BySize]
 ) -> Calibration:
@@ -108,10 +129,8 @@ def matched(
 
 def _missing_ns(found: Calibration, loops: Sequence[Loop]) -> float:
     """Return what is to be added to latencies for relative errors whose sum is 0."""
-    medians = [simulated(found.simulation(), found, each) for each in loops]
     errors = [
-        again.percentile_us(50) / each.p50_us - 1
-        for again, each in zip(medians, loops, strict=True)
+        simulated(found, each)[0].percentile_us(50) / each.p50_us - 1 for each in loops
     ]
     return -sum(errors) / sum(1 / each.p50_us for each in loops) * 1e3
 
@@ -128,8 +147,7 @@ def _with_duration(
     """
     name = counted.config.name
     model = found.models[name]
-    simulation = found.simulation()
-    simulated(simulation, found, loop)
+    _, simulation = simulated(found, loop)
     station, drawn = simulation.stations[name], simulation.drawn[name]
     if not station.executions:
         return found

@@ -16,6 +16,7 @@ from blsnb.errors import TritonServerError
 from blsnb.parity.triton.executed import BySize, since
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.machine_meter import least_disturbed
+from blsnb.planning.slowness_meter import UNKNOWN, Costs, metered
 from blsnb.planning.triton.processes import ProcessorTimes, processor_times
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.served import Executions, executions, served
@@ -47,6 +48,8 @@ class Phase(NamedTuple):
         The executions of each model by batch size, as the server counted them.
     attempts
         How often it was measured, since other processes disturbed it.
+    costs
+        How slow the processors of the server were; unknown for those of others.
     """
 
     requests: int
@@ -57,6 +60,14 @@ class Phase(NamedTuple):
     until_ns: int
     executed: Mapping[str, BySize]
     attempts: int = 1
+    costs: Costs = UNKNOWN
+
+    def on_processors(self, unit_ns: float) -> Phase:
+        """Return it with the processor time on others, see `Costs.factor`."""
+        if self.processors is None:
+            return self
+        factor = 1 / self.costs.factor(unit_ns)
+        return self._replace(processors=self.processors.times(factor))
 
     @property
     def others(self) -> float:
@@ -118,7 +129,7 @@ class Loaded:
     def _measured(self, run: Callable[[], Row]) -> Phase:
         counted, before = self._server.executions(), self._spent()
         from_ns = time.monotonic_ns()
-        row = run()
+        row, costs = (run(), UNKNOWN) if before is None else metered(run)
         until_ns = time.monotonic_ns()
         after = self._spent()
         executed = since(self._server.executions(), counted)
@@ -127,7 +138,7 @@ class Loaded:
             raise TritonServerError(f"the real server refused a request: {reason}")
         spent = None if after is None or before is None else after.since(before)
         times = row.p50_us * 1e3, spent, from_ns, until_ns
-        return Phase(row.requests, row.requests, *times, executed)
+        return Phase(row.requests, row.requests, *times, executed, costs=costs)
 
     def _spent(self) -> ProcessorTimes | None:
         pid = self._server.pid

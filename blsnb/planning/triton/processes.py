@@ -48,6 +48,20 @@ class ProcessorTimes(NamedTuple):
             self.capacity_ns - before.capacity_ns,
         )
 
+    def times(self, factor: float) -> ProcessorTimes:
+        """Return what the processes would have spent on other processors.
+
+        Parameters
+        ----------
+        factor
+            How long the same work takes there, in relation to here.
+        """
+        return self._replace(
+            server_ns=round(self.server_ns * factor),
+            models_ns={name: round(ns * factor) for name, ns in self.models_ns.items()},
+            client_ns=round(self.client_ns * factor),
+        )
+
     @property
     def others(self) -> float:
         """Share of the processors that other processes used."""

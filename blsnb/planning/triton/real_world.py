@@ -24,7 +24,8 @@ from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import TRITON, Calibration
 from blsnb.planning.observations import Observed, observe, size_of, sized
 from blsnb.planning.simulation.loads import Mix
-from blsnb.planning.triton.calibrate import Observation, calibrated
+from blsnb.planning.triton.calibrate import calibrated
+from blsnb.planning.triton.observation import Observation
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.recorded import Recorded, calibrate_recorded
 from blsnb.planning.triton.traced_copy import copy_traced

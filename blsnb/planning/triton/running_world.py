@@ -34,12 +34,11 @@ from blsnb.planning.observations import Observed
 from blsnb.planning.plans.planned_world import Opened, OwnWorld, PlannedWorld
 from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.triton.calibrate import (
-    Observation,
-    Traced,
     light_phases,
     loaded_server,
     observe_plain,
 )
+from blsnb.planning.triton.observation import Observation, Traced
 from blsnb.planning.triton.phases import Phase
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.real_world import LoadedServer, RealWorld

@@ -97,7 +97,7 @@ def html(
         differing = [*comparison.changes, *comparison.alignment.new]
         order = list(dict.fromkeys([*differing, *order]))
     header["tensors"] = embed.embed(trace, order, buffer, embed_previews)
-    picture = still(run, state)
+    picture = _still(run, state)
     return hosted(wire.page_id(run), picture, header, buffer, code, carries_code)
 
 
@@ -123,7 +123,10 @@ def whole_page(title: str, body: str) -> str:
 
 def still(run: AnyTrace, state: State | None = None) -> str:
     """Return the picture and a table, for readers without scripts."""
-    run = page_part(run)
+    return _still(page_part(run), state)
+
+
+def _still(run: AnyTrace, state: State | None) -> str:
     trace, comparison = sides(run)
     picture = image(snapshot(run, state), [heading(trace), *facts(run)])
     if comparison:

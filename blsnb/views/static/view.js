@@ -754,18 +754,20 @@ function modelGraph(trace, limit = 60, kept = 40) {
   return nodes.length <= limit ? { nodes, edges } : gather(nodes, edges, kept);
 }
 function nodesOf(trace) {
-  const nodes = /* @__PURE__ */ new Map();
+  const nodes = [];
+  const byId = [];
+  const { model, start_us, flags } = trace.calls;
   for (let call = 0; call < trace.n; call++) {
-    const id = trace.calls.model[call];
-    let node = nodes.get(id);
-    if (!node) nodes.set(id, node = emptyNode(trace, id, trace.start(call)));
+    const id = model[call];
+    let node = byId[id];
+    if (!node) nodes.push(node = byId[id] = emptyNode(trace, id, start_us[call]));
     node.count++;
     node.own += trace.own[call];
-    node.first = Math.min(node.first, trace.start(call));
-    if (trace.has(call, Flag.ERROR)) node.errors++;
+    node.first = Math.min(node.first, start_us[call]);
+    if (flags[call] & Flag.ERROR) node.errors++;
     trace.addPhases(node.phases, call);
   }
-  return [...nodes.values()];
+  return nodes;
 }
 function addFolded({ folded }, nodes, edges) {
   for (const [caller, model, calls, errors2, us] of folded.entries) {
@@ -794,22 +796,24 @@ function emptyNode({ comparison, header, names }, id, first) {
   return { id, name: names[id], device, kind, ...counts, phases: noPhases(), first, before: before2 };
 }
 function edgesOf(trace) {
-  const edges = /* @__PURE__ */ new Map();
-  const { parent, model, responses: responses2 } = trace.calls;
+  const edges = [];
+  const byCaller = [];
+  const { parent, model, responses: responses2, flags } = trace.calls;
   for (let call = 0; call < trace.n; call++) {
     if (parent[call] < 0) continue;
-    const [from, to] = [model[parent[call]], model[call]];
-    const key = from * 65536 + to;
-    let edge = edges.get(key);
-    if (!edge) edges.set(key, edge = emptyEdge(from, to, trace.start(call)));
+    const from = model[parent[call]];
+    const to = model[call];
+    const known = byCaller[from] ??= [];
+    let edge = known[to];
+    if (!edge) edges.push(edge = known[to] = emptyEdge(from, to, trace.start(call)));
     edge.count++;
-    if (trace.has(call, Flag.ASYNC)) edge.async++;
-    if (trace.has(call, Flag.ERROR)) edge.errors++;
-    if (!trace.has(call, Flag.DECOUPLED)) continue;
+    if (flags[call] & Flag.ASYNC) edge.async++;
+    if (flags[call] & Flag.ERROR) edge.errors++;
+    if (!(flags[call] & Flag.DECOUPLED)) continue;
     edge.streams++;
     edge.responses += responses2[call];
   }
-  return [...edges.values()].sort((a, b) => a.first - b.first);
+  return edges.sort((a, b) => a.first - b.first);
 }
 function emptyEdge(from, to, first) {
   return { from, to, count: 0, async: 0, streams: 0, responses: 0, errors: 0, first };
@@ -994,6 +998,8 @@ var CallGraph = class {
   #drawn = null;
   #layout = null;
   #edgeElements = [];
+  /** Width of the pane, and the font, of the last drawing. */
+  #place = "";
   #shape = "";
   constructor(session, id) {
     this.#session = session;
@@ -1007,19 +1013,26 @@ var CallGraph = class {
   }
   /** Draw the models of a trace; returns the preferred height. */
   draw(trace) {
-    if (trace !== this.#drawn) this.#graph = modelGraph(trace);
-    this.#drawn = trace;
-    const width = boxWidth(this.#graph.nodes, this.#session.colours.font);
-    const [paneWidth, fit] = [this.#paneWidth(), (layout) => this.#scaleFor(layout)];
-    this.#layout = chooseLayout(this.#graph, width, paneWidth, fit);
-    this.#drawEdges(this.#layout, width);
-    this.#drawBoxes(this.#layout, width);
+    const paneWidth = this.#paneWidth();
+    const place4 = `${paneWidth} ${this.#session.colours.font}`;
+    const layout = this.#layout && trace === this.#drawn && place4 === this.#place ? this.#layout : this.#redraw(trace, paneWidth);
+    this.#place = place4;
     const legendHeight = this.#legend.offsetHeight;
-    const wanted = Math.round(this.#layout.height * fit(this.#layout) + MARGIN2 + legendHeight);
+    const wanted = Math.round(layout.height * this.#scaleFor(layout) + MARGIN2 + legendHeight);
     const shape2 = `${[...this.#boxes.keys()]} ${paneWidth} ${legendHeight}`;
     if (shape2 !== this.#shape) this.fit(Math.min(MAX_HEIGHT, Math.max(MIN_HEIGHT, wanted)));
     this.#shape = shape2;
     return Math.min(MAX_HEIGHT, Math.max(MIN_HEIGHT, wanted));
+  }
+  #redraw(trace, paneWidth) {
+    if (trace !== this.#drawn) this.#graph = modelGraph(trace);
+    this.#drawn = trace;
+    const width = boxWidth(this.#graph.nodes, this.#session.colours.font);
+    const fit = (layout) => this.#scaleFor(layout);
+    this.#layout = chooseLayout(this.#graph, width, paneWidth, fit);
+    this.#drawEdges(this.#layout, width);
+    this.#drawBoxes(this.#layout, width);
+    return this.#layout;
   }
   /** Emphasise a model and a path of edges, and dim the others. */
   mark({ model: selected, path, lit }) {
@@ -1536,8 +1549,8 @@ var Help = class {
 
 // src/concurrency.ts
 function concurrency(starts, ends) {
-  const opening = Float64Array.from(starts).sort();
-  const closing = Float64Array.from(ends).sort();
+  const opening = ordered(new Float64Array(starts));
+  const closing = ordered(new Float64Array(ends));
   const times = new Float64Array(opening.length + closing.length);
   const counts = new Int32Array(times.length);
   let size = 0;
@@ -1552,6 +1565,10 @@ function concurrency(starts, ends) {
     max = Math.max(max, running);
   }
   return { times: times.subarray(0, size), counts: counts.subarray(0, size), max };
+}
+function ordered(times) {
+  for (let k = 1; k < times.length; k++) if (times[k] < times[k - 1]) return times.sort();
+  return times;
 }
 function perPixel(steps, from, to, width) {
   const most = new Uint32Array(width);
@@ -1913,10 +1930,10 @@ var Trace = class {
       if (parent[call] >= 0) below[next[parent[call]]++] = call;
     for (let call = 0; call < this.n; call++) {
       const [from, to] = [offsets[call], offsets[call + 1]];
-      let ordered = true;
-      for (let k = from + 1; k < to && ordered; k++)
-        ordered = start_us[below[k]] >= start_us[below[k - 1]];
-      if (!ordered) below.subarray(from, to).sort((a, b) => start_us[a] - start_us[b]);
+      let ordered2 = true;
+      for (let k = from + 1; k < to && ordered2; k++)
+        ordered2 = start_us[below[k]] >= start_us[below[k - 1]];
+      if (!ordered2) below.subarray(from, to).sort((a, b) => start_us[a] - start_us[b]);
     }
     return [offsets, below];
   }

@@ -1,0 +1,109 @@
+"""Futures of an event loop that threads of a pool settle."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from blsnb.engine.threads.workers import Workers
+
+WAIT_S = 30.0
+
+
+@pytest.fixture
+def workers() -> Iterator[Workers]:
+    """A pool of one thread."""
+    pool = Workers(1, "one")
+    yield pool
+    pool.shutdown()
+
+
+def test_the_result_reaches_the_loop(workers: Workers) -> None:
+    """The work runs on a thread of the pool."""
+
+    async def main() -> threading.Thread:
+        found: threading.Thread = await workers.submit_async(threading.current_thread)
+        return found
+
+    assert workers.has(asyncio.run(main()))
+
+
+def test_an_exception_reaches_the_loop(workers: Workers) -> None:
+    """It is the same object."""
+    error = ValueError("no")
+
+    def fail() -> None:
+        raise error
+
+    async def main() -> None:
+        await workers.submit_async(fail)
+
+    with pytest.raises(ValueError, match="no") as caught:
+        asyncio.run(main())
+    assert error is caught.value
+
+
+def test_cancelled_work_that_waits_for_a_thread_never_begins(workers: Workers) -> None:
+    """Work that has begun ends, and its result is dropped."""
+    begun, end = threading.Event(), threading.Event()
+    ran: list[str] = []
+
+    def first() -> None:
+        begun.set()
+        assert end.wait(WAIT_S)
+        ran.append("first")
+
+    async def main() -> None:
+        running = workers.submit_async(first)
+        waiting = workers.submit_async(lambda: ran.append("second"))
+        assert begun.wait(WAIT_S)
+        for each in (running, waiting):
+            each.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await each
+        end.set()
+        await workers.submit_async(lambda: ran.append("third"))
+
+    asyncio.run(main())
+    assert ["first", "third"] == ran
+
+
+def test_a_closed_pool_cancels_work_that_waits(workers: Workers) -> None:
+    """Its task does not wait forever."""
+    begun, end = threading.Event(), threading.Event()
+
+    def first() -> None:
+        begun.set()
+        end.wait(WAIT_S)
+
+    async def main() -> None:
+        running = workers.submit_async(first)
+        waiting = workers.submit_async(lambda: None)
+        assert begun.wait(WAIT_S)
+        workers.shutdown(cancel_futures=True, wait=False)
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(waiting, WAIT_S)
+        end.set()
+        await running
+
+    asyncio.run(main())
+
+
+def test_a_thread_survives_the_end_of_the_loop(workers: Workers) -> None:
+    """Nobody waits for its result any more."""
+    begun, end = threading.Event(), threading.Event()
+
+    def slow() -> None:
+        begun.set()
+        end.wait(WAIT_S)
+
+    async def main() -> None:
+        workers.submit_async(slow)
+        assert begun.wait(WAIT_S)
+
+    asyncio.run(main())
+    end.set()
+    assert 1 == workers.submit(lambda: 1).result(WAIT_S)
