@@ -76,3 +76,11 @@ def test_a_page_as_text_has_facts_and_tables():
     page = EvaluationPage("Evaluation of m", ["2 rows"], (), [counts], [ROWS])
 
     assert "Evaluation of m: 2 rows\nErrors\n  2  bad" == text(page)
+
+
+def test_a_page_as_text_has_the_statistics_of_its_distributions():
+    """Their pictures are left out; notes come last."""
+    latency = Distribution("latency", "mean 2 ms", np.array([1.0, 3.0]), str)
+    page = EvaluationPage("Evaluation of m", ["2 rows"], [latency], notes=["late"])
+
+    assert "Evaluation of m: 2 rows\n  latency: mean 2 ms\nlate" == text(page)
