@@ -6,10 +6,8 @@ import itertools
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,13 +15,11 @@ import blsnb
 from benchmarks.planning.case import (
     CLIENTS,
     MEASUREMENTS,
-    P50_ERROR,
-    P99_ERROR,
-    SATURATION_ERROR,
     SHARES,
     Case,
     Sequences,
 )
+from benchmarks.planning.result import Rate, Result, median
 from blsnb.benchmark.arrivals import POISSON, Arrivals, arrivals_at
 from blsnb.benchmark.client import Sender
 from blsnb.benchmark.level import Level, Load
@@ -34,8 +30,9 @@ from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import Calibration
 from blsnb.planning.machine_meter import least_disturbed
 from blsnb.planning.simulation.loads import Mix, Simulated, closed_loop
+from blsnb.planning.simulation.pace import Slowness
 from blsnb.planning.simulation.station import SimulatedRequest
-from blsnb.planning.slowness_meter import metered
+from blsnb.planning.slowness_meter import Costs, metered
 from blsnb.planning.triton.processes import ProcessorTimes, processor_times
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.real_world import RealWorld
@@ -54,107 +51,6 @@ _MAX_SEQUENCE_REQUESTS = 10_000
 X = {"X": np.ones((1, 4), np.float32)}
 
 
-@dataclass
-class Rate:
-    """Predictions and measurements at a rate, in µs; a measurement for each seed."""
-
-    rate: float
-    p50: list[float]
-    p99: list[float]
-    measured_p50: list[float]
-    measured_p99: list[float]
-
-    @property
-    def p50_error(self) -> float:
-        """Relative error of the predicted median."""
-        return _median(self.p50) / _median(self.measured_p50) - 1
-
-    @property
-    def p99_error(self) -> float:
-        """Relative error of the predicted 99th percentile."""
-        return _median(self.p99) / _median(self.measured_p99) - 1
-
-    @property
-    def is_right(self) -> bool:
-        """Whether both are within their limits."""
-        low, high = min(self.measured_p99), max(self.measured_p99)
-        p99_is_right = (
-            abs(self.p99_error) <= P99_ERROR or low <= _median(self.p99) <= high
-        )
-        return abs(self.p50_error) <= P50_ERROR and p99_is_right
-
-
-@dataclass
-class Result:
-    """A case, predicted and measured.
-
-    Parameters
-    ----------
-    saturation, measured_saturation
-        Requests per second of many clients.
-    calibration
-        Its text.
-    """
-
-    name: str
-    saturation: float
-    measured_saturation: list[float]
-    rates: list[Rate]
-    calibration: str
-    seconds: float
-
-    @property
-    def saturation_error(self) -> float:
-        """Relative error of the predicted saturation."""
-        return self.saturation / _median(self.measured_saturation) - 1
-
-    @property
-    def is_right(self) -> bool:
-        """Whether all predictions are within their limits."""
-        return abs(self.saturation_error) <= SATURATION_ERROR and all(
-            rate.is_right for rate in self.rates
-        )
-
-    def lines(self) -> list[str]:
-        """Return the predictions beside the measurements."""
-        found = [f"{self.name}: {_verdict(self.is_right)}, {self.seconds:.0f} s"]
-        found.append(
-            f"  saturation {self.saturation:7.1f}/s, measured "
-            f"{_all(self.measured_saturation, 1)}: {self.saturation_error:+.1%}"
-        )
-        found += [
-            f"  {rate.rate:7.1f}/s  p50 {_median(rate.p50) / 1e3:7.2f} ms, measured "
-            f"{_all(rate.measured_p50)}: {rate.p50_error:+.1%};  "
-            f"p99 {_median(rate.p99) / 1e3:7.2f} ms, measured "
-            f"{_all(rate.measured_p99)}: {rate.p99_error:+.1%}  "
-            f"{_verdict(rate.is_right)}"
-            for rate in self.rates
-        ]
-        return found
-
-    def plain(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
-        return {**asdict(self), "is_right": self.is_right}
-
-
-def result_of(plain: dict[str, Any]) -> Result:
-    """Return a result from its JSON object."""
-    given = {key: value for key, value in plain.items() if key != "is_right"}
-    return Result(**{**given, "rates": [Rate(**each) for each in given["rates"]]})
-
-
-def _median(values: Sequence[float]) -> float:
-    return float(np.median(values))
-
-
-def _all(values: Sequence[float], scale: float = 1e3) -> str:
-    return " ".join(f"{value / scale:.2f}" for value in sorted(values))
-
-
-def _verdict(is_right: bool) -> str:
-    return "right" if is_right else "MISSED"
-
-
 def run_case(case: Case, report: Callable[[str], None]) -> Result:
     """Calibrate a case, predict it, and measure it."""
     began = time.monotonic()
@@ -169,10 +65,38 @@ def run_case(case: Case, report: Callable[[str], None]) -> Result:
             saturation = _saturation(calibration, case)
             rates = [round(saturation * share, 1) for share in SHARES]
             predicted = [_predicted(calibration, case, rate) for rate in rates]
+            found = Result(
+                case.name, saturation, [], [], predicted, [], str(calibration)
+            )
             report("measure")
-            measured = _measure(world, case, predicted, calibration.probe_ns)
-    seconds = time.monotonic() - began
-    return Result(case.name, saturation, measured, predicted, str(calibration), seconds)
+            for number, row, costs in _measured(world, case, rates):
+                _add(found, calibration, case, number, row, costs)
+    found.seconds = time.monotonic() - began
+    return found
+
+
+def _add(
+    found: Result,
+    calibration: Calibration,
+    case: Case,
+    number: int | None,
+    row: Row,
+    costs: Costs,
+) -> None:
+    """Add a measurement, and its prediction with the speed of its time."""
+    speed = costs.relative(calibration.probe_ns)
+    if number is None:
+        found.known_saturation.append(_saturation(calibration, case, speed))
+        found.measured_saturation.append(row.throughput)
+        return
+    found.slowness.append(costs.factor(calibration.probe_ns))
+    rate = found.rates[number]
+    seed = case.seeds[len(rate.measured_p50)]
+    p50, p99 = _latencies(calibration, case, rate.rate, seed, speed)
+    rate.known_p50.append(p50)
+    rate.known_p99.append(p99)
+    rate.measured_p50.append(row.p50_us)
+    rate.measured_p99.append(row.p99_us)
 
 
 def _world_of(server: blsnb.Server, case: Case) -> RealWorld:
@@ -186,10 +110,10 @@ def _clients(case: Case) -> int:
     return CLIENTS if case.sequences is None else case.sequences.open
 
 
-def _saturation(calibration: Calibration, case: Case) -> float:
+def _saturation(calibration: Calibration, case: Case, speed: Slowness = ()) -> float:
     lengths = () if case.sequences is None else (case.sequences.length,)
     return closed_loop(
-        calibration.closed.simulation(),
+        calibration.closed.simulation(observed=speed),
         case.root,
         _clients(case),
         SIMULATED,
@@ -243,67 +167,74 @@ def _arrivals(rate: float, seed: int) -> Arrivals:
 
 
 def _predicted(calibration: Calibration, case: Case, rate: float) -> Rate:
-    found = Rate(rate, [], [], [], [])
-    for seed in case.seeds:
-        times = _arrivals(rate, seed).times_ns
-        answers = [
-            _simulated(calibration, case, times, each) for each in range(_REPETITIONS)
-        ]
-        found.p50.append(_median([each.percentile_us(50) for each in answers]))
-        found.p99.append(_median([each.percentile_us(99) for each in answers]))
-    return found
+    pairs = [_latencies(calibration, case, rate, seed) for seed in case.seeds]
+    p50, p99 = map(list, zip(*pairs, strict=True))
+    return Rate(rate, p50, p99, [], [], [], [])
+
+
+def _latencies(
+    calibration: Calibration,
+    case: Case,
+    rate: float,
+    seed: int,
+    speed: Slowness = (),
+) -> tuple[float, float]:
+    """Return the medians of simulated p50 and p99, with the same arrivals."""
+    times_ns = _arrivals(rate, seed).times_ns
+    answers = [
+        _simulated(calibration, case, times_ns, each, speed)
+        for each in range(_REPETITIONS)
+    ]
+    p50, p99 = (
+        median([each.percentile_us(percent) for each in answers])
+        for percent in (50, 99)
+    )
+    return p50, p99
 
 
 def _simulated(
-    calibration: Calibration, case: Case, times_ns: Sequence[int], seed: int
+    calibration: Calibration,
+    case: Case,
+    times_ns: Sequence[int],
+    seed: int,
+    speed: Slowness,
 ) -> Simulated:
     ended: list[SimulatedRequest] = []
     fields = _fields(case)
-    calibration.simulation(seed=seed).run(
+    calibration.simulation(seed=seed, observed=speed).run(
         case.root, times_ns, ended.append, fields=lambda: next(fields)
     )
     return Simulated(ended)
 
 
-def _comparable(
-    spent: Callable[[], ProcessorTimes], probe_ns: float, measure: Callable[[], Row]
-) -> Row:
-    """Return the measurement that is most comparable with the calibration.
+def _undisturbed(
+    spent: Callable[[], ProcessorTimes], measure: Callable[[], Row]
+) -> tuple[Row, Costs]:
+    """Return the measurement that other programs disturbed least."""
 
-    That is one in which other programs, and processors that are slower or faster than
-    while the models were observed, disturbed least. It is measured again while they
-    disturb too much, twice at most, whatever the latencies are.
-    """
-
-    def once() -> tuple[float, Row]:
+    def once() -> tuple[float, tuple[Row, Costs]]:
         before = spent()
-        row, costs = metered(measure)
-        others = spent().since(before).others
-        return max(others, abs(costs.factor(probe_ns) - 1)), row
+        found = metered(measure)
+        return spent().since(before).others, found
 
     return least_disturbed(once, lambda each: each[0])[0][1]
 
 
-def _measure(
-    world: RealWorld, case: Case, rates: Sequence[Rate], probe_ns: float
-) -> list[float]:
-    """Add the measurements of all rates, and return those of the saturation."""
-    saturations = []
+def _measured(
+    world: RealWorld, case: Case, rates: Sequence[float]
+) -> Iterator[tuple[int | None, Row, Costs]]:
+    """Yield measurements: the number of the rate, or None for the saturation."""
     with world.serving() as server:
         assert server.pid is not None
         spent = partial(processor_times, server.pid, list(case.models))
-        comparable = partial(_comparable, spent, probe_ns)
         sender: Sender = server.sender(world.messages)
         if case.sequences is not None:
             sender = SequenceSender(server, world.messages[0], case.sequences)
         closed_row(server.sender(world.messages), 1, Load(1.0, 20))
-        for number in range(MEASUREMENTS):
-            for rate in rates:
-                arrivals = _arrivals(rate.rate, case.seeds[number])
-                row = comparable(partial(open_row, sender, arrivals))
-                rate.measured_p50.append(row.p50_us)
-                rate.measured_p99.append(row.p99_us)
+        for seed in case.seeds[:MEASUREMENTS]:
+            for number, rate in enumerate(rates):
+                measure = partial(open_row, sender, _arrivals(rate, seed))
+                yield number, *_undisturbed(spent, measure)
             load = Load(SATURATED_S, _MAX_REQUESTS)
-            row = comparable(partial(closed_row, sender, _clients(case), load))
-            saturations.append(row.throughput)
-    return saturations
+            measure = partial(closed_row, sender, _clients(case), load)
+            yield None, *_undisturbed(spent, measure)

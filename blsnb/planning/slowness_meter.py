@@ -23,7 +23,7 @@ _ROUNDS = 150
 """Rounds of a hash, some 0.1 ms: without the interpreter lock, and always the same."""
 _MOST = 8
 _END_S = 1.0
-_AROUND = 2
+_AROUND = 1
 """Number of samples on each side with which one is compared: an interrupt is no spell.
 """
 _NOTICED = 0.1

@@ -76,6 +76,28 @@ def test_the_medians_of_two_loads_are_equally_wrong():
     assert 0 == pytest.approx(again / 10_000 - 1 + again / 12_000 - 1, abs=1e-6)
 
 
+def test_the_medians_of_clients_count_where_stalls_made_the_means_longer():
+    """A mean of 8 ms would make the median 10 ms; it was 8 ms."""
+    executed = {"chain": {1: often(10)}, "a": {1: often(8)}}
+    found = matched(chain(), [Loop(0, 8_000, 10, TIMES_NS)], executed)
+    again = open_loop(found.simulation(), "chain", TIMES_NS)
+
+    assert 8_000 == pytest.approx(again.percentile_us(50), rel=0.01)
+    assert 6 * MS == pytest.approx(found.models["a"].mean_ns(1), rel=0.01)
+    assert 2 * MS == pytest.approx(found.models["chain"].mean_ns(1))
+
+
+def test_what_was_traced_is_not_made_shorter_for_a_median():
+    """The traced executions take 7 ms together, and the clients saw 5 ms."""
+    executed = {"chain": {1: often(10)}, "a": {1: often(8)}}
+    found = matched(chain(), [Loop(0, 5_000, 10, TIMES_NS)], executed)
+
+    assert [2 * MS, 5 * MS] == [
+        found.models[each].mean_ns(1) for each in ("chain", "a")
+    ]
+    assert 0 == found.frontend.waiting_ns
+
+
 def test_a_batch_size_has_the_mean_that_the_server_counted():
     """One of them was traced once, when it was slow; the others follow the ratio."""
     traced = by_size([waits(4), waits(6), waits(30, 2), waits(10, 4)])

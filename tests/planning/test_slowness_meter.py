@@ -54,8 +54,8 @@ def test_the_meter_times_work_on_each_processor():
 
 
 def test_a_spell_is_seen_and_a_single_interrupt_is_not():
-    """Two of five samples around a step are no majority."""
-    row = samples(100, 900, 100, 100, 100, 200, 200, 200)
+    """One of three samples around a step is no majority."""
+    row = samples(100, 100, 900, 100, 100, 200, 200, 200)
 
     [found] = costs([row], 0, 8 * STEP_NS).steps
 

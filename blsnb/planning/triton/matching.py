@@ -22,6 +22,7 @@ _LEAST = 5
 """Minimum number of executions of a batch size whose mean counts."""
 _MOST = 3.0
 """Maximum factor of what is missing, where few executions can become longer."""
+_HALVINGS = 6
 _ROUNDS = 2
 """Longer executions change the load on the models that they call."""
 
@@ -122,9 +123,56 @@ def matched(
             whole = together(executed.get(name, {}))
             if whole.executions and not found.models[name].config.is_ensemble:
                 found = _with_duration(found, counted[name], whole, loops[-1])
+    found = _without_stalls(found, counted, loops)
     frontend = found.frontend
     waiting_ns = max(0, round(frontend.waiting_ns + _missing_ns(found, loops)))
     return replace(found, frontend=frontend._replace(waiting_ns=waiting_ns))
+
+
+def _without_stalls(
+    found: Calibration, counted: Mapping[str, CalibratedModel], loops: Sequence[Loop]
+) -> Calibration:
+    """Return a calibration whose medians can agree with those of the clients.
+
+    The means that a server counts contain the few executions that something stalled,
+    and the medians of its clients do not. What made all executions longer, so that the
+    means agree, becomes less where the medians are too long for that.
+    """
+    if not _is_too_long(found, loops):
+        return found
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if _is_too_long(_between(found, counted, middle), loops):
+            high = middle
+        else:
+            low = middle
+    return _between(found, counted, low)
+
+
+def _is_too_long(found: Calibration, loops: Sequence[Loop]) -> bool:
+    """Whether the medians are too long even without time outside of the models."""
+    return found.frontend.waiting_ns + _missing_ns(found, loops) < 0
+
+
+def _between(
+    found: Calibration, counted: Mapping[str, CalibratedModel], share: float
+) -> Calibration:
+    """Return a calibration with a share of what made its executions longer."""
+    models = {}
+    for name, model in found.models.items():
+        before = counted[name].by_size
+        by_size = {
+            size: [
+                was.longer((each.own_ns - was.own_ns) * share)
+                if each.own_ns > was.own_ns
+                else each
+                for was, each in zip(before[size], behaviours, strict=True)
+            ]
+            for size, behaviours in model.by_size.items()
+        }
+        models[name] = replace(model, by_size=by_size)
+    return replace(found, models=models)
 
 
 def _missing_ns(found: Calibration, loops: Sequence[Loop]) -> float:
