@@ -70,7 +70,7 @@ def alternating(port: int, model: str) -> set[int]:
 
 @contextlib.contextmanager
 def other_request(server: Server, port: int) -> Iterator[None]:
-    """A request that runs meanwhile: the connections that are used are not alone."""
+    """A request that runs beside others: the connections that are used are not alone."""
     server.define("slow", SLEEPER, config=CONFIG)
     with clients(port, 1) as (client,):
         client.sendall(sent("slow"))
@@ -121,12 +121,14 @@ def test_two_instances_run_side_by_side(http_served: Any) -> None:
     with clients(http_served.end.port, 2) as both:
         for client in both:
             client.sendall(sent("meeting"))
-        for client in both:
-            assert b"200 OK" in received(client, b'"data":[', 1)
+        first, second = (received(client, b'"data":[', 1) for client in both)
+
+    assert b"200 OK" in first
+    assert b"200 OK" in second
 
 
 def test_a_model_that_sleeps_delays_no_other_connection(http_served: Any) -> None:
-    """Another thread waits for requests meanwhile, and the sleeper's is answered."""
+    """Another thread waits for requests then, and the sleeper's is answered."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
     http_served.server.define("slow", SLEEPER, config=CONFIG)
     with clients(http_served.end.port, 3) as (first, second, third):
