@@ -70,7 +70,7 @@ def alternating(port: int, model: str) -> set[int]:
 
 @contextlib.contextmanager
 def other_request(server: Server, port: int) -> Iterator[None]:
-    """A request that runs beside others: the connections that are used are not alone."""
+    """A request beside others: the connections that are used are not alone."""
     server.define("slow", SLEEPER, config=CONFIG)
     with clients(port, 1) as (client,):
         client.sendall(sent("slow"))
