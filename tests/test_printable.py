@@ -27,6 +27,7 @@ PACKAGE = Path(blsnb.__file__).parent
 OWN_TEXT = {
     "abandoned.AbandonedExecutions",
     "batcher.SequenceBatcher",
+    "calibration.Reproduction",
     "comparison.Comparison",
     "dynamic_batcher.DynamicBatcher",
     "enums.CompiledEnum",
