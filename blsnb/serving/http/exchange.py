@@ -25,7 +25,7 @@ from blsnb.serving.core.shortage import shortage_of
 from blsnb.serving.http.connections.limited_server import Connections
 from blsnb.serving.http.connections.shared_thread import (
     IdleConnections,
-    Pace,
+    QuickModels,
     SharingConnection,
 )
 from blsnb.serving.http.messages import (
@@ -92,7 +92,7 @@ class PortState:
             loop, self._served, lambda each: self.begin_response(each, each)
         )
         """Those of them that wait for a request."""
-        self.pace = Pace()
+        self.quick_models = QuickModels()
         self.closing = False
         self.responding: set[Exchange] = set()
         self.reading: set[Exchange] = set()

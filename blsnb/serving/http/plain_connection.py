@@ -165,7 +165,7 @@ class PlainConnection:
         """
         return (
             bool(self._port.idle.is_shared or self._port.responding)
-            and self._port.pace.is_quick(target.model)
+            and self._port.quick_models.is_quick(target.model)
             and not self._port.closing
             and target.is_serial()
         )
@@ -202,7 +202,7 @@ class PlainConnection:
         assert target is not None
         began_s = time.monotonic()
         response = target.respond(self._request)
-        self._port.pace.note(target.model, time.monotonic() - began_s)
+        self._port.quick_models.note(target.model, time.monotonic() - began_s)
         unsent = self._send(response, 0.0)
         if self._data or unsent is None or unsent:
             return functools.partial(self._after_sending, unsent)
@@ -236,7 +236,7 @@ class PlainConnection:
         """Note that the current request takes long."""
         target = self._target
         if target is not None:
-            self._port.pace.note(target.model, took_s)
+            self._port.quick_models.note(target.model, took_s)
 
     def _readable(self) -> None:
         """Receive the rest of a request."""

@@ -15,7 +15,7 @@ from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.connections import shared_thread
-from blsnb.serving.http.connections.shared_thread import Pace
+from blsnb.serving.http.connections.shared_thread import QuickModels
 from blsnb.serving.http.endpoint import HttpEndpoint
 
 from .over_http import SLEEPER, WAIT_S
@@ -196,16 +196,16 @@ def test_a_request_that_a_shared_thread_runs_is_completed_at_the_end(
 
 def test_a_model_is_slow_after_some_slow_requests() -> None:
     """Not after one: a busy machine delays single requests."""
-    pace = Pace()
+    models = QuickModels()
     for _ in range(TIMES):
-        pace.note("model", QUICK_S)
-    pace.note("model", SLOW_S)
-    assert pace.is_quick("model")
+        models.note("model", QUICK_S)
+    models.note("model", SLOW_S)
+    assert models.is_quick("model")
 
     for _ in range(20):
-        pace.note("model", SLOW_S)
-    assert not pace.is_quick("model")
-    assert pace.is_quick("other")
+        models.note("model", SLOW_S)
+    assert not models.is_quick("model")
+    assert models.is_quick("other")
 
 
 def test_a_model_that_became_quick_counts_as_quick_again(
@@ -214,16 +214,16 @@ def test_a_model_that_became_quick_counts_as_quick_again(
     """It is measured again after a pause, which grows as long as it is slow."""
     now_s = 0.0
     monkeypatch.setattr(shared_thread.time, "monotonic", lambda: now_s)
-    pace = Pace()
+    models = QuickModels()
     pauses = []
     for _ in range(3):
-        while pace.is_quick("model"):
-            pace.note("model", SLOW_S)
+        while models.is_quick("model"):
+            models.note("model", SLOW_S)
         began_s = now_s
-        while not pace.is_quick("model"):
+        while not models.is_quick("model"):
             now_s += 0.01
         pauses.append(now_s - began_s)
     assert pauses == sorted(set(pauses))
 
-    pace.note("model", QUICK_S)
-    assert pace.is_quick("model")
+    models.note("model", QUICK_S)
+    assert models.is_quick("model")

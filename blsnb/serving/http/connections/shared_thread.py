@@ -39,7 +39,7 @@ class _Mean:
     slow_until_s: float = 0.0
 
 
-class Pace:
+class QuickModels:
     """Which models respond quickly.
 
     Any thread may use it: a duration that is lost between two threads does no harm.
