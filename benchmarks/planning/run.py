@@ -38,7 +38,7 @@ from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.real_world import RealWorld
 from blsnb.request_fields import PLAIN, SEQUENCE_END, SEQUENCE_START, RequestFields
 
-CALIBRATION_S = 8.0
+CALIBRATION_S = 15.0
 CALIBRATION_REQUESTS = 300
 MEASURED_S = 15.0
 SATURATED_S = 5.0

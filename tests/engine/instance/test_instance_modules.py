@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import linecache
 import sys
 import textwrap
 import threading
@@ -401,6 +402,24 @@ def test_modules_are_removed_with_the_model(server):
 
     assert every(name.startswith("_blsnb_") for name in loaded)
     assert before == set(sys.modules)
+
+
+def test_paths_are_forgotten_with_the_model(server):
+    """Python's caches keep those of a model whose name begins with this one."""
+    source = with_import("import helper", "helper.FACTOR")
+    folders = []
+    for name in ("two", "two_more"):
+        server.define(name, source, config=CONFIG, files={"helper.py": "FACTOR = 2"})
+        folder = parts_of(server).repository.private(name).version_dir(1)
+        linecache.getlines(str(folder / "model.py"))
+        folders.append(str(folder))
+    assert folders == [each for each in folders if each in sys.path_importer_cache]
+
+    server.unload("two")
+
+    assert folders[1:] == [each for each in folders if each in sys.path_importer_cache]
+    files = [f"{each}/model.py" for each in folders]
+    assert files[1:] == [each for each in files if each in linecache.cache]
 
 
 def test_a_failed_import_leaves_no_module(server):
