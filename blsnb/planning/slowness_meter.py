@@ -1,21 +1,26 @@
 """How slow each processor is at each time: small work, timed again and again.
 
 Virtual machines share processors with others. On one of them the same work took 1.0 to
-1.7 times as long, for milliseconds to minutes, while the system showed no other load.
+1.7 times as long, for milliseconds to minutes, while the system showed no other load;
+and the host withheld a fifth of the processors' time for a minute, in pieces of 10 to
+100 ms. Linux counts the latter as stolen: it is no processor time of any process.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from blsnb.engine.threads.watcher import Watcher
+from blsnb.planning.machine_meter import PROC, text_of
 from blsnb.planning.simulation.pace import STEP_NS, Slowness
 
 Found = TypeVar("Found")
@@ -29,10 +34,23 @@ _AROUND = 1
 _NOTICED = 0.1
 """Minimum relative difference of the mean slowness that is worth a remark."""
 _SLOWEST = 95
+_WITHIN_NS = 100_000_000
+"""Time before and after a step whose ticks tell what was withheld in it: a tick takes
+10 ms, and the pieces of time that a host withholds are mostly shorter.
+"""
+_PRIOR_TICKS = 0.5
+"""Ticks in which a processor is taken to compute in that time, so that all work ends.
+"""
+_STOLEN = 0.02
+"""Minimum stolen share of the time that is worth a remark."""
 _SPELLS = (
     "The processors were not equally fast all the time: for 5 % of it the same work "
     "took {:.2f} times as long as on average, or longer. The simulation varies them in "
     "the same way."
+)
+_WITHHELD = (
+    "The host of this virtual machine withheld its processors for {:.0%} of the time "
+    "in which they had work. The simulation does the same."
 )
 _OTHER_SPEED = (
     "The same work took {:.2f} times as long on these processors as while the models "
@@ -40,11 +58,28 @@ _OTHER_SPEED = (
 )
 
 
+class Ticks(NamedTuple):
+    """Ticks in which a processor computed, and those that the host withheld."""
+
+    busy: int = 0
+    stolen: int = 0
+
+
+def processor_ticks(number: int, proc: Path = PROC) -> Ticks:
+    """Read the ticks of a processor; zeros where the system does not count them."""
+    for line in text_of(proc / "stat").splitlines():
+        if line.startswith(f"cpu{number} "):
+            user, nice, system, _, _, irq, softirq, stolen = map(int, line.split()[1:9])
+            return Ticks(user + nice + system + irq + softirq, stolen)
+    return Ticks()
+
+
 class Sample(NamedTuple):
-    """A time on the monotonic clock, and how long the work took then."""
+    """How long the work took at a time on the monotonic clock, and the ticks then."""
 
     at_ns: int
     cost_ns: int
+    ticks: Ticks = Ticks()
 
 
 class Costs(NamedTuple):
@@ -55,18 +90,37 @@ class Costs(NamedTuple):
     steps
         A row for each processor, all with the same steps of `STEP_NS`; empty if it is
         not known.
+    lost
+        Share of each of these steps that the host withheld; empty for nothing.
     """
 
     steps: tuple[tuple[float, ...], ...] = ()
+    lost: tuple[tuple[float, ...], ...] = ()
 
     @property
     def mean_ns(self) -> float:
         """Mean over all processors and steps; 0 if it is not known."""
         return float(np.mean(self.steps)) if self.steps else 0.0
 
+    @property
+    def deviation(self) -> float:
+        """Standard deviation in relation to the mean; 0 if it is not known."""
+        return float(np.std(self.steps)) / self.mean_ns if self.steps else 0.0
+
+    @property
+    def mean_lost(self) -> float:
+        """Mean share that the host withheld."""
+        return float(np.mean(self.lost)) if self.lost else 0.0
+
     def relative(self, unit_ns: float) -> Slowness:
-        """Return the slowness in relation to a processor that takes this long."""
-        return tuple(tuple(each / unit_ns for each in row) for row in self.steps)
+        """Return the slowness in relation to a processor that takes this long.
+
+        What the host withholds makes work longer.
+        """
+        found = np.array(self.steps) / unit_ns
+        if self.lost:
+            found = found / (1 - np.array(self.lost))
+        return tuple(map(tuple, found.tolist()))
 
     def factor(self, unit_ns: float) -> float:
         """Return the mean slowness in relation to this; 1 if one is not known."""
@@ -78,10 +132,24 @@ UNKNOWN = Costs()
 
 def joined(parts: Iterable[Costs]) -> Costs:
     """Return the costs of several times, one after the other."""
-    known = [each.steps for each in parts if each.steps]
-    rows = min(map(len, known), default=0)
-    return Costs(
-        tuple(sum((each[row] for each in known), start=()) for row in range(rows))
+    known = [each for each in parts if each.steps]
+    if not known:
+        return UNKNOWN
+    steps = _in_turn([each.steps for each in known])
+    if not any(each.lost for each in known):
+        return Costs(steps)
+    lost = [each.lost or np.zeros_like(each.steps).tolist() for each in known]
+    return Costs(steps, _in_turn(lost))
+
+
+def _in_turn(
+    parts: Sequence[Sequence[Sequence[float]]],
+) -> tuple[tuple[float, ...], ...]:
+    """Return the rows of each part after those of the parts before it."""
+    rows = min(map(len, parts))
+    return tuple(
+        tuple(itertools.chain.from_iterable(part[row] for part in parts))
+        for row in range(rows)
     )
 
 
@@ -90,9 +158,22 @@ def costs(samples: Sequence[Sequence[Sample]], from_ns: int, until_ns: int) -> C
     times = np.arange(from_ns + STEP_NS // 2, until_ns, STEP_NS)
     if not len(times) or not samples or not all(samples):
         return UNKNOWN
-    rows = [np.array(each, float).T for each in samples]
-    steady = ((at, _medians(taken)) for at, taken in rows)
-    return Costs(tuple(tuple(np.interp(times, at, ns).tolist()) for at, ns in steady))
+    found, lost = [], []
+    for row in samples:
+        at = np.array([each.at_ns for each in row])
+        steady = _medians([each.cost_ns for each in row])
+        found.append(tuple(np.interp(times, at, steady).tolist()))
+        lost.append(_lost(times, at, np.array([each.ticks for each in row])))
+    return Costs(tuple(found), tuple(lost))
+
+
+def _lost(times: np.ndarray, at: np.ndarray, ticks: np.ndarray) -> tuple[float, ...]:
+    """Return the share that was withheld around each time."""
+    last = len(at) - 1
+    first = np.searchsorted(at, times - _WITHIN_NS, "right") - 1
+    until = np.searchsorted(at, times + _WITHIN_NS, "left")
+    busy, stolen = (ticks[until.clip(0, last)] - ticks[first.clip(0, last)]).T
+    return tuple((stolen / (stolen + busy + _PRIOR_TICKS)).tolist())
 
 
 def _medians(values: Sequence[float]) -> list[float]:
@@ -105,11 +186,13 @@ def _medians(values: Sequence[float]) -> list[float]:
 
 
 def spell_remarks(costs: Costs) -> tuple[str, ...]:
-    """Return a sentence on processors that were slow for a part of the time."""
+    """Return sentences on processors that were slow, or withheld, at times."""
     if not costs.steps:
         return ()
     factor = float(np.percentile(costs.steps, _SLOWEST)) / costs.mean_ns
-    return (_SPELLS.format(factor),) if factor > 1 + _NOTICED else ()
+    slow = (_SPELLS.format(factor),) if factor > 1 + _NOTICED else ()
+    stolen = (_WITHHELD.format(costs.mean_lost),) if costs.mean_lost > _STOLEN else ()
+    return slow + stolen
 
 
 def speed_remarks(factor: float) -> tuple[str, ...]:
@@ -150,7 +233,8 @@ class SlownessMeter:
         os.sched_setaffinity(0, {processor})
         at_ns, began_ns = time.monotonic_ns(), time.thread_time_ns()
         hashlib.pbkdf2_hmac("sha256", b"", b"", _ROUNDS)
-        sample = Sample(at_ns, time.thread_time_ns() - began_ns)
+        cost_ns = time.thread_time_ns() - began_ns
+        sample = Sample(at_ns, cost_ns, processor_ticks(processor))
         self._samples[processor].append(sample)
 
 

@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from blsnb.parity.triton.executed import together
 from blsnb.planning.calibration import TRITON, CalibratedModel, Calibration
 from blsnb.planning.fitting import Loop, reproduction
@@ -85,7 +83,6 @@ def _agreeing(
 ) -> Calibration:
     """Return the calibration that agrees with loads; the phase is the last of them."""
     slowness = costs.relative(costs.mean_ns)
-    deviation = float(np.std(slowness)) if slowness else 0.0
     server_ns = _server_ns(phase, traced.models)
     found = Calibration(
         observation.model_name,
@@ -94,7 +91,7 @@ def _agreeing(
             name: _computing(
                 with_means(model, phase.executed.get(name, {})),
                 _spent(name, traced, phase, server_ns),
-                deviation,
+                costs.deviation,
             )
             for name, model in traced.models.items()
         },
