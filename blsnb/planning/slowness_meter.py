@@ -2,8 +2,8 @@
 
 Virtual machines share processors with others. On one of them the same work took 1.0 to
 1.7 times as long, for milliseconds to minutes, while the system showed no other load;
-and the host withheld a fifth of the processors' time for a minute, in pieces of 10 to
-100 ms. Linux counts the latter as stolen: it is no processor time of any process.
+and the host ran something else for a fifth of a minute, in pieces of milliseconds.
+Linux counts this as stolen time: it is no processor time of any process.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ _NOTICED = 0.1
 """Minimum relative difference of the mean slowness that is worth a remark."""
 _SLOWEST = 95
 _WITHIN_NS = 100_000_000
-"""Time before and after a step whose ticks tell what was withheld in it: a tick takes
-10 ms, and the pieces of time that a host withholds are mostly shorter.
+"""Time before and after a step whose ticks say what was stolen in it: a tick takes
+10 ms, and most pieces of stolen time are shorter.
 """
 _PRIOR_TICKS = 0.5
 """Ticks in which a processor is taken to compute in that time, so that all work ends.
 """
-_STOLEN = 0.02
+_STOLEN_SHARE = 0.02
 """Minimum stolen share of the time that is worth a remark."""
 _SPELLS = (
     "The processors were not equally fast all the time: for 5 % of it the same work "
     "took {:.2f} times as long as on average, or longer. The simulation varies them in "
     "the same way."
 )
-_WITHHELD = (
-    "The host of this virtual machine withheld its processors for {:.0%} of the time "
+_STOLEN_TIME = (
+    "The host of this virtual machine took its processors away for {:.0%} of the time "
     "in which they had work. The simulation does the same."
 )
 _OTHER_SPEED = (
@@ -59,7 +59,7 @@ _OTHER_SPEED = (
 
 
 class Ticks(NamedTuple):
-    """Ticks in which a processor computed, and those that the host withheld."""
+    """Ticks in which a processor computed, and those that the host took away."""
 
     busy: int = 0
     stolen: int = 0
@@ -90,12 +90,12 @@ class Costs(NamedTuple):
     steps
         A row for each processor, all with the same steps of `STEP_NS`; empty if it is
         not known.
-    lost
-        Share of each of these steps that the host withheld; empty for nothing.
+    stolen
+        Share of each of these steps that the host took away; empty for nothing.
     """
 
     steps: tuple[tuple[float, ...], ...] = ()
-    lost: tuple[tuple[float, ...], ...] = ()
+    stolen: tuple[tuple[float, ...], ...] = ()
 
     @property
     def mean_ns(self) -> float:
@@ -108,18 +108,18 @@ class Costs(NamedTuple):
         return float(np.std(self.steps)) / self.mean_ns if self.steps else 0.0
 
     @property
-    def mean_lost(self) -> float:
-        """Mean share that the host withheld."""
-        return float(np.mean(self.lost)) if self.lost else 0.0
+    def mean_stolen(self) -> float:
+        """Mean share that the host took away."""
+        return float(np.mean(self.stolen)) if self.stolen else 0.0
 
     def relative(self, unit_ns: float) -> Slowness:
         """Return the slowness in relation to a processor that takes this long.
 
-        What the host withholds makes work longer.
+        Stolen time makes work longer.
         """
         found = np.array(self.steps) / unit_ns
-        if self.lost:
-            found = found / (1 - np.array(self.lost))
+        if self.stolen:
+            found = found / (1 - np.array(self.stolen))
         return tuple(map(tuple, found.tolist()))
 
     def factor(self, unit_ns: float) -> float:
@@ -136,10 +136,10 @@ def joined(parts: Iterable[Costs]) -> Costs:
     if not known:
         return UNKNOWN
     steps = _in_turn([each.steps for each in known])
-    if not any(each.lost for each in known):
+    if not any(each.stolen for each in known):
         return Costs(steps)
-    lost = [each.lost or np.zeros_like(each.steps).tolist() for each in known]
-    return Costs(steps, _in_turn(lost))
+    stolen = [each.stolen or np.zeros_like(each.steps).tolist() for each in known]
+    return Costs(steps, _in_turn(stolen))
 
 
 def _in_turn(
@@ -158,17 +158,17 @@ def costs(samples: Sequence[Sequence[Sample]], from_ns: int, until_ns: int) -> C
     times = np.arange(from_ns + STEP_NS // 2, until_ns, STEP_NS)
     if not len(times) or not samples or not all(samples):
         return UNKNOWN
-    found, lost = [], []
+    found, stolen = [], []
     for row in samples:
         at = np.array([each.at_ns for each in row])
         steady = _medians([each.cost_ns for each in row])
         found.append(tuple(np.interp(times, at, steady).tolist()))
-        lost.append(_lost(times, at, np.array([each.ticks for each in row])))
-    return Costs(tuple(found), tuple(lost))
+        stolen.append(_stolen(times, at, np.array([each.ticks for each in row])))
+    return Costs(tuple(found), tuple(stolen))
 
 
-def _lost(times: np.ndarray, at: np.ndarray, ticks: np.ndarray) -> tuple[float, ...]:
-    """Return the share that was withheld around each time."""
+def _stolen(times: np.ndarray, at: np.ndarray, ticks: np.ndarray) -> tuple[float, ...]:
+    """Return the share that was stolen around each time."""
     last = len(at) - 1
     first = np.searchsorted(at, times - _WITHIN_NS, "right") - 1
     until = np.searchsorted(at, times + _WITHIN_NS, "left")
@@ -186,13 +186,13 @@ def _medians(values: Sequence[float]) -> list[float]:
 
 
 def spell_remarks(costs: Costs) -> tuple[str, ...]:
-    """Return sentences on processors that were slow, or withheld, at times."""
+    """Return sentences on processors that were slow, or taken away, at times."""
     if not costs.steps:
         return ()
     factor = float(np.percentile(costs.steps, _SLOWEST)) / costs.mean_ns
     slow = (_SPELLS.format(factor),) if factor > 1 + _NOTICED else ()
-    stolen = (_WITHHELD.format(costs.mean_lost),) if costs.mean_lost > _STOLEN else ()
-    return slow + stolen
+    share = costs.mean_stolen
+    return slow + ((_STOLEN_TIME.format(share),) if share > _STOLEN_SHARE else ())
 
 
 def speed_remarks(factor: float) -> tuple[str, ...]:

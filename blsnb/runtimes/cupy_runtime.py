@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import cupy
 import numpy as np
 
+from blsnb.printable import printable
 from blsnb.runtimes.runtime import (
     NO_DEVICE,
     DeviceError,
@@ -107,6 +108,9 @@ class CupyRuntime:
         )
         if not self.gpu_count:
             raise DeviceError(f"of {count} CUDA devices none has capability 6.0")
+
+    def __repr__(self) -> str:
+        return printable(f"<CupyRuntime: {self.describe()}>")
 
     def describe(self) -> str:
         """Return devices, library and versions."""

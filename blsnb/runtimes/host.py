@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from blsnb.printable import printable
 from blsnb.runtimes.runtime import (
     NO_DEVICE,
     DeviceError,
@@ -51,6 +52,9 @@ class NumpyRuntime:
 
     name = "numpy"
     gpu_count = 0
+
+    def __repr__(self) -> str:
+        return printable(f"<NumpyRuntime: {self.describe()}>")
 
     def describe(self) -> str:
         """Return library and version."""

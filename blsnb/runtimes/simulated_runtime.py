@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from blsnb.printable import counted
+from blsnb.printable import counted, printable
 from blsnb.runtimes.runtime import (
     NO_DEVICE,
     DeviceError,
@@ -73,6 +73,9 @@ class SimulatedRuntime:
     def __init__(self, gpu_count: int = 1) -> None:
         self.gpu_count = gpu_count
         self._devices = DEVICES[:gpu_count]
+
+    def __repr__(self) -> str:
+        return printable(f"<SimulatedRuntime: {self.describe()}>")
 
     def describe(self) -> str:
         """Return the number of devices, and that they are simulated."""

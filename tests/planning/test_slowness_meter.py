@@ -96,7 +96,7 @@ def test_costs_of_several_measurements_follow_one_another():
     assert ((1 / 3, 4 / 3), (2 / 3, 5 / 3)) == whole.relative(whole.mean_ns)
 
 
-def test_a_processor_has_ticks_of_work_and_withheld_ones(tmp_path):
+def test_a_processor_has_ticks_of_work_and_stolen_ones(tmp_path):
     """Those of idleness and of waits for disks are neither."""
     rows = "cpu  9 9 9 9 9 9 9 9 9 9", "cpu1 1 2 4 8 16 32 64 128 0 0", "cpu10 5 5 5 5"
     (tmp_path / "stat").write_text("\n".join([*rows, "intr 7"]))
@@ -105,32 +105,32 @@ def test_a_processor_has_ticks_of_work_and_withheld_ones(tmp_path):
     assert Ticks(0, 0) == processor_ticks(2, tmp_path)
 
 
-def test_what_is_withheld_is_a_share_of_the_time_with_work():
+def test_stolen_time_is_a_share_of_the_time_with_work():
     """A minute in which each second step is idle, and a third of the rest is stolen."""
     row = [
         each._replace(ticks=Ticks(busy=2 * number, stolen=number))
         for number, each in enumerate(samples(*[1] * 300))
     ]
 
-    [lost] = costs([row], 20 * STEP_NS, 280 * STEP_NS).lost
+    [stolen] = costs([row], 20 * STEP_NS, 280 * STEP_NS).stolen
 
-    assert [1 / 3] * 260 == pytest.approx(lost, abs=0.01)
+    assert [1 / 3] * 260 == pytest.approx(stolen, abs=0.01)
 
 
-def test_withheld_time_is_where_it_was():
+def test_stolen_time_is_where_it_was():
     """A fifth of a second of it, without work before and after."""
     row = [
         each._replace(ticks=Ticks(number, 2 * min(max(0, number - 40), 10)))
         for number, each in enumerate(samples(*[1] * 100))
     ]
 
-    [lost] = costs([row], 0, 100 * STEP_NS).lost
+    [stolen] = costs([row], 0, 100 * STEP_NS).stolen
 
-    assert {0.0} == set(lost[:35]) | set(lost[56:])
-    assert 0.65 == pytest.approx(max(lost), abs=0.02)
+    assert {0.0} == set(stolen[:35]) | set(stolen[56:])
+    assert 0.65 == pytest.approx(max(stolen), abs=0.02)
 
 
-def test_withheld_time_makes_work_longer_and_processors_no_slower():
+def test_stolen_time_makes_work_longer_and_processors_no_slower():
     """The work takes its time, of which processes know nothing."""
     found = Costs(((2.0, 2.0),), ((0.0, 0.5),))
 
@@ -139,23 +139,23 @@ def test_withheld_time_makes_work_longer_and_processors_no_slower():
         found.mean_ns,
         found.factor(2.0),
         found.deviation,
-        found.mean_lost,
+        found.mean_stolen,
     )
 
 
-def test_withheld_time_of_several_measurements_follows_one_another():
-    """Nothing was withheld where it is not known."""
+def test_stolen_time_of_several_measurements_follows_one_another():
+    """Nothing was stolen where it is not known."""
     whole = joined([Costs(((1.0, 1.0),)), Costs(((2.0,),), ((0.5,),))])
 
     assert Costs(((1.0, 1.0, 2.0),), ((0.0, 0.0, 0.5),)) == whole
 
 
-def test_withheld_processors_are_a_remark():
+def test_stolen_time_is_a_remark():
     """From a fiftieth of the time on."""
     steps = ((1.0,) * 10,)
 
     [text] = spell_remarks(Costs(steps, ((0.1,) * 10,)))
-    assert "withheld its processors for 10% of the time" in text
+    assert "took its processors away for 10% of the time" in text
     assert () == spell_remarks(Costs(steps, ((0.01,) * 10,)))
 
 

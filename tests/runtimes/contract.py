@@ -54,6 +54,12 @@ class RuntimeContract:
     def values(self, memory, dtype):
         return np.frombuffer(memory.host(), dtype).reshape(memory.shape)
 
+    def test_its_text_names_the_library(self):
+        """As `server.runtime` shows it."""
+        name = type(self.runtime).__name__
+
+        assert f"<{name}: {self.runtime.describe()}>" == repr(self.runtime)
+
     @every_dtype
     def test_elements_come_back_bit_by_bit(self, dtype):
         """Every datatype and shape: also none at all, and no axis at all."""
