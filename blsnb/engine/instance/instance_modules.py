@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 import importlib
 import importlib.abc
@@ -33,6 +34,8 @@ _numbers = itertools.count(1)
 _by_package: dict[str, InstanceModules] = {}
 _registration = threading.Lock()
 """Held while `_by_package` and the finders change, since models load side by side."""
+_ATTEMPTS = 100
+"""Number of attempts whose failure counts for nothing."""
 
 
 class InstanceModules:
@@ -81,7 +84,7 @@ class InstanceModules:
 
     def open(self) -> types.ModuleType:
         """Import the model's file and return its module."""
-        importlib.invalidate_caches()
+        _look_for_new_files()
         with _registration:
             _install_finders()
             _by_package[self.package] = self
@@ -316,6 +319,19 @@ def backend_of(frame: types.FrameType) -> Backend | None:
 
 _finder = _InstanceFinder()
 _sibling_finder = _SiblingFinder()
+
+
+def _look_for_new_files() -> None:
+    """Let imports find files that were written since Python read their folders.
+
+    Python walks through its finders in steps. It fails if another thread imports
+    anything between two of them.
+    """
+    for _ in range(_ATTEMPTS):
+        with contextlib.suppress(RuntimeError):
+            importlib.invalidate_caches()
+            return
+    importlib.invalidate_caches()
 
 
 def _install_finders() -> None:

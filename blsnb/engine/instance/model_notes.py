@@ -218,7 +218,7 @@ def _variables(owner: object) -> list[tuple[str, Any]]:
         found = object.__getattribute__(owner, "__dict__")
     except AttributeError:
         return []
-    return list(found.items()) if type(found) is dict else []
+    return list(found.copy().items()) if type(found) is dict else []
 
 
 def _bound_kind(value: Any) -> str:

@@ -79,7 +79,7 @@ class ChangedFiles:
 
     def look(self) -> None:
         """Load the watched models whose files were saved."""
-        for name, detector in list(self._watched.items()):
+        for name, detector in self._watched.copy().items():
             directory = self._repository.directory(name)
             if directory is None:
                 continue

@@ -110,7 +110,7 @@ class Ensembles:
 
     def notes_on(self, name: str) -> Iterator[str]:
         """Yield which ensembles were unloaded with a model, or why it was unloaded."""
-        for ensemble, (model, reason) in sorted(self._down.items()):
+        for ensemble, (model, reason) in sorted(self._down.copy().items()):
             if ensemble == name:
                 event = f"was loaded: {reason}" if reason else "was unloaded"
                 yield f"it went down when its model {model!r} {event}"

@@ -185,16 +185,22 @@ class ModelStatistics:
         """Return the sums of a batch size; size 0 means a request that led no batch."""
         return self._batches.setdefault(size, _Sums()) if size else self._mates
 
+    def _by_size(self) -> list[tuple[int, _Sums]]:
+        """Return the sums by batch size, ascending."""
+        # A copy is atomic, an iteration is not: other threads add sizes.
+        return sorted(self._batches.copy().items())
+
     def as_dict(self) -> dict[str, Any]:
         """Return the statistics in Triton's JSON form."""
         successes = self._successes()
         count = successes.count + self._hits
+        batches = self._by_size()
         return {
             "name": self._name,
             "version": str(self._version),
             "last_inference": self._last_inference_ms(),
             "inference_count": self._inference_count,
-            "execution_count": sum(sums.count for sums in self._batches.values()),
+            "execution_count": sum(sums.count for _, sums in batches),
             "inference_stats": {
                 "success": _duration(count, self._success_ns),
                 "fail": _duration(
@@ -207,8 +213,7 @@ class ModelStatistics:
             },
             "response_stats": {},
             "batch_stats": [
-                {"batch_size": size} | batch.as_dict()
-                for size, batch in sorted(self._batches.items())
+                {"batch_size": size} | batch.as_dict() for size, batch in batches
             ],
             "memory_usage": [],
         }
@@ -223,7 +228,7 @@ class ModelStatistics:
         """
         if batcher:
             return self.batching.taken(self._name, self._version, batcher)
-        sizes = {size: sums.count for size, sums in sorted(self._batches.items())}
+        sizes = {size: sums.count for size, sums in self._by_size()}
         requests = {1: sum(sizes.values())} if sizes else {}
         return ModelBatching(self._name, self._version, "", sizes, requests)
 
@@ -234,7 +239,7 @@ class ModelStatistics:
 
     def work(self) -> tuple[int, int, int]:
         """Return numbers of inferences and executions, and nanoseconds in the queue."""
-        executions = sum(sums.count for sums in tuple(self._batches.values()))
+        executions = sum(sums.count for _, sums in self._by_size())
         return self._inference_count, executions, self._queue_ns
 
     def watch(self) -> tuple[tuple[int, int], ...]:
@@ -258,7 +263,7 @@ class ModelStatistics:
     def _successes(self) -> _Sums:
         """Return the sums of successful executions."""
         successes = _Sums()
-        for sums in (self._mates, *self._batches.values()):
+        for _, sums in ((0, self._mates), *self._by_size()):
             successes.count += sums.count
             successes.add_times(sums, 1)
         successes.count -= self._failures.count

@@ -199,7 +199,7 @@ def _not_recorded(error: BaseException) -> None:
 def _loaded_models() -> list[Any]:
     return [
         getattr(module, _MODEL_CLASS)
-        for name, module in list(sys.modules.items())
+        for name, module in sys.modules.copy().items()
         if _MODEL_MODULE.fullmatch(name) and hasattr(module, _MODEL_CLASS)
     ]
 

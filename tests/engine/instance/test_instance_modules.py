@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import importlib
 import linecache
 import sys
 import textwrap
@@ -420,6 +421,23 @@ def test_paths_are_forgotten_with_the_model(server):
     assert folders[1:] == [each for each in folders if each in sys.path_importer_cache]
     files = [f"{each}/model.py" for each in folders]
     assert files[1:] == [each for each in files if each in linecache.cache]
+
+
+def test_an_import_of_another_thread_does_not_disturb_a_load(server, monkeypatch):
+    """Python walks through a dictionary that each import may change."""
+    forget = importlib.invalidate_caches
+    failures = iter([RuntimeError("dictionary changed size during iteration")] * 3)
+
+    def interrupted() -> None:
+        for error in failures:
+            raise error
+        forget()
+
+    monkeypatch.setattr(importlib, "invalidate_caches", interrupted)
+    server.define("double", DOUBLE, config=CONFIG)
+
+    assert [2, 4] == result(server, "double")
+    assert [] == list(failures)
 
 
 def test_a_failed_import_leaves_no_module(server):

@@ -92,6 +92,33 @@ def test_batches_are_sorted_by_size():
     ]
 
 
+class Growing(dict):
+    """Sums by batch size, to which a thread adds a size while they are walked."""
+
+    def values(self):
+        return self._walked(super().values())
+
+    def items(self):
+        return self._walked(super().items())
+
+    def _walked(self, found):
+        for each in found:
+            self[100 + len(self)] = next(iter(super().values()))
+            yield each
+
+
+def test_statistics_are_read_while_a_batch_of_a_new_size_ends():
+    """What is read is what there was at the begin."""
+    statistics = ModelStatistics("model", 1)
+    statistics.add(a_call().numbers, 4, False, 4)
+    statistics._batches = Growing(statistics._batches)
+
+    assert 1 == statistics.as_dict()["execution_count"]
+    assert {4: 1} == statistics.batched("").sizes
+    assert (4, 1, 2) == statistics.work()
+    assert (1, 0) == statistics.totals()
+
+
 def test_requests_of_a_batch_share_an_execution():
     """Each counts its inferences and times; ``execute`` counts once."""
     statistics = ModelStatistics("model", 1)
