@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-import gzip
 import hashlib
 import json
 import re
+import zlib
 from html import escape
 from pathlib import Path
 
@@ -24,22 +24,30 @@ HOST = """(({ previousElementSibling: before, parentElement: all }) =>
 """JavaScript expression for a script's host element; VS Code runs a copy of the
 script at the end of the output."""
 
-_PREPARE = f"""{{
+
+def _short(script: str) -> str:
+    """Return JavaScript without comments, and without spaces that mean nothing."""
+    script = re.sub(r"\n +(//.*\n +)?", "\n", script)
+    # A space before a quote stays: it shows where an embedded text begins.
+    return re.sub(r" ?((?!= \")[=>+*<?:{},;&|]+) ?", r"\1", script)
+
+
+_PREPARE = _short(f"""{{
   const host = {HOST};
   if (host) host.style.minHeight = host.dataset.height + "px";
   host?.querySelector(".blsnb-still")?.remove();
-}}"""
+}}""")
 """Reserves the height of the view, so that the page does not move. Without scripts
 there is neither a view nor a gap below the picture."""
 
-AT_ONCE = f"""
+AT_ONCE = _short(f"""
 try {{
   const host = {HOST};
   globalThis[Symbol.for("blsnb")]?.get(host.dataset.run)?.mount(host);
 }} catch (error) {{
   console.info("blsnb shows the picture first:", error);
 }}
-"""
+""")
 """Draws the view before the page is painted, if a live view left rows and code."""
 
 # Claims the host before awaiting anything: a page may show a run twice, and each
@@ -48,7 +56,7 @@ try {{
 #
 # Documents of a page share the code by key. A document without the code waits for one
 # that contains it, regardless of their order.
-_SCRIPT = r"""
+_SCRIPT = _short(r"""
 const id = %(id)s;
 const key = "%(key)s";
 const own = "%(code)s";
@@ -145,7 +153,7 @@ if (host && !host.blsnbLive) {
     host.style.minHeight = "";
   }
 }
-"""
+""")
 _MISSING = (
     "This view needs the first run of its cell, which is not in this page: "
     "run the cell again."
@@ -158,11 +166,10 @@ _MOVED = rb"""\"&<"""
 _SAFE = bytes.maketrans(_MOVED, b"vwxy")
 _PATIENCE_MS = 2000
 """Milliseconds after which a document without code shows a message."""
-_SCRIPT = re.sub(r"\n +(//.*\n +)?", "\n", _SCRIPT)
-# A space before a quote stays: it shows where an embedded text begins.
-_SCRIPT = re.sub(r" ?((?!= \")[=>+*<?:{},;&|]+) ?", r"\1", _SCRIPT)
 _LEVEL, _CODE_LEVEL = 6, 9
 """Levels of compression: of data, and of code, which is compressed once."""
+_GZIP, _MEMORY = 31, 7
+"""The format, and the use of memory with which the code is shortest."""
 
 
 def hosted(
@@ -223,8 +230,8 @@ def _own_code() -> str:
 def _packed(data: bytes, level: int = _LEVEL) -> str:
     """Return compressed bytes in a fourth more characters, for a string in a page."""
     # No timestamp, so that the same run results in the same notebook.
-    packed = gzip.compress(data, level, mtime=0)
-    return _ascii85(packed).translate(_SAFE).decode()
+    packing = zlib.compressobj(level, wbits=_GZIP, memLevel=_MEMORY)
+    return _ascii85(packing.compress(data) + packing.flush()).translate(_SAFE).decode()
 
 
 def _ascii85(data: bytes) -> bytes:

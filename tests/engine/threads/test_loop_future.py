@@ -50,6 +50,7 @@ def test_cancelled_work_that_waits_for_a_thread_never_begins(workers: Workers) -
     """Work that has begun ends, and its result is dropped."""
     begun, end = threading.Event(), threading.Event()
     ran: list[str] = []
+    errors: list[object] = []
 
     def first() -> None:
         begun.set()
@@ -57,6 +58,8 @@ def test_cancelled_work_that_waits_for_a_thread_never_begins(workers: Workers) -
         ran.append("first")
 
     async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: errors.append(context))
         running = workers.submit_async(first)
         waiting = workers.submit_async(lambda: ran.append("second"))
         assert begun.wait(WAIT_S)
@@ -69,6 +72,7 @@ def test_cancelled_work_that_waits_for_a_thread_never_begins(workers: Workers) -
 
     asyncio.run(main())
     assert ["first", "third"] == ran
+    assert [] == errors
 
 
 def test_a_closed_pool_cancels_work_that_waits(workers: Workers) -> None:
