@@ -6,7 +6,7 @@ import re
 
 # Controls, surrogates, noncharacters, and characters that are invisible or change the
 # writing direction: they could disguise a name or control a terminal.
-_UNSEEN = re.compile(
+_UNSEEN = (
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
@@ -15,12 +15,12 @@ _LINES = {"\n": "\n", "\t": "\t"}
 
 def printable(text: str) -> str:
     """Return text with marks in place of invisible and reordering characters."""
-    return _UNSEEN.sub(_mark, text)
+    return re.sub(_UNSEEN, _mark, text)
 
 
 def printable_lines(text: str) -> str:
     """Return text of several lines with such marks; line breaks and tabs remain."""
-    return _UNSEEN.sub(lambda found: _LINES.get(found[0]) or _mark(found), text)
+    return re.sub(_UNSEEN, lambda found: _LINES.get(found[0]) or _mark(found), text)
 
 
 def rounded(number: float) -> str:

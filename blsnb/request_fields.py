@@ -210,11 +210,11 @@ def takes_request_options(function: F) -> F:
         parameters=[*own, *_options()]
     )
     if function.__doc__:
-        function.__doc__ = _ENTRY.sub(_documented, function.__doc__)
+        function.__doc__ = re.sub(_ENTRY, _documented, function.__doc__)
     return function
 
 
-_ENTRY = re.compile(r"^( *)\*\*options\n.+\n", re.M)
+_ENTRY = r"(?m)^( *)\*\*options\n.+\n"
 _PROFILING = ("infer", "async_infer", "stream", "async_stream")
 """Methods that have the option ``profile``."""
 

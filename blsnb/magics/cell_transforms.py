@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 
 from IPython.core.error import UsageError
 
-_FIRST = re.compile(r"(?P<above>\s*)%triton_model(?!\w)(?P<line>[^\n?]*)\n")
+_FIRST = r"(?P<above>\s*)%triton_model(?!\w)(?P<line>[^\n?]*)\n"
 _CELL_MAGICS = ("triton_model", "triton_config", "triton_file")
-_HELP = re.compile(r"\s*%%triton_(model|config|file)[^\n]*\s--help\s*")
+_HELP = r"\s*%%triton_(model|config|file)[^\n]*\s--help\s*"
 
 
 def source_below(cell: str) -> str | None:
@@ -19,7 +19,7 @@ def source_below(cell: str) -> str | None:
     As with a cell magic, blank lines above it do not count, and the last line of the
     result ends with a newline.
     """
-    found = _FIRST.match(cell)
+    found = re.match(_FIRST, cell)
     text = cell[found.end() :] if found else ""
     if not text.strip():
         return None
@@ -33,7 +33,7 @@ def move_to_the_end(lines: list[str]) -> list[str]:
     """
     cell = "".join(lines)
     below = source_below(cell)
-    found = _FIRST.match(cell)
+    found = re.match(_FIRST, cell)
     if below is None or found is None:
         return lines
     line = found["line"].strip()
@@ -47,7 +47,7 @@ def help_without_body(lines: list[str]) -> list[str]:
 
     IPython refuses a cell magic without a body before the magic is called.
     """
-    return [*lines, "\n", "\n"] if _HELP.fullmatch("".join(lines)) else lines
+    return [*lines, "\n", "\n"] if re.fullmatch(_HELP, "".join(lines)) else lines
 
 
 def register(shell: Any) -> Callable[[], None]:

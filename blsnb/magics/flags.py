@@ -14,9 +14,9 @@ from IPython.core.error import UsageError
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-_SPLIT_SPEC = re.compile(r":?[A-Z][A-Z0-9_]+\[[-+\d,]*\]")
+_SPLIT_SPEC = r":?[A-Z][A-Z0-9_]+\[[-+\d,]*\]"
 """Type and dimensions of a tensor without its name."""
-_OPTION = re.compile(r"(?<!\S)--[a-z][\w-]*")
+_OPTION = r"(?<!\S)--[a-z][\w-]*"
 _VALUE = r""""[^"]*"|'[^']*'|\S+"""
 
 
@@ -102,7 +102,7 @@ class Flags(argparse.ArgumentParser):
             return ""
 
         rest = re.sub("|".join(self._patterns()), take, text)
-        if unknown := _OPTION.findall(rest):
+        if unknown := re.findall(_OPTION, rest):
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return found, rest
 
@@ -129,7 +129,7 @@ class Flags(argparse.ArgumentParser):
         if not message.startswith("unrecognized"):
             return ""
         words = message.split()
-        if split := [word for word in words if _SPLIT_SPEC.fullmatch(word)]:
+        if split := [word for word in words if re.fullmatch(_SPLIT_SPEC, word)]:
             pairs = pairwise(self._words)
             name = next((a for a, b in pairs if b == split[0]), "NAME").rstrip(":")
             spec = f"{name}:{split[0].lstrip(':')}"

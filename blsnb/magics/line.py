@@ -16,8 +16,8 @@ from IPython.utils.text import DollarFormatter
 from blsnb.magics.flags import Flags
 
 _PIECE = r"""[^\s"'{]|"[^"]*"|'[^']*'|\{[^{}]*\}|[{"']"""
-_WORD = re.compile(f"(?:{_PIECE})+")
-_QUOTED = re.compile(r"""(\{[^{}]*\})|"([^"]*)"|'([^']*)'""")
+_WORD = f"(?:{_PIECE})+"
+_QUOTED = r"""(\{[^{}]*\})|"([^"]*)"|'([^']*)'"""
 # Within an expression ``--name`` would be a name, negated twice.
 
 
@@ -54,11 +54,11 @@ def words(line: str, namespace: Mapping[str, Any]) -> list[str]:
 
     A value that contains a space stays one word.
     """
-    return [expand(_unquoted(word), namespace) for word in _WORD.findall(line)]
+    return [expand(_unquoted(word), namespace) for word in re.findall(_WORD, line)]
 
 
 def _unquoted(word: str) -> str:
-    return _QUOTED.sub(lambda match: "".join(filter(None, match.groups())), word)
+    return re.sub(_QUOTED, lambda match: "".join(filter(None, match.groups())), word)
 
 
 def expand(text: str, namespace: Mapping[str, Any]) -> str:

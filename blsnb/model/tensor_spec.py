@@ -11,17 +11,17 @@ from blsnb.tensors.dtypes import BY_DATATYPE, DType
 
 # Consecutive parts of a specification, and how an error calls a missing one.
 _PARTS = (
-    (re.compile(r"\s*(?P<name>[^\s:?\[\]]+)\s*"), "a tensor name"),
-    (re.compile(r"(?P<optional>\??)\s*:\s*"), "':' between name and type"),
-    (re.compile(r"(?P<type>[A-Za-z0-9_]+)\s*"), "a type"),
-    (re.compile(r"\[\s*"), "'[' before the dimensions"),
-    (re.compile(r"(?P<dims>[+-]?\d+(?:\s*,\s*[+-]?\d+)*)\s*"), "a dimension"),
-    (re.compile(r"\]\s*\Z"), "']' at the end"),
+    (r"\s*(?P<name>[^\s:?\[\]]+)\s*", "a tensor name"),
+    (r"(?P<optional>\??)\s*:\s*", "':' between name and type"),
+    (r"(?P<type>[A-Za-z0-9_]+)\s*", "a type"),
+    (r"\[\s*", "'[' before the dimensions"),
+    (r"(?P<dims>[+-]?\d+(?:\s*,\s*[+-]?\d+)*)\s*", "a dimension"),
+    (r"\]\s*\Z", "']' at the end"),
 )
-_NO_COLON = re.compile(
+_NO_COLON = (
     r"\s*(?P<name>[^\s:\[\]]+)\s+(?P<type>[A-Za-z0-9_]+)\s*(?P<dims>\[[^\[\]]*\])\s*"
 )
-_DIMENSION = re.compile(r"[+-]?\d+")
+_DIMENSION = r"[+-]?\d+"
 _EXAMPLE = (
     "Write for example NAME:FP32[3,-1], or NAME?:BYTES[1] for an optional input; -1 "
     "is any size, and the batch dimension is omitted."
@@ -46,7 +46,7 @@ def parse_tensor_spec(spec: str) -> TensorSpec:
     found: dict[str, re.Match[str]] = {}
     offset = 0
     for pattern, expected in _PARTS:
-        match = pattern.match(spec, offset)
+        match = re.compile(pattern).match(spec, offset)
         if match is None:
             _refuse(spec, offset, f"expected {expected}", _meant(spec))
         found |= dict.fromkeys(match.groupdict(), match)
@@ -63,7 +63,7 @@ def parse_tensor_spec(spec: str) -> TensorSpec:
 
 def _meant(spec: str) -> str:
     """Return the specification that one without its colon probably means."""
-    found = _NO_COLON.fullmatch(spec)
+    found = re.fullmatch(_NO_COLON, spec)
     if found is None or _known(found["type"]) is None:
         return ""
     return f"Did you mean '{found['name']}:{found['type']}{found['dims']}'?"
@@ -95,7 +95,7 @@ def _known(written: str) -> DType | None:
 
 
 def _dims(spec: str, match: re.Match[str]) -> tuple[int, ...]:
-    for dimension in _DIMENSION.finditer(match["dims"]):
+    for dimension in re.finditer(_DIMENSION, match["dims"]):
         size = dimension.group()
         if size.startswith("+") or (int(size) < 1 and int(size) != -1):
             _refuse(
@@ -103,7 +103,7 @@ def _dims(spec: str, match: re.Match[str]) -> tuple[int, ...]:
                 match.start("dims") + dimension.start(),
                 f"dimension {size} is not valid; expected at least 1, or -1",
             )
-    return tuple(map(int, _DIMENSION.findall(match["dims"])))
+    return tuple(map(int, re.findall(_DIMENSION, match["dims"])))
 
 
 def _refuse(spec: str, offset: int, reason: str, hint: str = "") -> NoReturn:

@@ -9,7 +9,7 @@ from blsnb.trace.events import Call
 from blsnb.trace.facts import TraceContext
 from blsnb.trace.run_record import RunRecord
 
-_TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}", re.I)
+_TRACEPARENT = r"(?i)00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}"
 _MAX_STATE = 512
 """Maximum number of characters of a ``tracestate``, as its specification requires."""
 REQUEST = "request"
@@ -21,7 +21,7 @@ def context_of(traceparent: str | None, state: str | None) -> TraceContext | Non
 
     Triton ignores the sampling flag: it traces such a request at any rate.
     """
-    found = _TRACEPARENT.fullmatch((traceparent or "").strip())
+    found = re.fullmatch(_TRACEPARENT, (traceparent or "").strip())
     if found is None:
         return None
     trace_id, parent_id = found[1].lower(), found[2].lower()

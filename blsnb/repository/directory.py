@@ -16,7 +16,7 @@ from blsnb.model.backend_fields import Entries, identifies_backend
 from blsnb.model.config import ModelConfig, parse_pbtxt
 
 CONFIG_FILE = "config.pbtxt"
-_NUMBER = re.compile(r"[ \t]*\+?(?P<number>\d+)")
+_NUMBER = r"[ \t]*\+?(?P<number>\d+)"
 """A number as C reads it; the text after it is ignored."""
 _MAX_VERSION = (1 << 63) - 1
 _SOURCES = (".py", ".pbtxt")
@@ -194,7 +194,7 @@ def version_number(name: str) -> int | None:
     ----------
     core: src/model_lifecycle.cc, VersionStates; src/filesystem
     """
-    match = _NUMBER.match(name)
+    match = re.match(_NUMBER, name)
     if match is None or (name[0] == "0" and len(name) > 1):
         return None
     number = int(match["number"])

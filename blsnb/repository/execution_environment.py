@@ -29,8 +29,8 @@ _MAX_NAME = 512
 _SHOWN = 12
 """Maximum number of packages in a note."""
 _GZIP = b"\x1f\x8b"
-_CONDA = re.compile(r"(?:^|/)conda-meta/(.+)-([^-/]+)-[^-/]+\.json$")
-_WHEEL = re.compile(r"(?:^|/)site-packages/([^/]+?)-([^-/]+)\.dist-info(?:/|$)")
+_CONDA = r"(?:^|/)conda-meta/(.+)-([^-/]+)-[^-/]+\.json$"
+_WHEEL = r"(?:^|/)site-packages/([^/]+?)-([^-/]+)\.dist-info(?:/|$)"
 
 
 class EnvironmentPathError(ValueError):
@@ -135,7 +135,7 @@ def _packages(path: Path, modified_ns: int, size: int) -> dict[str, str]:
     for name in names:
         active = active or name.removeprefix("./") in (_ACTIVATE, "")
         for pattern, found in ((_CONDA, conda), (_WHEEL, wheels)):
-            if len(name) <= _MAX_NAME and (match := pattern.search(name)):
+            if len(name) <= _MAX_NAME and (match := re.search(pattern, name)):
                 found[match[1].lower().replace("_", "-")] = match[2]
     if not active:
         raise EnvironmentPathError(

@@ -23,9 +23,9 @@ from blsnb.repository.imported.in_place import complete_unlocked
 
 Roots = str | Path | Sequence[str | Path] | None
 _PRIVATE = "blsnb-models-"
-_NAME = re.compile(r"[^./\\\0][^/\\\0]*")
+_NAME = r"[^./\\\0][^/\\\0]*"
 """The name of a folder that is not hidden."""
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_SURROGATES = "[\ud800-\udfff]"
 """How Python represents bytes that are not UTF-8."""
 
 
@@ -294,4 +294,4 @@ def models_in(root: Path) -> list[str]:
 
 def _is_name(name: str) -> bool:
     """Whether a folder of this name is a model: not hidden, and valid UTF-8."""
-    return bool(_NAME.fullmatch(name)) and not _SURROGATES.search(name)
+    return bool(re.fullmatch(_NAME, name)) and not re.search(_SURROGATES, name)

@@ -17,14 +17,13 @@ _ONE_THREAD = (
     "On Triton both run on one; here the parameter BLSNB_THREAD with the value "
     '"instance" in the model\'s configuration gives them one.'
 )
-_ABOUT_THREADS = re.compile(
-    r"\b(in|same|other|another|different|main|current|wrong) thread\b|"
-    r"thread-safe|event loop",
-    re.IGNORECASE,
+_ABOUT_THREADS = (
+    r"(?i)\b(in|same|other|another|different|main|current|wrong) thread\b|"
+    r"thread-safe|event loop"
 )
 HOOKS = ("auto_complete_config", "initialize", "execute", "finalize")
 _TRITON_ARGV = [""]
-_MAYBE_ARGV = re.compile(r"\bargv\b|\bparse_(known_)?args\b")
+_MAYBE_ARGV = r"\bargv\b|\bparse_(known_)?args\b"
 _ALIKE = 0.78
 """Minimum similarity of a method's name to a hook that it probably means."""
 
@@ -145,7 +144,7 @@ def note_of_argv(source: str) -> str:
 
     On Triton it is ``[""]``; in a kernel it has the kernel's arguments.
     """
-    if sys.argv == _TRITON_ARGV or not _MAYBE_ARGV.search(source):
+    if sys.argv == _TRITON_ARGV or not re.search(_MAYBE_ARGV, source):
         return ""
     try:
         tree = ast.parse(source)
@@ -197,7 +196,7 @@ def is_about_threads(error: BaseException) -> bool:
     # str() of another class would run model code.
     arguments = vars(BaseException)["args"].__get__(error)
     texts = [each for each in arguments if type(each) is str]
-    return any(_ABOUT_THREADS.search(text) for text in texts)
+    return any(re.search(_ABOUT_THREADS, text) for text in texts)
 
 
 def bound_to_thread(model: object, module: object) -> str:

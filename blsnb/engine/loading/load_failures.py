@@ -18,7 +18,7 @@ from blsnb.repository.directory import ModelDirectory
 CreateError = HookFailed | ModelConfigError
 """Why a version could not be made."""
 
-_EXCEPTION = re.compile(r"(Internal: )?\w*(Error|Exception|Exit|Interrupt)\b")
+_EXCEPTION = r"(Internal: )?\w*(Error|Exception|Exit|Interrupt)\b"
 _CODE_TEXTS = {
     "INTERNAL": "Internal",
     "INVALID_ARG": "Invalid argument",
@@ -196,5 +196,5 @@ def last_line(error: BaseException) -> str:
     """Return the line of a failed load that names the exception."""
     reason = error.reason or error.message if isinstance(error, ModelLoadError) else ""
     lines = (reason or str(error)).strip().splitlines()
-    named = [line.strip() for line in lines if _EXCEPTION.match(line.strip())]
+    named = [line.strip() for line in lines if re.match(_EXCEPTION, line.strip())]
     return (named or lines or [""])[0].removeprefix("Internal: ")

@@ -15,8 +15,8 @@ from blsnb.pb_utils.backend import Refusal
 from blsnb.printable import printable
 
 Labels = tuple[tuple[str, str], ...]
-_METRIC_NAME = re.compile(r"(?!__)[a-zA-Z_:][a-zA-Z0-9_:]*")
-_LABEL_NAME = re.compile(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
+_METRIC_NAME = r"(?!__)[a-zA-Z_:][a-zA-Z0-9_:]*"
+_LABEL_NAME = r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*"
 _KINDS = ("COUNTER", "GAUGE", "HISTOGRAM", "SUMMARY")
 """Kinds of metrics, in the order of the page."""
 
@@ -168,7 +168,7 @@ def _checked(labels: Mapping[str, object]) -> Labels:
         if not isinstance(value, str):
             raise Refusal("attempt to access JSON non-string as string")
         texts.append((name, value))
-    if not all(_LABEL_NAME.fullmatch(name) for name in labels):
+    if not all(re.fullmatch(_LABEL_NAME, name) for name in labels):
         raise Refusal("Invalid label name")
     return tuple(sorted(texts))
 
@@ -214,7 +214,7 @@ class MetricRegistry:
             if taken != kind:
                 raise Refusal("Family name already exists with different type")
             if family is None:
-                if not _METRIC_NAME.fullmatch(name):
+                if not re.fullmatch(_METRIC_NAME, name):
                     raise Refusal("Invalid metric name")
                 family = self._families[name] = Family(name, description, kind)
             return family

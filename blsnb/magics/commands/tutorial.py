@@ -19,7 +19,7 @@ REQUIRE_USAGE = "PACKAGE ... [--no-deps]"
 REQUIRE_SUMMARY = "check that packages are installed, or print how to install them"
 FOLDER = "blsnb-tutorial"
 """Default folder of the copies."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _PACKAGE = Path(__file__).parents[2]
 # In a wheel, and in a checkout.
 _SOURCES = (_PACKAGE / "notebooks", _PACKAGE.parent / "notebooks")
@@ -171,7 +171,7 @@ def _is_installed(requirement: str) -> bool:
 
 
 def _name(requirement: str) -> str:
-    found = _NAME.match(requirement)
+    found = re.match(_NAME, requirement)
     if found is None:
         raise UsageError(f"{requirement!r} is not the name of a package")
     return found[0]

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from types import CodeType
 
-_FIRST = re.compile(r"\s*%%?triton_(?P<kind>model|file|config)(?!\w)[^\n]*\n")
+_FIRST = r"\s*%%?triton_(?P<kind>model|file|config)(?!\w)[^\n]*\n"
 
 
 class CellLines:
@@ -20,7 +20,7 @@ class CellLines:
     """
 
     def __init__(self, cell: str) -> None:
-        found = _FIRST.match(cell)
+        found = re.match(_FIRST, cell)
         self.is_ours = found is not None
         """Whether the cell begins with a magic of blsnb that writes a file."""
         self._first = cell[: found.end()].count("\n") if found else 0

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from blsnb.trace.spans import Span, Trace
 
-_AT = re.compile(r"^ +(?P<file>\S.*)\((?P<line>\d+)\): (?P<function>.+)$", re.MULTILINE)
-_PENDING = re.compile(r"execute\(\) of \S+ \(line (?P<line>\d+) of its source\)")
-_PREFIX = re.compile(r"Failed to process the request\(s\) for model '[^']*', message: ")
+_AT = r"(?m)^ +(?P<file>\S.*)\((?P<line>\d+)\): (?P<function>.+)$"
+_PENDING = r"execute\(\) of \S+ \(line (?P<line>\d+) of its source\)"
+_PREFIX = r"Failed to process the request\(s\) for model '[^']*', message: "
 
 
 class Link(NamedTuple):
@@ -54,14 +54,14 @@ def _link(trace: Trace, span: Span, callee: Span | None) -> Link:
 
 
 def _first_line(span: Span) -> str:
-    lines = _PREFIX.sub("", span.error).strip().splitlines()
+    lines = re.sub(_PREFIX, "", span.error).strip().splitlines()
     return lines[0] if lines else ""
 
 
 def _place(error: str, model: str) -> tuple[str, int]:
     """Return the model's innermost line in Triton's text, or the line that waits."""
-    for match in _AT.finditer(error):
+    for match in re.finditer(_AT, error):
         if Path(match["file"]).parent.parent.name == model:
             return match["file"], int(match["line"])
-    pending = _PENDING.search(error)
+    pending = re.search(_PENDING, error)
     return "", int(pending["line"]) if pending else 0

@@ -32,7 +32,7 @@ def hints(
     found = (
         hint(match, namespace) if callable(hint) else hint
         for pattern, hint in _HINTS
-        for match in pattern.finditer(text)
+        for match in re.finditer(pattern, text)
     )
     known = list(dict.fromkeys(filter(None, found)))
     return known or [*filter(None, map(suggestion, causes))]
@@ -59,10 +59,10 @@ def _signature(found: re.Match[str], _: Mapping[str, Any]) -> str:
 
 
 _Hint = str | Callable[[re.Match[str], Mapping[str, Any]], str]
-_HINTS: tuple[tuple[re.Pattern[str], _Hint], ...] = (
-    (re.compile(r"NameError: name '(?P<name>\w+)' is not defined"), _notebook_name),
+_HINTS: tuple[tuple[str, _Hint], ...] = (
+    (r"NameError: name '(?P<name>\w+)' is not defined", _notebook_name),
     (
-        re.compile(
+        (
             r"TypeError: (?:TritonPythonModel\.)?"
             r"(?P<hook>auto_complete_config|initialize|execute)\(\) "
             r"(?:takes|missing) \d+ (?:required )?positional argument"
@@ -70,34 +70,34 @@ _HINTS: tuple[tuple[re.Pattern[str], _Hint], ...] = (
         _signature,
     ),
     (
-        re.compile(r"has no attribute 'TritonPythonModel'"),
+        r"has no attribute 'TritonPythonModel'",
         "Triton looks for a class of exactly this name: define "
         "class TritonPythonModel with a method execute(self, requests).",
     ),
     (
-        re.compile(r"-> \d+ +[%!]\w"),
+        r"-> \d+ +[%!]\w",
         "A model.py is plain Python: lines that begin with % or ! belong to the "
         "notebook. Move them to a cell of their own.",
     ),
     (
-        re.compile(r"Tensor\(arg0: str, arg1: numpy\.ndarray\)\n"),
+        r"Tensor\(arg0: str, arg1: numpy\.ndarray\)\n",
         "Tensor(name, array) takes its two arguments by position: a text and a NumPy "
         "array. Make one with np.array(value, dtype=np.float32), or whatever type the "
         "configuration has.",
     ),
     (
-        re.compile(r"raise .*TritonError\([\s\S]*must derive from BaseException"),
+        r"raise .*TritonError\([\s\S]*must derive from BaseException",
         "TritonError is a value, not an exception: return pb_utils.InferenceResponse("
         "error=pb_utils.TritonError(...)) for this request, or raise "
         "pb_utils.TritonModelException(...) to fail all of the batch.",
     ),
     (
-        re.compile(r"does not implement `execute` method"),
+        r"does not implement `execute` method",
         "Triton calls execute(self, requests) of the class by this name: a method with "
         "another one, or one that is indented elsewhere, is not called.",
     ),
     (
-        re.compile(r"'NoneType' object has no attribute 'as_numpy'"),
+        r"'NoneType' object has no attribute 'as_numpy'",
         "get_input_tensor_by_name() and get_output_tensor_by_name() return None where "
         "there is no tensor of that name. Compare the name with the configuration; and "
         "check has_error() of a BLS response first: a failed one has no outputs.",

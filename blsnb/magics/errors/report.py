@@ -22,7 +22,7 @@ ShownError = BlsnbError | RequestInterrupted
 _SHOWN = (BlsnbError, RequestInterrupted)
 _MAX_FRAMES = 8
 _MAX_CAUSES = 4
-_MAGIC_CALL = re.compile(
+_MAGIC_CALL = (
     r"get_ipython\(\)\.run_(?P<kind>cell|line)_magic\("
     r"'(?P<name>\w+)', (?P<q>['\"])(?P<line>.*?)(?P=q)[,)]"
 )
@@ -133,7 +133,7 @@ class Report:
     def _magic(self, part: types.TracebackType) -> str:
         """Return the line of a magic as typed; empty if the frame calls none."""
         filename = part.tb_frame.f_code.co_filename
-        found = _MAGIC_CALL.match(linecache.getline(filename, part.tb_lineno))
+        found = re.match(_MAGIC_CALL, linecache.getline(filename, part.tb_lineno))
         if found is None or not self._cells.name_of(filename):
             return ""
         sign = "%%" if found["kind"] == "cell" else "%"

@@ -12,7 +12,7 @@ from blsnb.repository.imported.following import followed
 
 _MAX_CELL_BYTES = 1 << 16
 """Maximum size in bytes of a file that becomes a cell."""
-_PLAIN = re.compile(r"[^\s\"'{}$]+")
+_PLAIN = r"[^\s\"'{}$]+"
 
 
 def cells_of(directory: ModelDirectory) -> list[str]:
@@ -56,7 +56,7 @@ def _magic(model: str, path: str) -> str:
 
 def word(text: str) -> str:
     """Return a text as one word of a magic's line."""
-    return text if _PLAIN.fullmatch(text) else f'"{text}"'
+    return text if re.fullmatch(_PLAIN, text) else f'"{text}"'
 
 
 def _text_of(file: Path) -> str | None:

@@ -6,21 +6,21 @@ import argparse
 import re
 
 _SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0}
-_DURATION = re.compile(r"(\d+\.?\d*|\.\d+)(ms|s|m|)")
-_RATES = re.compile(r"([^:]+):([^:]+)(?::([^:]+))?")
+_DURATION = r"(\d+\.?\d*|\.\d+)(ms|s|m|)"
+_RATES = r"([^:]+):([^:]+)(?::([^:]+))?"
 _STEPS = 5
 """Number of rates in a range without a step."""
 _MAX_RATES = 100
-_RANGE = re.compile(r"(\d+)\.\.(\d+)")
+_RANGE = r"(\d+)\.\.(\d+)"
 _MAX_RANGE = 100
-_DELAY = re.compile(r"(\d+\.?\d*|\.\d+)(us|µs|ms|s|)")
-_SHARE = re.compile(r"(\d+)=(\d+\.?\d*|\.\d+)(%?)")
+_DELAY = r"(\d+\.?\d*|\.\d+)(us|µs|ms|s|)"
+_SHARE = r"(\d+)=(\d+\.?\d*|\.\d+)(%?)"
 _UNITS = {"": 1.0, "us": 1.0, "µs": 1.0, "ms": 1e3, "s": 1e6}
 
 
 def seconds(text: str) -> float:
     """Return a time such as ``500ms`` in seconds."""
-    found = _DURATION.fullmatch(text)
+    found = re.fullmatch(_DURATION, text)
     if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 5s or 500ms")
     return float(found[1]) * _SECONDS[found[2]]
@@ -28,7 +28,7 @@ def seconds(text: str) -> float:
 
 def limit_s(text: str) -> float:
     """Return the limit of a latency in seconds; it has a unit."""
-    found = _DURATION.fullmatch(text)
+    found = re.fullmatch(_DURATION, text)
     if found is None or not found[2]:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a time with a unit such as 50ms or 1s"
@@ -39,7 +39,7 @@ def limit_s(text: str) -> float:
 def rates(text: str) -> tuple[float, ...]:
     """Return requests per second: a list, or a range, perhaps with a step."""
     try:
-        found = _RATES.fullmatch(text)
+        found = re.fullmatch(_RATES, text)
         if found is None:
             return tuple(map(float, text.split(",")))
         return _spread(float(found[1]), float(found[2]), found[3])
@@ -81,7 +81,7 @@ def counts(text: str) -> tuple[int, ...]:
 def numbers(text: str) -> tuple[str, list[int]]:
     """Return a model and numbers: ``a=1..4`` or ``a=1,4,8``."""
     model, _, values = text.partition("=")
-    found = _RANGE.fullmatch(values)
+    found = re.fullmatch(_RANGE, values)
     try:
         if found is None:
             return model, [int(value) for value in values.split(",")]
@@ -98,7 +98,7 @@ def numbers(text: str) -> tuple[str, list[int]]:
 def delays(text: str) -> tuple[str, list[int]]:
     """Return a model and times in microseconds: ``a=0,500us,2ms``."""
     model, _, values = text.partition("=")
-    found = [_DELAY.fullmatch(value) for value in values.split(",")]
+    found = [re.fullmatch(_DELAY, value) for value in values.split(",")]
     if not model or None in found:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a model with times, such as a=0,500us,2ms"
@@ -118,7 +118,7 @@ def lengths(text: str) -> list[int]:
 
 def shares(text: str) -> dict[int, float]:
     """Return shares by priority, such as ``1=20%,2=80%``."""
-    found = [_SHARE.fullmatch(each) for each in text.split(",")]
+    found = [re.fullmatch(_SHARE, each) for each in text.split(",")]
     if None in found:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a list of priorities with shares, such as 1=20%,2=80%"

@@ -28,7 +28,7 @@ _INTEGERS = {
     FieldDescriptor.TYPE_UINT32: "TYPE_UINT32",
     FieldDescriptor.TYPE_UINT64: "TYPE_UINT64",
 }
-_INTEGER = re.compile(r"-?[0-9]+(?:\.0*)?(?:[eE]\+?[0-9]+)?")
+_INTEGER = r"-?[0-9]+(?:\.0*)?(?:[eE]\+?[0-9]+)?"
 
 
 class JsonFormError(ValueError):
@@ -177,7 +177,7 @@ def _element(field: Any, value: Any, path: str) -> Any:
     if field.type == field.TYPE_ENUM and isinstance(value, str):
         return _enum_name(field.enum_type, value, path)
     integer = _INTEGERS.get(field.type)
-    if integer is not None and not _INTEGER.fullmatch(str(value)):
+    if integer is not None and not re.fullmatch(_INTEGER, str(value)):
         raise JsonFormError(
             f"({path}): invalid value {json.dumps(value)} for type {integer}"
         )

@@ -20,17 +20,17 @@ _SIMPLE = {
     **dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True)),
     **dict(zip(b"\\?'\"", b"\\?'\"", strict=True)),
 }
-_ESCAPE = re.compile(
+_ESCAPE = (
     rb"\\(?:(?P<octal>[0-7]{1,3})|x(?P<hex>[0-9a-fA-F]{1,2})"
     rb"|U(?P<long>[0-9a-fA-F]{8})|(?P<simple>[^u]))|(?P<utf16>(?:\\u[0-9a-fA-F]{4})+)"
 )
 # Protobuf's Python parser fails beyond a ParseError at text that UTF-8 cannot encode.
-_ESCAPED = re.compile(r"[\\\ud800-\udfff]")
-_POSITION = re.compile(r"\d+:\d+ : ")
-_QUOTED_LINE = re.compile(r"'.*': (?=\S)")
-_MINUS_ZERO = re.compile(r"-0[0xX]*")
-_HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]+")
-_OCTAL = re.compile(r"0[0-7]+")
+_ESCAPED = r"[\\\ud800-\udfff]"
+_POSITION = r"\d+:\d+ : "
+_QUOTED_LINE = r"'.*': (?=\S)"
+_MINUS_ZERO = r"-0[0xX]*"
+_HEXADECIMAL = r"0[xX][0-9a-fA-F]+"
+_OCTAL = r"0[0-7]+"
 
 
 class TextFormatError(ValueError):
@@ -95,16 +95,16 @@ def _words(tokens: list[Token]) -> list[str]:
 
 
 def _readable(token: Token) -> str:
-    if _OCTAL.fullmatch(token.text):
+    if re.fullmatch(_OCTAL, token.text):
         # The same integer or enumerator, and not a float, as in C++.
         return hex(int(token.text, 8))
-    if token.kind == "string" and _ESCAPED.search(token.text):
+    if token.kind == "string" and re.search(_ESCAPED, token.text):
         return f'"{text_encoding.CEscape(_unescape(token.text[1:-1]), False)}"'
     return token.text
 
 
 def _unescape(literal: str) -> bytes:
-    return _ESCAPE.sub(_escaped, literal.encode("utf-8", "surrogatepass"))
+    return re.sub(_ESCAPE, _escaped, literal.encode("utf-8", "surrogatepass"))
 
 
 def _escaped(match: re.Match[bytes]) -> bytes:
@@ -131,7 +131,7 @@ def _first_error(words: list[str], message: Any) -> tuple[int, str] | None:
     try:
         text_format.Parse("\n".join(words), message)
     except text_format.ParseError as error:
-        return error.GetLine() - 1, _POSITION.sub("", str(error), count=1)
+        return error.GetLine() - 1, re.sub(_POSITION, "", str(error), count=1)
     except ValueError as error:
         return _overflowing(words, message), str(error)
     return None
@@ -158,7 +158,7 @@ def _overflows(words: list[str], message: Any) -> bool:
 
 def _replace_hexadecimal_boolean(words: list[str], index: int, reason: str) -> bool:
     """Write a hexadecimal boolean in decimal; return whether the token was one."""
-    hexadecimal = _HEXADECIMAL.fullmatch(words[index])
+    hexadecimal = re.fullmatch(_HEXADECIMAL, words[index])
     if hexadecimal is None or 'Expected "true" or "false"' not in reason:
         return False
     words[index] = str(int(words[index], 16))
@@ -167,7 +167,7 @@ def _replace_hexadecimal_boolean(words: list[str], index: int, reason: str) -> b
 
 def _plain(reason: str) -> str:
     """Return the reason without the line of the text that protobuf quotes."""
-    return _QUOTED_LINE.sub("", reason, count=1)
+    return re.sub(_QUOTED_LINE, "", reason, count=1)
 
 
 def _expects_name(reason: str) -> bool:
@@ -207,7 +207,7 @@ def _refuse_unsigned_minus_zero(
 ) -> None:
     """Refuse -0 in an unsigned field, which Python accepts."""
     for index, word in enumerate(words):
-        if _MINUS_ZERO.fullmatch(word):
+        if re.fullmatch(_MINUS_ZERO, word):
             reported = _sign_or_operand(words, index)
             if reported != index:
                 reason = f"Expected an unsigned integer, got {word}"

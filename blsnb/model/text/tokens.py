@@ -7,6 +7,7 @@ blanks.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 TAB_WIDTH = 8
@@ -44,8 +45,8 @@ _OCTAL_OR_HEX = r"(?>0[xX][0-9a-fA-F]+|0[0-7]+)"
 _DECIMAL = r"(?>(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)"
 _NUMBER = rf"(?>{_DECIMAL}(?:[eE][+-]?[0-9]+)?[fF]?)"
 
-_BLANK = re.compile(r"(?:[ \t\n\r\v\f]++|#[^\n]*+)*+")
-_TOKEN = re.compile(
+_BLANK = r"(?:[ \t\n\r\v\f]++|#[^\n]*+)*+"
+_TOKEN = (
     rf"(?P<identifier>[A-Za-z_][A-Za-z0-9_]*)"
     rf"|(?P<string>{_OPEN_STRING}(?P=quote))"
     rf"|(?P<octal_or_hex>{_OCTAL_OR_HEX})"
@@ -53,10 +54,10 @@ _TOKEN = re.compile(
     r"|(?P<symbol>[!$-&(-/:-@\[-`{-\x7f])"
 )
 # Both patterns begin with the token and end where Triton reports it.
-_INVALID_STRING = re.compile(
+_INVALID_STRING = (
     rf"{_OPEN_STRING}(?:\\(?:x|u[0-9a-fA-F]{{0,3}}|U[0-9a-fA-F]{{0,7}})?)?"
 )
-_INVALID_NUMBER = re.compile(
+_INVALID_NUMBER = (
     r"0[xX](?![0-9a-fA-F])"
     r"|0[0-7]*(?=[89])"
     rf"|{_DECIMAL}[eE](?>[+-]?)(?![0-9])"
@@ -71,7 +72,7 @@ def scan(text: str) -> Scan:
     tokens: list[Token] = []
     offset = _after_blank(text, 0)
     while offset < len(text):
-        match = _TOKEN.match(text, offset)
+        match = _pattern(_TOKEN).match(text, offset)
         fault = _fault(text, offset, match, tokens)
         if match is None or fault is not None:
             end = offset if fault is None else fault.offset
@@ -93,8 +94,14 @@ def line_and_column(text: str, offset: int) -> tuple[int, int]:
     return text.count("\n", 0, offset) + 1, column + 1
 
 
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    """Compile a pattern at its first use: importing the module stays fast."""
+    return re.compile(text)
+
+
 def _after_blank(text: str, offset: int) -> int:
-    blank = _BLANK.match(text, offset)
+    blank = _pattern(_BLANK).match(text, offset)
     return offset if blank is None else blank.end()
 
 
@@ -102,7 +109,7 @@ def _fault(
     text: str, offset: int, match: re.Match[str] | None, tokens: list[Token]
 ) -> Fault | None:
     if match is None:
-        string = _INVALID_STRING.match(text, offset)
+        string = _pattern(_INVALID_STRING).match(text, offset)
         if string is None:
             return Fault(f"Invalid character {text[offset]!r}.", offset)
         return Fault("Invalid escape sequence, or missing closing quote.", string.end())
@@ -112,5 +119,5 @@ def _fault(
     is_adjacent = previous.offset + len(previous.text) == offset
     if is_adjacent and previous.kind == "identifier" and text[offset] == ".":
         return Fault("Invalid number: missing space before it.", offset)
-    number = _INVALID_NUMBER.match(text, offset)
+    number = _pattern(_INVALID_NUMBER).match(text, offset)
     return None if number is None else Fault("Invalid number.", number.end())

@@ -7,14 +7,14 @@ import re
 from json.encoder import encode_basestring
 from typing import Any
 
-_EXPONENT = re.compile(r"(\d)(?:\.(\d+))?e([+-]\d+)")
+_EXPONENT = r"(\d)(?:\.(\d+))?e([+-]\d+)"
 _NAMES = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _MAX_DIGITS = 21
 """Maximum digits before the point of a number without an exponent."""
 _MIN_POINT = -6
 """Minimum position of the point of such a number, relative to its first digit."""
 _dumped = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_ESCAPES = re.compile(r"\\(?:u00[0-9a-f]{2}|.)")
+_ESCAPES = r"\\(?:u00[0-9a-f]{2}|.)"
 
 
 def bytes_of(value: Any) -> bytes:
@@ -60,7 +60,7 @@ def _strings(text: str) -> str:
     """Return JSON text with the hexadecimal digits of escapes in upper case."""
     if "\\u00" not in text:
         return text
-    return _ESCAPES.sub(_escape, text)
+    return re.sub(_ESCAPES, _escape, text)
 
 
 def _escape(found: re.Match[str]) -> str:
@@ -75,7 +75,7 @@ def _floats(values: list[float]) -> str:
     if "e" not in text and "n" not in text:
         return text
     return ",".join(
-        [_NAMES.get(each) or _EXPONENT.sub(_number, each) for each in texts]
+        [_NAMES.get(each) or re.sub(_EXPONENT, _number, each) for each in texts]
     )
 
 

@@ -12,7 +12,7 @@ POLL_PERIOD_NS = 100_000_000
 """Minimum time between two polls while requests run, in nanoseconds."""
 _PAUSE_RATIO = 20
 """Minimum ratio of the pause after a poll to the duration of the poll."""
-_IGNORED = re.compile(r"(^|/)(\.[^/]*|__pycache__|[^/]*~|#[^/]*#)(/|$)")
+_IGNORED = r"(^|/)(\.[^/]*|__pycache__|[^/]*~|#[^/]*#)(/|$)"
 """Temporary files of Python and editors."""
 
 
@@ -183,7 +183,7 @@ def followed(files: Files) -> dict[str, Stamp]:
     return {
         path: Stamp(0, 0) if path.endswith("/") else stamp
         for path, stamp in files.items()
-        if path and not _IGNORED.search(path)
+        if path and not re.search(_IGNORED, path)
     }
 
 

@@ -21,7 +21,7 @@ from blsnb.repository.manifest import digest_of
 JOURNAL = ".blsnb-in-place.json"
 """Journal of an unfinished export in place, in the repository."""
 _STAGED = ".blsnb-"
-STAGED_NAME = re.compile(r"\.blsnb-[0-9a-f]{16}")
+STAGED_NAME = r"\.blsnb-[0-9a-f]{16}"
 _LOCK_TIMEOUT_S = 30.0
 
 
@@ -221,7 +221,7 @@ def _is_sound(root: Path, step: _Step) -> bool:
         target.parent == staged.parent
         and target.parent.resolve().is_relative_to(root)
         and target.resolve() == target
-        and bool(STAGED_NAME.fullmatch(staged.name))
+        and bool(re.fullmatch(STAGED_NAME, staged.name))
     )
 
 

@@ -7,7 +7,7 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 
-_LINE = re.compile(r"(?P<text>[^\r\n]*)(?P<end>\r\n|\n|\r|\Z)")
+_LINE = r"(?P<text>[^\r\n]*)(?P<end>\r\n|\n|\r|\Z)"
 _BOM = codecs.BOM_UTF8
 _NO_END = "\\ No newline at end of file"
 _Line = tuple[str, str]
@@ -45,7 +45,9 @@ def restored(original: bytes, text: bytes) -> bytes:
 
 def _lines(text: str) -> list[_Line]:
     return [
-        (match["text"], match["end"]) for match in _LINE.finditer(text) if match.group()
+        (match["text"], match["end"])
+        for match in re.finditer(_LINE, text)
+        if match.group()
     ]
 
 

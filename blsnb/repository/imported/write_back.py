@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -113,6 +114,6 @@ def _failed(error: OSError) -> RepositoryError:
 def _without_staged(error: OSError) -> str:
     """Return an error's text; name the folder instead of a staged file."""
     found = Path(os.fsdecode(error.filename or ""))
-    if STAGED_NAME.fullmatch(found.name) or found.name.endswith(JOURNAL):
+    if re.fullmatch(STAGED_NAME, found.name) or found.name.endswith(JOURNAL):
         return f"{found.parent} cannot be written: {error.strerror}"
     return str(error)
