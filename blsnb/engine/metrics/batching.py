@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from blsnb.printable import printable
 from blsnb.trace.events import Call
@@ -13,15 +13,6 @@ from blsnb.trace.facts import Batching, added
 
 Because: TypeAlias = tuple[str, str]
 """Kind of a reason, by which it is counted, and the reason as a sentence."""
-
-
-class Batched(NamedTuple):
-    """One request of a batch."""
-
-    call: Call
-    run_id: str
-    size: int
-    """Its part of the batch size."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +75,9 @@ class BatchingCounts:
 
     def count(
         self,
-        executed: Sequence[Batched],
+        executed: Sequence[Call],
+        size: int,
+        runs: tuple[str, ...],
         sent_because: Because,
         left_out: Iterable[tuple[Call, Because]],
         execution: int,
@@ -94,7 +87,11 @@ class BatchingCounts:
         Parameters
         ----------
         executed
-            Its requests without null requests.
+            The calls of its requests, without null requests.
+        size
+            Batch size.
+        runs
+            Ids of their runs.
         sent_because
             Why it starts now with these requests.
         left_out
@@ -102,16 +99,18 @@ class BatchingCounts:
         execution
             Number of the execution.
         """
-        self._sizes[sum(each.size for each in executed)] += 1
+        self._sizes[size] += 1
         self._requests[len(executed)] += 1
         cause, words = sent_because
         self._sent[cause] += 1
-        joined = Batching(execution, True, cause, words, _runs_of(executed))
-        for each in executed:
-            _keep(each.call, joined)
+        runs = runs if len(runs) > 1 else ()
+        joined = Batching(execution, True, cause, words, runs)
+        for call in executed:
+            call.batching = added(call.batching, joined)
         for call, (cause, words) in left_out:
             self._not_joined[cause] += 1
-            _keep(call, Batching(execution, False, cause, words))
+            apart = Batching(execution, False, cause, words)
+            call.batching = added(call.batching, apart)
 
     def taken(self, name: str, version: int, batcher: str) -> ModelBatching:
         """Return the present counts."""
@@ -128,13 +127,3 @@ class BatchingCounts:
 
 def _ordered(counts: Counter[int]) -> dict[int, int]:
     return dict(sorted(counts.copy().items()))
-
-
-def _runs_of(executed: Iterable[Batched]) -> tuple[str, ...]:
-    """Return the ids of a batch's runs if there are several."""
-    runs = tuple(dict.fromkeys(each.run_id for each in executed))
-    return runs if len(runs) > 1 else ()
-
-
-def _keep(call: Call, new: Batching) -> None:
-    call.batching = added(call.batching, new)

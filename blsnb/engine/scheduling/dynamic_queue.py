@@ -8,7 +8,7 @@ from blsnb.engine.instance.executor import number_execution
 from blsnb.engine.instance.inputs import Reshapes
 from blsnb.engine.instance.pool import InstancePool
 from blsnb.engine.instance.slot import PoolSlot
-from blsnb.engine.metrics.batching import Batched, BatchingCounts, Because
+from blsnb.engine.metrics.batching import BatchingCounts, Because
 from blsnb.engine.metrics.statistics import ModelStatistics
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.scheduling.batching.batch import (
@@ -62,8 +62,17 @@ def count_batch(
     execution: int,
 ) -> None:
     """Count a batch; ``members`` are its requests without null requests."""
+    calls, size, runs = [], 0, {}
+    # One loop: the next batch waits for it.
+    for queued in members:
+        inflight = queued.request.inflight
+        calls.append(inflight.call)
+        size += queued.size
+        runs[inflight.root.record.id] = True
     counts.count(
-        [_batched(queued) for queued in members],
+        calls,
+        size,
+        tuple(runs),
         _because(batch.sent_because),
         (
             (queued.request.inflight.call, _because(reason))
@@ -71,11 +80,6 @@ def count_batch(
         ),
         execution,
     )
-
-
-def _batched(queued: Queued[PendingRequest]) -> Batched:
-    inflight = queued.request.inflight
-    return Batched(inflight.call, inflight.root.record.id, queued.size)
 
 
 def _because(reason: Reason) -> Because:
@@ -116,8 +120,10 @@ class DynamicQueue(Queue):
         return self._decision(self._batcher.decide(now_ns, self._pool.idle_count))
 
     def _decision(self, decision: Decision[PendingRequest]) -> QueueDecision:
-        refused = [(queued.request, *_TIMED_OUT) for queued in decision.rejected]
-        refused += [(queued.request, *_CANCELLED) for queued in decision.cancelled]
+        refused = []
+        if decision.rejected or decision.cancelled:
+            refused += [(queued.request, *_TIMED_OUT) for queued in decision.rejected]
+            refused += [(queued.request, *_CANCELLED) for queued in decision.cancelled]
         batches = [self._ready(batch, self._pool.claim()) for batch in decision.batches]
         return QueueDecision(batches, refused, decision.wake_ns)
 

@@ -247,8 +247,12 @@ class QueueScheduler:
 
     def _wake(self) -> None:
         """Decide again: time has passed, or an instance is free."""
-        with self._advancing():
+        # Not by a generator: at the end of an execution the next batch waits for it.
+        with self._lock:
             self._wake_ns = 0
+            is_complete = self._advance(CLOCK.now_ns())
+        if not is_complete:
+            self._complete()
 
     @contextlib.contextmanager
     def _advancing(self) -> Iterator[int]:
@@ -257,15 +261,12 @@ class QueueScheduler:
             # Read once: a request must not expire between arrival and decision.
             now_ns = CLOCK.now_ns()
             yield now_ns
-            self._advance(now_ns)
-            over = self._retiring and not len(self._queue)
-            unstarted, self._unstarted = self._unstarted, []
-        for execute in unstarted:
-            execute()
-        if over:
-            self._pool.retire()
+            is_complete = self._advance(now_ns)
+        if not is_complete:
+            self._complete()
 
-    def _advance(self, now_ns: int) -> None:
+    def _advance(self, now_ns: int) -> bool:
+        """Apply the queue's decision; return False if `_complete` has work."""
         self._is_decided = True
         decision = self._queue.decide(now_ns)
         for pending, error, code in decision.refused:
@@ -277,6 +278,17 @@ class QueueScheduler:
         if wake_ns is not None and (not self._wake_ns or wake_ns < self._wake_ns):
             self._wake_ns = wake_ns
             self._alarm.call_at(wake_ns, self._wake)
+        return not (self._unstarted or self._retiring)
+
+    def _complete(self) -> None:
+        """Do what a decision leaves to be done without the lock."""
+        with self._lock:
+            over = self._retiring and not len(self._queue)
+            unstarted, self._unstarted = self._unstarted, []
+        for execute in unstarted:
+            execute()
+        if over:
+            self._pool.retire()
 
     def _start(self, batch: ReadyBatch) -> None:
         """Hand a batch to the thread of its first request, or to a worker."""
@@ -349,6 +361,8 @@ class QueueScheduler:
     def _done(self, batch: ReadyBatch, now_ns: int) -> list[PendingRequest]:
         """Note the end of an execution; return requests not to be executed again."""
         again = self._queue.done(batch, now_ns)
+        if not again:
+            return batch.members
         return [pending for pending in batch.members if pending not in again]
 
     def _finish(

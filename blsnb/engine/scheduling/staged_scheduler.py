@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 from blsnb.engine.instance.executor import Executor, number_execution
@@ -69,10 +68,12 @@ class StagedScheduler(QueueScheduler):
         """Tickets of running executions, by execution number."""
         pool.resource_holders = admission.resource_holders
 
-    @contextlib.contextmanager
-    def _advancing(self) -> Iterator[int]:
-        with super()._advancing() as now_ns:
-            yield now_ns
+    def _advance(self, now_ns: int) -> bool:
+        is_complete = super()._advance(now_ns)
+        return is_complete and not (self._ready or self._pool.retired)
+
+    def _complete(self) -> None:
+        super()._complete()
         while self._ready:
             with self._lock:
                 ready, self._ready = self._ready, []

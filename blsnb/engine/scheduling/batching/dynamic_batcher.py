@@ -284,7 +284,8 @@ class DynamicBatcher(Generic[T]):
         self._idle -= 1
         self._startable -= 1
         self._woken = True
-        return batch.sent(self._waiting() if self._explains else None)
+        is_alone = not (self._formed or len(self._queue))
+        return batch.sent(self._waiting() if self._explains and not is_alone else None)
 
     def _waiting(self) -> Iterator[Queued[T]]:
         formed = chain.from_iterable(batch.members for batch in self._formed)
