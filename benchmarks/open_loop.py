@@ -18,8 +18,8 @@ from blsnb.tensors.dtypes import of_array
 from blsnb.tensors.ref import freeze
 
 RATES, ROUNDS, WINDOW_S = (20, 100), 3, 2.0
-MODEL = "waits_8"
-"""A model that takes 20 ms, with eight instances."""
+MODELS = {"waits_10_ms": "10 ms", "waits_8": "20 ms"}
+"""How long models with eight instances take."""
 
 
 def run(servers: Servers) -> list[Row]:
@@ -31,25 +31,30 @@ def run(servers: Servers) -> list[Row]:
     program = None if servers.env is None else perf_analyzer.program(servers.env)
     if server is None or program is None:
         return []
-    server.load(MODEL)
     process = server.process
     client = TritonClient(process.stub, "the real server")
-    return [
-        row for rate in RATES for row in _rows(client, program, process.grpc_port, rate)
-    ]
+    rows = []
+    for model in MODELS:
+        server.load(model)
+        for rate in RATES:
+            rows += _rows(client, program, process.grpc_port, model, rate)
+    return rows
 
 
-def _rows(client: TritonClient, program: str, port: int, rate: int) -> list[Row]:
+def _rows(
+    client: TritonClient, program: str, port: int, model: str, rate: int
+) -> list[Row]:
     own, other = [], []
     for _ in range(ROUNDS):
-        own.append(_own(client, rate))
-        other.append(_perf_analyzer(program, port, rate))
+        own.append(_own(client, model, rate))
+        other.append(_perf_analyzer(program, port, model, rate))
     (p50_us, reached), (other_us, other_reached) = map(_medians, (own, other))
+    what = f"a model of {MODELS[model]} at {rate}/s"
     name, error = "perf_analyzer", abs(reached / rate - 1) * 100
     return [
-        Row(f"{MODEL} at {rate}/s, p50", p50_us, "µs", other_us, name, Goal(1.05)),
+        Row(f"{what}, p50", p50_us, "µs", other_us, name, Goal(1.05)),
         Row(
-            f"{MODEL} at {rate}/s, error of the rate",
+            f"{what}, error of the rate",
             error,
             "%",
             abs(other_reached / rate - 1) * 100,
@@ -64,21 +69,23 @@ def _medians(rounds: list[tuple[float, float]]) -> tuple[float, float]:
     return statistics.median(p50s_us), statistics.median(rates)
 
 
-def _own(client: TritonClient, rate: int) -> tuple[float, float]:
+def _own(client: TritonClient, model: str, rate: int) -> tuple[float, float]:
     """Return the median latency in µs, and the rate at which requests were sent."""
     array = np.zeros((1, 4), np.uint8)
     dtype = of_array(array.dtype)
     assert dtype is not None
-    message = RequestMessage(MODEL, (freeze("X", array, dtype),))
+    message = RequestMessage(model, (freeze("X", array, dtype),))
     times = arrivals_at(CONSTANT, rate, Load(WINDOW_S, 10_000), seed=0)
     row = open_row(client.sender([message]), times)
     return row.p50_us, row.sent_rate
 
 
-def _perf_analyzer(program: str, port: int, rate: int) -> tuple[float, float]:
+def _perf_analyzer(
+    program: str, port: int, model: str, rate: int
+) -> tuple[float, float]:
     """Return what perf_analyzer reports for the same."""
     [found] = perf_analyzer.measure(
-        *(program, MODEL, "grpc", f"127.0.0.1:{port}"),
+        *(program, model, "grpc", f"127.0.0.1:{port}"),
         *("--shape", "X:1,4", "--request-rate-range", rate),
         *("--measurement-interval", round(WINDOW_S * 1e3)),
     )

@@ -17,6 +17,11 @@ VARIANTS = {
     "identity_zero_copy": ("identity", ZERO_COPY),
     "waits_1": ("waits", INSTANCES.format(1)),
     "waits_8": ("waits", INSTANCES.format(8)),
+    "waits_10_ms": (
+        "waits",
+        INSTANCES.format(8)
+        + ' parameters { key: "SECONDS" value { string_value: "0.01" } }',
+    ),
     "hashes_8": ("hashes", INSTANCES.format(8)),
 } | {f"{LINK}{place}": ("link", "") for place in range(DEPTH)}
 """Models with another model's source and an extended configuration."""

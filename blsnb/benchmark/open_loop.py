@@ -16,6 +16,8 @@ from blsnb.benchmark.level import MAX_CLIENTS, Level, raise_errors
 from blsnb.engine.threads.workers import Workers
 
 _TICK_S = 0.1
+_AHEAD_NS = 2_000_000
+"""Time before a request at which it is handed to its thread, which then has to wake."""
 WARM_SHARE = 0.1
 """Share of a level whose requests are not measured."""
 
@@ -66,7 +68,7 @@ class _Pacer:
             due_ns = start_ns + offset_ns
             if due_ns < sending.warm_ns:
                 warm_count = self._in_flight
-            if not self._wait_until(due_ns):
+            if not self._wait_until(due_ns - _AHEAD_NS):
                 break
             if self._in_flight >= MAX_CLIENTS:
                 sending.unsent = len(arrivals.times_ns) - number
@@ -109,6 +111,9 @@ class _Pacer:
         sending.peak = max(sending.peak, self._in_flight)
 
     def _work(self, number: int, due_ns: int) -> None:
+        left_ns = due_ns - time.monotonic_ns()
+        if left_ns > 0:
+            time.sleep(left_ns / 1e9)
         try:
             self._client.send(self._level, number, due_ns)
         except BaseException:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -36,9 +37,12 @@ class FakeClient:
     def __init__(self):
         self.released = threading.Event()
         self.sent = threading.Semaphore(0)
+        self.early_ns: list[int] = []
+        """How long before its time each request was sent."""
 
     def send(self, level: Level, number: int, began_ns: int) -> None:
         """Wait, and measure the request as 1 ms long."""
+        self.early_ns.append(began_ns - time.monotonic_ns())
         self.sent.release()
         assert self.released.wait(WAIT_S)
         level.add(number, Sample(began_ns, began_ns + MS, began_ns + MS))
@@ -71,6 +75,16 @@ def test_latency_counts_from_the_intended_time(workers):
 
     assert [number * MS for number in range(20)] == [each - began[0] for each in began]
     assert 20 == level.sending.sent
+
+
+def test_no_request_is_sent_before_its_time(workers):
+    """Its thread has it before, and waits."""
+    client = FakeClient()
+    client.released.set()
+    run_open(client, even(20, 5.0), workers, ignore)
+
+    assert 20 == len(client.early_ns)
+    assert 0 >= max(client.early_ns)
 
 
 def test_requests_are_sent_while_others_are_not_answered(workers):

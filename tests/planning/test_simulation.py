@@ -99,19 +99,21 @@ def test_processor_time_is_counted():
     assert 10 * MS <= timeline.now_ns <= 11 * MS
 
 
-def ends_ms(pieces: list[tuple[float, float]], count: int) -> list[float]:
+def ends_ms(
+    pieces: list[tuple[float, float]], count: int, seed: int = 0, woken: bool = False
+) -> list[float]:
     """Return when pieces of work end that take turns on processors.
 
     Each one is the time at which it comes, and its length, in milliseconds.
     """
     timeline, ends = Timeline(), [0.0] * len(pieces)
-    cores = SlicedCores(timeline, count)
+    cores = SlicedCores(timeline, count, seed=seed)
 
     def begin(number: int) -> None:
         def done() -> None:
             ends[number] = timeline.now_ns / MS
 
-        cores.compute(round(pieces[number][1] * MS), done)
+        cores.compute(round(pieces[number][1] * MS), done, woken)
 
     for number, (at_ms, _) in enumerate(pieces):
         timeline.at(round(at_ms * MS), partial(begin, number))
@@ -156,9 +158,41 @@ def test_a_third_long_piece_shares_one_processor_only():
     assert 40 in ends[:2]
 
 
-def test_a_processor_without_work_takes_what_waits_for_another_one():
-    """The third piece begins at 2 ms, when the second one has ended."""
-    assert [8, 2, 5] == ends_ms([(0, 8), (0, 2), (0, 3)], 2)
+def test_a_processor_without_work_takes_what_waits_for_another_one_at_a_tick():
+    """The third piece waits for the second one until 2 ms, or until 4 ms for a tick."""
+    found = [ends_ms([(0, 8), (0, 2), (0, 3)], 2, seed) for seed in range(20)]
+
+    assert [[8, 2, 5], [8, 2, 7]] == sorted(map(list, set(map(tuple, found))))
+
+
+def test_the_processor_of_a_waking_process_is_not_idle_yet():
+    """Half of the pieces preempt the first one; the other processor remains idle."""
+    pieces = [(0, 8), (2, 1)]
+    found = [ends_ms(pieces, 2, seed, woken=True) for seed in range(100)]
+
+    assert 50 == pytest.approx(found.count([9, 3]), abs=20)
+    assert 100 == found.count([9, 3]) + found.count([8, 3])
+
+
+def test_work_that_a_timer_wakes_takes_the_only_idle_processor():
+    """No other process has it."""
+    found = [ends_ms([(0, 8), (2, 1)], 2, seed) for seed in range(20)]
+
+    assert [[8, 3]] * 20 == found
+
+
+def test_a_model_that_waited_takes_the_only_idle_processor():
+    """Its own timer wakes it; at first, a request of another process does."""
+    steps = (Step((), 0, MS), Step((), MS, 0))
+    models = {"m": model("m", Behaviour(1, steps)), "long": model("long", computes(9))}
+    ends = set()
+    for seed in range(20):
+        simulation = Simulation(models, 2, seed, in_turns=True)
+        simulation.send("long", 1, lambda _: None)
+        simulation.send("m", 1, lambda request: ends.add(request.ended_ns / MS))
+        simulation.timeline.run()
+
+    assert {2} == ends
 
 
 def test_a_synchronous_call_holds_the_instance_of_its_caller():

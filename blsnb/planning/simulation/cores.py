@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import random
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
@@ -47,7 +48,7 @@ class Cores:
         self.busy_ns = 0.0
         """Processor time of all pieces."""
 
-    def compute(self, ns: int, done: Action) -> None:
+    def compute(self, ns: int, done: Action, woken: bool = False) -> None:
         """Compute a piece of work of a length, then call a function."""
         self._advance()
         self._added += 1
@@ -94,10 +95,11 @@ class Cores:
 class _Processor:
     """A processor, the piece that it computes, and those that wait for it."""
 
-    __slots__ = ("alarm", "done", "pace", "since_ns", "until_ns", "waiting")
+    __slots__ = ("alarm", "done", "is_idle", "pace", "since_ns", "until_ns", "waiting")
 
     def __init__(self, pace: Pace) -> None:
         self.pace = pace
+        self.is_idle = True
         self.until_ns = 0.0
         """The processor's work at the end of the piece."""
         self.since_ns = self.alarm = 0
@@ -117,18 +119,29 @@ class SlicedCores:
     """Computes work on whole processors, each with pieces that it has taken turns on.
 
     So does Linux with its scheduler EEVDF. A piece that comes, that is a process that
-    wakes up, takes an idle processor. While all are busy, it goes to the one where
-    fewest wait. There it preempts a piece that has used its slice, and else waits until
-    a tick at which that has happened. A processor without work takes a piece that waits
-    for another one.
+    wakes up, takes an idle processor, or else the one where it ran before, which is a
+    random one here. There it preempts a piece that has used its slice, and else waits
+    until a tick at which that has happened. A processor without work takes a piece that
+    waits for another one at the next tick.
+
+    The processor of the process that wakes it is not idle yet. If it is the only one
+    without other work, the piece also goes to the one where it ran before.
 
     So short work hardly waits for long work, and a long piece shares one processor with
     another long piece, even if a third one has the other processor for itself.
+
+    Jobs of 5 ms in 48 processes at random times, which one process woke on two
+    processors, had medians of 8.0 and 10.8 ms and means of 10.2 and 15.8 ms at two
+    loads; simulated with their measured processor times 8.4 and 10.9 ms, 10.0 and
+    14.3 ms. With processors that take waiting pieces at once, and pieces that always
+    find an idle one, the means were 8.3 and 11.5 ms.
 
     Parameters
     ----------
     paces
         The speed of each processor over time; empty if it does not vary.
+    seed
+        Of the processors where pieces ran before.
 
     References
     ----------
@@ -138,27 +151,43 @@ class SlicedCores:
     """
 
     def __init__(
-        self, timeline: Timeline, count: int, paces: Sequence[Pace] = ()
+        self,
+        timeline: Timeline,
+        count: int,
+        paces: Sequence[Pace] = (),
+        seed: int = 0,
     ) -> None:
         self._timeline = timeline
+        self._chance = random.Random(f"processors {seed}")
+        self._takes_ns = -1
+        """Tick at which idle processors take pieces that wait for others."""
         self.count = count
         self._processors = [_Processor(each) for each in paces or [STEADY] * count]
         self._idle = self._processors.copy()
         self.busy_ns = 0.0
         """Processor time of all pieces."""
 
-    def compute(self, ns: int, done: Action) -> None:
-        """Compute a piece of work of a length, then call a function."""
-        if self._idle:
+    def compute(self, ns: int, done: Action, woken: bool = False) -> None:
+        """Compute a piece of work of a length, then call a function.
+
+        Parameters
+        ----------
+        woken
+            Whether another process wakes the one that computes it.
+        """
+        before = self._processors[int(self._chance.random() * self.count)]
+        idle_count = len(self._idle)
+        if idle_count > 1 or (idle_count and not (woken and not before.is_idle)):
             self._run(self._idle.pop(), ns, done)
             return
-        found = min(self._processors, key=_waiting)
-        if not found.waiting and found.used_ns(self._timeline.now_ns) >= SLICE_NS:
-            found.waiting.append(self._stop(found))
-            self._run(found, ns, done)
+        if not before.waiting and before.used_ns(self._timeline.now_ns) >= SLICE_NS:
+            before.waiting.append(self._stop(before))
+            self._run(before, ns, done)
         else:
-            found.waiting.append((ns, done))
-            self._set_alarm(found)
+            before.waiting.append((ns, done))
+            self._set_alarm(before)
+        if idle_count:
+            self._take_at_tick()
 
     @property
     def are_busy(self) -> bool:
@@ -167,6 +196,7 @@ class SlicedCores:
 
     def _run(self, processor: _Processor, ns: float, done: Action) -> None:
         now_ns = processor.since_ns = self._timeline.now_ns
+        processor.is_idle = False
         processor.until_ns = processor.pace.work_ns(now_ns) + ns
         processor.done = done
         self._set_alarm(processor)
@@ -199,14 +229,29 @@ class SlicedCores:
         done()
 
     def _next(self, processor: _Processor) -> None:
-        """Compute a piece that waits here, or else for another processor."""
-        source = processor
-        if not source.waiting:
+        """Compute a piece that waits here; without one, wait for those of others."""
+        if processor.waiting:
+            self._run(processor, *processor.waiting.popleft())
+            return
+        processor.is_idle = True
+        self._idle.append(processor)
+        if any(each.waiting for each in self._processors):
+            self._take_at_tick()
+
+    def _take_at_tick(self) -> None:
+        now_ns = self._timeline.now_ns
+        at_ns = now_ns + TICK_NS - now_ns % TICK_NS
+        if at_ns > self._takes_ns:
+            self._takes_ns = at_ns
+            self._timeline.at(at_ns, self._take)
+
+    def _take(self) -> None:
+        """Let idle processors compute what waits for others."""
+        while self._idle:
             source = max(self._processors, key=_waiting)
-        if source.waiting:
-            self._run(processor, *source.waiting.popleft())
-        else:
-            self._idle.append(processor)
+            if not source.waiting:
+                return
+            self._run(self._idle.pop(), *source.waiting.popleft())
 
 
 def _waiting(processor: _Processor) -> int:

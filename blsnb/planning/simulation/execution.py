@@ -74,6 +74,8 @@ class Execution:
         self._sequences: dict[int | str, int] = {}
         self._error = ""
         self._waits = False
+        self._woken = True
+        """Whether another process wakes the one of the model, and not its own timer."""
         self._returned = False
 
     def advance(self) -> None:
@@ -89,7 +91,8 @@ class Execution:
             self._next += 1
             if step.computing_ns:
                 done = partial(self._computed, step)
-                self._world.cores.compute(step.computing_ns, done)
+                self._world.cores.compute(step.computing_ns, done, self._woken)
+                self._woken = False
                 return
             if step.waiting_ns:
                 self._wait(step)
@@ -113,6 +116,7 @@ class Execution:
             self._worked(step)
 
     def _wait(self, step: Step) -> None:
+        self._woken = False
         self._world.timeline.after(step.waiting_ns, partial(self._worked, step))
 
     def _worked(self, step: Step) -> None:
@@ -155,6 +159,7 @@ class Execution:
     def _received(self, number: int, count: int) -> None:
         self._read[number] = count
         if self._waits:
+            self._woken = True
             self.advance()
 
     def _in_sequence(self, fields: RequestFields) -> RequestFields:

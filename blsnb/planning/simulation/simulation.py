@@ -135,7 +135,7 @@ class Simulation:
         self.timeline = Timeline()
         self.cores: Processors = Cores(self.timeline, cores)
         if in_turns and cores == int(cores):
-            self.cores = SlicedCores(self.timeline, int(cores), paces)
+            self.cores = SlicedCores(self.timeline, int(cores), paces, seed)
         self._models = models
         self._frontends = frontend, busy_frontend or frontend
         self._has_frontend = self._frontends != (NO_FRONTEND, NO_FRONTEND)
