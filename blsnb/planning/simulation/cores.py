@@ -130,11 +130,11 @@ class SlicedCores:
     So short work hardly waits for long work, and a long piece shares one processor with
     another long piece, even if a third one has the other processor for itself.
 
-    Jobs of 5 ms in 48 processes at random times, which one process woke on two
+    Jobs of 5 ms in 48 processes, which one process woke at random times on two
     processors, had medians of 8.0 and 10.8 ms and means of 10.2 and 15.8 ms at two
-    loads; simulated with their measured processor times 8.4 and 10.9 ms, 10.0 and
-    14.3 ms. With processors that take waiting pieces at once, and pieces that always
-    find an idle one, the means were 8.3 and 11.5 ms.
+    loads; simulated with their own processor times 8.1 and 10.1 ms, 9.6 and 13.4 ms.
+    With processors that take waiting pieces at once, and pieces that always find an
+    idle one, the means were 8.1 and 10.9 ms.
 
     Parameters
     ----------
