@@ -24,7 +24,7 @@ class Batched(NamedTuple):
     """Its part of the batch size."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModelBatching:
     """How the requests of one model version were batched since it was loaded.
 
