@@ -15,6 +15,8 @@ _LINES = {"\n": "\n", "\t": "\t"}
 
 def printable(text: str) -> str:
     """Return text with marks in place of invisible and reordering characters."""
+    if text.isascii() and text.isprintable():
+        return text
     return re.sub(_UNSEEN, _mark, text)
 
 

@@ -221,8 +221,13 @@ _PROFILING = ("infer", "async_infer", "stream", "async_stream")
 
 def _documented(entry: re.Match[str]) -> str:
     """Return the entries of the request's options, indented as ``**options`` is."""
+    return textwrap.indent(_entries(), entry[1])
+
+
+@functools.cache
+def _entries() -> str:
     text = inspect.cleandoc(RequestOptions.__doc__ or "").partition("----\n")[2]
-    return textwrap.indent(f"{text}\n", entry[1])
+    return f"{text}\n"
 
 
 def fields_of(options: RequestOptions, method: str = "infer") -> RequestFields:

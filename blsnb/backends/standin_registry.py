@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from blsnb.backends import synthetic_standin as synthetic
-from blsnb.backends.standin import StandIn
-from blsnb.backends.standin import call as function_standin
 from blsnb.model.config import ModelConfig
 from blsnb.model.text.schema import schema
-from blsnb.trace.spans import Trace
+
+if TYPE_CHECKING:
+    from blsnb.backends.standin import StandIn
+    from blsnb.trace.spans import Trace
 
 _EXACTLY_ONE = (
     "pass exactly one of zeros=True, random=SEED, replay=RUN, call=FUNCTION, "
@@ -88,8 +88,13 @@ def make_standin(
         from blsnb.backends.replayed_standin import replay as replayed_standin
 
         return replayed_standin(model_name, replay)
+    # Deferred: few models have a stand-in.
     if call is not None:
+        from blsnb.backends.standin import call as function_standin
+
         return function_standin(call)
+    from blsnb.backends import synthetic_standin as synthetic
+
     return synthetic.zeros() if random is None else synthetic.random(random)
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 _SILENT_S = 0.5
 """Seconds before progress is shown: shorter evaluations show only their result."""
 _WIDTH = 79
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """How far an evaluation is.
 
     Parameters

@@ -6,11 +6,9 @@ import contextlib
 import fcntl
 import os
 import re
-import secrets
 import time
 import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
@@ -36,13 +34,13 @@ class Creator:
         return os.getpid() == self._pid
 
 
-@dataclass(slots=True)
 class _Claim:
     """A path that its creator removes, and the lock against a `sweep`."""
 
-    path: Path
-    creator: Creator = field(default_factory=Creator)
-    lock: int = -1
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.creator = Creator()
+        self.lock = -1
 
     def take(self) -> bool:
         """Lock the path; False if a sweep was faster."""
@@ -210,7 +208,7 @@ def _make_writable(folder: Path) -> None:
 
 def unique(parent: Path, prefix: str) -> Path:
     """Return an unused path in a folder."""
-    return parent / f"{prefix}{secrets.token_hex(_RANDOM_BYTES)}"
+    return parent / f"{prefix}{os.urandom(_RANDOM_BYTES).hex()}"
 
 
 def matching(parent: Path, prefix: str, suffixes: str = "") -> list[Path]:

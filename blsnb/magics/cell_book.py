@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import sys
 import types
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 _MAX_TEXTS = 20
 """Maximum number of texts kept per file; errors may refer to older ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class CellText:
+class CellText(NamedTuple):
     """The text of a file, and its location in a cell."""
 
     cell: str

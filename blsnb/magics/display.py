@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from IPython.core.getipython import get_ipython
 from IPython.display import display
 
-from blsnb.magics import card
-from blsnb.magics.commands import graph, stats, verify
-from blsnb.magics.evaluating import evaluate
 from blsnb.magics.frontend import bundle, has_no_models, has_page, note_run
-from blsnb.magics.load_tests import bench, plan
 from blsnb.options import options
 
 if TYPE_CHECKING:
@@ -22,18 +19,24 @@ if TYPE_CHECKING:
     from blsnb.results.comparison import Comparison
     from blsnb.results.run import Run
 
-_TABLES: dict[str, Callable[..., dict[str, Any]]] = {
-    "blsnb.benchmark.bench.Bench": lambda measured, **_: bench.bundle(measured),
-    "blsnb.planning.plans.plan.Plan": lambda planned, **_: plan.bundle(planned),
-    "blsnb.planning.plans.check.Check": lambda check, **_: plan.check_bundle(check),
-    "blsnb.engine.metrics.batching.ModelBatching": (
-        lambda counts, **_: stats.batching_tables(counts)
+_TABLES = {
+    "blsnb.benchmark.bench.Bench": "load_tests.bench.bundle",
+    "blsnb.planning.plans.plan.Plan": "load_tests.plan.bundle",
+    "blsnb.planning.plans.check.Check": "load_tests.plan.check_bundle",
+    "blsnb.engine.metrics.batching.ModelBatching": "commands.stats.batching_tables",
+    "blsnb.evaluation.result.evaluation.Evaluation": (
+        "evaluating.evaluate.evaluation_bundle"
     ),
-    **evaluate.DISPLAYS,
-    "blsnb.model_graph.graph.ModelGraph": lambda shown, **_: graph.bundle(shown),
-    "blsnb.repository.status.ModelStatus": lambda status, **_: card.bundle(status),
+    "blsnb.evaluation.result.comparison.EvaluationComparison": (
+        "evaluating.evaluate.comparison_bundle"
+    ),
+    "blsnb.model_graph.graph.ModelGraph": "commands.graph.bundle",
+    "blsnb.repository.status.ModelStatus": "card.bundle",
 }
-"""Types whose displays need nothing but the value."""
+"""Functions in `blsnb.magics` that return the displays of types, by type.
+
+They are imported when a value is displayed, which is all that they need.
+"""
 _EMPTY = {"text/html": "", "text/plain": ""}
 
 
@@ -70,12 +73,14 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
         )
 
     def parity_bundle(parity: Parity, **_: Any) -> dict[str, str]:
+        from blsnb.magics.commands import verify
+
         if parity.comparison is not None:
             _connect(parity.comparison, runs)
         return verify.bundle(parity, embed_previews=options.embed_previews)
 
     printers: dict[str, Callable[..., dict[str, Any]]] = {
-        **_TABLES,
+        **{name: _deferred(function) for name, function in _TABLES.items()},
         "blsnb.parity.parity.Parity": parity_bundle,
         "blsnb.results.comparison.Comparison": comparison_bundle,
         "blsnb.results.run.Run": run_bundle,
@@ -97,6 +102,18 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
                 formatter.for_type_by_name(*name.rsplit(".", 1), earlier)
 
     return unregister
+
+
+def _deferred(function: str) -> Callable[..., dict[str, Any]]:
+    """Return a function that imports another one when a value is displayed."""
+    home, _, name = function.rpartition(".")
+
+    def bundle_of(value: Any, **_: Any) -> dict[str, Any]:
+        module = importlib.import_module(f"blsnb.magics.{home}")
+        shown: dict[str, Any] = getattr(module, name)(value)
+        return shown
+
+    return bundle_of
 
 
 def _connect(comparison: Comparison, runs: RunDisplay) -> None:

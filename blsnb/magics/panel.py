@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import comm
-
 if TYPE_CHECKING:
     from blsnb.panel.host import Host
     from blsnb.panel.panel import Panel
@@ -57,10 +55,14 @@ class Target:
         self._host = host
         self._panel: Panel | None = None
         self._announced: Any = None
+        self._manager: Any = None
 
     def open(self) -> None:
         """Register the target, and let pages find out that they may open a comm."""
-        manager = comm.get_comm_manager()
+        # Deferred: a terminal has no comms.
+        import comm
+
+        manager = self._manager = comm.get_comm_manager()
         manager.register_target(TARGET, self._accept)
         # Pages list the kernel's comms. This one is never opened in a page: a page
         # without the panel would report an unknown target.
@@ -69,9 +71,8 @@ class Target:
 
     def close(self) -> None:
         """Close the comms of all pages."""
-        manager = comm.get_comm_manager()
-        manager.unregister_target(TARGET, self._accept)
-        manager.unregister_comm(self._announced)
+        self._manager.unregister_target(TARGET, self._accept)
+        self._manager.unregister_comm(self._announced)
         if self._panel is not None:
             self._panel.close()
 

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from blsnb.errors import ModelConfigError
 
 MODEL_FILENAME = "model.py"
+ENSEMBLE = "ensemble"
+"""Platform and backend of ensembles."""
 Entries = Mapping[str, bool]
 """Contents of a folder: by name, whether the entry is a folder."""
 ONLY_PYTHON: Entries = {MODEL_FILENAME: False}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.rules.instances import check_count
@@ -17,8 +17,7 @@ from blsnb.printable import printable
 from blsnb.tensors.dtypes import BY_DATA_TYPE, Shape
 
 
-@dataclass(frozen=True, slots=True)
-class TensorSpec:
+class TensorSpec(NamedTuple):
     """One declared input or output.
 
     Parameters
@@ -42,8 +41,7 @@ class TensorSpec:
     allow_ragged_batch: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceSpec:
+class InstanceSpec(NamedTuple):
     """One instance to run.
 
     Parameters
@@ -57,10 +55,10 @@ class InstanceSpec:
     name: str
     kind: str
     device_id: int
-    group: bytes = field(default=b"", repr=False, compare=False)
+    group: bytes = b""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModelConfig:
     """An immutable model configuration.
 
@@ -70,7 +68,7 @@ class ModelConfig:
         A serialised ``inference.ModelConfig``.
     """
 
-    wire: bytes = field(default=b"", repr=False)
+    wire: bytes = b""
 
     @classmethod
     def of(cls, message: Any) -> ModelConfig:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig, TensorSpec
@@ -14,8 +13,7 @@ from blsnb.model.text.schema import schema
 _KINDS = ("cpu", "gpu", "model", "auto")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelOptions:
+class ModelOptions(NamedTuple):
     """Fields of a configuration that options can set.
 
     Parameters

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from blsnb.arguments import did_you_mean
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig, TensorSpec
-from blsnb.model.rules.tensor_flow import TensorFlow, dims_agree
 from blsnb.model_graph.finding import Finding
 from blsnb.model_graph.sources.bls_calls import BlsCall
 from blsnb.model_graph.sources.sent_tensors import SentTensor
@@ -89,6 +88,9 @@ def _input_findings(
         )
         yield Finding(caller, text, place)
     full = _full_shape(expected, config)
+    # Deferred: few models send arrays of a known shape.
+    from blsnb.model.rules.tensor_flow import dims_agree
+
     if shape is not None and not dims_agree(shape, full):
         text = (
             f"sends input '{sent.name}' with shape {_text(shape)} to model "
@@ -192,6 +194,9 @@ def ensemble_findings(config: ModelConfig, configs: Configs) -> Iterator[Finding
     if not all(each and each.inputs and each.outputs for each in called):
         return
     try:
+        # Deferred: few models are ensembles.
+        from blsnb.model.rules.tensor_flow import TensorFlow
+
         flow = TensorFlow(config)
         for step, each in zip(steps, called, strict=True):
             if each is not None:

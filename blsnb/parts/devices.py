@@ -10,7 +10,8 @@ from blsnb.engine.instance.placement import HostilePlacement, Placements
 from blsnb.engine.loading.control import ModelControl
 from blsnb.errors import ModelLoadError
 from blsnb.parts.lifetime import ServerLifetime
-from blsnb.runtimes.choosing import NAMES, RuntimeChoice, choose
+from blsnb.runtimes import NAMES
+from blsnb.runtimes.choosing import RuntimeChoice, choose
 from blsnb.runtimes.runtime import Runtime
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from blsnb.engine.threads.start import start
 from blsnb.errors import BlsnbError
-from blsnb.trace.capture import clock_of, trace_so_far
 from blsnb.trace.events import Call
 from blsnb.trace.facts import TraceContext
 from blsnb.trace.recorder import Recorder
@@ -197,6 +196,7 @@ class Exporter:
     def _convert(self) -> None:
         """Turn ended runs into spans, and release their values."""
         from blsnb.otlp.encoding import spans_of
+        from blsnb.trace.capture import clock_of, trace_so_far
 
         with self._changed:
             runs, self._runs, self._run_bytes = self._runs, deque(), 0

@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.model_log import NoteWriter
@@ -17,8 +16,10 @@ from blsnb.files.interrupts import uninterrupted
 from blsnb.parts.models import Models
 from blsnb.parts.readers import Readers
 from blsnb.repository.directory import Files
-from blsnb.repository.imported.folder_scan import FolderScan
-from blsnb.repository.imported.following import Follower, PollClock, followed
+
+if TYPE_CHECKING:
+    from blsnb.repository.imported.folder_scan import FolderScan
+    from blsnb.repository.imported.following import Follower, PollClock
 
 _PAUSE_S = 0.05
 """Time between two polls of changing files, in seconds."""
@@ -39,13 +40,13 @@ class Outcome(NamedTuple):
 Report = Callable[[Outcome], None]
 
 
-@dataclass(slots=True)
 class _Folder:
     """A followed folder."""
 
-    scan: FolderScan
-    follower: Follower
-    is_missing: bool = False
+    def __init__(self, scan: FolderScan, follower: Follower) -> None:
+        self.scan = scan
+        self.follower = follower
+        self.is_missing = False
 
 
 class Following:
@@ -74,12 +75,18 @@ class Following:
         self._readers = readers
         self._note = note
         self._folders: dict[Path, _Folder] = {}
-        self._clock = PollClock()
         self._polling = threading.Lock()
         self._stale: set[str] = set()
         """Models with a file that was changed by a cell and by the user."""
         self.report: Report | None = None
         """Receives each outcome, on the thread of the cell or request."""
+
+    @cached_property
+    def _clock(self) -> PollClock:
+        # Deferred: few servers follow folders.
+        from blsnb.repository.imported.following import PollClock
+
+        return PollClock()
 
     def scan(self, root: Path, names: Collection[str] | None) -> FolderScan:
         """Return a scan of a folder, made before its models are loaded.
@@ -89,6 +96,9 @@ class Following:
         names
             Names of the models to follow; None for all, new ones included.
         """
+        # Deferred: see `_clock`.
+        from blsnb.repository.imported.folder_scan import FolderScan
+
         known = self._folders.get(root)
         if known is not None and names is not None:
             earlier = known.scan.names
@@ -99,6 +109,9 @@ class Following:
 
     def follow(self, scan: FolderScan) -> None:
         """Follow a folder whose models have been loaded after a scan."""
+        # Deferred: see `_clock`.
+        from blsnb.repository.imported.following import Follower
+
         before, after = scan.files, scan.read() or {}
         serving = frozenset(
             name for name in before if self._models.control.sources.files(name)
@@ -197,6 +210,9 @@ class Following:
 
     def _load(self, name: str, root: Path, files: Files) -> bool:
         """Load a saved model, and return whether it serves from these files."""
+        # Deferred: see `_clock`.
+        from blsnb.repository.imported.following import followed
+
         directory = self._models.repository.directory(name)
         if directory is None:
             self._report(name, self._models.repository.why_none(name)[1], failed=True)

@@ -14,11 +14,11 @@ from blsnb.results.traced import take_trace
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.recorder import Recorder
 from blsnb.trace.run_record import RunRecord
-from blsnb.trace.spans import Span, Trace
 
 if TYPE_CHECKING:
     from blsnb.model.config import ModelConfig
     from blsnb.model.implied import Implied, SeenCall, SeenTensor
+    from blsnb.trace.spans import Span, Trace
 
 
 class ImpliedConfigs:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from blsnb.arguments import check_text, check_type, check_version
 from blsnb.clock.pausing_clock import CLOCK
-from blsnb.engine import readings
 from blsnb.engine.engine import Engine
 from blsnb.engine.metrics.batching import ModelBatching
 from blsnb.engine.request.validation import RequestError
@@ -17,6 +16,7 @@ from blsnb.parts.models import inference_error
 
 if TYPE_CHECKING:
     from blsnb.dashboard.monitor import Monitor
+    from blsnb.engine.readings import Reading
 
 
 class Measurements:
@@ -50,8 +50,11 @@ class Measurements:
         """Return the metrics page in Prometheus' text format."""
         return self._engine.metrics_text()
 
-    def reading(self) -> readings.Reading:
+    def reading(self) -> Reading:
         """Return the present counters of the server."""
+        # Deferred: few servers are monitored.
+        from blsnb.engine import readings
+
         engine = self._engine
         in_flight = len(engine.open_requests.in_flight())
         now_ns = CLOCK.now_ns()
@@ -60,6 +63,7 @@ class Measurements:
     def monitor(self) -> Monitor:
         """Return the monitor of the server; a new one if the last one was closed."""
         from blsnb.dashboard.monitor import Monitor
+        from blsnb.engine import readings
 
         self._lifetime.check_open()
         with self._lock:

@@ -17,7 +17,6 @@ from blsnb.arguments import (
     check_type,
     check_version,
 )
-from blsnb.backends.backend_registry import missing_file_advice
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.changed_files import ChangedFiles
 from blsnb.engine.loading.control import ModelControl
@@ -290,6 +289,9 @@ class Models:
         directory = self.repository.directory(name)
         if directory is None or directory.has_model_file() or directory.is_ensemble():
             return ""
+        # Deferred: few models lack a file.
+        from blsnb.backends.backend_registry import missing_file_advice
+
         with contextlib.suppress(ModelConfigError):
             config = normalise(directory.config(), model_name=name)
             return missing_file_advice(config, name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,8 +48,7 @@ class Answer(NamedTuple):
     advice: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ClientRequest:
+class ClientRequest(NamedTuple):
     """The arguments of `blsnb.Server.infer` as a value."""
 
     model_name: str

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from blsnb.engine.engine import Engine
 from blsnb.engine.instance.placement import Placements, parse_hostile
@@ -33,8 +32,7 @@ from blsnb.repository.repository import ModelRepository
 from blsnb.trace.recorder import Recorder
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ServerParts:
+class ServerParts(NamedTuple):
     """The parts of one server, and the settings from which they were made."""
 
     settings: ServerSettings

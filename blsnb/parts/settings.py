@@ -32,7 +32,7 @@ _MODES = "'none', 'poll' or 'explicit'"
 _LEVELS = "'tensors', 'timestamps' or 'off'"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ServerSettings:
     """The arguments of `blsnb.Server`, which describes them."""
 

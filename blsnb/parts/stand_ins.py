@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blsnb.arguments import check_callable, check_flags, check_text, check_type
-from blsnb.backends.standin import StandIn
 from blsnb.backends.standin_registry import make_standin
 from blsnb.errors import ModelLoadError
 from blsnb.parts.models import Models
 from blsnb.repository.status import ModelStatus
 from blsnb.results.run import Run
+
+if TYPE_CHECKING:
+    from blsnb.backends.standin import StandIn
 
 
 class ModelStandIns:

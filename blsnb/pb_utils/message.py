@@ -10,7 +10,7 @@ from blsnb.request_fields import PLAIN, Parameters, RequestFields
 from blsnb.tensors.ref import TensorRef
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class RequestMessage:
     """A request to a model."""
 
@@ -45,7 +45,7 @@ class RequestMessage:
         return message
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ResponseMessage:
     """A response of a model."""
 

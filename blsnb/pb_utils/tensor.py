@@ -11,7 +11,6 @@ from blsnb.pb_utils.compiled.compiled_type import Compiled
 from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.compiled.signature import Mismatch, compiled, string
 from blsnb.runtimes.runtime import DeviceError
-from blsnb.tensors import dlpack
 from blsnb.tensors.buffers import LARGE, frozen, private
 from blsnb.tensors.device_ref import DeviceRef
 from blsnb.tensors.dtypes import BF16, BY_NUMPY, BYTES, DType, Shape, of_array
@@ -189,6 +188,9 @@ class Tensor(Compiled):
             raise TritonModelException(
                 "DLPack does not have support for string tensors."
             )
+        # Deferred: few models use DLPack.
+        from blsnb.tensors import dlpack
+
         if self._device != HOST:
             return dlpack.labelled(self._device_memory().capsule(), self._dtype)
         return dlpack.export_capsule(self._memory(), self._dtype)
@@ -221,6 +223,9 @@ class Tensor(Compiled):
         "__dlpack_device__(self: c_python_backend_utils.Tensor) -> Tuple[int, int]"
     )
     def __dlpack_device__(self) -> tuple[int, int]:
+        # Deferred: few models use DLPack.
+        from blsnb.tensors import dlpack
+
         device = self._device
         if device == HOST:
             return (dlpack.CPU, 0)
@@ -228,6 +233,9 @@ class Tensor(Compiled):
 
 
 def _from_dlpack(name: str, producer: Any) -> Tensor:
+    # Deferred: few models use DLPack.
+    from blsnb.tensors import dlpack
+
     name = string(name)
     if not name:
         raise TritonModelException(_EMPTY_NAME)

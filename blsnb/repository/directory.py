@@ -7,7 +7,6 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,8 +39,7 @@ Files = Mapping[str, Stamp]
 """The files of a model's folder by path; the paths of folders end with a slash."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelDirectory:
+class ModelDirectory(NamedTuple):
     """A folder of a model repository.
 
     Parameters

@@ -8,21 +8,23 @@ import os.path
 import re
 import shutil
 import tempfile
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from blsnb.arguments import did_you_mean
 from blsnb.errors import RepositoryError
-from blsnb.files.owned import Creator, OwnedFolder, sweep
+from blsnb.files.owned import Creator, OwnedFolder, sweep, unique
 from blsnb.repository.change import Change, Files
-from blsnb.repository.copying import complete_exports
 from blsnb.repository.directory import ModelDirectory, folders_in
-from blsnb.repository.imported.derived import Derivations, Derived
-from blsnb.repository.imported.in_place import complete_unlocked
+from blsnb.repository.imported.derivations import Derivations
+
+if TYPE_CHECKING:
+    from blsnb.repository.imported.derived import Derived
 
 Roots = str | Path | Sequence[str | Path] | None
 _PRIVATE = "blsnb-models-"
+_REMOVED = ".removed-"
 _NAME = r"[^./\\\0][^/\\\0]*"
 """The name of a folder that is not hidden."""
 _SURROGATES = "[\ud800-\udfff]"
@@ -189,7 +191,7 @@ class ModelRepository:
             The folder cannot be removed.
         """
         folder = self.private(name).path
-        gone = folder.with_name(f".removed-{uuid.uuid4().hex}")
+        gone = unique(folder.parent, _REMOVED)
         try:
             folder.rename(gone)
         except OSError as error:
@@ -207,7 +209,7 @@ class ModelRepository:
             restored.
         """
         folder = self.private(name).path
-        gone = folder.with_name(f".removed-{uuid.uuid4().hex}")
+        gone = unique(folder.parent, _REMOVED)
         is_loaded = False
         creator = Creator()
         folder.rename(gone)
@@ -281,6 +283,10 @@ def _listed(roots: Roots) -> Sequence[str | Path]:
 def _folder(root: str | Path) -> Path:
     if not isinstance(root, str | Path) or not os.path.isdir(Path(root).expanduser()):
         raise RepositoryError(f"{str(root)!r} is not a folder of models")
+    # Deferred: a server without folders of the user exports nothing.
+    from blsnb.repository.copying import complete_exports
+    from blsnb.repository.imported.in_place import complete_unlocked
+
     folder = Path(root).expanduser().resolve()
     complete_exports(folder)
     complete_unlocked(folder)
@@ -294,4 +300,5 @@ def models_in(root: Path) -> list[str]:
 
 def _is_name(name: str) -> bool:
     """Whether a folder of this name is a model: not hidden, and valid UTF-8."""
-    return bool(re.fullmatch(_NAME, name)) and not re.search(_SURROGATES, name)
+    is_utf8 = name.isascii() or not re.search(_SURROGATES, name)
+    return is_utf8 and bool(re.fullmatch(_NAME, name))

@@ -23,7 +23,7 @@ def ambiguous_row(name: str) -> dict[str, str]:
     return {"name": name, "state": "UNAVAILABLE", "reason": AMBIGUOUS}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ModelStatus:
     """State of a model.
 

@@ -12,11 +12,10 @@ from blsnb.arguments import did_you_mean
 from blsnb.errors import MissingOutputError, TraceError
 from blsnb.printable import printable
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.dropped import missing_values
-from blsnb.trace.spans import Trace
 
 if TYPE_CHECKING:
     from blsnb.trace.files.saved_run import SavedResponse
+    from blsnb.trace.spans import Trace
 
 
 class Response:
@@ -102,6 +101,9 @@ class Response:
 
 def recorded_responses(trace: Trace) -> tuple[list[Response], str | None]:
     """Return the responses of the first client request, and its error."""
+    # Deferred: a request needs no trace.
+    from blsnb.trace.dropped import missing_values
+
     if not trace.roots:
         return [], None
     root = trace.spans[trace.roots[0]]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING
 
 from blsnb.engine.request.reader import Reader
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import InferenceError
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.printable import printable
-from blsnb.results.replay import Replayer
 from blsnb.results.response import Response
 from blsnb.results.run import Run
 from blsnb.trace.responses import Ends
+
+if TYPE_CHECKING:
+    from blsnb.results.replay import Replayer
 
 _KEEP = 1000
 """Maximum number of read responses that the run of a stream keeps."""

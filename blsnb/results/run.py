@@ -14,11 +14,11 @@ from blsnb.printable import printable
 from blsnb.results.response import Response, recorded_responses, why_no_response
 from blsnb.results.traced import Traced, take_trace
 from blsnb.trace.run_record import RunRecord
-from blsnb.trace.spans import Span, Trace
 
 if TYPE_CHECKING:
     from blsnb.results.comparison import Comparison
     from blsnb.results.replay import Replayer, ReplayingServer
+    from blsnb.trace.spans import Span, Trace
 
 
 def source_of(run: Run) -> RunRecord | Trace:

@@ -5,19 +5,23 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blsnb.arguments import check_flags, check_path, check_text
 from blsnb.options import options
-from blsnb.trace.capture import known_clock, trace_so_far
-from blsnb.trace.profiles.lines import LineProfile, lines_of
-from blsnb.trace.profiles.run_profile import RunProfile, profile_of
-from blsnb.trace.run_record import RunRecord
-from blsnb.trace.spans import Trace
+
+if TYPE_CHECKING:
+    from blsnb.trace.profiles.lines import LineProfile
+    from blsnb.trace.profiles.run_profile import RunProfile
+    from blsnb.trace.run_record import RunRecord
+    from blsnb.trace.spans import Trace
 
 
 def take_trace(record: RunRecord) -> Trace:
     """Return the trace of a record so far, with notes if `options.notes` is set."""
+    # Deferred: a request needs no trace.
+    from blsnb.trace.capture import trace_so_far
+
     return trace_so_far(record, options.notes)
 
 
@@ -41,6 +45,8 @@ class Traced(ABC):
         Its text lists the lines with most samples; ``profile.save(path)`` writes a
         file for speedscope.
         """
+        from blsnb.trace.profiles.run_profile import profile_of
+
         return profile_of(self.trace)
 
     @property
@@ -49,6 +55,8 @@ class Traced(ABC):
 
         None unless the run is that of ``replay(call, lines=True)``.
         """
+        from blsnb.trace.profiles.lines import lines_of
+
         return lines_of(self.trace)
 
     @property
@@ -60,6 +68,8 @@ class Traced(ABC):
     @property
     def started_at(self) -> datetime | None:
         """Time of day of the start, in the local time zone; None if it is unknown."""
+        from blsnb.trace.capture import known_clock
+
         trace = self.trace
         clock = known_clock(trace)
         if clock is None or not trace.spans:
@@ -166,6 +176,7 @@ class Traced(ABC):
             The URL or the format is invalid.
         """
         from blsnb.otlp.sending import export
+        from blsnb.trace.capture import known_clock
 
         check_text(url=url, format=format)
         check_flags(tensors=tensors)

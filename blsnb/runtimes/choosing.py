@@ -6,10 +6,10 @@ import importlib.util
 import os
 from typing import NamedTuple
 
+from blsnb.runtimes import NAMES
 from blsnb.runtimes.host import NumpyRuntime
 from blsnb.runtimes.runtime import DeviceError, Runtime
 
-NAMES = ("auto", "numpy", "cupy", "simulated")
 VARIABLE = "BLSNB_RUNTIME"
 """Environment variable; with the value ``numpy``, ``auto`` looks for no device."""
 _EXTRAS = "pip install 'blsnb[cupy12]' for CUDA 12, or 'blsnb[cupy13]' for CUDA 13"

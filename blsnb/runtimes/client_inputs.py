@@ -10,7 +10,6 @@ import numpy as np
 from blsnb.errors import InputError
 from blsnb.runtimes.runtime import DeviceError, Runtime
 from blsnb.tensors.device_ref import DeviceRef, on_host
-from blsnb.tensors.dlpack import CUDA, DLPackError
 from blsnb.tensors.memory import HOST
 from blsnb.tensors.ref import TensorRef
 
@@ -32,6 +31,9 @@ def freeze_on_device(inputs: Mapping[str, Any], runtime: Runtime) -> Mapping[str
     }
     if not found:
         return inputs
+    # Deferred: few inputs are on a device.
+    from blsnb.tensors.dlpack import DLPackError
+
     try:
         frozen = {name: _freeze(name, value, runtime) for name, value in found.items()}
     except (DeviceError, DLPackError) as error:
@@ -42,6 +44,9 @@ def freeze_on_device(inputs: Mapping[str, Any], runtime: Runtime) -> Mapping[str
 def _is_on_device(value: Any) -> bool:
     if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack_device__"):
         return False
+    # Deferred: most inputs are NumPy arrays.
+    from blsnb.tensors.dlpack import CUDA
+
     return bool(value.__dlpack_device__()[0] == CUDA)
 
 

@@ -18,7 +18,6 @@ from blsnb.runtimes.runtime import (
     Measurement,
     MemoryUse,
 )
-from blsnb.tensors import dlpack
 from blsnb.tensors.dtypes import Shape
 from blsnb.tensors.memory import HOST, Memory
 
@@ -62,6 +61,9 @@ class NumpyRuntime:
 
     def from_dlpack(self, producer: Any) -> ImportedMemory:
         """Import host memory by DLPack, without a copy."""
+        # Deferred: few models use DLPack.
+        from blsnb.tensors import dlpack
+
         if not dlpack.is_capsule(producer) and dlpack.is_on_cuda(producer):
             raise DeviceError(NO_DEVICE)
         imported = dlpack.import_capsule(dlpack.capsule_of(producer))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -45,11 +44,11 @@ class DeviceUse(NamedTuple):
     """Maximum during the work."""
 
 
-@dataclass(slots=True)
 class Measurement:
     """The measurement of one ``execute``; it has a result once the work is done."""
 
-    use: DeviceUse | None = None
+    def __init__(self) -> None:
+        self.use: DeviceUse | None = None
 
 
 class Runtime(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import mmap
+import os
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +15,7 @@ LARGE = 1 << 20
 """Minimum bytes for which new system memory costs more time than a copy."""
 IDLE_BYTES = 64 << 20
 """Maximum bytes kept for reuse: four tensors of 16 MB, as one call uses."""
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _Array = np.ndarray[Any, Any]
 
 
@@ -62,8 +63,8 @@ def _new_memory(size: int) -> _Memory:
     Copies by the processor's string instructions, as those of the kernel, take several
     times as long where a target is 16 bytes further into its page than its source.
     """
-    memory = np.empty(size + mmap.PAGESIZE, np.uint8)
-    start = -memory.ctypes.data % mmap.PAGESIZE
+    memory = np.empty(size + _PAGE_BYTES, np.uint8)
+    start = -memory.ctypes.data % _PAGE_BYTES
     return memory[start : start + size].view(_Memory)
 
 

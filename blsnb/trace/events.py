@@ -130,7 +130,7 @@ class ModelInfo(NamedTuple):
         return f"{self.origin.cell} line {line + self.origin.offset}"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class CallExtras:
     """Facts that most calls do not have."""
 

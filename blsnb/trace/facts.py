@@ -84,7 +84,7 @@ class Copy(NamedTuple):
     """Whether hostile placement caused it."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class DeviceWork:
     """Copies and device use of one call, filled in while it runs."""
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from blsnb.trace.events import Call, TraceLevel
-from blsnb.trace.folding import FoldedCounts, fold
-from blsnb.trace.gaps import Gaps
 from blsnb.trace.responses import ResponseLog
 
 if TYPE_CHECKING:
     from blsnb.trace.facts import Profile, TraceContext
+    from blsnb.trace.folding import FoldedCounts
+    from blsnb.trace.gaps import Gaps
     from blsnb.trace.spans import Trace
 
 _RUN_RESPONSES = 5000
@@ -79,6 +79,9 @@ class RunRecord:
     def folded(self) -> FoldedCounts:
         """The counts of the calls that are not kept one by one."""
         if self._folded is None:
+            # Deferred: few runs have folded calls.
+            from blsnb.trace.folding import FoldedCounts
+
             self._folded = FoldedCounts()
         return self._folded
 
@@ -120,6 +123,10 @@ class RunRecord:
         keep_calls
             The limit that requires it.
         """
+        # Deferred: few runs have folded calls.
+        from blsnb.trace.folding import fold
+        from blsnb.trace.gaps import Gaps
+
         before = list(self.calls)
         # Set first, so that a reader that misses a call finds the reason.
         self.keep_calls = keep_calls, max(call.id for call in before)

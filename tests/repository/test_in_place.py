@@ -27,8 +27,10 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from killed_write_backs import opened, write_back
 from blsnb.errors import RepositoryError
+from blsnb.model.config import parse_pbtxt
 if not os.geteuid():
-    # After the imports: another user may not read this Python.
+    # After all imports, also those of parsing: another user may not read this Python.
+    parse_pbtxt("")
     os.setgid(65534)
     os.setuid(65534)
 repository, models = opened(Path(sys.argv[1]))

@@ -48,7 +48,7 @@ def test_the_table_is_that_of_any_server(real, capsys):
     """What a real server does not report is a dash."""
     monitors = Monitors()
     words = f"--url {real.url} --metrics 127.0.0.1:{real.server.metrics_port}"
-    monitors.show(Line(words, {}, False))
+    monitors.run(Line(words, {}, False))
     monitors.close()
     _, head, *rows = capsys.readouterr().out.splitlines()
     assert "model" == head.split()[0]
@@ -84,6 +84,6 @@ def test_a_server_that_never_responded_is_an_error():
     with pytest.raises(TritonServerError, match="does not respond"):
         RemoteReadings("127.0.0.1:1").read()
     with pytest.raises(UsageError, match="does not respond"):
-        Monitors().show(Line("--url 127.0.0.1:1", {}, False))
+        Monitors().run(Line("--url 127.0.0.1:1", {}, False))
     with pytest.raises(UsageError, match="is not valid; expected the address"):
-        Monitors().show(Line("--url ftp://x", {}, False))
+        Monitors().run(Line("--url ftp://x", {}, False))

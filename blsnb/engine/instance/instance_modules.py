@@ -6,7 +6,6 @@ import builtins
 import contextlib
 import functools
 import importlib
-import importlib.abc
 import importlib.machinery
 import itertools
 import linecache
@@ -14,7 +13,6 @@ import os
 import re
 import site
 import sys
-import sysconfig
 import threading
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -182,6 +180,9 @@ def _is_installed(top: str) -> bool:
 
 @functools.cache
 def _site_folders() -> list[str]:
+    # Deferred: few models have a file with the name of an installed module.
+    import sysconfig
+
     folders = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
     folders += [*site.getsitepackages(), site.getusersitepackages()]
     return list(dict.fromkeys(folders))
@@ -207,7 +208,7 @@ class _InstanceLoader(importlib.machinery.SourceFileLoader):
         raise OSError(f"{path} is always compiled again")
 
 
-class _InstanceFinder(importlib.abc.MetaPathFinder):
+class _InstanceFinder:
     """Finds the modules of instances, and no others."""
 
     def find_spec(
@@ -257,7 +258,7 @@ def _renamed(
     return spec
 
 
-class _SiblingFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class _SiblingFinder:
     """Finds a sibling file of a model for ``importlib.import_module``.
 
     It is the last finder, for names that no other finder knows. Code of an instance
@@ -274,7 +275,9 @@ class _SiblingFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if modules is None or not modules.has_sibling(fullname):
             return None
         own = f"{modules.package}{_SIBLING}{fullname}"
-        return importlib.machinery.ModuleSpec(own, self)
+        # No class of importlib.abc, as in `PbUtilsFinder`.
+        loader: Any = self
+        return importlib.machinery.ModuleSpec(own, loader)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> Any:
         """Return the instance's module; import it first if necessary."""

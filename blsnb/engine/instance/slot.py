@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
 from blsnb.engine.instance.instance import ModelInstance
@@ -11,15 +10,15 @@ from blsnb.engine.threads.waiter import Waiter
 
 
 @final
-@dataclass(slots=True, eq=False)
 class AbandonedSlot:
     """A pool slot whose instance is still busy with an abandoned request."""
 
-    instance: ModelInstance
-    waiter: Waiter = field(default_factory=Waiter)
-    """Woken when the instance is released after all."""
-    filled: bool = False
-    """Whether a new instance has the slot and the old one no longer serves."""
+    def __init__(self, instance: ModelInstance) -> None:
+        self.instance = instance
+        self.waiter = Waiter()
+        """Woken when the instance is released after all."""
+        self.filled = False
+        """Whether a new instance has the slot and the old one no longer serves."""
 
     def is_released(self, busy: Container[ModelInstance]) -> bool:
         """Whether the old instance was released before it was replaced.
@@ -36,9 +35,9 @@ PoolSlot: TypeAlias = ModelInstance | AbandonedSlot
 """A free instance, or a slot whose instance must be replaced first."""
 
 
-@dataclass(slots=True, eq=False)
 class WaitingRequest:
     """A request in the queue of a pool, and the slot that it receives."""
 
-    waiter: Waiter = field(default_factory=Waiter)
-    slot: PoolSlot | None = None
+    def __init__(self) -> None:
+        self.waiter = Waiter()
+        self.slot: PoolSlot | None = None

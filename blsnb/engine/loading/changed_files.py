@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from blsnb.engine.loading.control import ModelControl
 from blsnb.engine.model_log import NoteWriter
@@ -11,8 +12,10 @@ from blsnb.engine.threads.watcher import Watcher
 from blsnb.errors import BlsnbError, ModelLoadError
 from blsnb.pb_utils.logger import server_event
 from blsnb.repository.directory import Files, sources
-from blsnb.repository.imported.following import SaveDetector
 from blsnb.repository.repository import ModelRepository
+
+if TYPE_CHECKING:
+    from blsnb.repository.imported.following import SaveDetector
 
 _WATCH_PAUSE_S = 0.25
 _WATCH_THREAD = "blsnb watch"
@@ -48,6 +51,9 @@ class ChangedFiles:
 
     def watch(self, name: str) -> None:
         """Reload a model whenever a file of its folder is saved."""
+        # Deferred: few models are watched.
+        from blsnb.repository.imported.following import SaveDetector
+
         loaded = self._control.sources.files(name)
         detector = SaveDetector(loaded)
         directory = self._repository.directory(name)

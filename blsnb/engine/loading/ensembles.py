@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from blsnb.engine.catalog import Catalog
@@ -14,6 +13,7 @@ from blsnb.engine.loading.model_sources import ModelSource, ModelSources
 from blsnb.engine.model_log import NoteWriter
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.errors import ModelConfigError, ModelLoadError
+from blsnb.model.backend_fields import ENSEMBLE
 from blsnb.model.config import ModelConfig
 from blsnb.model.rules.dependencies import (
     Composing,
@@ -21,7 +21,6 @@ from blsnb.model.rules.dependencies import (
     find_faults,
     validate_ensemble,
 )
-from blsnb.model.rules.ensembles import ENSEMBLE
 from blsnb.model.rules.validate import validate_create
 from blsnb.pb_utils.compiled.releases import has
 from blsnb.pb_utils.logger import server_event
@@ -105,7 +104,7 @@ class Ensembles:
         if not config.is_ensemble:
             self._wanted.pop(name, None)
             return
-        directory = replace(source.directory, override=config)
+        directory = source.directory._replace(override=config)
         self._wanted[name] = source._replace(directory=directory)
 
     def notes_on(self, name: str) -> Iterator[str]:

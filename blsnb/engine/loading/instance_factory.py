@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from blsnb.backends.backend_registry import find_backend
-from blsnb.backends.standin import KIND
 from blsnb.backends.standin_registry import StandIns, on_cpu
 from blsnb.engine.bls import Control, InstanceBackend
 from blsnb.engine.engine import Engine
 from blsnb.engine.instance.inputs import inverse_reshapes
 from blsnb.engine.instance.instance import ModelInstance
-from blsnb.engine.loading.backend_instances import BackendInstanceMaker
 from blsnb.engine.loading.python_instances import InstanceMaker, PythonInstanceMaker
 from blsnb.engine.model_log import LogPlace, LogWriter
 from blsnb.model.config import ModelConfig
@@ -53,13 +50,18 @@ class InstanceFactory:
         version = directory, number
         bind = self._backend_of(config.name)
         standin = self.standins.get(directory.name)
+        if standin is None and config.backend == _PYTHON:
+            return PythonInstanceMaker(*version, config, self._engine, bind)
+        # Deferred: most models are Python models.
+        from blsnb.backends.backend_registry import find_backend
+        from blsnb.backends.standin import KIND
+        from blsnb.engine.loading.backend_instances import BackendInstanceMaker
+
         if standin is not None:
             config = self.adapted(config)
             return BackendInstanceMaker(
                 standin, *version, config, self._engine, bind, KIND, inverse_reshapes
             )
-        if config.backend == _PYTHON:
-            return PythonInstanceMaker(*version, config, self._engine, bind)
         backend = find_backend(config.backend, config.name)
         return BackendInstanceMaker(backend, *version, config, self._engine, bind)
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import NoReturn
 
-from blsnb.backends.backend_registry import missing_file_advice
 from blsnb.engine.instance.instance import HookFailed
 from blsnb.engine.request.failure import notes_of
 from blsnb.engine.request.lifetime import RootRequest, Unwind
@@ -78,6 +77,9 @@ def _version_advice(directory: ModelDirectory, config: ModelConfig) -> str:
             f"{directory.name}/1. Git does not keep empty folders, so a cloned "
             "repository has none."
         )
+    # Deferred: few models lack a file.
+    from blsnb.backends.backend_registry import missing_file_advice
+
     return missing_file_advice(config, directory.name)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -96,7 +95,7 @@ class ModelSources:
         folder = self._repository.directory(name)
         if folder is None:
             raise poll_failed(name, *self._repository.why_none(name))
-        return replace(folder, model=name, override=_parsed(name, config))
+        return folder._replace(model=name, override=_parsed(name, config))
 
     def _written(
         self, name: str, config: ModelConfig, files: Mapping[str, bytes]

@@ -15,7 +15,7 @@ Because: TypeAlias = tuple[str, str]
 """Kind of a reason, by which it is counted, and the reason as a sentence."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModelBatching:
     """How the requests of one model version were batched since it was loaded.
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.metrics.config import MetricsConfig
-from blsnb.engine.metrics.latency_summaries import LatencySummaries, Summary
 from blsnb.engine.metrics.registry import Fixed, Row
 from blsnb.engine.metrics.statistics import ModelStatistics
 from blsnb.trace.events import ModelInfo
+
+if TYPE_CHECKING:
+    from blsnb.engine.metrics.latency_summaries import LatencySummaries, Summary
 
 _DEFAULT = MetricsConfig()
 _REASONS = ("OTHER", "BACKEND", "CANCELED", "REJECTED")

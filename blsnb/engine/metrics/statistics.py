@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.metrics.batching import BatchingCounts, ModelBatching
-from blsnb.engine.metrics.latency_summaries import LatencySummaries
 from blsnb.trace.events import Call
+
+if TYPE_CHECKING:
+    from blsnb.engine.metrics.latency_summaries import LatencySummaries
 
 _PHASES = ("compute_input", "compute_infer", "compute_output")
 MAX_LATEST = 512
@@ -258,6 +260,9 @@ class ModelStatistics:
 
     def summarise(self) -> None:
         """Keep summaries from now on; safe to repeat."""
+        # Deferred: they are kept where the server's settings demand it.
+        from blsnb.engine.metrics.latency_summaries import LatencySummaries
+
         self.summaries = self.summaries or LatencySummaries()
 
     def _successes(self) -> _Sums:

@@ -11,7 +11,6 @@ from typing import Protocol
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.ordered_delivery import DeliveryTurn
 from blsnb.engine.threads.waiter import Waiter
-from blsnb.otlp.ids import carrier
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.request import RELEASE_ALL, RESCHEDULE, InferenceRequest
 from blsnb.pb_utils.response import InferenceResponse, is_unasked
@@ -207,6 +206,11 @@ class Inflight:
 
     def context(self) -> dict[str, str] | None:
         """Return the OpenTelemetry context that a model passes on, if there is one."""
+        if not self.root.record.is_exported:
+            return None
+        # Deferred: few servers export their runs.
+        from blsnb.otlp.ids import carrier
+
         return carrier(self.root.record, self.call)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T", bound=Hashable)
@@ -21,8 +20,7 @@ class Resource(NamedTuple):
     device: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
+class Needs(NamedTuple):
     """The ``rate_limiter`` of an instance."""
 
     resources: Mapping[Resource, int]

@@ -7,7 +7,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from blsnb.engine.threads import async_exception, until_left
@@ -20,20 +19,20 @@ _INTERRUPTED_NS = 600_000_000
 """Time in nanoseconds that interrupted work has to end."""
 
 
-@dataclass(slots=True, eq=False)
 class Outcome:
     """Result or error of work on another thread."""
 
-    waiter: Waiter = field(default_factory=Waiter)
-    result: Any = None
-    error: BaseException | None = None
-    thread_id: int = 0
-    """Identifier of the thread that does the work; 0 before and after."""
-    is_interrupted: bool = False
-    """Whether an exception was raised in that thread from another one."""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _done: bool = False
-    _after: Callable[[], None] | None = None
+    def __init__(self) -> None:
+        self.waiter = Waiter()
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.thread_id = 0
+        """Identifier of the thread that does the work; 0 before and after."""
+        self.is_interrupted = False
+        """Whether an exception was raised in that thread from another one."""
+        self._lock = threading.Lock()
+        self._done = False
+        self._after: Callable[[], None] | None = None
 
     def settle(self, work: Callable[[], Any]) -> None:
         """Do the work on this thread, keep its result or error, and wake the caller."""

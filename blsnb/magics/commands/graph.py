@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from IPython.core.error import UsageError
 
 from blsnb.magics import default_server as default
+from blsnb.magics.commands.usages import SUMMARIES
 from blsnb.magics.flags import Flags
 from blsnb.magics.line import Line
 from blsnb.options import options
@@ -15,13 +16,10 @@ from blsnb.parts.server_parts import parts_of
 if TYPE_CHECKING:
     from blsnb.model_graph.graph import ModelGraph
 
-USAGE = "[--as ensemble NAME]"
-SUMMARY = "show which model may call which; or a pipeline as an ensemble"
-
 
 def graph_flags() -> Flags:
     """Return the parser of ``%triton graph``."""
-    flags = Flags("%triton graph", SUMMARY)
+    flags = Flags("%triton graph", SUMMARIES["graph"])
     flags.add_argument(
         "--as",
         nargs=2,

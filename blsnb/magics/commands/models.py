@@ -10,6 +10,7 @@ from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
+from blsnb.magics.commands.usages import USAGES
 from blsnb.magics.line import Line
 from blsnb.parts.server_parts import parts_of
 
@@ -17,14 +18,6 @@ if TYPE_CHECKING:
     from blsnb.repository.status import ModelStatus
     from blsnb.results.run import Run
 
-USAGES = {
-    "config": "NAME [--from-run [RUN ...]]",
-    "load": "NAME [--watch]",
-    "unload": "NAME",
-    "remove": "NAME",
-    "log": "[NAME]",
-    "try": "NAME",
-}
 _MAX_LOG_LINES = 200
 """Maximum number of log lines printed."""
 

@@ -11,6 +11,7 @@ from IPython.display import DisplayHandle, display
 
 from blsnb.errors import TritonServerError
 from blsnb.magics import default_server as default
+from blsnb.magics.commands.usages import SUMMARIES
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import has_no_models
 from blsnb.magics.line import Line
@@ -19,13 +20,10 @@ if TYPE_CHECKING:
     from blsnb.dashboard.monitor import Monitor
     from blsnb.views.live.overview import Overview
 
-USAGE = "[--url URL] [--metrics URL]"
-SUMMARY = "show the whole server live: models, rates, latencies, queues, errors"
-
 
 def monitor_flags() -> Flags:
     """Return the parser of ``%triton monitor``."""
-    flags = Flags("%triton monitor", f"{SUMMARY}.")
+    flags = Flags("%triton monitor", f"{SUMMARIES['monitor']}.")
     flags.add_argument(
         "--url",
         help="the HTTP port of a real Triton server to show, such as 127.0.0.1:8000; "
@@ -45,7 +43,7 @@ class Monitors:
     def __init__(self) -> None:
         self._shown: weakref.WeakSet[Monitor] = weakref.WeakSet()
 
-    def show(self, line: Line) -> None:
+    def run(self, line: Line) -> None:
         """Show the server in the running cell: live in a page, else as text."""
         given = monitor_flags().parse(line.words)
         if given.url is None:

@@ -10,6 +10,7 @@ from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
+from blsnb.magics.commands.usages import SUMMARIES, USAGES
 from blsnb.magics.flags import Flags
 from blsnb.magics.imported import difference
 from blsnb.magics.imported.model_cells import cells_of
@@ -17,23 +18,10 @@ from blsnb.magics.imported.saved_files import show_followed
 from blsnb.magics.line import Line
 from blsnb.parts.server_parts import parts_of
 
-IMPORT_USAGE = "PATH [NAME ...] [--no-watch]"
-IMPORT_SUMMARY = "load the models of a repository on disk, and follow their files"
-EXPORT_USAGE = (
-    "PATH [NAME ...] [--deploy IMAGE] [--force] | --in-place [NAME ...] [--force]"
-)
-EXPORT_SUMMARY = "write a model repository for Triton, or cells back to their folders"
-DIFF_USAGE = "[NAME]"
-DIFF_SUMMARY = "show what cells changed in imported models, against their folders"
-EDIT_USAGE = "NAME"
-EDIT_SUMMARY = (
-    "insert the model.py of a model as a cell, and print its other files as cells"
-)
-
 
 def import_flags() -> Flags:
     """Return the parser of ``%triton import``."""
-    flags = Flags("%triton import", IMPORT_SUMMARY)
+    flags = Flags("%triton import", SUMMARIES["import"])
     add = flags.add_argument
     add("path", metavar="PATH", help="the folder of models")
     _add_names(flags, "models to load; all if none is given")
@@ -61,7 +49,7 @@ def import_models(line: Line) -> None:
 
 def export_flags() -> Flags:
     """Return the parser of ``%triton export``."""
-    flags = Flags("%triton export", EXPORT_SUMMARY)
+    flags = Flags("%triton export", SUMMARIES["export"])
     add = flags.add_argument
     add(
         "path",
@@ -121,7 +109,7 @@ def diff(line: Line) -> None:
     """Show what cells changed, against the folders of their models."""
     names = line.words
     if len(names) > 1 or any(name.startswith("-") for name in names):
-        raise UsageError(f"usage: %triton diff {DIFF_USAGE}")
+        raise UsageError(f"usage: %triton diff {USAGES['diff']}")
     models, _ = parts_of(default.server()).folders.changed_models(names or None)
     if models:
         display(difference.bundle(models), raw=True)
@@ -135,7 +123,7 @@ def edit(line: Line) -> None:
     """Set the model's newest source as the next input, and print its other cells."""
     names = line.words
     if len(names) != 1 or names[0].startswith("-"):
-        raise UsageError(f"usage: %triton edit {EDIT_USAGE}")
+        raise UsageError(f"usage: %triton edit {USAGES['edit']}")
     [name] = names
     repository = parts_of(default.server()).repository
     directory = repository.directory(name)

@@ -7,23 +7,20 @@ from typing import TYPE_CHECKING
 from IPython.core.error import UsageError
 
 from blsnb.magics import default_server as default
+from blsnb.magics.commands.usages import USAGES
 from blsnb.magics.line import Line
 from blsnb.options import options
 from blsnb.parts.server_parts import parts_of
-from blsnb.runtimes.choosing import NAMES
 
 if TYPE_CHECKING:
     from blsnb.inference_server import Server
-
-USAGE = f"[{' | '.join(NAMES)}]"
-SUMMARY = "show the runtime of tensors; with a name, reload all models on that runtime"
 
 
 def runtime(line: Line) -> None:
     """Print the default server's runtime, after changing it if one is named."""
     words = line.words
     if len(words) > 1:
-        raise UsageError(f"usage: %triton runtime {USAGE}")
+        raise UsageError(f"usage: %triton runtime {USAGES['runtime']}")
     if words:
         _use(words[0])
     server = default.server()

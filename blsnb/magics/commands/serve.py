@@ -10,6 +10,7 @@ from IPython.core.error import UsageError
 
 from blsnb.files.secret_file import SecretFile
 from blsnb.magics import default_server as default
+from blsnb.magics.commands.usages import SUMMARIES
 from blsnb.magics.flags import Flags
 from blsnb.magics.line import Line
 
@@ -19,17 +20,12 @@ if TYPE_CHECKING:
     from blsnb.serving.core.serving_options import ServingOptions
     from blsnb.serving.endpoints import Endpoints
 
-USAGE = (
-    "[--http PORT] [--grpc PORT] [--metrics PORT] [--host ADDRESS] [--allow-origin "
-    "ORIGIN] [--allow-host NAME] [--allow-load-files] [--stop]"
-)
-SUMMARY = "serve the models to Triton clients, over HTTP and gRPC"
 _OFF = "off"
 
 
 def serve_flags() -> Flags:
     """Return the parser of ``%triton serve``'s options."""
-    flags = Flags("%triton serve", f"{SUMMARY}.")
+    flags = Flags("%triton serve", f"{SUMMARIES['serve']}.")
     add_ports(flags)
     add_access(flags)
     flags.add_argument("--stop", action="store_true", help="stop serving")

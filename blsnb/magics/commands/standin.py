@@ -9,24 +9,18 @@ from IPython.core.error import UsageError
 
 from blsnb.magics import default_server as default
 from blsnb.magics.commands.models import run_of
+from blsnb.magics.commands.usages import SUMMARIES
 from blsnb.magics.flags import Flags
 from blsnb.magics.line import Line
 
 if TYPE_CHECKING:
     from blsnb.repository.status import ModelStatus
 
-USAGE = (
-    "NAME --zeros | --random SEED | --replay RUN ... | --call FUNCTION | "
-    "--remote grpc://HOST:PORT"
-)
-SUMMARY = (
-    "replace a model, for example one whose backend is not available, by a stand-in"
-)
-
 
 def standin_flags() -> Flags:
     """Return the parser of ``%triton standin``."""
-    flags = Flags("%triton standin", f"{SUMMARY}; cards and graphs mark it")
+    text = f"{SUMMARIES['standin']}; cards and graphs mark it"
+    flags = Flags("%triton standin", text)
     flags.add_argument("name", metavar="NAME", help="the model; it has a configuration")
     ways = flags.add_mutually_exclusive_group(required=True)
     add = ways.add_argument

@@ -12,15 +12,12 @@ from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
+from blsnb.magics.commands.usages import USAGES
 from blsnb.magics.line import Line
 
 if TYPE_CHECKING:
     from blsnb.engine.metrics.batching import ModelBatching
 
-USAGE = "[NAME] [--batching | --json | --metrics]"
-SUMMARY = (
-    "show Triton's statistics of a model, or of all; its batches; or the metrics page"
-)
 FORMS = ("--batching", "--json", "--metrics")
 _PHASES = ("queue", "compute_input", "compute_infer", "compute_output")
 _BAR_WIDTH = 24
@@ -34,7 +31,7 @@ def stats(line: Line) -> None:
     forms = [word for word in words if word in FORMS]
     names = [word for word in words if word not in forms]
     if max(len(names), len(forms)) > 1 or any(n.startswith("-") for n in names):
-        raise UsageError(f"usage: %triton stats {USAGE}")
+        raise UsageError(f"usage: %triton stats {USAGES['stats']}")
     statistics = default.server().statistics(*names)
     match forms:
         case ["--metrics"]:

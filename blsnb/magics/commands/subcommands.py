@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import re
 import textwrap
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from IPython.core.error import UsageError
 from IPython.core.magic import (
@@ -21,45 +22,75 @@ from IPython.core.magic import (
 
 from blsnb.magics import default_server as default
 from blsnb.magics import line
-from blsnb.magics.commands import (
-    graph,
-    models,
-    monitor,
-    repositories,
-    runtime,
-    serve,
-    standin,
-    stats,
-    traces,
-    tutorial,
-    verify,
-)
-from blsnb.magics.evaluating import evaluate
+from blsnb.magics.commands.usages import SUMMARIES, USAGES
 from blsnb.magics.flags import Flags, HelpShown
 from blsnb.magics.line import Line, request_line
-from blsnb.magics.load_tests import bench, plan
-from blsnb.magics.watching import watch
 
-_INFER_USAGE = "NAME INPUT=EXPRESSION ... [--profile]"
-_INFER_SUMMARY = "run a request; the inputs are Python expressions of the notebook"
 _WIDTH = 110
 """Maximum length of a line of the help in characters."""
 _EXAMPLES = Path(__file__).with_name("examples.txt")
 """Blocks of one magic or subcommand: a line to type, and below it what it does."""
 
 
+class Owner(Protocol):
+    """Runs a subcommand, and owns what it opened until the extension is unloaded."""
+
+    def run(self, line: Line) -> Any:
+        """Run the subcommand."""
+
+    def close(self) -> None:
+        """Close what the subcommand opened."""
+
+
 class Subcommand(NamedTuple):
-    """A subcommand of ``%triton``."""
+    """A subcommand of ``%triton``. Its module is imported at its first use."""
 
-    usage: str
-    summary: str
-    run: Callable[[Line], Any] | None = None
-    """None for the subcommands that `TritonMagics` runs."""
-    flags: Callable[[], Flags] | None = None
+    name: str
+    module: str
+    """Name of the module in `blsnb.magics`."""
+    function: str = ""
+    """Name of the function that runs it; empty if a method of a class does."""
+    parser: str = ""
+    """Name of the function that returns its parser; empty if it has no parser."""
+    owner: str = ""
+    """Name of the class of its `Owner`; empty if it has none."""
+
+    @property
+    def usage(self) -> str:
+        """Its arguments."""
+        return USAGES[self.name]
+
+    @property
+    def summary(self) -> str:
+        """What it does."""
+        return SUMMARIES[self.name]
+
+    @property
+    def run(self) -> Callable[[Line], Any] | None:
+        """The function that runs it; None if `TritonMagics` does."""
+        run: Callable[[Line], Any] | None = self._imported(self.function)
+        return run
+
+    @property
+    def flags(self) -> Callable[[], Flags] | None:
+        """Returns its parser; None if it has no parser."""
+        flags: Callable[[], Flags] | None = self._imported(self.parser)
+        return flags
+
+    def new_owner(self) -> Owner:
+        """Return an owner of what it opens."""
+        owner: Owner = self._imported(self.owner)()
+        return owner
+
+    def _imported(self, name: str) -> Any:
+        if not name:
+            return None
+        return getattr(importlib.import_module(f"blsnb.magics.{self.module}"), name)
 
 
-def _infer_flags() -> Flags:
-    flags = Flags("%triton infer NAME INPUT=EXPRESSION ...", f"{_INFER_SUMMARY}.")
+def infer_flags() -> Flags:
+    """Return the parser of ``%triton infer``'s options."""
+    flags = Flags("%triton infer NAME INPUT=EXPRESSION ...", f"{SUMMARIES['infer']}.")
     flags.add_argument(
         "--profile",
         action="store_true",
@@ -68,8 +99,9 @@ def _infer_flags() -> Flags:
     return flags
 
 
-def _infer(line: Line) -> Any:
-    request = request_line(line, _infer_flags(), "%triton infer", _INFER_USAGE)
+def infer(line: Line) -> Any:
+    """Run a request and return its run."""
+    request = request_line(line, infer_flags(), "%triton infer", USAGES["infer"])
     if not request.options.profile:
         return default.server().infer(request.name, request.inputs)
     run = default.server().infer(request.name, request.inputs, profile=True)
@@ -78,78 +110,36 @@ def _infer(line: Line) -> Any:
 
 
 SUBCOMMANDS = {
-    "models": Subcommand("", "list the models and their states", models.list_models),
-    "config": Subcommand(
-        models.USAGES["config"],
-        "print a model's completed configuration, or one that fits recorded tensors",
-        models.print_config,
-    ),
-    "load": Subcommand(
-        models.USAGES["load"],
-        "load or reload a model; --watch: again whenever it is saved",
-        models.load,
-    ),
-    "unload": Subcommand(
-        models.USAGES["unload"], "stop serving a model", models.unload
-    ),
-    "remove": Subcommand(
-        models.USAGES["remove"], "unload a model and forget it", models.remove
-    ),
-    "infer": Subcommand(_INFER_USAGE, _INFER_SUMMARY, _infer, _infer_flags),
-    "try": Subcommand(
-        models.USAGES["try"],
-        "show a form to fill in a model's inputs and run it",
-        models.try_model,
-    ),
-    "stats": Subcommand(stats.USAGE, stats.SUMMARY, stats.stats),
-    "monitor": Subcommand(monitor.USAGE, monitor.SUMMARY, flags=monitor.monitor_flags),
-    "graph": Subcommand(graph.USAGE, graph.SUMMARY, graph.graph, graph.graph_flags),
-    "runtime": Subcommand(runtime.USAGE, runtime.SUMMARY, runtime.runtime),
-    "log": Subcommand(
-        models.USAGES["log"], "print what models have logged", models.print_log
-    ),
-    "help": Subcommand("[SUBCOMMAND]", "show this text"),
-    "import": Subcommand(
-        repositories.IMPORT_USAGE,
-        repositories.IMPORT_SUMMARY,
-        repositories.import_models,
-        repositories.import_flags,
-    ),
-    "export": Subcommand(
-        repositories.EXPORT_USAGE,
-        repositories.EXPORT_SUMMARY,
-        repositories.export_models,
-        repositories.export_flags,
-    ),
-    "diff": Subcommand(
-        repositories.DIFF_USAGE, repositories.DIFF_SUMMARY, repositories.diff
-    ),
-    "edit": Subcommand(
-        repositories.EDIT_USAGE, repositories.EDIT_SUMMARY, repositories.edit
-    ),
-    "trace": Subcommand(traces.USAGE, traces.SUMMARY, traces.trace, traces.trace_flags),
-    "standin": Subcommand(
-        standin.USAGE, standin.SUMMARY, standin.standin, standin.standin_flags
-    ),
-    "bench": Subcommand(bench.USAGE, bench.SUMMARY, bench.bench, bench.bench_flags),
-    "plan": Subcommand(plan.USAGE, plan.SUMMARY, plan.plan, plan.plan_flags),
-    "evaluate": Subcommand(
-        evaluate.USAGE, evaluate.SUMMARY, evaluate.evaluate, evaluate.evaluate_flags
-    ),
-    "serve": Subcommand(serve.USAGE, serve.SUMMARY, flags=serve.serve_flags),
-    "verify": Subcommand(
-        verify.USAGE, verify.SUMMARY, verify.verify, verify.verify_flags
-    ),
-    "watch": Subcommand(watch.USAGE, watch.SUMMARY, flags=watch.watch_flags),
-    "require": Subcommand(
-        tutorial.REQUIRE_USAGE,
-        tutorial.REQUIRE_SUMMARY,
-        tutorial.require,
-        tutorial.require_flags,
-    ),
-    "tutorial": Subcommand(
-        tutorial.USAGE, tutorial.SUMMARY, tutorial.tutorial, tutorial.tutorial_flags
-    ),
+    each.name: each
+    for each in (
+        Subcommand("models", "commands.models", "list_models"),
+        Subcommand("config", "commands.models", "print_config"),
+        Subcommand("load", "commands.models", "load"),
+        Subcommand("unload", "commands.models", "unload"),
+        Subcommand("remove", "commands.models", "remove"),
+        Subcommand("infer", "commands.subcommands", "infer", "infer_flags"),
+        Subcommand("try", "commands.models", "try_model"),
+        Subcommand("stats", "commands.stats", "stats"),
+        Subcommand("monitor", "commands.monitor", "", "monitor_flags", "Monitors"),
+        Subcommand("graph", "commands.graph", "graph", "graph_flags"),
+        Subcommand("runtime", "commands.runtime", "runtime"),
+        Subcommand("log", "commands.models", "print_log"),
+        Subcommand("help", "commands.subcommands", "show_help"),
+        Subcommand("import", "commands.repositories", "import_models", "import_flags"),
+        Subcommand("export", "commands.repositories", "export_models", "export_flags"),
+        Subcommand("diff", "commands.repositories", "diff"),
+        Subcommand("edit", "commands.repositories", "edit"),
+        Subcommand("trace", "commands.traces", "trace", "trace_flags"),
+        Subcommand("standin", "commands.standin", "standin", "standin_flags"),
+        Subcommand("bench", "load_tests.bench", "bench", "bench_flags"),
+        Subcommand("plan", "load_tests.plan", "plan", "plan_flags"),
+        Subcommand("evaluate", "evaluating.evaluate", "evaluate", "evaluate_flags"),
+        Subcommand("serve", "commands.serve", "", "serve_flags", "Serving"),
+        Subcommand("verify", "commands.verify", "verify", "verify_flags"),
+        Subcommand("watch", "watching.watch", "", "watch_flags", "Watching"),
+        Subcommand("require", "commands.tutorial", "require", "require_flags"),
+        Subcommand("tutorial", "commands.tutorial", "tutorial", "tutorial_flags"),
+    )
 }
 
 
@@ -194,6 +184,8 @@ def example_text(name: str) -> str:
 
 def _filled(usage: str) -> str:
     """Break a long usage between its options."""
+    if len(usage) < _WIDTH - 2:
+        return f"  {usage}"
     whole = re.sub(r"\[[^]]*\]", lambda option: option[0].replace(" ", "\xa0"), usage)
     return textwrap.fill(
         whole,
@@ -219,21 +211,12 @@ class TritonMagics(Magics):
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
-        self._monitors = monitor.Monitors()
-        self._serving = serve.Serving()
-        self._watching = watch.Watching()
-        self._own: dict[str, Callable[[Line], Any]] = {
-            "help": _help,
-            "monitor": self._monitors.show,
-            "serve": self._serving.run,
-            "watch": self._watching.run,
-        }
+        self._owners: dict[str, Owner] = {}
 
     def close(self) -> None:
         """Close monitors, end points and the receiver of spans."""
-        self._monitors.close()
-        self._serving.close()
-        self._watching.close()
+        for owner in self._owners.values():
+            owner.close()
 
     @no_var_expand
     @needs_local_scope
@@ -243,17 +226,27 @@ class TritonMagics(Magics):
         """Run a subcommand; the docstring is replaced by the help."""
         name, _, rest = text.strip().partition(" ")
         name, rest = name or "help", rest.strip()
-        run = _subcommand(name).run or self._own[name]
+        subcommand = _subcommand(name)
         if rest in ("--help", "-h"):
-            run, rest = _help, name
+            subcommand, rest = SUBCOMMANDS["help"], name
         live = getattr(self.shell, "kernel", None) is not None
         try:
+            run = self._run_of(subcommand)
             return run(Line(rest, line.namespace(self.shell, local_ns), live))
         except HelpShown:
             return None
 
+    def _run_of(self, subcommand: Subcommand) -> Callable[[Line], Any]:
+        run = subcommand.run
+        if run is not None:
+            return run
+        if subcommand.name not in self._owners:
+            self._owners[subcommand.name] = subcommand.new_owner()
+        return self._owners[subcommand.name].run
 
-def _help(line: Line) -> None:
+
+def show_help(line: Line) -> None:
+    """Print the help of ``%triton``, or of one subcommand."""
     print(help_of(line.text) if line.text else f"{help_text()}\n", end="")
 
 

@@ -12,6 +12,7 @@ from IPython.display import display
 from blsnb.magics import card
 from blsnb.magics import default_server as default
 from blsnb.magics.commands import trace_files
+from blsnb.magics.commands.usages import SUMMARIES
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import bundle, collapsed, note_run
 from blsnb.magics.line import Line
@@ -21,8 +22,6 @@ from blsnb.trace.dropped import because
 if TYPE_CHECKING:
     from blsnb.results.run import Run
 
-USAGE = "[RUN | FILE] [--run N] [--html | --svg | --perfetto | --output FILE]"
-SUMMARY = "list recorded runs, show one, read one from a file, or write one"
 _HEAD = (
     "run",
     "at",
@@ -41,7 +40,7 @@ _MAX_SHOWN = 12
 
 def trace_flags() -> Flags:
     """Return the parser of ``%triton trace``."""
-    flags = Flags("%triton trace", SUMMARY)
+    flags = Flags("%triton trace", SUMMARIES["trace"])
     flags.add_argument(
         "what",
         nargs="?",

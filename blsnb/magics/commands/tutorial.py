@@ -10,13 +10,10 @@ from typing import NamedTuple
 from IPython.core.error import UsageError
 
 from blsnb.errors import BlsnbError
+from blsnb.magics.commands.usages import SUMMARIES
 from blsnb.magics.flags import Flags
 from blsnb.magics.line import Line
 
-USAGE = "[FOLDER] [--force]"
-SUMMARY = "copy the tutorial notebooks into a folder"
-REQUIRE_USAGE = "PACKAGE ... [--no-deps]"
-REQUIRE_SUMMARY = "check that packages are installed, or print how to install them"
 FOLDER = "blsnb-tutorial"
 """Default folder of the copies."""
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
@@ -27,7 +24,7 @@ _SOURCES = (_PACKAGE / "notebooks", _PACKAGE.parent / "notebooks")
 
 def tutorial_flags() -> Flags:
     """Return the parser of ``%triton tutorial``."""
-    flags = Flags("%triton tutorial", SUMMARY)
+    flags = Flags("%triton tutorial", SUMMARIES["tutorial"])
     add = flags.add_argument
     add(
         "folder",
@@ -126,9 +123,8 @@ def _copy(notebook: Path, copied: Copied, *, force: bool) -> None:
 
 def require_flags() -> Flags:
     """Return the parser of ``%triton require``."""
-    flags = Flags(
-        "%triton require", f"{REQUIRE_SUMMARY}; installed versions are not compared"
-    )
+    text = f"{SUMMARIES['require']}; installed versions are not compared"
+    flags = Flags("%triton require", text)
     flags.add_argument(
         "packages",
         nargs="+",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from IPython.core.error import UsageError
 
 from blsnb.magics import default_server as default
+from blsnb.magics.commands.usages import SUMMARIES, USAGES
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import ProgressBar
 from blsnb.magics.line import Line, RequestLine, request_line
@@ -18,11 +19,6 @@ if TYPE_CHECKING:
     from blsnb.inference_server import Server
     from blsnb.parity.parity import Parity
 
-USAGE = (
-    "NAME INPUT=EXPRESSION ... [--target TARGET] [--cases FILE] [--install] "
-    "[--atol N] [--rtol N]"
-)
-SUMMARY = "send the same requests to a real Triton server, and compare the responses"
 NOTES = """\
 Without a target a real server is started with an export of the models, and
 stopped afterwards: a tritonserver on PATH, or that of nvidia-pytriton.
@@ -35,7 +31,8 @@ else blsnb.Server.infer takes. Paths are relative to the file.
 
 def verify_flags() -> Flags:
     """Return the parser of ``%triton verify``'s options."""
-    flags = Flags("%triton verify NAME INPUT=EXPRESSION ...", f"{SUMMARY}.", NOTES)
+    usage = "%triton verify NAME INPUT=EXPRESSION ..."
+    flags = Flags(usage, f"{SUMMARIES['verify']}.", NOTES)
     add_options(flags)
     return flags
 
@@ -75,7 +72,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def verify(line: Line) -> Parity:
     """Compare the model named in a line with a real server."""
-    request = request_line(line, verify_flags(), "%triton verify", USAGE)
+    request = request_line(line, verify_flags(), "%triton verify", USAGES["verify"])
     bar = ProgressBar(request.name) if line.live else None
     try:
         return compare(default.server(), request, bar or print_progress)

@@ -10,7 +10,7 @@ from blsnb.engine.scheduling.resource_admission import RATE_LIMITS
 from blsnb.magics.completion.cursor import Bracket
 from blsnb.pb_utils.compiled.releases import FEATURES
 from blsnb.release import OLDEST
-from blsnb.runtimes import choosing
+from blsnb.runtimes import NAMES
 from blsnb.trace.events import LEVELS
 from blsnb.trace.files.export import FORMATS
 
@@ -22,7 +22,7 @@ _RELEASES = tuple(
 )
 """The oldest release, and those that change what models or clients observe."""
 _SETTINGS: dict[str, tuple[str, ...]] = {
-    "runtime": choosing.NAMES,
+    "runtime": NAMES,
     "trace_level": LEVELS,
     "triton_release": _RELEASES,
 }
@@ -37,7 +37,7 @@ _KEYWORDS: dict[str, dict[str, tuple[str, ...]]] = {
     "bench": {"trace_level": LEVELS},
     "compare": {"target": TARGETS},
     "export_trace": {"format": tuple(FORMATS)},
-    "use_runtime": {"runtime": choosing.NAMES},
+    "use_runtime": {"runtime": NAMES},
 }
 """The values of keyword arguments, by function."""
 _POSITIONS = {("use_runtime", 0): "runtime", ("export_trace", 1): "format"}

@@ -16,7 +16,7 @@ from blsnb.magics.commands.subcommands import SUBCOMMANDS
 from blsnb.magics.completion import known_models
 from blsnb.magics.completion.option_values import option_values, paths
 from blsnb.repository.repository import models_in
-from blsnb.runtimes import choosing
+from blsnb.runtimes import NAMES
 
 _OURS = re.compile(r"\s*(%?%triton(?:_model|_config|_file)?)\s+(.*)", re.DOTALL)
 _TAKE_MODEL = frozenset(
@@ -113,7 +113,7 @@ def _arguments(name: str, before: list[str], fragment: str) -> Iterable[str]:
         case "trace", []:
             return [*_runs(), *paths(fragment)]
         case "runtime", []:
-            return choosing.NAMES
+            return NAMES
         case _, [] if name in _TAKE_MODEL:
             return known_models.model_names()
     return ()

@@ -5,18 +5,25 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.debugger import process_debugger
-from blsnb.debugger.process_debugger import MappedLines, Stop, UnknownDebugger
-from blsnb.debugger.source_map import SourceMap
-from blsnb.debugger.steps import Steps
-from blsnb.debugger.values import ValueParts, ValueText
+from blsnb.debugger.process_debugger import (
+    MappedLines,
+    ProcessDebugger,
+    Stop,
+    UnknownDebugger,
+)
 from blsnb.magics import default_server as default
 from blsnb.magics.cell_book import CellBook, CellText
 from blsnb.parts.server_parts import parts_of
+
+if TYPE_CHECKING:
+    from blsnb.debugger.source_map import SourceMap
+    from blsnb.debugger.steps import Steps
 
 _log = logging.getLogger(__name__)
 _UNKNOWN = (
@@ -37,13 +44,26 @@ class CellDebugger:
 
     def __init__(self, cells: CellBook) -> None:
         self._cells = cells
-        self._map = SourceMap()
         self._opened: dict[str, MappedLines] = {}
         """Lines of files that are open in an editor, by the editor's source."""
         self._is_reported = False
-        self.steps = Steps()
         self.refusal = ""
         """Why breakpoints in models do not stop; empty if they do."""
+
+    @cached_property
+    def steps(self) -> Steps:
+        """Continues steps between models."""
+        # Deferred: see `_apply`.
+        from blsnb.debugger.steps import Steps
+
+        return Steps()
+
+    @cached_property
+    def _map(self) -> SourceMap:
+        # Deferred: see `_apply`.
+        from blsnb.debugger.source_map import SourceMap
+
+        return SourceMap()
 
     def begin_cell(self, *_: object) -> None:
         """Map the cells of all models, and report an unknown debugger once."""
@@ -81,30 +101,37 @@ class CellDebugger:
         """
         try:
             debugger = process_debugger.attached()
-            if debugger is None:
-                return
-            with debugger.held() as is_held:
-                if is_held:
-                    debugger.hide_package()
-                    debugger.show_values(ValueText(), ValueParts())
-                    debugger.on_stop(self._stop)
-                    self._map.apply(debugger, self._wanted(loading or {}))
-            self.refusal = ""
+            if debugger is not None:
+                self._apply(debugger, loading or {})
+                self.refusal = ""
         except UnknownDebugger as error:
             self.refusal = str(error)
 
-    def _stop(self, stop: Stop) -> None:
+    def _apply(self, debugger: ProcessDebugger, loading: dict[str, CellText]) -> None:
+        # Deferred: without a debugger nothing stops. Imported before a thread can stop,
+        # and before the debugger is held: an import may wait for another thread.
+        from blsnb.debugger.values import ValueParts, ValueText
+
+        steps, mapped = self.steps, self._map
+        with debugger.held() as is_held:
+            if is_held:
+                debugger.hide_package()
+                debugger.show_values(ValueText(), ValueParts())
+                debugger.on_stop(partial(self._stop, steps))
+                mapped.apply(debugger, self._wanted(loading))
+
+    def _stop(self, steps: Steps, stop: Stop) -> None:
         """Wait in a stopped thread, and continue its step."""
-        if self.steps.passes(stop.frame):
+        if steps.passes(stop.frame):
             stop.skip()
             return
-        self._try(lambda: self.steps.stopped(stop))
+        self._try(lambda: steps.stopped(stop))
         CLOCK.pause()
         try:
             stop.wait()
         finally:
             CLOCK.resume()
-        self._try(lambda: self.steps.resumed(stop.frame))
+        self._try(lambda: steps.resumed(stop.frame))
 
     def _try(self, do: Callable[[], None]) -> None:
         """Do something inside a stopped model, which must not fail with it."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blsnb.magics.debugging.cell_debugger import CellDebugger
-from blsnb.magics.debugging.dots import CellLines
+
+if TYPE_CHECKING:
+    from blsnb.magics.debugging.dots import CellLines
 
 Message = dict[str, Any]
 Handler = Callable[[Message], Awaitable[Message]]
@@ -73,6 +75,9 @@ class KernelRequests:
         return {**reply, "command": command}
 
     async def _set_breakpoints(self, message: Message) -> Message:
+        # Deferred: loading the extension must not import it.
+        from blsnb.magics.debugging.dots import CellLines
+
         arguments = message["arguments"]
         path, dots = arguments["source"]["path"], arguments.get("breakpoints") or []
         text = _text_of(path)

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import linecache
-import sysconfig
 import types
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import IPython
 
-_STDLIB = sysconfig.get_path("stdlib")
-_LIBRARY = (f"{_STDLIB}/", f"{sysconfig.get_path('purelib')}/")
-_HIDDEN = (
-    str(Path(__file__).resolve().parent.parent.parent),
-    str(Path(IPython.__file__).resolve().parent),
-    f"{_STDLIB}/asyncio/",
-    f"{_STDLIB}/concurrent/",
-    f"{_STDLIB}/threading.py",
-    "<frozen ",
-)
 _AROUND = 2
 _MAX_REPEATS = 3
 """Maximum number of equal lines in a row."""
@@ -34,11 +24,34 @@ def users(trace: types.TracebackType | None) -> list[types.TracebackType]:
         file = part.tb_frame.f_code.co_filename
         # A library that hidden code calls is hidden, too.
         is_hidden = _is_hidden(part.tb_frame) or (
-            is_hidden and file.startswith(_LIBRARY)
+            is_hidden and file.startswith(_library())
         )
         if not is_hidden:
             found.append(part)
     return found
+
+
+@functools.cache
+def _library() -> tuple[str, str]:
+    """Return the folders of Python's own modules and of installed ones."""
+    # Deferred: importing it takes long, and loading the extension needs no frames.
+    import sysconfig
+
+    return f"{sysconfig.get_path('stdlib')}/", f"{sysconfig.get_path('purelib')}/"
+
+
+@functools.cache
+def _hidden() -> tuple[str, ...]:
+    """Return how the paths of hidden files begin."""
+    own, _ = _library()
+    return (
+        str(Path(__file__).resolve().parent.parent.parent),
+        str(Path(IPython.__file__).resolve().parent),
+        f"{own}asyncio/",
+        f"{own}concurrent/",
+        f"{own}threading.py",
+        "<frozen ",
+    )
 
 
 def _is_hidden(frame: types.FrameType) -> bool:
@@ -47,7 +60,7 @@ def _is_hidden(frame: types.FrameType) -> bool:
     if filename == "<string>":
         # The constructor of a dataclass.
         return str(frame.f_globals.get("__name__")).startswith("blsnb.")
-    return filename.startswith(_HIDDEN)
+    return filename.startswith(_hidden())
 
 
 def _parts(trace: types.TracebackType | None) -> Iterator[types.TracebackType]:

@@ -8,13 +8,15 @@ import types
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blsnb.errors import BlsnbError, RequestInterrupted
 from blsnb.files.interrupts import without_interrupts
 from blsnb.magics.cell_book import CellBook, CellText
-from blsnb.magics.errors import chain, frames
-from blsnb.magics.errors.hints import hints
+from blsnb.magics.errors import frames
+
+if TYPE_CHECKING:
+    from blsnb.magics.errors.chain import Link
 
 _HOOK = "_render_traceback_"
 """Name of the method with which IPython renders an exception."""
@@ -96,6 +98,9 @@ class Report:
     def _lines(
         self, error: ShownError, full: types.TracebackType | None, brief: bool
     ) -> list[str]:
+        # Deferred: loading the extension must not import them.
+        from blsnb.magics.errors.hints import hints
+
         name = self._red(type(error).__name__)
         message = frames.without_repeats(str(error).rstrip())
         text = [f"{name}: {message}" if message else name]
@@ -165,8 +170,11 @@ class Report:
         yield ""
 
     def _chain(self, error: ShownError) -> Iterator[str]:
+        # Deferred: loading the extension must not import traces.
+        from blsnb.magics.errors.chain import failed_chain
+
         run = getattr(error, "run", None)
-        links = [] if run is None else chain.failed_chain(run.trace)
+        links = [] if run is None else failed_chain(run.trace)
         if len(links) > 1:
             yield from self._links(links)
         began = next((link for link in reversed(links) if link.line), None)
@@ -177,7 +185,7 @@ class Report:
             after = f", in model {began.model}"
             yield from self._place(began.filename, began.line, after, began.source)
 
-    def _links(self, links: list[chain.Link]) -> Iterator[str]:
+    def _links(self, links: list[Link]) -> Iterator[str]:
         yield f"Models: {' → '.join(link.model for link in links)}"
         for link in links:
             what = f"calls {link.calls}" if link.calls else "fails"
@@ -185,7 +193,7 @@ class Report:
             yield f"  {link.model} {what}{self._where(link)}{why}"
         yield ""
 
-    def _where(self, link: chain.Link) -> str:
+    def _where(self, link: Link) -> str:
         if not link.line:
             return ""
         place = self._cells.with_text(link.source)

@@ -9,6 +9,7 @@ from IPython.core.error import UsageError
 from IPython.core.getipython import get_ipython
 
 from blsnb.magics import default_server as default
+from blsnb.magics.commands.usages import SUMMARIES, USAGES
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import bundle, has_page, note_run
 from blsnb.magics.line import Line, evaluated, expand, words
@@ -19,17 +20,11 @@ if TYPE_CHECKING:
     from blsnb.results.run import Run
     from blsnb.views.evaluations.page import EvaluationPage
 
-USAGE = (
-    "NAME ROWS [--metrics NAME,NAME] [--lower-is-better NAME,NAME] [--outputs NAMES] "
-    "[--against MODEL] [--sequence KEY] [--batch N] [--keep N] [--workers N] "
-    "[--server-url URL] [--resume FILE]"
-)
-SUMMARY = "evaluate a model on a data set; ROWS is a Python expression of the notebook"
-
 
 def evaluate_flags() -> Flags:
     """Return the parser of ``%triton evaluate``'s options."""
-    flags = Flags("%triton evaluate NAME ROWS ...", f"{SUMMARY}.")
+    usage = "%triton evaluate NAME ROWS ..."
+    flags = Flags(usage, f"{SUMMARIES['evaluate']}.")
     add = flags.add_argument
     add(
         "--metrics",
@@ -93,7 +88,7 @@ def evaluate(line: Line) -> Evaluation:
     )
     name, _, expression = rest.strip().partition(" ")
     if not expression.strip():
-        raise UsageError(f"usage: %triton evaluate {USAGE}")
+        raise UsageError(f"usage: %triton evaluate {USAGES['evaluate']}")
     try:
         return default.server().evaluate(
             expand(name, line.namespace),
@@ -131,7 +126,7 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name for name in text.split(",") if name)
 
 
-def evaluation_bundle(evaluation: Evaluation, **_: Any) -> dict[str, Any]:
+def evaluation_bundle(evaluation: Evaluation) -> dict[str, Any]:
     """Return the display of an evaluation."""
     from blsnb.evaluation.result.page import page_of
 
@@ -140,7 +135,7 @@ def evaluation_bundle(evaluation: Evaluation, **_: Any) -> dict[str, Any]:
     return _page_bundle(page_of(evaluation), evaluation.run)
 
 
-def comparison_bundle(comparison: EvaluationComparison, **_: Any) -> dict[str, Any]:
+def comparison_bundle(comparison: EvaluationComparison) -> dict[str, Any]:
     """Return the display of a comparison of two evaluations."""
     from blsnb.evaluation.result.comparison_page import comparison_page
 
@@ -161,10 +156,3 @@ def _page_bundle(page: EvaluationPage, run_of: Callable[[int], Run]) -> dict[str
         return bundle(run.trace)
 
     return EvaluationView(page, open_run)._repr_mimebundle_()
-
-
-DISPLAYS: dict[str, Callable[..., dict[str, Any]]] = {
-    "blsnb.evaluation.result.evaluation.Evaluation": evaluation_bundle,
-    "blsnb.evaluation.result.comparison.EvaluationComparison": comparison_bundle,
-}
-"""Functions that return the displays of types, by their names."""

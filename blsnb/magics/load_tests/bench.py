@@ -10,6 +10,7 @@ from IPython.core.error import UsageError
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
+from blsnb.magics.commands.usages import SUMMARIES, USAGES
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import ProgressBar
 from blsnb.magics.line import Line, request_line
@@ -20,16 +21,11 @@ if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
     from blsnb.views.pictures.load_picture import Load
 
-USAGE = (
-    "NAME INPUT=EXPRESSION ... [--concurrency N,N | --rate RATES] [--arrivals KIND] "
-    "[--duration 5s] [--requests N] [--trace-level LEVEL]"
-)
-SUMMARY = "measure a model under load, with several clients at once"
-
 
 def bench_flags() -> Flags:
     """Return the parser of ``%triton bench``'s options."""
-    flags = Flags("%triton bench NAME INPUT=EXPRESSION ...", f"{SUMMARY}.")
+    usage = "%triton bench NAME INPUT=EXPRESSION ..."
+    flags = Flags(usage, f"{SUMMARIES['bench']}.")
     _add_levels(flags.add_argument)
     add = flags.add_argument
     add(
@@ -83,7 +79,7 @@ def _add_levels(add: Callable[..., object]) -> None:
 
 def bench(line: Line) -> Bench:
     """Measure the model named in a line."""
-    request = request_line(line, bench_flags(), "%triton bench", USAGE)
+    request = request_line(line, bench_flags(), "%triton bench", USAGES["bench"])
     given = request.options
     bar = ProgressBar(request.name) if line.live else None
     try:

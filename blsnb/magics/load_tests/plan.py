@@ -12,6 +12,7 @@ from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
+from blsnb.magics.commands.usages import SUMMARIES, USAGES
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import ProgressBar, has_page
 from blsnb.magics.line import Line, request_line
@@ -23,18 +24,11 @@ if TYPE_CHECKING:
     from blsnb.planning.plans.plan import Plan
     from blsnb.views.pictures.load_picture import Load
 
-USAGE = (
-    "NAME INPUT=EXPRESSION ... --rate RATES --p99 50ms [--instances MODEL=1..4] "
-    "[--delay MODEL=0,500us,2ms] [--batch MODEL=1,4,8] [--cores N] "
-    "[--sequence N] [--priorities 1=20%,2=80%] [--timeout TIME] "
-    "[--target triton] [--server-url URL] [--check]"
-)
-SUMMARY = "find the fewest instances that hold a load, by simulation"
-
 
 def plan_flags() -> Flags:
     """Return the parser of ``%triton plan``'s options."""
-    flags = Flags("%triton plan NAME INPUT=EXPRESSION ...", f"{SUMMARY}.")
+    usage = "%triton plan NAME INPUT=EXPRESSION ..."
+    flags = Flags(usage, f"{SUMMARIES['plan']}.")
     add = flags.add_argument
     add(
         "--rate",
@@ -126,7 +120,7 @@ def _add_choices(flags: Flags) -> None:
 
 def plan(line: Line) -> Plan | Check:
     """Plan the models of a request; with --check, measure the best configuration."""
-    request = request_line(line, plan_flags(), "%triton plan", USAGE)
+    request = request_line(line, plan_flags(), "%triton plan", USAGES["plan"])
     given = request.options
     bar = ProgressBar(request.name) if line.live else None
     try:

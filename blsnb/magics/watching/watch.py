@@ -10,6 +10,7 @@ from IPython.core.error import UsageError
 
 from blsnb.errors import TraceFileError, TritonServerError
 from blsnb.files.secret_file import SecretFile
+from blsnb.magics.commands.usages import SUMMARIES
 from blsnb.magics.flags import Flags
 from blsnb.magics.line import Line
 
@@ -18,11 +19,6 @@ if TYPE_CHECKING:
     from blsnb.watch.receiver import Receiver
     from blsnb.watch.watch import Watch
 
-USAGE = (
-    "[FILE] [--listen ADDRESS] [--port PORT] [--server URL] [--rate N] "
-    "[--level LEVEL] [--count N] [--model NAME] [--id ID] [--slower-than MS] [--stop]"
-)
-SUMMARY = "show the requests of a real Triton server live, or those of a file"
 _LOOPBACK, _PORT = "127.0.0.1", 4318
 
 
@@ -70,7 +66,7 @@ def _add_filter(parser: argparse.ArgumentParser) -> None:
 
 def watch_flags() -> Flags:
     """Return the parser of ``%triton watch``."""
-    flags = Flags("%triton watch", f"{SUMMARY}.")
+    flags = Flags("%triton watch", f"{SUMMARIES['watch']}.")
     add_options(flags)
     flags.add_argument("--stop", action="store_true", help="stop receiving")
     return flags

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import NoReturn
+from types import MappingProxyType
+from typing import NamedTuple, NoReturn
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig
-from blsnb.model.rules.tensor_flow import TensorFlow
 
 LATEST = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Composing:
+class Composing(NamedTuple):
     """The state of a composing model.
 
     Parameters
@@ -28,7 +26,7 @@ class Composing:
         Why the model, itself an ensemble, was refused at stage ``dependency``.
     """
 
-    versions: Mapping[int, ModelConfig] = field(default_factory=dict)
+    versions: Mapping[int, ModelConfig] = MappingProxyType({})
     failure: str | None = None
     invalid: str = ""
 
@@ -129,6 +127,9 @@ def validate_ensemble(
     core: src/model_repository_manager/model_repository_manager.cc, CheckNode;
     src/ensemble_scheduler/ensemble_utils.cc, ValidateEnsembleConfig
     """
+    # Deferred: few models are ensembles.
+    from blsnb.model.rules.tensor_flow import TensorFlow
+
     # Triton visits them in order of addresses: most often the last comes first.
     for model, versions in reversed(composing_models(config).items()):
         _check_loaded(config.name, model, versions, composing[model])

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from blsnb.errors import ModelConfigError
+from blsnb.model.backend_fields import ENSEMBLE
 from blsnb.model.rules.hash_order import hash_order
 
-ENSEMBLE = "ensemble"
 _STEP_FIELDS = ("model_name", "input_map", "output_map")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class _Tensor:
     """A tensor of the ensemble, with the tensors it depends on and those it feeds."""
 

@@ -13,14 +13,14 @@ from blsnb.model.rules.tensors import VARIABLE
 from blsnb.tensors.dtypes import Shape
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class _Sibling:
     """The label that all outputs of one step share."""
 
     label: int | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class _Node:
     """A tensor, and the model that determines its type and shape."""
 

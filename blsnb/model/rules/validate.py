@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from blsnb.errors import ModelConfigError
+from blsnb.model.backend_fields import ENSEMBLE
 from blsnb.model.config import ModelConfig
 from blsnb.model.rules.batching import check_dynamic_batching, check_sequence_batching
-from blsnb.model.rules.ensembles import ENSEMBLE, check_ensemble
 from blsnb.model.rules.instances import check_instance_groups
 from blsnb.model.rules.tensors import check_batch_input_types, check_tensors
 from blsnb.pb_utils.compiled.releases import NEWEST, Release, has, too_new
@@ -41,6 +41,9 @@ def validate_poll(config: ModelConfig, *, release: Release = NEWEST) -> None:
         _refuse_cached_sequences(message)
         check_sequence_batching(message)
     if message.HasField("ensemble_scheduling"):
+        # Deferred: few models are ensembles.
+        from blsnb.model.rules.ensembles import check_ensemble
+
         check_ensemble(message)
     elif message.platform == ENSEMBLE:
         _refuse(

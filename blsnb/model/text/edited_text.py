@@ -64,7 +64,7 @@ def _applied(text: str, changes: Iterator[_Change]) -> str:
     return text
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Field:
     """A value in the text: a field, or an item of a list.
 

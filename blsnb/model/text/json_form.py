@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from google.protobuf import json_format
 from google.protobuf.descriptor import FieldDescriptor
 
 from blsnb.pb_utils.compiled.json_text import text_of
@@ -55,6 +54,9 @@ def to_text(tree: Mapping[str, Any]) -> str:
 
 def read(document: str | Mapping[str, Any], message: Any) -> None:
     """Read a JSON document into an empty protobuf message."""
+    # Deferred: configurations in folders are text.
+    from google.protobuf import json_format
+
     tree = _normalised(message.DESCRIPTOR, _tree(document), "")
     try:
         json_format.ParseDict(tree, message)

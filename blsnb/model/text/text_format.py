@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import cache
 from typing import Any
-
-from google.protobuf import text_encoding, text_format
 
 from blsnb.model.text.schema import new_message
 from blsnb.model.text.tokens import Token, line_and_column, scan
@@ -81,7 +80,16 @@ def parse(text: str, message: Any) -> None:
 
 def print_message(message: Any) -> str:
     """Return a message in text format, as in a ``config.pbtxt``."""
-    return str(text_format.MessageToString(message, as_utf8=True))
+    return str(_protobuf().MessageToString(message, as_utf8=True))
+
+
+@cache
+def _protobuf() -> Any:
+    """Return protobuf's module of the text format."""
+    # Deferred: loading the extension reads no configuration.
+    from google.protobuf import text_format
+
+    return text_format
 
 
 def _words(tokens: list[Token]) -> list[str]:
@@ -98,8 +106,10 @@ def _readable(token: Token) -> str:
     if re.fullmatch(_OCTAL, token.text):
         # The same integer or enumerator, and not a float, as in C++.
         return hex(int(token.text, 8))
-    if token.kind == "string" and re.search(_ESCAPED, token.text):
-        return f'"{text_encoding.CEscape(_unescape(token.text[1:-1]), False)}"'
+    is_plain = token.text.isascii() and "\\" not in token.text
+    if token.kind == "string" and not is_plain and re.search(_ESCAPED, token.text):
+        escape = _protobuf().text_encoding.CEscape
+        return f'"{escape(_unescape(token.text[1:-1]), False)}"'
     return token.text
 
 
@@ -129,8 +139,8 @@ def _first_error(words: list[str], message: Any) -> tuple[int, str] | None:
     """Parse; return the index of the token at which protobuf fails, and the reason."""
     message.Clear()
     try:
-        text_format.Parse("\n".join(words), message)
-    except text_format.ParseError as error:
+        _protobuf().Parse("\n".join(words), message)
+    except _protobuf().ParseError as error:
         return error.GetLine() - 1, re.sub(_POSITION, "", str(error), count=1)
     except ValueError as error:
         return _overflowing(words, message), str(error)
@@ -148,8 +158,8 @@ def _overflowing(words: list[str], message: Any) -> int:
 def _overflows(words: list[str], message: Any) -> bool:
     message.Clear()
     try:
-        text_format.Parse("\n".join(words), message)
-    except text_format.ParseError:
+        _protobuf().Parse("\n".join(words), message)
+    except _protobuf().ParseError:
         return False
     except ValueError:
         return True

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.abc
 import importlib.machinery
 import sys
 import types
 from collections.abc import Sequence
+from typing import Any
 
 _NAMES = frozenset({"triton_python_backend_utils", "c_python_backend_utils"})
 
 
-class PbUtilsFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class PbUtilsFinder:
     """Provide the two modules where no other finder does; they refuse BLS calls.
 
     It is last in ``sys.meta_path``: inside a Triton container the real modules are
@@ -27,7 +27,9 @@ class PbUtilsFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Return the spec of one of the two modules, None for another name."""
         if fullname not in _NAMES:
             return None
-        return importlib.machinery.ModuleSpec(fullname, self, origin="blsnb")
+        # No class of importlib.abc, whose import takes longer than that of blsnb.
+        loader: Any = self
+        return importlib.machinery.ModuleSpec(fullname, loader, origin="blsnb")
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         """Return the module."""

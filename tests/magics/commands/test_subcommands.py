@@ -7,9 +7,8 @@ import pytest
 from blsnb.engine.model_log import ModelLogLine
 from blsnb.errors import InferenceError
 from blsnb.magics import default_server as default
-from blsnb.magics.commands.repositories import DIFF_USAGE
-from blsnb.magics.commands.stats import USAGE
 from blsnb.magics.commands.subcommands import SUBCOMMANDS, TritonMagics, help_text
+from blsnb.magics.commands.usages import USAGES
 
 from ..models import DOUBLE
 
@@ -34,7 +33,7 @@ def test_every_subcommand_of_the_design_is_there():
 
     assert sorted(designed.split()) == sorted(SUBCOMMANDS)
     by_magic = [name for name, sub in SUBCOMMANDS.items() if sub.run is None]
-    assert ["monitor", "help", "serve", "watch"] == by_magic
+    assert ["monitor", "serve", "watch"] == by_magic
 
 
 def test_the_help_is_the_docstring(notebook):
@@ -91,11 +90,11 @@ def test_a_misspelled_subcommand_gets_a_suggestion(notebook):
         ("unload", "%triton unload NAME"),
         ("unload a b", "%triton unload NAME"),
         ("remove", "%triton remove NAME"),
-        ("diff a b", f"%triton diff {DIFF_USAGE}"),
-        ("diff --all", f"%triton diff {DIFF_USAGE}"),
-        ("stats a b", f"%triton stats {USAGE}"),
-        ("stats --jsno", f"%triton stats {USAGE}"),
-        ("stats --json --metrics", f"%triton stats {USAGE}"),
+        ("diff a b", f"%triton diff {USAGES['diff']}"),
+        ("diff --all", f"%triton diff {USAGES['diff']}"),
+        ("stats a b", f"%triton stats {USAGES['stats']}"),
+        ("stats --jsno", f"%triton stats {USAGES['stats']}"),
+        ("stats --json --metrics", f"%triton stats {USAGES['stats']}"),
         ("log a b", "%triton log [NAME]"),
         ("import", "%triton import [--help] [--no-watch] PATH [NAME ...]"),
         ("import x --all", "%triton import [--help] [--no-watch] PATH [NAME ...]"),
