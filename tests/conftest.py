@@ -75,6 +75,14 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Exempt what the tests of a file leave, such as caches, as well."""
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByServers:
     """Let tests that share a server run in one process."""
     return ByServers(config, log)
