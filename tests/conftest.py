@@ -47,6 +47,9 @@ hypothesis.settings.load_profile("busy")
 gc.disable()
 # Wherever tests run they mean a server without a GPU, unless they say otherwise.
 os.environ["BLSNB_RUNTIME"] = "numpy"
+# NumPy's threads spin when it is imported, also in each process that tests start: a
+# tenth of a second of computing.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -73,6 +76,14 @@ def pytest_collection_finish() -> None:
     """
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Exempt what the tests of a file leave, such as caches, as well."""
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByServers:

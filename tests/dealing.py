@@ -42,6 +42,16 @@ TOGETHER = {
         "tests/magics/debugging/test_breakpoints.py"
     ),
     "tests/notebooks": "notebooks",
+    **dict.fromkeys(
+        (
+            "tests/recorder/test_faults_on_triton.py",
+            "tests/recorder/test_production.py",
+            "tests/recorder/test_recorded_rows.py",
+            "tests/recorder/test_replay.py",
+            "tests/recorder/test_traces_of_calls.py",
+        ),
+        "recorder with a real server",
+    ),
 }
 """Files and folders whose tests share a server that starts slowly."""
 QUIET = (

@@ -47,6 +47,12 @@ def functions(path: Path) -> list[Function]:
     return [node for node in _nodes(path) if isinstance(node, Function)]
 
 
+def forget() -> None:
+    """Release the nodes of all files: millions of objects."""
+    for kept in (_nodes, functions, _constants):
+        kept.cache_clear()
+
+
 def obscure(text: str) -> list[str]:
     """Return phrases of a text for which there is a plain one."""
     return _OBSCURE.findall(" ".join(text.replace("#", " ").split()))

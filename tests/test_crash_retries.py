@@ -36,34 +36,48 @@ REAL = "@pytest.mark.triton_server"
 CRASH = "os.abort()"
 
 
-def outcome(folder: Path, **test: object) -> str:
-    """Return pytest's summary of a test."""
-    given = {"marks": REAL, "enough": 2, "end": CRASH, "words": ""}
-    (folder / "test_it.py").write_text(TEST.format(**given | test))
+TESTS: dict[str, dict[str, object]] = {
+    "crashes twice": {"enough": 3},
+    "crashes three times": {"enough": 4},
+    "refuses to start": {"end": "raise SystemExit(1)"},
+    "was stopped": {"end": "os.kill(os.getpid(), signal.SIGTERM)"},
+    "has the text of a crash": {
+        "end": "pass",
+        "words": "UNAVAILABLE: Socket closed, lock_exception",
+    },
+    # The last: its crash would belong to the next test of a real server.
+    "is not a server's test": {"marks": ""},
+}
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """Return pytest's outcomes of each test; one process runs all of them."""
+    folder = tmp_path_factory.mktemp("tests")
+    for number, test in enumerate(TESTS.values()):
+        given = {"marks": REAL, "enough": 2, "end": CRASH, "words": ""}
+        (folder / f"test_{number}.py").write_text(TEST.format(**given | test))
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = triton_server\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "crash_retries", str(folder)]
+    command = [sys.executable, "-m", "pytest", "-rA", "-p", "crash_retries"]
     paths = [str(HERE), str(HERE.parent)]
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    ended = subprocess.run(command, env=variables, capture_output=True, text=True)
-    return re.sub(r" in .*", "", ended.stdout.splitlines()[-1])
+    ended = subprocess.run(
+        command, cwd=folder, env=variables, capture_output=True, text=True
+    )
+    found = re.findall(r"^([A-Z]+) test_(\d)\.py::", ended.stdout, re.MULTILINE)
+    return {
+        name: [outcome for outcome, of in found if of == str(number)]
+        for number, name in enumerate(TESTS)
+    }
 
 
-@pytest.mark.parametrize(("enough", "said"), [(3, "1 passed"), (4, "1 failed")])
-def test_a_test_runs_at_most_three_times(tmp_path, enough, said):
+def test_a_test_runs_at_most_three_times(outcomes):
     """If it fails each time, it has failed."""
-    assert said == outcome(tmp_path, enough=enough)
+    assert ["PASSED"] == outcomes["crashes twice"]
+    assert ["FAILED"] == outcomes["crashes three times"]
 
 
-@pytest.mark.parametrize(
-    "test",
-    [
-        {"end": "raise SystemExit(1)"},
-        {"end": "os.kill(os.getpid(), signal.SIGTERM)"},
-        {"marks": ""},
-        {"end": "pass", "words": "UNAVAILABLE: Socket closed, lock_exception"},
-    ],
-    ids=["refused to start", "was stopped", "not a server's test", "text of a crash"],
-)
-def test_a_failure_without_a_crash_is_not_repeated(tmp_path, test):
+@pytest.mark.parametrize("name", list(TESTS)[2:])
+def test_a_failure_without_a_crash_is_not_repeated(outcomes, name):
     """Neither its text nor another end of the server matters."""
-    assert "1 failed" == outcome(tmp_path, **test)
+    assert ["FAILED"] == outcomes[name]

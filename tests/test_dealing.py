@@ -26,6 +26,7 @@ SECONDS = {
         ("tests/browser/test_graph.py::test_a", "browser"),
         ("tests/browser/panel/test_lsp.py::test_a", "browser with the panel"),
         ("tests/notebooks/test_binder.py::test_a", "notebooks"),
+        ("tests/recorder/test_replay.py::test_a", "recorder with a real server"),
         ("tests/conformance/test_bls.py::test_a[b]", "tests/conformance/test_bls.py"),
         ("tests/test_run.py::test_a", "tests/test_run.py"),
     ],

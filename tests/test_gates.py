@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import gc
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,18 @@ PAUSES = {
     "waiting.py": "between two looks at a condition",
 }
 """Files that may pause, and why there is no condition to wait for."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def parsed_once() -> Iterator[None]:
+    """Keep the nodes of parsed files as long as tests of this file need them.
+
+    Each garbage collection of the process would take a second.
+    """
+    gc.disable()
+    yield
+    sources.forget()
+    gc.enable()
 
 
 def parsed(text: str) -> sources.Function:

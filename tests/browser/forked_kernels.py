@@ -1,6 +1,6 @@
 """A server of JupyterLab whose kernels are forks of a process with their imports.
 
-A kernel computes for a second until blsnb is loaded, most of it for imports. Run as a
+A kernel computes for a second until it shows a run, most of it for imports. Run as a
 program, with the arguments of `jupyter lab`.
 """
 
@@ -19,8 +19,16 @@ import threading
 import traceback
 from typing import Any
 
-IMPORTS = ("ipykernel.kernelapp", "ipykernel.zmqshell", "ipywidgets", "numpy")
-"""What each kernel imports; blsnb it imports itself."""
+IMPORTS = (
+    "ipykernel.kernelapp",
+    "ipykernel.zmqshell",
+    "ipywidgets",
+    "numpy",
+    "blsnb.inference_server",
+    "blsnb.magics.extension",
+    "blsnb.views.documents.document",
+)
+"""What each kernel would import; only a cell loads the extension."""
 _MOST_BYTES = 1 << 20
 _SET_CHILD_SUBREAPER = 36
 

@@ -7,6 +7,7 @@ from IPython.core.error import UsageError
 from planning.conftest import few_requests  # noqa: F401 (a fixture)
 
 from blsnb.errors import InferenceError
+from blsnb.inference_server import Server
 from blsnb.magics import default_server as default
 from blsnb.magics.load_tests import plan
 from blsnb.magics.load_tests.plan import plan_flags
@@ -30,6 +31,15 @@ def double(notebook):
     return notebook
 
 
+@pytest.fixture
+def briefly(monkeypatch):
+    """Observe the planned models for a fraction of a second."""
+    defaults = Server.plan.__kwdefaults__
+    monkeypatch.setitem(defaults, "duration_s", 0.1)
+    monkeypatch.setitem(defaults, "requests", 3)
+
+
+@pytest.mark.usefixtures("briefly")
 def test_a_plan_is_a_table_a_figure_and_a_difference(double):
     """The value is the plan, whose text is the output's."""
     ran = double.run(PLAN)
@@ -43,6 +53,7 @@ def test_a_plan_is_a_table_a_figure_and_a_difference(double):
     assert "planned rate" in shown["text/html"]
 
 
+@pytest.mark.usefixtures("briefly")
 def test_a_difference_after_a_plan_is_what_it_changed(notebook, tmp_path):
     """The folder of an imported model stays, and so does all else of its text."""
     make(tmp_path / "models")
