@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +46,16 @@ class LineFault:
         """The line; empty if the call executed fewer."""
 
     def during(self, call: Callable[[], object]) -> None:
-        """Call a function with the fault."""
+        """Call a function with the fault.
+
+        It is called in a generator, which has a stack of handled exceptions of its own:
+        CPython leaves one behind where the fault raises at the end of its handler, and
+        it would be the context of what later tests raise.
+        """
         before = sys.gettrace()
         sys.settrace(self._trace)
         try:
-            call()
+            next(_calling(call))
         finally:
             sys.settrace(before)
 
@@ -66,6 +71,10 @@ class LineFault:
                 self.where = f"{name}:{frame.f_lineno} {frame.f_code.co_name}"
                 self._fault()
         return self._local
+
+
+def _calling(call: Callable[[], object]) -> Iterator[object]:
+    yield call()
 
 
 def raise_interrupt() -> None:
