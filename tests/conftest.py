@@ -53,8 +53,8 @@ hypothesis.settings.register_profile(
 gc.disable()
 # Wherever tests run they mean a server without a GPU, unless they say otherwise.
 os.environ["BLSNB_RUNTIME"] = "numpy"
-# NumPy's threads spin when it is imported, also in each process that tests start: a
-# tenth of a second of computing.
+# NumPy's threads spin when it is imported, also in each process that tests start: up to
+# a tenth of a second of computing.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
