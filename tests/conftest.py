@@ -30,6 +30,8 @@ from blsnb.inference_server import Server
 
 _JOIN_S = 30.0
 _SLOW_S = 300
+_WITHOUT_SLOW = "not slow"
+"""The tests that `make test` selects."""
 # jsonschema would compile forty grammars for a format that no notebook has: 1.7 s for
 # each process that imports nbformat.
 sys.modules.setdefault("rfc3987_syntax", None)
@@ -43,12 +45,16 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("busy")
+# `make test-all`, with slow tests, draws a hundred examples, as Hypothesis does.
+hypothesis.settings.register_profile(
+    "short", hypothesis.settings.get_profile("busy"), max_examples=40
+)
 # Nothing that the collection makes is freed before the end.
 gc.disable()
 # Wherever tests run they mean a server without a GPU, unless they say otherwise.
 os.environ["BLSNB_RUNTIME"] = "numpy"
-# NumPy's threads spin when it is imported, also in each process that tests start: a
-# tenth of a second of computing.
+# NumPy's threads spin when it is imported, also in each process that tests start: up to
+# a tenth of a second of computing.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
@@ -57,6 +63,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(AttackReport())
+    if config.option.markexpr == _WITHOUT_SLOW:
+        hypothesis.settings.load_profile("short")
     # Workers, and the runs that tests start, would overwrite what the run records.
     if os.environ.get(RECORD) == "1" and "PYTEST_XDIST_WORKER" not in os.environ:
         config.pluginmanager.register(Recorder())

@@ -7,6 +7,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from blsnb.model.config import ModelConfig
@@ -18,6 +19,14 @@ Layout = Callable[[Array], Array]
 
 _MAX_AXES = 4
 _DEPTH = 4
+
+
+def examples(count: int, **more: Any) -> settings:
+    """Return the settings of a property with a number of examples.
+
+    `make test` draws the share of them that `conftest.py` sets.
+    """
+    return settings(max_examples=count * settings.default.max_examples // 100, **more)
 
 
 # Tensors ---------------------------------------------------------------------

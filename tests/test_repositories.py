@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cells import CONFIG, DOUBLE, TRIPLE, cell
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from strategies import examples
 
 from blsnb import ModelLoadError, Server
 from blsnb.errors import RepositoryError, ServerClosedError
@@ -228,8 +229,8 @@ def can_be(files: dict[str, bytes]) -> bool:
 FILES = st.dictionaries(PATHS, st.binary(max_size=20), max_size=3).filter(can_be)
 
 
-@settings(
-    max_examples=40,
+@examples(
+    40,
     suppress_health_check=[
         HealthCheck.function_scoped_fixture,
         HealthCheck.too_slow,

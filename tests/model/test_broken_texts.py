@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from strategies import examples
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig, parse_json, parse_pbtxt
@@ -99,7 +100,7 @@ def check(config: ModelConfig) -> None:
     findings(config)
 
 
-@settings(max_examples=400, deadline=LONGEST)
+@examples(400, deadline=LONGEST)
 @given(broken_texts())
 @example("")
 @example("input {" * 200)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from asserting import every, some
 from hypothesis import given, seed, settings
-from strategies import Node, call_trees
+from strategies import Node, call_trees, examples
 from waiting import until
 
 from blsnb import InferenceError, Run, Server
@@ -26,7 +26,7 @@ from blsnb.views.tree import tree
 from .oracle import CONFIG, DECOUPLED, LEVELS, NOBODY, SOURCE, Oracle
 
 TREES = call_trees(LEVELS - 1)
-PROPERTY = settings(max_examples=120)
+PROPERTY = examples(120)
 _TIMES = (
     "request_start_ns",
     "queue_start_ns",

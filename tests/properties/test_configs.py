@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import example, given, settings
-from strategies import configs
+from hypothesis import example, given
+from strategies import configs, examples
 
 from blsnb.model.config import parse_json, parse_pbtxt
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(configs())
 def test_a_config_reads_back_from_its_text(config):
     """Any string, number, map and unknown enumerator survives a config.pbtxt."""
@@ -30,7 +30,7 @@ def unsigned(config):
     return parse_pbtxt(NEGATIVE_ZERO.sub("0.0", config.to_pbtxt())).to_pbtxt()
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(configs())
 @example(parse_pbtxt(CONTROL))
 @example(parse_pbtxt(SLOTS))

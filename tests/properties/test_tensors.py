@@ -6,9 +6,9 @@ import ml_dtypes
 import numpy as np
 import stage
 from cells import cell
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Array, axes, bits_of, dtypes, tensors
+from strategies import Array, axes, bits_of, dtypes, examples, tensors
 
 from blsnb import Server
 from blsnb.tensors import dlpack
@@ -74,7 +74,7 @@ def numpy_of(ref: TensorRef) -> Array:
 def test_a_client_receives_a_tensor_as_it_was_sent(server):
     """Every type and layout survives, including empty tensors."""
 
-    @settings(max_examples=250)
+    @examples(250)
     @given(st.data(), MODEL)
     def check(data, model):
         dtype, count = model
@@ -102,7 +102,7 @@ def test_a_calling_model_receives_a_tensor_as_it_was_sent(server):
             return lambda pb_utils: [pb_utils.Tensor.from_dlpack("X", capsule)]
         return lambda pb_utils: [pb_utils.Tensor("X", array)]
 
-    @settings(max_examples=250)
+    @examples(250)
     @given(st.data(), MODEL)
     def check(data, model):
         dtype, count = model
@@ -135,7 +135,7 @@ def test_a_tensor_without_axes_is_sent_as_it_is(server):
     server.define("asking", ASKING, config="")
     stage.values.update(model="sending", way="", make=lambda pb_utils: [])
 
-    @settings(max_examples=60)
+    @examples(60)
     @given(st.data(), dtypes().filter(lambda dtype: dtype is not BF16))
     def check(data, dtype):
         array = data.draw(tensors(dtype, 0))

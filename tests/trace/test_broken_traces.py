@@ -10,6 +10,7 @@ import time
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from strategies import examples
 from trace_files import EXAMPLE, GOLDEN, RECORDED, known, reader
 
 from blsnb import TraceFileError
@@ -409,7 +410,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("fuzz")
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(broken_files())
 @example(b'[{"id":1,"timestamps":[{"name":"REQUEST_START","ns":0}]}]')
 def test_a_broken_file_is_read_as_far_as_it_goes(folder, data):

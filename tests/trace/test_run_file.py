@@ -11,7 +11,7 @@ from asserting import every
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_files import chunks_of, facts
-from strategies import axes, dtypes, tensors
+from strategies import axes, dtypes, examples, tensors
 from views.samples import hostile_run, invoice_run
 
 from blsnb.clock.pausing_clock import Pause
@@ -222,7 +222,7 @@ def is_loaded_as_saved(run: SavedRun, folder: Path) -> None:
 
 
 @given(run=runs())
-@settings(max_examples=50)
+@examples(50)
 def test_a_run_is_loaded_as_it_was_saved(run, tmp_path_factory):
     """Whatever its names, values and times are."""
     is_loaded_as_saved(run, tmp_path_factory.mktemp("runs"))
