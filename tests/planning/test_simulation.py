@@ -166,11 +166,11 @@ def test_a_processor_without_work_takes_what_waits_for_another_one_at_a_tick():
 
 
 def test_the_processor_of_a_waking_process_is_not_idle_yet():
-    """Half of the pieces preempt the first one; the other processor remains idle."""
+    """Most pieces preempt the first one; the other processor remains idle."""
     pieces = [(0, 8), (2, 1)]
     found = [ends_ms(pieces, 2, seed, woken=True) for seed in range(100)]
 
-    assert 50 == pytest.approx(found.count([9, 3]), abs=20)
+    assert 75 == pytest.approx(found.count([9, 3]), abs=15)
     assert 100 == found.count([9, 3]) + found.count([8, 3])
 
 
