@@ -137,7 +137,7 @@ class SlicedCores:
 
     Jobs of 5 ms in 48 processes, which one process woke at random times on two
     processors, had medians of 8.0 and 10.8 ms and means of 10.2 and 15.8 ms at two
-    loads; simulated with their own processor times 8.4 and 10.8 ms, 9.8 and 14.2 ms.
+    loads; simulated with their own processor times 8.4 and 10.8 ms, 9.9 and 14.1 ms.
     With processors that take waiting pieces at once, and pieces that always find an
     idle one, the means were 8.1 and 10.9 ms.
 
