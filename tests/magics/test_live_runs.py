@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from asserting import every
 from ipywidgets.widgets.widget import _instances
+from shortage import no_thread_starts
 from views.samples import invoice_run, running_run
 from waiting import PATIENCE_S
 
@@ -216,6 +217,21 @@ def test_a_refresh_that_fails_ends_the_refresher_thread(active, caplog):
 
     assert [] == threads()
     assert "the views of running requests could not be refreshed" in caplog.text
+
+
+def test_without_a_free_thread_the_log_says_what_is_not_shown(active, caplog):
+    """The next run that begins starts the refresher."""
+    with no_thread_starts():
+        active.refresher.wake()
+    text = (
+        "running requests are not shown: no thread can be started (can't start new "
+        "thread): this process, its user or its container has reached a limit of "
+        "threads or of memory"
+    )
+
+    assert ([], [text]) == (threads(), caplog.messages)
+    active.refresher.wake()
+    assert active.refreshes.acquire(timeout=PATIENCE_S)
 
 
 def test_closing_the_refresher_ends_its_thread(active):

@@ -7,6 +7,7 @@ import pytest
 from cells import CONFIG, DOUBLE
 
 from blsnb import Server
+from blsnb.benchmark.measure import closed_row
 from blsnb.errors import BlsnbError
 from blsnb.parts.requests import client_request
 from blsnb.parts.server_parts import parts_of
@@ -107,6 +108,22 @@ def test_a_model_with_sequences_is_planned(server):
     assert "0.667 sequences/s of 3 requests, each sent when the last" in texts[0]
     assert (2, 4) == found.mix.lengths
     assert max(found.models["double"].sizes) > 1
+
+
+def test_batches_are_observed_with_one_client_more_than_requests(server, monkeypatch):
+    """The first request may be executed alone; each place in a batch gets ten."""
+    loops = []
+
+    def counted(client, clients, load):
+        loops.append((clients, load.requests))
+        return closed_row(client, clients, load)
+
+    monkeypatch.setattr("blsnb.planning.calibrate.closed_row", counted)
+    server.define("double", EACH, config=f"{BATCHING} dynamic_batching {{ }}")
+    observed(server, "double", ROW)
+
+    assert [(1, 6), (3, 20), (5, 40)] == loops[:3]
+    assert [1, 4] == [clients for clients, _ in loops[3:]]
 
 
 def test_sequences_without_lengths_are_refused(server):

@@ -157,6 +157,8 @@ def test_the_cheapest_configuration_that_holds_is_found():
     assert "One more instance of m" in str(plan)
     assert "<Plan m at 150/s: m 2 instances, p99" in repr(plan)
     assert 7 == len(plan.curve) == len(plan.plot().axes[0].lines[0].get_xdata())
+    assert 5_000 == plan.more["m"].calls
+    assert [2_000] * 4 + [20_000] + [2_000] * 2 == [each.calls for each in plan.curve]
 
 
 def test_a_load_that_nothing_holds_is_said(few_requests):
@@ -180,8 +182,12 @@ def test_a_configuration_without_changes_is_named_so(few_requests):
     """It is the one that the models have now."""
     found = calibration(observed("m", waits(10)))
     plan = planned(found, options(configs_of(found), {}, {}, {}), [50], 60_000)
-    [(name, cost, p50, p99, answered, busiest, held)] = plan.table()[1]
+    head, [(name, cost, p50, p99, answered, busiest, held)] = plan.table()
 
+    assert (
+        *("configuration", "instances", "p50", "p99"),
+        *("answered/s", "busiest", "holds"),
+    ) == head
     assert ("as configured", "1", "yes") == (name, cost, held)
     assert every(each.endswith(" ms") for each in (p50, p99))
     assert busiest.startswith("m ")

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as arrays
 
 from blsnb.errors import TraceError
 from blsnb.tensors import preview
-from blsnb.tensors.dtypes import BY_NUMPY, BYTES
+from blsnb.tensors.dtypes import BF16, BY_DATATYPE, BY_NUMPY, BYTES
 from blsnb.tensors.preview import NAN_LEVEL, SIDE, Grid, Image, Text
 from blsnb.tensors.ref import TensorRef, freeze
 
@@ -167,11 +167,16 @@ def test_a_uint8_picture_keeps_its_pixels():
     assert pixels.astype(np.uint8).tobytes() == shown.data
 
 
-def test_channels_first_in_zero_to_one_is_scaled_to_a_picture():
+@pytest.mark.parametrize("datatype", ["FP16", "FP32", "FP64", "BF16"])
+def test_channels_first_in_zero_to_one_is_scaled_to_a_picture(datatype):
     """Normalised floats are the other usual form of a picture."""
-    values = np.zeros((3, 8, 8))
+    values = np.zeros((3, 8, 8), np.float32)
     values[0] = 1
-    shown = preview.default(ref(values))
+    dtype = BY_DATATYPE[datatype]
+    # BF16 is the upper half of a float32.
+    upper = (values.view(np.uint32) >> 16).astype(np.uint16)
+    stored = upper if dtype is BF16 else values.astype(dtype.dtype)
+    shown = preview.default(freeze("X", stored, dtype))
 
     assert ("CHW", b"\xff\x00\x00") == (shown.layout, shown.data[:3])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from cells import cell
 
@@ -50,6 +52,25 @@ def test_a_failure_shows_the_runs_of_its_test(run_tests):
             "    [*] Its inputs are: X.",
         ]
     )
+
+
+@pytest.mark.usefixtures("models")
+@pytest.mark.parametrize(
+    "request_line",
+    [
+        'triton_server.infer("inner", {"Z": [1]})',
+        'triton_server.infer("inner", X, profile=True, version=9)',
+        'next(triton_server.stream("inner", {"Z": [1]}))',
+    ],
+)
+def test_the_traceback_of_a_refused_request_ends_in_the_test(run_tests, request_line):
+    """It leaves out the frames of blsnb."""
+    body = f"def test_bad(triton_server):\n    {request_line}"
+    result = run_tests(body, SERVED)
+
+    result.assert_outcomes(failed=1)
+    shown = re.findall(r"^(\S+):(\d+): (.*)$", result.stdout.str(), re.MULTILINE)
+    assert [("test_it.py", "6", "InferenceError")] == shown
 
 
 @pytest.mark.usefixtures("models")

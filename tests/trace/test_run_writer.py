@@ -20,6 +20,7 @@ from blsnb.tensors.ref import freeze
 from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, CallFlag, ModelInfo
 from blsnb.trace.files.run_file import read_run
+from blsnb.trace.files.v2 import columns
 from blsnb.trace.files.v2 import writer as run_writer
 from blsnb.trace.files.v2.chunks import LargeChunk
 from blsnb.trace.files.v2.writer import RunHead, RunWriter
@@ -177,6 +178,23 @@ def test_a_long_run_is_written_in_blocks(tmp_path, monkeypatch):
     for end in some(boundaries(data)):
         path.write_bytes(data[:end])
         assert checked(read_run(path).trace) in (0, 4, 8, 10)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([7, 7, 7], [7, 7, 7]),
+        ([7, 7, 7, 7], {"runs": [[4, 7]]}),
+        ([7, 7, 7, 7, 7, 7, 8], [7, 7, 7, 7, 7, 7, 8]),
+        ([7, 7, 7, 7, 7, 7, 7, 8], {"runs": [[7, 7], [1, 8]]}),
+        ([7, 7, 7, 7, 7, 7, 8, 9], [7, 7, 7, 7, 7, 7, 8, 9]),
+    ],
+)
+def test_runs_of_four_values_on_average_are_written_as_runs(lines, expected):
+    """Shorter ones take about as many bytes as their values."""
+    known = {"line": columns.integers(0, 9)}
+
+    assert {"line": expected} == columns.written({"line": lines}, known)
 
 
 # Killed writers --------------------------------------------------------------

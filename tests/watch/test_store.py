@@ -75,6 +75,17 @@ def test_memory_is_limited_too():
     assert 78 == store.counts.kept + store.counts.dropped
 
 
+def test_spans_that_just_fit_are_kept():
+    """One byte less drops the oldest request."""
+    spans = [each for number in (1, 2) for each in received(*request(number))]
+    size = sum(each.size for each in spans)
+    fits, exceeds = SpanStore(max_bytes=size), SpanStore(max_bytes=size - 1)
+    fits.add(spans)
+    exceeds.add(spans)
+
+    assert (4, 2) == (fits.counts.kept, exceeds.counts.kept)
+
+
 def test_one_endless_trace_is_limited():
     """A client that uses one trace for all its requests loses the oldest spans."""
     store = SpanStore(max_spans=10)

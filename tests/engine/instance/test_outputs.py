@@ -3,6 +3,10 @@
 import numpy as np
 from cells import cell
 
+from blsnb.engine.instance.results import OutputNotes
+from blsnb.model.config import parse_pbtxt
+from blsnb.pb_utils.message import ResponseMessage
+
 CONFIG = """
 input { name: "X" data_type: TYPE_FP32 dims: [ -1 ] }
 output { name: "Y" data_type: TYPE_FP32 dims: [ 3 ] }
@@ -47,6 +51,15 @@ def test_an_unknown_output_is_named_with_those_there_are(server):
 
     assert "an output 'YY' that its configuration does not have" in note
     assert note.endswith("Its outputs are: Y, Z.")
+
+
+def test_an_output_of_a_model_without_outputs_is_named():
+    """The note says that there are no others."""
+    outputs = OutputNotes(parse_pbtxt('name: "model"'))
+    (note,) = outputs.of(ResponseMessage(dropped=("Y",)), ())
+
+    assert note.startswith("model returned an output 'Y' that its configuration does ")
+    assert note.endswith("Its outputs are: none.")
 
 
 def test_an_output_that_was_not_requested_is_not_unknown(server):

@@ -101,8 +101,11 @@ def test_a_model_that_raises_ends_its_stream_with_the_error(server):
     source = cell(EACH + "raise ValueError('boom')")
     server.define("model", source, config=DECOUPLED)
 
-    *sent, last = server.stream("model", {"X": [1, 2]})
+    stream = server.stream("model", {"X": [1, 2]})
+    *sent, last = stream
+    (span,) = stream.run.trace.spans
     assert 2 == len(sent)
+    assert (last.error, "INTERNAL") == (span.error, span.error_code)
     assert last.error.startswith(
         "Failed to process the request(s) for model 'model_0', message: ValueError: "
     )

@@ -160,6 +160,19 @@ def test_what_was_stopped_is_not_raised():
     assert 2 == next(steps)
 
 
+@pytest.mark.parametrize(
+    ("is_due", "is_within", "expected"),
+    [(True, True, True), (True, False, False), (False, True, False)],
+)
+def test_only_due_frames_within_the_one_to_leave_raise(is_due, is_within, expected):
+    """Code that must not be interrupted runs on, as does the caller's."""
+    here = sys._getframe()
+    frames = [here] if is_within else []
+    repeated = until_left._Repeated(Raised, frames, lambda frame: is_due)
+
+    assert expected is repeated.may_raise(here)
+
+
 def test_another_call_of_the_same_function_is_left_alone():
     """The exception belongs to the frame that was interrupted."""
     names: dict = {"sys": sys, "frame": [None]}

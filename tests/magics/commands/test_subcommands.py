@@ -1,6 +1,8 @@
 """Specification of %triton."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -9,9 +11,11 @@ from blsnb.errors import InferenceError
 from blsnb.magics import default_server as default
 from blsnb.magics.commands.subcommands import SUBCOMMANDS, TritonMagics, help_text
 from blsnb.magics.commands.usages import USAGES
+from blsnb.magics.flags import model_flags
 
 from ..models import DOUBLE
 
+HELP = Path(__file__).with_name("help.txt")
 EXPORT_LINE = (
     "%triton export [--help] [--deploy IMAGE] [--force] [--in-place] [PATH] [NAME ...]"
 )
@@ -55,6 +59,18 @@ def test_help_on_one_subcommand_is_short(notebook):
 def test_help_on_one_with_options_lists_them(notebook, line):
     """Each option has a description."""
     assert "--duration TIME          how long each level" in notebook.run(line).stdout
+
+
+def test_the_help_is_the_reviewed_text():
+    """``BLSNB_WRITE_GOLDEN=1`` writes the file anew, and its diff is reviewed."""
+    found = [each.flags for each in SUBCOMMANDS.values() if each.flags is not None]
+    pages = [flags().format_help() for flags in [*found, model_flags]]
+    text = "\n".join([help_text(), *pages])
+    if os.environ.get("BLSNB_WRITE_GOLDEN"):
+        HELP.write_text(text, encoding="utf-8")
+
+    # Versions of Python break the usage in different places.
+    assert HELP.read_text(encoding="utf-8").split() == text.split()
 
 
 def test_no_line_of_the_help_runs_out_of_the_page():
