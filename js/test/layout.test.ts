@@ -106,6 +106,22 @@ test("routes run from the caller's border to the callee's", () => {
   });
 });
 
+test("routes of a zig-zag begin and end at the borders of both its rows", () => {
+  const callers = Array.from({ length: 7 }, (_, k) => k + 1);
+  const edges = callers.flatMap((id) => [edge(0, id), edge(id, id + 7)]);
+  const { boxes, routes } = layered(nodes(15), edges, { ...OPTIONS, available: 500 });
+  const place = (id: number): { x: number; y: number } => boxes.get(id) ?? { x: NaN, y: NaN };
+
+  assert.equal(new Set(callers.map((id) => place(id).y)).size, 2);
+  edges.forEach(({ from, to }, k) => {
+    const ends = [routes[k].points[0], routes[k].points.at(-1)];
+    assert.deepEqual(ends, [
+      { x: place(from).x, y: place(from).y + 20 },
+      { x: place(to).x, y: place(to).y - 20 },
+    ]);
+  });
+});
+
 test("recursion and cycles are laid out", () => {
   const { routes } = layered(nodes(2), [edge(0, 1), edge(1, 0), edge(1, 1)], OPTIONS);
 

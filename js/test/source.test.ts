@@ -26,3 +26,18 @@ test("a line that closes no bracket is its own beginning", () => {
   assert.equal(beginningOf(LINES, 8), 8);
   assert.equal(beginningOf([")"], 1), 1);
 });
+
+test("a statement may begin in the line before, and in the first line", () => {
+  assert.equal(beginningOf(["answer = ask(", ")"], 2), 1);
+});
+
+test("a statement of more than twelve further lines begins at its end", () => {
+  const statement = (inner: number): string[] => [
+    "answer = ask(",
+    ...Array.from({ length: inner }, (_, k) => `    argument_${k},`),
+    ")",
+  ];
+
+  assert.equal(beginningOf(statement(11), 13), 1);
+  assert.equal(beginningOf(statement(12), 14), 14);
+});

@@ -186,7 +186,11 @@ def test_an_invalid_name_is_not_loaded(server, name, text):
     """Older releases search for it, and find no such model."""
     with pytest.raises(ModelLoadError) as refused:
         server.load(name)
-    assert (text, "INVALID_ARG") == (refused.value.message, refused.value.code)
+    assert (text, "INVALID_ARG", "poll") == (
+        refused.value.message,
+        refused.value.code,
+        refused.value.stage,
+    )
 
     with Server(triton_release="24.10") as older:
         with pytest.raises(ModelLoadError) as refused:

@@ -326,7 +326,7 @@ def test_an_iterator_cannot_be_compared_and_an_unknown_model_is_refused(double):
         ({"metrics": 5}, TypeError, "metrics=5"),
         ({"lower_is_better": ["b"]}, ValueError, r"lower_is_better=\['b'\]"),
         ({"correlation_id": 3}, ValueError, "sequence='KEY'"),
-        ({"oops": 1}, InputError, "no option 'oops'"),
+        ({"oops": 1}, InputError, r"^evaluate\(\) has no option 'oops'"),
         ({"progress": 5}, TypeError, "progress=5"),
         ({"sequence": 5}, TypeError, "sequence=5"),
         ({"against": 5.0}, TypeError, "against=5.0"),

@@ -1,5 +1,6 @@
 """Specification of the graph of a repository's models."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,11 @@ def asking(name, tensor="x", output="Y"):
         f"pb_utils.InferenceRequest(model_name={name!r}, inputs=[{tensor}], "
         f"requested_output_names=[{output!r}]).exec()"
     )
+
+
+def texts_of_box(texts, name):
+    """Return the name in a box and the text below it."""
+    return texts[texts.index(name) :][:2]
 
 
 def shape_of(repository):
@@ -183,6 +189,18 @@ def test_an_ensemble_whose_steps_do_not_fit_is_a_finding(tmp_path):
 
     [found] = graph.findings
     assert "ensemble tensor IN: inconsistent data type" in found.text
+
+
+def test_a_box_without_calls_shows_the_kind_of_its_model(tmp_path):
+    """A target that is missing or undecided has no backend."""
+    body = f"{asking('gone')}; {asking('open').replace(repr('open'), 'name')}"
+
+    drawn = page(graph_of(tmp_path, parent=(PARENT, body)))
+
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
+    assert ["name", "undecided"] == texts_of_box(texts, "name")
+    assert ["gone", "no such model"] == texts_of_box(texts, "gone")
+    assert ["parent", "python"] == texts_of_box(texts, "parent")
 
 
 def test_foreign_names_are_text_in_the_page(tmp_path):

@@ -14,6 +14,7 @@ from blsnb.parity.discovery import find
 from blsnb.parity.install import PACKAGE
 from blsnb.parity.triton.environment import HIDE, HOME, TritonEnv
 
+PACKAGE_HERE = discovery._find_package
 VERSION = ".".join(map(str, sys.version_info[:2]))
 
 
@@ -120,3 +121,19 @@ def test_a_package_that_cannot_run_is_skipped(
 
     assert f"nvidia-pytriton {reason}" in refused.value.message
     assert own(tmp_path) == find(tmp_path / "laid")
+
+
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_the_package_of_this_environment_has_a_program(
+    tmp_path, monkeypatch, is_complete
+):
+    """A package without the program of the server is ignored."""
+    folder = tmp_path / "site" / "pytriton"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    if is_complete:
+        program(folder / "tritonserver" / "bin" / "tritonserver")
+    monkeypatch.delitem(sys.modules, "pytriton", raising=False)
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "site")])
+
+    assert (folder / "tritonserver" if is_complete else None) == PACKAGE_HERE()

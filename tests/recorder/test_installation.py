@@ -13,7 +13,9 @@ from blsnb.command.program import main
 from blsnb.parity.triton.environment import TritonEnv
 from blsnb.recorder.installation import recorder_files
 from blsnb.recorder.stub.settings import RecorderSettings
-from blsnb.recorder.stub.start import BackendFinder
+from blsnb.recorder.stub.start import BackendFinder, start
+
+BACKEND = "c_python_backend_utils"
 
 
 @pytest.fixture(scope="module")
@@ -150,5 +152,28 @@ def test_a_fault_as_the_recorder_starts_leaves_the_import_to_others(capfd):
     finder = BackendFinder(RecorderSettings("folder"))
 
     # It is not among the finders of this process, from which it removes itself.
-    assert finder.find_spec("c_python_backend_utils") is None
+    assert finder.find_spec(BACKEND) is None
     assert "nothing is recorded" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("RATE", "2", "BLSNB_RECORDER_RATE='2' is not valid; expected a number from 0"),
+        ("RAET", "1", "BLSNB_RECORDER_RAET is unknown; there are BLSNB_RECORDER_RATE,"),
+    ],
+)
+def test_an_invalid_setting_is_reported_and_nothing_is_recorded(
+    monkeypatch, capfd, name, value, text
+):
+    """The model starts without a recorder."""
+    monkeypatch.setattr(sys, "builtin_module_names", (BACKEND,))
+    monkeypatch.setenv("BLSNB_RECORD", "folder")
+    monkeypatch.setenv(f"BLSNB_RECORDER_{name}", value)
+    before = list(sys.meta_path)
+    start()
+
+    assert before == sys.meta_path
+    [line] = capfd.readouterr().err.splitlines()
+    assert line.startswith(f"blsnb recorder: {text}")
+    assert line.endswith("; nothing is recorded")

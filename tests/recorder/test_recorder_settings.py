@@ -271,6 +271,19 @@ def test_a_large_value_is_summarised():
     assert row.statistics["mean"] == pytest.approx(array.mean(), rel=0.01)
 
 
+def test_large_strings_are_summarised_by_their_number():
+    """Their size is that on the wire."""
+    row = _row(np.array(["ab", "c" * 100], object), tensor_bytes=100)
+
+    assert ("BYTES", [2], None, 110, {"elements": 2}) == (
+        row.datatype,
+        row.shape,
+        row.data,
+        row.byte_size,
+        row.statistics,
+    )
+
+
 def test_a_large_value_with_nan_is_summarised():
     """JSON has no number for NaN."""
     row = _row(np.full(1000, np.nan, np.float32), tensor_bytes=1000)

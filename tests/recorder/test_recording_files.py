@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from blsnb import load_recording
 from blsnb.recorder.stub.executions import Execution, RecordedCall
 from blsnb.recorder.stub.recording_files import RecordingFiles
 from blsnb.recorder.stub.settings import RecorderSettings
@@ -34,6 +35,25 @@ def test_a_file_is_not_completed_without_what_its_thread_failed_to_write(tmp_pat
     (file,) = (tmp_path / "recording").iterdir()
 
     assert b"DONE" not in file.read_bytes()
+
+
+def test_a_run_has_the_number_of_its_execution(tmp_path):
+    """Requests that were executed together have the same one."""
+    executions = []
+    files = RecordingFiles(RecorderSettings(str(tmp_path)), PROCESS, {}, pytest.fail)
+    for size in (2, 1):
+        calls = [RecordedCall("m", 1) for _ in range(size)]
+        for call in calls:
+            call.end_ns = call.start_ns + 5
+        executions.append(Execution(calls, True))
+        files.add(executions[-1])
+    files.close()
+    found = [run.trace.spans[0] for run in load_recording(tmp_path)]
+
+    batch, alone = (each.number for each in executions)
+    assert [(batch, 2), (batch, 2), (alone, 1)] == [
+        (each.execution, each.batch) for each in found
+    ]
 
 
 def test_a_symbolic_link_in_the_folder_is_not_followed(tmp_path):

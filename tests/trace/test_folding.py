@@ -126,6 +126,20 @@ def test_calls_are_counted_at_once_as_one_by_one():
     assert one_by_one.listed() == at_once.listed()
 
 
+def test_counts_have_the_first_start_and_the_last_end():
+    """The calls of a pair are counted in any order."""
+    one_by_one, at_once = (None, OUTER), (OUTER, INNER)
+    counts = FoldedCounts()
+    for start_ns, end_ns in ((70, 95), (50, 60), (80, 90)):
+        counts.count(one_by_one, start_ns, end_ns, failed=False)
+    start_ns, end_ns = np.array([40, 30], np.int64), np.array([45, 55], np.int64)
+    counts.count_all(at_once, start_ns, end_ns, errors=0)
+
+    assert [(50, 95), (30, 55)] == [
+        (each.first_ns, each.last_ns) for each in counts.listed()
+    ]
+
+
 def test_a_long_run_is_folded_while_it_runs():
     """Its trace has kept calls, counts of the others, and the sum of all."""
     recorder = Recorder(keep_calls=100, keep_runs=1)

@@ -19,13 +19,23 @@ from blsnb.evaluation.plain import Chunk, Row, RowResult
 from blsnb.evaluation.work import plan
 from blsnb.evaluation.work.chunks import Chunks
 from blsnb.evaluation.work.plan import MAX_DEATHS
+from blsnb.evaluation.work.portable import copy_server
 from blsnb.evaluation.work.processes import KILLED_CODE, RowsInProcesses
 from blsnb.evaluation.work.server_copy import Opening
+from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.trace.files.v2.chunks import MAGIC
 
-from .places import by_number, opening, rows
+from .places import DOUBLE, MODEL, SETTINGS, by_number, opening, rows
 
 pytestmark = pytest.mark.xdist_group("evaluation workers")
+EXITING = """
+    def initialize(self, args):
+        if os.getpid() != {owner}:
+            os.write(2, b"the library has no license\\n")
+            os._exit(7)
+"""
+"""A method that ends each process but one."""
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +90,27 @@ def test_an_exit_in_execute_is_a_killed_worker(runner: RowsInProcesses) -> None:
     """The failed row names the exit status."""
     [result] = by_number(runner, Chunks(rows([-2])))
     assert result.error.endswith("the last one ended with exit status 3")
+
+
+def test_a_worker_that_ends_before_its_models_are_loaded_is_an_error(
+    tmp_path: Path,
+) -> None:
+    """The error has the exit status, and the last lines of the worker."""
+    with Server() as server:
+        server.define(MODEL, DOUBLE + EXITING.format(owner=os.getpid()))
+        copy = copy_server(parts_of(server), MODEL, tmp_path)
+    runner = RowsInProcesses(Opening(copy, tmp_path, SETTINGS), 1)
+    try:
+        with pytest.raises(BlsnbError) as caught:
+            list(runner.results(Chunks(rows([1]))))
+    finally:
+        runner.close()
+    first, *last = str(caught.value).splitlines()
+    assert (
+        "a worker process ended with exit status 7 before its models were loaded; its "
+        "last lines:"
+    ) == first
+    assert "the library has no license" == last[-1]
 
 
 def test_a_model_s_failures_are_data(runner: RowsInProcesses) -> None:

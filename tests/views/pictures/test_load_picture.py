@@ -59,6 +59,19 @@ def test_the_axis_is_that_of_the_levels(rows, label):
     assert {"p50", "p90", "p99", "requests per second", "latency"} <= set(shown)
 
 
+@pytest.mark.parametrize(
+    ("rows", "drawn"), [(rates(50, 100), 1), (clients(1, 4), 0), ([], 0)]
+)
+def test_only_rates_have_a_line_for_all_answered(rows, drawn):
+    """It is drawn once, and explained in the legend."""
+    lines = lines_of(Load(rows), "fg3")
+
+    assert [drawn, 2 * drawn] == [
+        texts(Load(rows)).count("all answered"),
+        len(lines),
+    ]
+
+
 def test_the_picture_follows_the_theme():
     """Each of its colours has a rule for dark pages."""
     drawn = draw(Load(rates(50), rate=50, limit_us=3e3, error=0.1), "m")

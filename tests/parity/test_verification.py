@@ -1,0 +1,56 @@
+"""A comparison with an imitated real server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from blsnb.parity import verification
+from blsnb.parity.triton.outcome import (
+    NO_RESPONSE,
+    ClientFailure,
+    ClientOutcome,
+    ClientResponse,
+)
+from blsnb.pb_utils.message import RequestMessage
+
+
+class Silent:
+    """A real server that never responds, and its client."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.received: list[str] = []
+
+    def folders(self) -> tuple[()]:
+        return ()
+
+    def traces(self) -> tuple[()]:
+        return ()
+
+    @contextmanager
+    def serving(self, model_name: str, called: object) -> Iterator[Silent]:
+        yield self
+
+    def version(self) -> str:
+        return "2.51.0"
+
+    def send(
+        self, message: RequestMessage, seconds: float, **_: object
+    ) -> ClientOutcome:
+        self.received.append(message.model_name)
+        failure = ClientFailure(NO_RESPONSE, f"no response within {seconds:g} s")
+        return ClientOutcome((ClientResponse(failure=failure),), 1)
+
+
+def test_nothing_is_sent_after_a_missing_response(ours, monkeypatch):
+    """The request may occupy the only instance; a note counts the further cases."""
+    silent = Silent()
+    monkeypatch.setattr(verification, "target_of", lambda *_, **__: silent)
+    cases = [{"inputs": {"X": [number]}} for number in (1.0, 2.0, 3.0)]
+    parity = ours.compare("sine", cases=cases, target="grpc://imitated", timeout_s=5)
+
+    assert ["sine"] == silent.received
+    assert ["2 further cases were not sent to the real server"] == list(parity.notes)
+    [case] = parity.cases
+    assert ["no response within 5 s"] == [each.expected for each in case.checks]
