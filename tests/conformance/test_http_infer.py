@@ -147,6 +147,10 @@ ASKED = {
         elements([1.5], "FP64"),
         elements([2**70], "FP64"),
     ],
+    "large numbers": [
+        elements([10**308, -(10**308)], "FP64"),
+        elements([10**309], "FP64"),
+    ],
     "whole numbers": [
         elements([1.5], "INT32"),
         elements([2**40, -(2**40), 300], "INT32"),

@@ -48,7 +48,8 @@ class _Elements(NamedTuple):
         return type(element) is not int or self.least <= element < self.end
 
 
-_DOUBLES = _Elements(frozenset((int, float)), -(2**1023), 2**1023, ("number", "double"))
+# The parser refuses larger ones.
+_DOUBLES = _Elements(frozenset((int, float)), -(2**1024), 2**1024, ("number", "double"))
 _SIGNED = _Elements(
     frozenset((int,)), -(2**63), 2**63, ("signed-integer", "signed-integer")
 )
@@ -103,8 +104,30 @@ def _packed(datatype: str, flat: list[Json], count: int) -> bytes:
     if len(flat) != count:
         raise _WRONG_COUNT
     dtype = BY_DATATYPE[datatype].dtype
+    if expected is _DOUBLES and int in set(map(type, flat)):
+        flat = [_double(each) if type(each) is int else each for each in flat]
     with np.errstate(over="ignore", invalid="ignore"):
         return np.array(flat, wide).astype(dtype).tobytes()
+
+
+def _double(number: int) -> float:
+    """Return the value of an integer as a double.
+
+    Beyond 64 bits the digits are added one after the other, and each may be rounded.
+
+    References
+    ----------
+    rapidjson: include/rapidjson/reader.h, GenericReader::ParseNumber
+    """
+    if -(2**63) <= number < 2**64:
+        return float(number)
+    limit = 2**63 if number < 0 else 2**64 - 1
+    digits = str(abs(number))
+    whole = next(n for n in range(20, 0, -1) if int(digits[:n]) <= limit)
+    value = float(int(digits[:whole]))
+    for digit in digits[whole:]:
+        value = value * 10 + int(digit)
+    return -value if number < 0 else value
 
 
 def _check(expected: _Elements, elements: list[Json]) -> None:
