@@ -14,6 +14,7 @@ from blsnb.benchmark.arrivals import RECORDED, Arrivals, open_levels
 from blsnb.benchmark.bench import Bench
 from blsnb.benchmark.client import Client, Sender
 from blsnb.benchmark.closed_loop import Tick, run_closed
+from blsnb.benchmark.heap import frozen_heap
 from blsnb.benchmark.level import MAX_CLIENTS, Level, Load
 from blsnb.benchmark.open_loop import run_open
 from blsnb.benchmark.samples import NOTHING, Counts, Row, open_row_of, row_of
@@ -80,7 +81,7 @@ def bench(
     try:
         decoupled = catalog.find(name, version).decoupled
         client = Client(parts.requests, request, record, decoupled)
-        with client_threads() as workers:
+        with frozen_heap(), client_threads() as workers:
             warm_up = _closed(client, load, workers, 1, warm_up_requests)
             warm_up = warm_up._replace(words="warm-up")
             if opened is None:
@@ -206,7 +207,7 @@ def closed_row(
     KeyboardInterrupt
         Ctrl-C ended the measurement.
     """
-    with client_threads() as workers:
+    with frozen_heap(), client_threads() as workers:
         return _row(_closed(sender, load, workers, clients, load.requests), counts)
 
 
@@ -218,7 +219,7 @@ def open_row(sender: Sender, arrivals: Arrivals, counts: Counts = NOTHING) -> Ro
     KeyboardInterrupt
         Ctrl-C ended the measurement.
     """
-    with client_threads() as workers:
+    with frozen_heap(), client_threads() as workers:
         return _row(_opened(sender, workers, arrivals), counts)
 
 

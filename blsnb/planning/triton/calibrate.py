@@ -15,7 +15,9 @@ from contextlib import AbstractContextManager
 import numpy as np
 
 from blsnb.benchmark.level import Load
+from blsnb.engine.scheduling.sequences.slots import slots_of
 from blsnb.model.config import ModelConfig
+from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import CalibratedModel, Calibration, by_size
 from blsnb.planning.fitting import Loop
 from blsnb.planning.triton.agreement import calibration_of
@@ -30,12 +32,17 @@ from blsnb.planning.triton.phases import (
 )
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.served import Executions
+from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
 
 _SIZES = (2, 4, 8, 16, 32, 64)
 _PER_SIZE = 12
 """Number of requests of each client that fill batches of a size."""
 _CLIENTS = 16
 """Clients of a closed loop that a calibration must reproduce: enough for full batches.
+"""
+_SEQUENCES = 1_000
+"""Sequences of one request each that the clients begin before the first id is used
+again.
 """
 _MODERATE, _LIGHT = 0.6, 0.3
 """Rates of the loads that come at random, as shares of that loop's."""
@@ -141,15 +148,15 @@ def observe_plain(
     server: RealServer, observation: Observation, traced: Traced
 ) -> Calibration:
     """Observe loads of clients, and return the calibration."""
-    loaded, mix = loaded_server(server, observation), observation.mix
-    messages, seconds = observation.messages, observation.load.duration_s
-    if mix.lengths:
-        # One sequence has one client.
-        alone = loaded.closed(messages, 1, Load(seconds / 2, _MAX_REQUESTS))
-        return calibration_of(observation, traced, [alone], [_loop(1, alone)])
+    loaded, seconds = loaded_server(server, observation), observation.load.duration_s
+    messages, clients = observation.messages, _CLIENTS
+    if observation.mix.lengths:
+        root = observation.configs[observation.model_name]
+        clients = min(_CLIENTS, slots_of(root) * len(root.instance_names()))
+        messages = [_sequence(messages[0], each) for each in range(_SEQUENCES)]
     load = Load(seconds, _MAX_REQUESTS)
-    crowded = loaded.closed(messages, _CLIENTS, load)
-    closed = _loop(_CLIENTS, crowded)
+    crowded = loaded.closed(messages, clients, load)
+    closed = _loop(clients, crowded)
     phases, loops = [crowded], [closed]
     # The load that counts comes last: soon after its start a server was seen slower.
     for share, duration_s in ((_LIGHT, seconds / 2), (_MODERATE, seconds)):
@@ -159,6 +166,15 @@ def observe_plain(
         phases.append(phase)
         loops.append(Loop(0, p50_us, arrivals.rate, arrivals.times_ns))
     return calibration_of(observation, traced, phases, loops)
+
+
+def _sequence(message: RequestMessage, number: int) -> RequestMessage:
+    """Return the request of a sequence of its own, which no open one has as well."""
+    given = message.fields.correlation_id
+    identity = f"{given}-{number}" if isinstance(given, str) else given + number
+    return message.with_fields(
+        correlation_id=identity, flags=SEQUENCE_START | SEQUENCE_END
+    )
 
 
 def _loop(clients: int, phase: Phase) -> Loop:

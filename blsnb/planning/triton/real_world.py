@@ -83,9 +83,6 @@ class RealWorld:
         For a recording: the share of a model's own work that needs a processor.
     install
         Whether a server, and packages that models import, may be installed.
-    messages
-        Requests of clients in their order, such as those of sequences; None to send
-        the request again and again.
     """
 
     name = TRITON
@@ -99,7 +96,6 @@ class RealWorld:
         computing: Mapping[str, float] | None = None,
         install: bool = False,
         report: Report = lambda words: None,
-        messages: Sequence[RequestMessage] | None = None,
     ) -> None:
         self._parts = parts
         self._request = request
@@ -107,7 +103,7 @@ class RealWorld:
         self._computing = computing or {}
         self._install = install
         self._report = report
-        self.messages = messages or [parts.requests.message(request)]
+        self.messages = [parts.requests.message(request)]
 
     @contextmanager
     def serving(

@@ -21,7 +21,7 @@ from blsnb.engine.scheduling.sequences.instance_slots import (
 )
 from blsnb.engine.scheduling.sequences.oldest import OldestSlots
 from blsnb.engine.scheduling.sequences.rules import SequenceId, not_alone
-from blsnb.engine.scheduling.sequences.slots import SequenceRequest, Slot
+from blsnb.engine.scheduling.sequences.slots import SequenceRequest, Slot, slots_of
 from blsnb.model.config import ModelConfig
 
 _MAX_NAMED = 8
@@ -69,10 +69,7 @@ class SequenceBatcher(Generic[T]):
     ) -> None:
         batching = config.message.sequence_batching
         self._model = config.name
-        slot_count = max(1, config.max_batch_size)
-        if batching.HasField("oldest"):
-            # Without a number Triton uses the slot count of `direct`.
-            slot_count = batching.oldest.max_candidate_sequences or slot_count
+        slot_count = slots_of(config)
         idle_ns = batching.max_sequence_idle_microseconds * US
         self._assignment: SlotAssignment[T] = SlotAssignment(
             config.name, idle_ns, instance_count, slot_count
