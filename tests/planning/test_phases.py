@@ -10,11 +10,17 @@ from blsnb.benchmark.level import Load
 from blsnb.benchmark.sample import Sample
 from blsnb.errors import TritonServerError
 from blsnb.parity.triton.executed import Executed
+from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.machine_meter import least_disturbed
+from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.triton import agreement, phases
-from blsnb.planning.triton.observation import Traced
+from blsnb.planning.triton.calibrate import crowd_of
+from blsnb.planning.triton.observation import Observation, Traced
 from blsnb.planning.triton.phases import Loaded, Phase, arriving
 from blsnb.planning.triton.processes import ProcessorTimes
+from blsnb.request_fields import PLAIN, SEQUENCE_END, SEQUENCE_START
+
+from .configs import config
 
 
 class Counting:
@@ -66,6 +72,44 @@ def test_a_refused_request_ends_a_phase():
     """Its text is the reason."""
     with pytest.raises(TritonServerError, match="refused a request: no"):
         Loaded(Counting("no"), {"a": 1}).closed([], 1, Load(10, 5))
+
+
+def crowd(identity, batching: str):
+    """Return the clients, and the requests, of a model with three instances."""
+    fields = PLAIN._replace(correlation_id=identity, flags=SEQUENCE_START)
+    root = config("m", 3, f"max_batch_size: 2 sequence_batching {{ {batching} }}")
+    return crowd_of(
+        Observation(
+            "m",
+            {"m": root},
+            [RequestMessage("m", (), (), fields)],
+            {},
+            {"m": 1},
+            Load(1, 1),
+            Mix(lengths=(1,)),
+            None,
+        )
+    )
+
+
+@pytest.mark.parametrize("identity", [7, "user"])
+@pytest.mark.parametrize(
+    ("batching", "expected"),
+    [
+        ("direct { }", 6),
+        ("oldest { max_candidate_sequences: 1 }", 3),
+        ("oldest { max_candidate_sequences: 9 }", 16),
+    ],
+)
+def test_each_slot_of_a_model_with_sequences_has_a_client(identity, batching, expected):
+    """Each request begins and ends a sequence of its own."""
+    clients, messages = crowd(identity, batching)
+    fields = [each.fields for each in messages]
+
+    assert expected == clients
+    assert {SEQUENCE_START | SEQUENCE_END} == {each.flags for each in fields}
+    assert len(fields) == len({each.correlation_id for each in fields}) > clients
+    assert {type(identity)} == {type(each.correlation_id) for each in fields}
 
 
 def disturbed(*shares: float):

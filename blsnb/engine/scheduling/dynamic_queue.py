@@ -19,7 +19,7 @@ from blsnb.engine.scheduling.batching.batch import (
     Reason,
 )
 from blsnb.engine.scheduling.batching.dynamic_batcher import DynamicBatcher
-from blsnb.engine.scheduling.queue_scheduler import (
+from blsnb.engine.scheduling.request_queue import (
     PendingRequest,
     Queue,
     QueueDecision,

@@ -17,7 +17,7 @@ from blsnb.errors import ModelConfigError, OutOfResourcesError
 from blsnb.model.config import ModelConfig
 
 if TYPE_CHECKING:
-    from blsnb.engine.scheduling.queue_scheduler import Queue
+    from blsnb.engine.scheduling.request_queue import Queue
     from blsnb.engine.scheduling.resource_admission import ResourceAdmission
     from blsnb.engine.scheduling.staged_scheduler import Fill
 

@@ -14,7 +14,7 @@ from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.inflight import Inflight
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.scheduling.dynamic_queue import QueueEntries, count_batch
-from blsnb.engine.scheduling.queue_scheduler import (
+from blsnb.engine.scheduling.request_queue import (
     PendingRequest,
     Queue,
     QueueDecision,

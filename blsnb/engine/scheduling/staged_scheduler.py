@@ -9,12 +9,11 @@ from functools import partial
 from blsnb.engine.instance.executor import Executor, number_execution
 from blsnb.engine.instance.pool import InstancePool
 from blsnb.engine.request.lifetime import RootRequest
-from blsnb.engine.scheduling.queue_scheduler import (
-    OnEnd,
+from blsnb.engine.scheduling.queue_scheduler import OnEnd, QueueScheduler
+from blsnb.engine.scheduling.request_queue import (
     PendingRequest,
     Queue,
     QueueDecision,
-    QueueScheduler,
     ReadyBatch,
 )
 from blsnb.engine.scheduling.resource_admission import PoolAdmission, Ticket

@@ -149,11 +149,7 @@ def observe_plain(
 ) -> Calibration:
     """Observe loads of clients, and return the calibration."""
     loaded, seconds = loaded_server(server, observation), observation.load.duration_s
-    messages, clients = observation.messages, _CLIENTS
-    if observation.mix.lengths:
-        root = observation.configs[observation.model_name]
-        clients = min(_CLIENTS, slots_of(root) * len(root.instance_names()))
-        messages = [_sequence(messages[0], each) for each in range(_SEQUENCES)]
+    clients, messages = crowd_of(observation)
     load = Load(seconds, _MAX_REQUESTS)
     crowded = loaded.closed(messages, clients, load)
     closed = _loop(clients, crowded)
@@ -166,6 +162,20 @@ def observe_plain(
         phases.append(phase)
         loops.append(Loop(0, p50_us, arrivals.rate, arrivals.times_ns))
     return calibration_of(observation, traced, phases, loops)
+
+
+def crowd_of(observation: Observation) -> tuple[int, Sequence[RequestMessage]]:
+    """Return the number of clients that keep all instances busy, and their requests.
+
+    Each request of a model with sequences is a sequence of its own, and there are as
+    many clients as the model has slots: more of them would wait in the backlog.
+    """
+    if not observation.mix.lengths:
+        return _CLIENTS, observation.messages
+    root = observation.configs[observation.model_name]
+    clients = min(_CLIENTS, slots_of(root) * len(root.instance_names()))
+    message = observation.messages[0]
+    return clients, [_sequence(message, number) for number in range(_SEQUENCES)]
 
 
 def _sequence(message: RequestMessage, number: int) -> RequestMessage:
