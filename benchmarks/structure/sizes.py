@@ -59,11 +59,6 @@ def long_functions(files: Files, limit: int) -> list[str]:
     ]
 
 
-def long_files(files: Files, limit: int) -> list[str]:
-    """Return the files with more lines than a limit."""
-    return [path for path, file in files.items() if file.lines > limit]
-
-
 def spelling(files: Files, fields: Sequence[Sequence[str]], enough: int) -> list[str]:
     """Return the files that spell at least ``enough`` of some fields out.
 

@@ -125,17 +125,3 @@ class RowRunner(Protocol):
 
     def close(self) -> None:
         """End the place with its processes and connections."""
-
-
-class RowJournal(Protocol):
-    """Results that were stored, from which an evaluation continues."""
-
-    @property
-    def done(self) -> Mapping[int, RowResult]:
-        """Results of earlier evaluations by row number."""
-
-    def append(self, results: Iterable[RowResult]) -> None:
-        """Store results; they are safe when the call returns."""
-
-    def close(self) -> None:
-        """Close the file."""

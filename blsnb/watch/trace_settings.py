@@ -10,8 +10,6 @@ from blsnb.arguments import check_text
 from blsnb.errors import TritonServerError
 from blsnb.watch.server_http import ServerHttp
 
-CHANGEABLE = ("trace_rate", "trace_level", "trace_count")
-"""The settings that a server changes while it runs."""
 LEVELS = ("OFF", "TIMESTAMPS", "TENSORS")
 _AT_START = (
     "{} can only be set when the server is started: --trace-config {}. A running "

@@ -14,7 +14,6 @@ pytestmark = pytest.mark.browser
 
 WHOLE = "shows the whole run"
 PART = re.compile(r"^shows [\d.]+ (ms|µs|s) to [\d.]+ ms$")
-BACKGROUND = "element => getComputedStyle(element).backgroundColor"
 SET = "([element, name, value]) => document[element].setAttribute(name, value)"
 
 

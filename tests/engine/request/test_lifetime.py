@@ -186,6 +186,3 @@ def test_a_handler_that_was_installed_during_the_request_stays(root):
         assert signal.SIG_IGN is signal.getsignal(signal.SIGINT)
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-MAIN = threading.main_thread().ident
