@@ -259,6 +259,7 @@ def elsewhere(
     exit_timeout_s: int = 2,
     metrics: Mapping[str, str] | None = None,
     cache_bytes: int = 0,
+    completes: bool = False,
 ) -> Iterator[Elsewhere]:
     """Run a server of the target's kind on repositories in a folder.
 
@@ -266,6 +267,8 @@ def elsewhere(
     ----------
     resources
         If given, rates are limited, and these are what the server has.
+    completes
+        Whether it completes configurations; each load then takes a process more.
 
     Raises
     ------
@@ -288,12 +291,12 @@ def elsewhere(
             exit_timeout_s=exit_timeout_s,
             metrics_config=metrics,
             cache_bytes=cache_bytes,
-            strict_model_config=True,
+            strict_model_config=not completes,
         ) as ours:
             yield _Blsnb(ours, folder)
         return
     arguments = [
-        *MORTAL,
+        *([] if completes else MORTAL),
         *(f"--model-repository={path}" for path in paths[1:]),
         f"--model-control-mode={mode}",
         *(f"--load-model={name}" for name in startup),
