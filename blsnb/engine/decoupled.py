@@ -112,13 +112,14 @@ class DecoupledRequests:
         self, served: Served, inflight: StreamInflight, caller: Caller
     ) -> None:
         call, record = inflight.call, inflight.root.record
-        served.ended(inflight)
-        if caller.steps is not None:
-            caller.steps.end(inflight)
+        # Before its end: a trace that is built then is kept, since nothing runs.
         if inflight.failure is not None:
             call.flags |= CallFlag.ERROR
             call.error = inflight.failure.error or ""
             call.error_code = inflight.failure.code
+        served.ended(inflight)
+        if caller.steps is not None:
+            caller.steps.end(inflight)
         self._recorder.close(record, call, inflight.message.inputs, ())
         if call.parent is None:
             self._root_ended(inflight.root)

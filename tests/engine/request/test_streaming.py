@@ -7,7 +7,9 @@ import asyncio
 import pytest
 import stage
 from cells import cell
+from waiting import until
 
+from blsnb.engine.version import ServedVersion
 from blsnb.errors import InferenceError, WouldHang
 from blsnb.inference_server import Server
 from blsnb.trace.events import CallFlag
@@ -276,3 +278,22 @@ def test_the_trace_has_a_time_for_every_response(server):
     assert 3 == len(span.responses)
     assert span.request_start_ns < span.responses[0].ns <= span.request_end_ns
     assert 1 == server.statistics("model")["model_stats"][0]["inference_count"]
+
+
+def test_a_failed_call_has_its_error_as_soon_as_it_has_an_end(server, monkeypatch):
+    """Its caller may be ahead: a trace that is built then is the run's for good."""
+    seen = []
+    original = ServedVersion.ended
+
+    def ended(version, inflight):
+        original(version, inflight)
+        seen.append((inflight.call.error, inflight.call.request_end_ns > 0))
+
+    monkeypatch.setattr(ServedVersion, "ended", ended)
+    server.define("model", cell("raise ValueError('boom')"), config=DECOUPLED)
+    read(server, "model", [1])
+
+    assert until(lambda: seen)
+    [(error, has_end)] = seen
+    assert "ValueError: boom" in error
+    assert has_end
