@@ -48,11 +48,17 @@ TENFOLD = """(() => {
 def notebook(request):
     """A notebook with a run that ended before it could be shown live."""
     lab = request.getfixturevalue(request.param)
-    lab.write("connection.ipynb", *CELLS)
-    lab.open("connection.ipynb")
+    # A file of its own: two pages with the same notebook would share its kernel.
+    lab.write(name_in(lab), *CELLS)
+    lab.open(name_in(lab))
     for cell in range(4):
         lab.run_cell(cell)
     return lab
+
+
+def name_in(lab: Lab) -> str:
+    """Return the notebook's name in a host."""
+    return f"connection_{type(lab).__name__.lower()}.ipynb"
 
 
 def last_call(lab: Lab) -> View:
@@ -80,7 +86,7 @@ def test_a_run_too_short_for_the_live_view_opens_every_kept_tensor(notebook):
 def test_after_a_reload_of_the_page_it_still_does(notebook):
     """The kernel lives, and the page finds its connection again."""
     notebook.save()
-    notebook.open("connection.ipynb")
+    notebook.open(name_in(notebook))
     view = last_call(notebook)
 
     shows(view, 1999)
