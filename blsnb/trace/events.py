@@ -72,7 +72,6 @@ class CallFlag(enum.IntFlag):
     RUNNING = 8
     CACHE_HIT = 16
     CANCELLED = 32
-    AWAITED = 64
     ASKED_CANCELLED = 128
     """The model called ``is_cancelled()``."""
 

@@ -7,7 +7,6 @@ export const Flag = {
   RUNNING: 8,
   CACHE_HIT: 16,
   CANCELLED: 32,
-  AWAITED: 64,
 } as const;
 
 export type Column = [dtype: string, offset: number, count: number];

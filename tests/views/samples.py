@@ -200,7 +200,7 @@ def _crops(script, root):
     for k in range(12):
         queue, infer = 260 + k // 4 * 3050 + 20 * k, 2500 + 37 * (k * 5 % 12)
         at = 15830 + 55 * k
-        flags = CallFlag.ASYNC | CallFlag.AWAITED
+        flags = CallFlag.ASYNC
         if k == 9:
             crop = script.call(root, "crop_recognizer", at, queue, 0, 190, 0, flags, 7)
             # It failed while its inputs were collected: no later activity.

@@ -683,8 +683,7 @@ var Flag = {
   ERROR: 4,
   RUNNING: 8,
   CACHE_HIT: 16,
-  CANCELLED: 32,
-  AWAITED: 64
+  CANCELLED: 32
 };
 var ARRAYS = {
   i4: Int32Array,
