@@ -112,11 +112,6 @@ class DecoupledRequests:
         self, served: Served, inflight: StreamInflight, caller: Caller
     ) -> None:
         call, record = inflight.call, inflight.root.record
-        # Before its end: a trace that is built then is kept, since nothing runs.
-        if inflight.failure is not None:
-            call.flags |= CallFlag.ERROR
-            call.error = inflight.failure.error or ""
-            call.error_code = inflight.failure.code
         served.ended(inflight)
         if caller.steps is not None:
             caller.steps.end(inflight)

@@ -58,9 +58,6 @@ def fill_refusal(
     call: Call, message: RequestMessage, caller: Caller, error: RequestError
 ) -> None:
     """Write the end of a refused request into its record."""
-    call.request_end_ns = CLOCK.now_ns()
-    # The call of a request that a scheduler refuses has started before.
-    call.request_start_ns = call.request_start_ns or call.request_end_ns
     call.request_fields = message.fields
     call.requested_outputs = message.requested_outputs
     call.line = caller.line
@@ -69,6 +66,11 @@ def fill_refusal(
     call.error_code = error.code
     if error.advice:
         call.notes = [error.advice]
+    now = CLOCK.now_ns()
+    # The call of a request that a scheduler refuses has started before.
+    call.request_start_ns = call.request_start_ns or now
+    # Last: a call with an end is complete for readers.
+    call.request_end_ns = now
 
 
 def refused_pair() -> ResponseMessage:

@@ -316,7 +316,8 @@ class ClientRequests:
         assert isinstance(record, RunRecord)
         if record.calls:
             timed = timer.profile(record.calls[0].id)
-            record.profiles, record.taken = (*record.profiles, timed), None
+            record.profiles = (*record.profiles, timed)
+            record.changed()
         return run
 
     def _python_instances(self, message: RequestMessage) -> list[ModelInstance]:

@@ -38,7 +38,7 @@ def known_clock(trace: Trace) -> ClockReading | None:
 def trace_so_far(record: RunRecord, notes: bool) -> Trace:
     """Return the trace of a record so far.
 
-    The trace of an ended run is built once, until calls or values are dropped.
+    The trace of an ended run is built once, until the run changes.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def trace_so_far(record: RunRecord, notes: bool) -> Trace:
     known = record.taken
     if known is not None and known[0] is notes:
         return known[1]
-    kept = len(record.calls), record.held_bytes
+    version, is_ended = record.version, record.ended
     trace = trace_of(
         record.id,
         list(record.calls),
@@ -70,10 +70,11 @@ def trace_so_far(record: RunRecord, notes: bool) -> Trace:
     profiles = record.profiles if profiler is None else (profiler(),)
     if profiles:
         trace = replace(trace, profiles=profiles)
-    # Calls dropped while the trace is built must not stay in memory.
-    is_final = record.ended and kept == (len(record.calls), record.held_bytes)
-    if is_final and not running:
+    if is_ended and not running:
         record.taken = notes, trace
+        # Calls dropped while the trace is built must not stay in memory.
+        if record.version is not version:
+            record.taken = None
     return trace
 
 

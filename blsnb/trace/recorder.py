@@ -208,6 +208,8 @@ class Recorder:
             run.held_bytes += size
             if run.held_bytes > run.strip_at:
                 self._make_room(run)
+        if run.ended:
+            run.changed()
         if self._observers:
             self._notify(run, call)
 
@@ -242,7 +244,7 @@ class Recorder:
 
     def changed(self, run: RunRecord) -> None:
         """Note that calls of an ended run have changed; observers see its end again."""
-        run.taken = None
+        run.changed()
         if self._observers:
             self._notify(run, None)
 

@@ -72,7 +72,9 @@ class RunRecord:
     """Returns the samples so far, while the run is sampled; else None."""
     taken: tuple[bool, Trace] | None = None
     """The trace of the ended run, once taken, and whether it has notes; discarded
-    when calls or values are dropped."""
+    by `changed`."""
+    version: object = None
+    """Another object after each change of the ended run."""
     _folded: FoldedCounts | None = None
 
     @property
@@ -84,6 +86,12 @@ class RunRecord:
 
             self._folded = FoldedCounts()
         return self._folded
+
+    def changed(self) -> None:
+        """Note that the ended run has changed: its trace has to be taken again."""
+        # In this order, so that a thread that keeps a trace now discards it itself.
+        self.version = object()
+        self.taken = None
 
     def hold(self, call: Call) -> None:
         """Count the values of an ended call; takes no lock."""
@@ -113,7 +121,7 @@ class RunRecord:
         if call.responses is not None:
             call.responses.drop_values()
         self.budget_bytes = budget_bytes
-        self.taken = None
+        self.changed()
 
     def fold(self, room: int, keep_calls: int) -> None:
         """Count calls instead of keeping them, until about ``room`` remain.
@@ -142,7 +150,7 @@ class RunRecord:
                 self.held_bytes -= held_bytes(call)
             else:
                 self.held.append(call)
-        self.taken = None
+        self.changed()
 
 
 def held_bytes(call: Call) -> int:

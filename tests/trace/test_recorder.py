@@ -11,9 +11,12 @@ import pytest
 
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef, freeze
+from blsnb.trace import capture
+from blsnb.trace.capture import trace_so_far
 from blsnb.trace.events import Call, ModelInfo, TraceLevel
 from blsnb.trace.recorder import Recorder
 from blsnb.trace.run_record import RunRecord
+from blsnb.trace.spans import Trace
 
 MODEL = ModelInfo("model", 1, "python", "cpu", "model", "")
 
@@ -306,3 +309,38 @@ def test_displayed_runs_leave_room_for_others():
     kept = recorder.runs
     assert [True, True, False, False] == [run.is_displayed for run in kept]
     assert others[-2:] == kept[-2:]
+
+
+def test_a_call_that_is_closed_after_its_run_makes_a_taken_trace_obsolete():
+    """Its error and its values are recorded then."""
+    recorder = Recorder()
+    run = recorder.begin()
+    call = recorder.open(run, MODEL, None)
+    call.request_start_ns, call.request_end_ns = 1, 2
+    recorder.end(run)
+    early = trace_so_far(run, notes=False)
+    call.error = "failed"
+    recorder.close(run, call, (tensor(8),), ())
+    late = trace_so_far(run, notes=False)
+
+    assert ("", ()) == (early.spans[0].error, early.spans[0].inputs)
+    assert "failed" == late.spans[0].error
+    assert ["T"] == [each.name for each in late.spans[0].inputs]
+    assert late is trace_so_far(run, notes=False)
+
+
+def test_a_run_that_changes_while_its_trace_is_taken_is_taken_again(monkeypatch):
+    """A reader may be ahead of the thread that ends a call."""
+    run = record(Recorder(), 8)
+    run.calls[0].request_start_ns, run.calls[0].request_end_ns = 1, 2
+    original = capture.trace_of
+
+    def trace_of(*arguments: Any, **options: Any) -> Trace:
+        trace = original(*arguments, **options)
+        run.changed()
+        return trace
+
+    monkeypatch.setattr(capture, "trace_of", trace_of)
+
+    assert trace_so_far(run, notes=False) is not trace_so_far(run, notes=False)
+    assert run.taken is None

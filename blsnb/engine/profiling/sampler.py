@@ -113,7 +113,7 @@ class Sampler:
             self._ended_s = time.monotonic()
             self._record.profiles = (self.stored(),)
             self._record.profiler = None
-            self._record.taken = None
+            self._record.changed()
             _end()
 
     def _sample(self) -> None:

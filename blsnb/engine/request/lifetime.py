@@ -182,9 +182,9 @@ class RootRequest:
         now = CLOCK.now_ns()
         for call in self.record.calls:
             if not call.request_end_ns:
-                call.request_end_ns = now
                 call.flags |= CallFlag.CANCELLED | CallFlag.ERROR
                 call.error = call.error or str(self.ended) or "interrupted"
+                call.request_end_ns = now
 
     def end_abandoned(self) -> None:
         """End the record of a request whose client has left.

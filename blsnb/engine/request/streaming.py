@@ -16,7 +16,7 @@ from blsnb.engine.request.lifetime import RootRequest, check_time, seconds_until
 from blsnb.engine.threads.waiter import Waiter
 from blsnb.errors import WouldHang
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
-from blsnb.trace.events import Call
+from blsnb.trace.events import Call, CallFlag
 
 _COLLECT_AFTER_S = 0.2
 
@@ -90,15 +90,12 @@ class StreamInflight(Inflight):
         "_unread",
         "_waiters",
         "_watch",
-        "failure",
         "placement",
     )
     decoupled = True
 
     def __init__(self, message: RequestMessage, root: RootRequest, call: Call) -> None:
         super().__init__(message, root, call)
-        self.failure: ResponseMessage | None = None
-        """The first error that was sent."""
         self.placement: OutputPlacement | None = None
         """Moves the outputs; None without a device."""
         self._unread: deque[ResponseMessage] = deque()
@@ -161,9 +158,12 @@ class StreamInflight(Inflight):
             self._complete()
 
     def _record(self, response: ResponseMessage) -> None:
-        if response.error is not None and self.failure is None:
-            self.failure = response
-        log = self.call.responses
+        call = self.call
+        if response.error is not None and not call.flags & CallFlag.ERROR:
+            # Before a reader wakes: it may look at the call at once.
+            call.flags |= CallFlag.ERROR
+            call.error, call.error_code = response.error, response.code
+        log = call.responses
         assert log is not None
         log.add(
             CLOCK.now_ns(),

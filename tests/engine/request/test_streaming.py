@@ -9,7 +9,7 @@ import stage
 from cells import cell
 from waiting import until
 
-from blsnb.engine.version import ServedVersion
+from blsnb.engine.request.streaming import StreamInflight
 from blsnb.errors import InferenceError, WouldHang
 from blsnb.inference_server import Server
 from blsnb.trace.events import CallFlag
@@ -21,6 +21,11 @@ output { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] }
 """
 SINGLE = DECOUPLED.replace("decoupled: true", "decoupled: false")
 FLAG = "sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)"
+EXPIRING = (
+    "max_batch_size: 2 dynamic_batching { max_queue_delay_microseconds: 100000 "
+    "preferred_batch_size: 2 "
+    "default_queue_policy { default_timeout_microseconds: 1000 } }" + DECOUPLED
+)
 SENDER = "sender = request.get_response_sender()\n"
 EACH = SENDER + "for value in x_of(request):\n    sender.send(reply(value[None]))\n"
 LATER = """
@@ -280,20 +285,31 @@ def test_the_trace_has_a_time_for_every_response(server):
     assert 1 == server.statistics("model")["model_stats"][0]["inference_count"]
 
 
-def test_a_failed_call_has_its_error_as_soon_as_it_has_an_end(server, monkeypatch):
-    """Its caller may be ahead: a trace that is built then is the run's for good."""
+@pytest.mark.parametrize(
+    ("source", "config", "values", "expected"),
+    [
+        (cell("raise ValueError('boom')"), DECOUPLED, [1], "ValueError: boom"),
+        (cell(EACH + FLAG), EXPIRING, [[1]], "Request timeout expired"),
+    ],
+    ids=["raised", "rejected"],
+)
+def test_a_failed_call_has_its_error_before_its_caller_can_know(
+    server, monkeypatch, source, config, values, expected
+):
+    """A caller that is ahead of the model's thread may look at the trace at once."""
     seen = []
-    original = ServedVersion.ended
+    original = StreamInflight._complete
 
-    def ended(version, inflight):
-        original(version, inflight)
-        seen.append((inflight.call.error, inflight.call.request_end_ns > 0))
+    def complete(inflight):
+        seen.append((inflight.final, inflight.call.error))
+        original(inflight)
 
-    monkeypatch.setattr(ServedVersion, "ended", ended)
-    server.define("model", cell("raise ValueError('boom')"), config=DECOUPLED)
-    read(server, "model", [1])
+    monkeypatch.setattr(StreamInflight, "_complete", complete)
+    server.define("model", source, config=config)
+    [response] = server.stream("model", {"X": values})
 
-    assert until(lambda: seen)
-    [(error, has_end)] = seen
-    assert "ValueError: boom" in error
-    assert has_end
+    assert expected in response.error
+    assert until(lambda: server.runs[-1].trace.spans[0].request_end_ns)
+    assert expected in server.runs[-1].trace.spans[0].error
+    # The reader woke just before.
+    assert expected in next(error for final, error in seen if final)
