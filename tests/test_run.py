@@ -46,8 +46,13 @@ def test_a_failed_run_says_how_many_failed(server):
 
 def test_a_missing_output_is_an_error_that_lists_outputs(run):
     """The error suggests a similar name."""
-    with pytest.raises(KeyError, match="no output 'y'; the response has Y"):
+    with pytest.raises(KeyError) as caught:
         run["y"]
+    assert "no output 'y'; the response has Y. Did you mean 'Y'?" == str(caught.value)
+
+    with pytest.raises(KeyError) as caught:
+        run["other"]
+    assert "no output 'other'; the response has Y" == str(caught.value)
 
 
 @pytest.mark.parametrize("of", ["run", "response"])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import grpc
 import pytest
 
+from blsnb.backends import remote_standin
 from blsnb.backends.remote_messages import netloc_of, request_of
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.request_fields import RequestFields
@@ -49,3 +51,20 @@ def test_only_grpc_addresses_are_valid():
     for address in ("localhost:8001", "http://x:1", "grpc://", "grpc://x:1/y"):
         with pytest.raises(ValueError, match=f"address '{address}' is not valid"):
             netloc_of(address)
+
+
+class Silent(grpc.RpcError):
+    """A failure without a text."""
+
+    def code(self):
+        return grpc.StatusCode.UNAVAILABLE
+
+    def details(self):
+        return None
+
+
+def test_a_failure_without_a_text_is_an_error():
+    """A response is an error because it has a text, even an empty one."""
+    response = remote_standin._failed(Silent())
+
+    assert ("", "UNAVAILABLE") == (response.error, response.code)

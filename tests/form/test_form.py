@@ -97,6 +97,8 @@ def test_each_source_of_a_value_has_its_fields(form, monkeypatch):
         each.description
         for each in widgets(form, (ipywidgets.Text, ipywidgets.BoundedIntText))[:2]
     ]
+    [seed, *_] = widgets(form, ipywidgets.BoundedIntText)
+    assert (0, 0) == (seed.value, seed.min)
 
     choose(form, "Variable")
     [field] = [
@@ -128,14 +130,21 @@ def test_responses_of_a_stream_are_shown_as_they_arrive(server):
     """The latest responses come first, the run after the last one."""
     server.define("sends", SENDS, config=DECOUPLED)
     form = server.form("sends")
-    shown = []
-    form.on_result(shown.append)
+    shown, said = [], []
+
+    def show(result):
+        shown.append(result)
+        said.append(texts(form))
+
+    form.on_result(show)
     fill(form, "[1, 2, 3]")
 
     form.submit()
 
     assert [1.0] == shown[0][0]["Y"].tolist()
     assert shown[-1] is form.run
+    assert "Running … 1 response<" in said[0]
+    assert "Done in " in texts(form)
     assert "for response in server.stream('sends'" in form.code()
 
 

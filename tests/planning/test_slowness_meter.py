@@ -143,6 +143,13 @@ def test_stolen_time_makes_work_longer_and_processors_no_slower():
     )
 
 
+def test_the_deviation_is_one_in_relation_to_the_mean():
+    """Twice as slow processors differ twice as much."""
+    assert 0.5 == Costs(((1.0, 3.0),)).deviation
+    assert 0.5 == Costs(((2.0, 6.0),)).deviation
+    assert 0.0 == Costs().deviation
+
+
 def test_stolen_time_of_several_measurements_follows_one_another():
     """Nothing was stolen where it is not known."""
     whole = joined([Costs(((1.0, 1.0),)), Costs(((2.0,),), ((0.5,),))])

@@ -291,6 +291,16 @@ def test_a_large_value_with_nan_is_summarised():
     assert ["nan"] == row.statistics["max"]
 
 
+@pytest.mark.parametrize(
+    "dtype", ["?", *(f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8))]
+)
+def test_the_data_type_on_a_device_is_the_one_in_host_memory(dtype):
+    """DLPack's code and number of bits give the same name as NumPy's type."""
+    array = np.zeros(1, dtype)
+
+    assert _row(array).datatype == _row(array, device=0).datatype
+
+
 def test_a_tensor_on_a_device_is_recorded_without_its_value():
     """Shape, data type and device are known."""
     row = _row(np.zeros((2, 3), np.float16), device=1)

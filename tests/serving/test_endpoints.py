@@ -24,6 +24,7 @@ from tritonclient.utils import InferenceServerException
 from blsnb.errors import ServerClosedError
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
+from blsnb.serving import ports
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.endpoints import Endpoints, serve
 from blsnb.serving.grpc.endpoint import GrpcEndpoint
@@ -284,6 +285,8 @@ def test_a_shell_command_prints_no_notice_of_grpc() -> None:
 def test_closing_releases_the_ports(served: Endpoints) -> None:
     """It may be repeated, and the server continues."""
     ports = served.ports
+    addresses = ", ".join(f"{name} {each}" for name, each in served.addresses.items())
+    assert f"<Endpoints: {addresses}>" == repr(served)
 
     served.close()
     served.close()
@@ -292,6 +295,18 @@ def test_closing_releases_the_ports(served: Endpoints) -> None:
         check_port(name, "127.0.0.1", port)
     assert served.closed
     assert "<Endpoints: closed>" == repr(served)
+
+
+@pytest.mark.parametrize(
+    ("files", "connections"), [(-1, 4096), (0, 4096), (400, 100), (1_000_000, 4096)]
+)
+def test_connections_leave_files_to_the_rest_of_the_process(
+    monkeypatch: pytest.MonkeyPatch, files: int, connections: int
+) -> None:
+    """The number is limited, even where that of files is not."""
+    monkeypatch.setattr(ports.resource, "getrlimit", lambda _: (files, files))
+
+    assert connections == ports.max_connections()
 
 
 def test_closed_endpoints_are_released(server: Server) -> None:

@@ -51,6 +51,30 @@ def test_an_array_keeps_its_shape_and_logical_order(elements):
     assert transposed.tolist() == found.tolist()
 
 
+@given(st.lists(st.binary(max_size=9), max_size=6))
+def test_whole_elements_pass_the_check_by_their_number_only(elements):
+    """Empty elements count, too."""
+    data = byte_strings.pack(elements)
+    byte_strings.check(data, len(elements))
+
+    with pytest.raises(ValueError, match=f"are not {len(elements) + 1} elements"):
+        byte_strings.check(data, len(elements) + 1)
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"\x01", "the length of element 0 is truncated"),
+        (b"\0\0\0\0\x01\0\0", "the length of element 1 is truncated"),
+        (b"\x02\0\0\0a", "5 bytes are not 1 elements"),
+    ],
+)
+def test_truncated_elements_do_not_pass_the_check(data, text):
+    """The error names the first element without a length."""
+    with pytest.raises(ValueError, match=text):
+        byte_strings.check(data, 1)
+
+
 def test_a_truncated_length_is_refused():
     """Data that end inside a length are not BYTES data."""
     with pytest.raises(struct.error):

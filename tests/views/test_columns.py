@@ -67,6 +67,17 @@ def test_columns_of_some_rows_are_those_rows():
     assert np.array_equal(whole.phases[:, [3, 1]], part.phases, equal_nan=True)
 
 
+def test_a_phase_that_ends_before_it_begins_takes_no_time():
+    """Times of two threads may be in another order than what they measure."""
+    script = Script()
+    script.model("model")
+    call = script.call(None, "model", 0, 10, 20, 30, 40)
+    call.compute_start_ns = call.compute_input_end_ns + 5000
+    columns = columns_of(script.trace())
+
+    assert 0 == np.nanmin(columns.phases)
+
+
 def test_the_queue_of_an_ensemble_ends_with_its_first_step():
     """It computes nothing itself, and does not wait while its steps do."""
     script = Script()

@@ -92,6 +92,18 @@ def test_web_pages_are_refused(receiver, store, origin):
     assert 0 == store.counts.received
 
 
+def test_a_refusal_is_plain_text(receiver):
+    """Also one that another page would be shown."""
+    connection = http.client.HTTPConnection("127.0.0.1", receiver.port, timeout=60)
+    connection.request("POST", "/v1/traces", b"{", {"Content-Type": JSON})
+    answer = connection.getresponse()
+    connection.close()
+
+    assert 400 == answer.status
+    assert "text/plain; charset=utf-8" == answer.headers["Content-Type"]
+    assert "Server" not in answer.headers
+
+
 @pytest.mark.parametrize(
     ("body", "headers", "status"),
     [

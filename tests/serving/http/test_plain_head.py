@@ -24,6 +24,15 @@ def test_a_plain_head_has_method_target_headers_and_length() -> None:
     assert found.headers.get("Origin") is None
 
 
+def test_a_plain_head_without_a_length_has_no_body() -> None:
+    """What follows it is the next request."""
+    sent = b"GET /v2 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    found = plain_head(sent + sent)
+
+    assert found is not None
+    assert (sent, 0) == (found.text, found.length)
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -51,6 +51,16 @@ def test_every_model_is_a_box_and_every_row_is_named():
     assert "46 resp" in found
 
 
+def test_the_times_above_the_calls_are_at_most_six():
+    """More would run into one another; none is beyond the end."""
+    script = Script()
+    script.model("model")
+    script.call(None, "model", 0, 0, 0, 6495, 0)
+    found = texts(snapshot(script.trace()))
+
+    assert ["0", "2 ms", "4 ms", "6 ms"] == found[found.index("0") : -2]
+
+
 def test_a_call_of_zero_time_is_drawn_without_a_bar():
     """Box and row show 0 µs."""
     picture = snapshot(instant_run())
