@@ -145,7 +145,7 @@ def request_rows(
         Row(
             "lines of the files that a request executes",
             sum(files[path].lines for path in met),
-            limit["lines"],
+            limit["lines_of_files"],
         ),
         Row("frames to execute", walk.frames_to_execute, limit["frames_to_execute"]),
         Row("frames of a BLS call", walk.frames_per_call, limit["frames_per_call"]),

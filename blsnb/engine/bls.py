@@ -197,11 +197,18 @@ class InstanceBackend:
 
     def _started(self, message: RequestMessage, caller: Caller) -> Readable:
         try:
-            if message.fields.parameters and not are_int64(message.fields.parameters):
-                raise RequestError(UNSUPPORTED)
+            if message.fields.parameters:
+                self._check_parameters(message, caller)
             return self._router.route_many(message, caller)
         except RequestError as error:
             return SingleResponse(self._refusal(message, error))
+
+    def _check_parameters(self, message: RequestMessage, caller: Caller) -> None:
+        """Refuse parameters that Triton cannot send; the refusal is in the trace."""
+        if not are_int64(message.fields.parameters):
+            error = RequestError(UNSUPPORTED)
+            self._router.record_refusal(message, caller, error)
+            raise error
 
     def _refusal(self, message: RequestMessage, error: RequestError) -> ResponseMessage:
         keeps_codes = self._router.keeps_codes
@@ -221,8 +228,8 @@ class InstanceBackend:
 
     def _run(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
         try:
-            if message.fields.parameters and not are_int64(message.fields.parameters):
-                raise RequestError(UNSUPPORTED)
+            if message.fields.parameters:
+                self._check_parameters(message, caller)
             response = self._router.route(message, caller)
             return response if response.error is None else self.as_released(response)
         except RequestError as error:

@@ -62,20 +62,23 @@ def trace_so_far(record: RunRecord, notes: bool) -> Trace:
     if trace.spans:
         pauses = CLOCK.pauses(trace.start_ns, trace.end_ns)
         trace = replace(trace, pauses=pauses) if pauses else trace
-    running = trace.running
-    trace = reviewed(trace) if notes else trace
-    if record.context is not None:
-        trace = replace(trace, context=record.context)
-    profiler = record.profiler
-    profiles = record.profiles if profiler is None else (profiler(),)
-    if profiles:
-        trace = replace(trace, profiles=profiles)
-    if is_ended and not running:
+    is_complete = is_ended and not trace.running
+    trace = _with_extras(record, reviewed(trace) if notes else trace)
+    if is_complete:
         record.taken = notes, trace
         # Calls dropped while the trace is built must not stay in memory.
         if record.version is not version:
             record.taken = None
     return trace
+
+
+def _with_extras(record: RunRecord, trace: Trace) -> Trace:
+    """Add the OpenTelemetry context and the profiles of a record, if it has any."""
+    if record.context is not None:
+        trace = replace(trace, context=record.context)
+    profiler = record.profiler
+    profiles = record.profiles if profiler is None else (profiler(),)
+    return replace(trace, profiles=profiles) if profiles else trace
 
 
 def trace_of(

@@ -80,6 +80,33 @@ def test_a_refused_call_is_a_value(server):
     ) == error_of(server, "ints")
 
 
+@pytest.mark.parametrize("decoupled", [False, True])
+@pytest.mark.parametrize(
+    ("name", "options", "text"),
+    [
+        ("nobody", "", "Request for unknown model: 'nobody' is not found"),
+        ("double", ", parameters={'k': 2**63}", "Unsupported value type on parameters"),
+    ],
+)
+def test_each_refused_call_is_in_the_trace(server, name, options, text, decoupled):
+    """With its line and the reason, whoever refuses it."""
+    body = f"""
+    asked = ask("{name}", request{options}).exec(decoupled={decoupled})
+    [error] = [each.error() for each in ([asked] if not {decoupled} else asked)]
+    stage.seen.append(error.message())
+    return [reply(x_of(request))]
+    """
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("asking", cell(body), config=CONFIG)
+    trace = server.infer("asking", X).trace
+    _, refused = trace.spans
+
+    assert stage.seen[0].endswith(text)
+    assert (text, 0) == (refused.error, refused.parent)
+    assert name == trace.models[refused.model].name
+    assert refused.line > 0
+
+
 def test_a_call_belongs_to_the_request_that_runs(server):
     """Without ``trace=`` it belongs to the current request."""
     server.define("double", DOUBLE, config=CONFIG)

@@ -91,10 +91,8 @@ def test_an_unknown_path_is_not_restricted(server: Server) -> None:
 @pytest.mark.parametrize(
     "method",
     [
-        *("ServerLive", "ServerMetadata", "ModelReady", "ModelMetadata", "ModelConfig"),
-        *("ModelStatistics", "RepositoryIndex", "RepositoryModelLoad", "ModelInfer"),
-        *("SystemSharedMemoryStatus", "CudaSharedMemoryStatus", "TraceSetting"),
-        *("LogSettings", "ModelStreamInfer"),
+        each.name
+        for each in pb.DESCRIPTOR.services_by_name["GRPCInferenceService"].methods
     ],
 )
 def test_a_restricted_protocol_needs_its_metadata(server: Server, method: str) -> None:

@@ -60,7 +60,7 @@ class RequestValidator:
     """Checks requests against one model's configuration.
 
     Signatures of valid requests are cached, so that a loop of equal requests is checked
-    once.
+    once: only what is part of the signature may be checked here.
 
     References
     ----------
