@@ -23,7 +23,7 @@ export function timesOf(trace: Trace, calls: readonly number[]): ResponseTimes {
     times.streams++;
     times.responses += trace.calls.responses[call];
     times.first.push(sent[0]);
-    for (let k = 1; k < sent.length; k++) times.gaps.push(sent[k] - sent[k - 1]);
+    for (const gap of trace.gaps(call)) times.gaps.push(gap);
   }
   for (const each of [times.first, times.gaps]) each.sort((a, b) => a - b);
   return times;

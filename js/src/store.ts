@@ -26,7 +26,7 @@ export class Store {
   /** The samples of the run; null without. */
   profile: Profile | null = null;
   #calls = emptyCalls(0);
-  #responses = new Map<number, number[]>();
+  #responses = new Map<number, { us: number[]; numbers: number[] }>();
 
   /** Return a store with the run of a document. */
   static of(header: Partial<Header>, buffer: ArrayBuffer): Store {
@@ -107,7 +107,16 @@ export class Store {
 
   /** Return the times of the responses of a call, by id, in microseconds after its start. */
   responses(id: number): readonly number[] {
-    return this.#responses.get(id) ?? [];
+    return this.#responses.get(id)?.us ?? [];
+  }
+
+  /** Return the times between responses that follow each other; others may lie between the rest. */
+  gaps(id: number): number[] {
+    const { us, numbers } = this.#responses.get(id) ?? { us: [], numbers: [] };
+    const gaps: number[] = [];
+    for (let k = 1; k < us.length; k++)
+      if (numbers[k] === numbers[k - 1] + 1) gaps.push(us[k] - us[k - 1]);
+    return gaps;
   }
 
   #add(columns: Record<string, Column>, buffer: ArrayBuffer): Part | null {
@@ -166,11 +175,21 @@ export class Store {
     if (!columns.response_call || !columns.response_us) return;
     const ids = column(buffer, columns.response_call);
     const times = column(buffer, columns.response_us);
-    for (let k = 0; k < ids.length; k++) {
-      const known = this.#responses.get(ids[k]);
-      if (!known) this.#responses.set(ids[k], [times[k]]);
-      // Responses arrive in order: an earlier one is a repetition.
-      else if (times[k] > known[known.length - 1]) known.push(times[k]);
+    // Numbers that are not sent are positions within the call.
+    const numbers = columns.response_number && column(buffer, columns.response_number);
+    for (let k = 0, first = 0; k < ids.length; k++) {
+      if (ids[k] !== ids[first]) first = k;
+      this.#addResponse(ids[k], times[k], numbers ? numbers[k] : k - first);
+    }
+  }
+
+  #addResponse(id: number, us: number, number: number): void {
+    const known = this.#responses.get(id);
+    if (!known) this.#responses.set(id, { us: [us], numbers: [number] });
+    // Responses arrive in order: an earlier one is a repetition.
+    else if (number > known.numbers[known.numbers.length - 1]) {
+      known.us.push(us);
+      known.numbers.push(number);
     }
   }
 

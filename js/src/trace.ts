@@ -135,6 +135,10 @@ export class Trace {
     return this.#store.responses(this.id(call));
   }
 
+  gaps(call: number): number[] {
+    return this.#store.gaps(this.id(call));
+  }
+
   /** Return the child calls, in order of their start. */
   children(call: number): Int32Array {
     return this.#below.subarray(this.#offsets[call], this.#offsets[call + 1]);

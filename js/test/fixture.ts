@@ -120,7 +120,7 @@ export function encode(
     packer = new Packer(),
   }: {
     ids?: number[];
-    responses?: [id: number, us: number][];
+    responses?: [id: number, us: number, number?: number][];
     packer?: Packer;
   } = {},
 ): Encoded {
@@ -141,6 +141,8 @@ export function encode(
     "f4",
     responses.map(([, us]) => us),
   );
+  const numbers = responses.flatMap(([, , number]) => number ?? []);
+  if (numbers.length) packer.add("response_number", "u4", numbers);
   const run = { id: "run-1", title: "pipeline", request_id: "", state: "done" as const };
   const whole = {
     format: 2,

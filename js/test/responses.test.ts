@@ -9,7 +9,7 @@ import { call, encode, model } from "./fixture.ts";
 
 const STREAM = { flags: Flag.DECOUPLED, responses: 3, compute_infer_us: 100 };
 
-function trace(responses: [row: number, us: number][]): Trace {
+function trace(responses: [row: number, us: number, number?: number][]): Trace {
   const calls = [call(-1, 0, 0, STREAM), call(0, 1, 5, STREAM), call(0, 2, 9)];
   const models = ["a", "b", "c"].map((name) => model(name));
   const { header, buffer } = encode(calls, { models }, { responses });
@@ -31,4 +31,22 @@ test("of a stream that has not answered yet, and of other calls, nothing is know
   const times = timesOf(trace([[2, 4]]), [0, 1, 2]);
 
   assert.deepEqual(times, { streams: 0, responses: 0, first: [], gaps: [] });
+});
+
+test("between responses of which others are only counted no time is taken", () => {
+  const counted = trace([[0, 30, 0], [0, 34, 1], [0, 9000, 98], [0, 9005, 99], [1, 7, 3]]);
+
+  assert.deepEqual(timesOf(counted, [0, 1]).gaps, [4, 5]);
+});
+
+test("responses at the same time are all known, and those that are sent again are known once", () => {
+  const { header, buffer } = encode(
+    [call(-1, 0, 0, STREAM)],
+    { models: [model("a")] },
+    { responses: [[0, 30], [0, 30], [0, 31]] },
+  );
+  const store = Store.of(header, buffer);
+  store.upsert(header, buffer, 1);
+
+  assert.deepEqual(store.responses(0), [30, 30, 31]);
 });

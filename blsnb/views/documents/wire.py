@@ -164,15 +164,19 @@ def _columns(
 def _response_columns(spans: Sequence[Span], buffer: Buffer) -> dict[str, list[Any]]:
     columns = (column_of(spans, name) for name in _OF_RESPONSES)
     sent = [
-        (call, (response.ns - start_ns) / 1000)
+        (call, (response.ns - start_ns) / 1000, response.number, position)
         for call, start_ns, responses in zip(*columns, strict=True)
-        for response in responses
+        for position, response in enumerate(responses)
     ]
-    response_calls, response_us = np.array(sent, np.float64).reshape(-1, 2).T
-    return {
-        "response_call": buffer.add_column(response_calls, "i4"),
-        "response_us": buffer.add_column(response_us, "f4"),
+    calls, us, numbers, positions = np.array(sent, np.float64).reshape(-1, 4).T
+    placed = {
+        "response_call": buffer.add_column(calls, "i4"),
+        "response_us": buffer.add_column(us, "f4"),
     }
+    # Without it numbers are positions: of most calls all responses are kept.
+    if not np.array_equal(numbers, positions):
+        placed["response_number"] = buffer.add_column(numbers, "u4")
+    return placed
 
 
 def _copy_columns(spans: Sequence[Span], buffer: Buffer) -> dict[str, list[Any]]:

@@ -1798,6 +1798,9 @@ var Trace = class {
   responses(call) {
     return this.#store.responses(this.id(call));
   }
+  gaps(call) {
+    return this.#store.gaps(this.id(call));
+  }
   /** Return the child calls, in order of their start. */
   children(call) {
     return this.#below.subarray(this.#offsets[call], this.#offsets[call + 1]);
@@ -2734,7 +2737,7 @@ function timesOf(trace, calls) {
     times.streams++;
     times.responses += trace.calls.responses[call];
     times.first.push(sent[0]);
-    for (let k = 1; k < sent.length; k++) times.gaps.push(sent[k] - sent[k - 1]);
+    for (const gap2 of trace.gaps(call)) times.gaps.push(gap2);
   }
   for (const each of [times.first, times.gaps]) each.sort((a, b) => a - b);
   return times;
@@ -6283,7 +6286,15 @@ var Store = class _Store {
   }
   /** Return the times of the responses of a call, by id, in microseconds after its start. */
   responses(id) {
-    return this.#responses.get(id) ?? [];
+    return this.#responses.get(id)?.us ?? [];
+  }
+  /** Return the times between responses that follow each other; others may lie between the rest. */
+  gaps(id) {
+    const { us, numbers } = this.#responses.get(id) ?? { us: [], numbers: [] };
+    const gaps = [];
+    for (let k = 1; k < us.length; k++)
+      if (numbers[k] === numbers[k - 1] + 1) gaps.push(us[k] - us[k - 1]);
+    return gaps;
   }
   #add(columns, buffer) {
     if (!columns.parent) return null;
@@ -6335,10 +6346,18 @@ var Store = class _Store {
     if (!columns.response_call || !columns.response_us) return;
     const ids = column(buffer, columns.response_call);
     const times = column(buffer, columns.response_us);
-    for (let k = 0; k < ids.length; k++) {
-      const known = this.#responses.get(ids[k]);
-      if (!known) this.#responses.set(ids[k], [times[k]]);
-      else if (times[k] > known[known.length - 1]) known.push(times[k]);
+    const numbers = columns.response_number && column(buffer, columns.response_number);
+    for (let k = 0, first = 0; k < ids.length; k++) {
+      if (ids[k] !== ids[first]) first = k;
+      this.#addResponse(ids[k], times[k], numbers ? numbers[k] : k - first);
+    }
+  }
+  #addResponse(id, us, number) {
+    const known = this.#responses.get(id);
+    if (!known) this.#responses.set(id, { us: [us], numbers: [number] });
+    else if (number > known.numbers[known.numbers.length - 1]) {
+      known.us.push(us);
+      known.numbers.push(number);
     }
   }
   #grow(length) {

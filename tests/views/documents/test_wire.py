@@ -116,6 +116,18 @@ def test_times_of_a_stream_are_relative_to_its_call(run):
     assert 46 == columns["responses"][stream.index]
 
 
+def test_responses_are_numbered_where_others_are_only_counted(run):
+    """Their numbers are sent then only: a page of other runs does not grow."""
+    stream = next(span for span in run.spans if span.responses)
+    assert "response_number" not in wire.encode(run)[0]["columns"]
+    kept = [each for each in stream.responses if not 3 <= each.number < 40]
+    counted = dataclasses.replace(stream, responses=kept)
+    spans = [counted if each is stream else each for each in run.spans]
+    columns = wire.decode(*wire.encode(dataclasses.replace(run, spans=spans)))
+
+    assert [0, 1, 2, *range(40, 46)] == columns["response_number"].tolist()
+
+
 def test_a_call_without_decoupled_responses_has_one_when_it_has_ended():
     """A running call has none yet."""
     columns = wire.decode(*wire.encode(running_run()))
