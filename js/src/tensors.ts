@@ -12,6 +12,8 @@ import { Flag } from "./wire.ts";
 
 /** Number of tensors that are listed at first: a stream may have thousands. */
 const INITIAL_TENSORS = 24;
+/** Maximum number of tensors of a call that are sent, as in blsnb/views/documents/entries.py. */
+const MAX_TENSORS = 200;
 /** Minimum time in milliseconds until a running call is queried again. */
 const FRESH_MS = 2000;
 /** The same as a multiple of the time that the kernel took for the answer. */
@@ -20,6 +22,9 @@ const SHARE = 10;
 /** Maximum number of values that are shown before their statistics. */
 const FEW_VALUES = 32;
 const EMPTY = "It has no elements.";
+const NOT_ALL =
+  `The view lists the first ${MAX_TENSORS} tensors of a call; ` +
+  "its span in run.trace has all that are kept.";
 /** How to see tensors without a kernel that has the run. */
 const WHAT_HELPS =
   "Run the cell again; or, while its kernel lives, run.widget() shows each tensor that is kept. " +
@@ -182,7 +187,8 @@ export class TensorList {
       this.#list(list, items, INITIAL_TENSORS);
       return [h("h4", {}, heading, h("span", {}, count(own.length))), list];
     });
-    element.replaceChildren(...lacking(answer.lacks), ...sections);
+    const more = tensors.length < MAX_TENSORS ? [] : [h("p", { class: "hint" }, NOT_ALL)];
+    element.replaceChildren(...lacking(answer.lacks), ...sections, ...more);
   }
 
   #list(list: HTMLElement, items: HTMLElement[], shown: number): void {

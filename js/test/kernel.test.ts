@@ -103,6 +103,17 @@ test("more tensors than fit are listed on request", () => {
   assert.equal(listed(), 130);
 });
 
+test("a list that may lack tensors says how many it has at most", () => {
+  const hint = /lists the first 200 tensors of a call/;
+  const listed = (size: number): string => {
+    const many = Array.from({ length: size }, (_, k) => entry(`T${k}`));
+    return new View(stored(many, new Packer())).root.textContent ?? "";
+  };
+
+  assert.doesNotMatch(listed(199), hint);
+  assert.match(listed(200), hint);
+});
+
 test("a slider ends with the axis, and asks the kernel for the slice that it names", async () => {
   const packer = new Packer();
   const data = packer.data(new Uint8Array(6));

@@ -3382,10 +3382,12 @@ var SliceView = class {
 
 // src/tensors.ts
 var INITIAL_TENSORS = 24;
+var MAX_TENSORS = 200;
 var FRESH_MS = 2e3;
 var SHARE = 10;
 var FEW_VALUES = 32;
 var EMPTY = "It has no elements.";
+var NOT_ALL = `The view lists the first ${MAX_TENSORS} tensors of a call; its span in run.trace has all that are kept.`;
 var WHAT_HELPS = "Run the cell again; or, while its kernel lives, run.widget() shows each tensor that is kept. run.keep() pins a run, and blsnb.options.embed_previews embeds previews.";
 var HEADINGS = [
   ["input", "Inputs"],
@@ -3521,7 +3523,8 @@ var TensorList = class {
       this.#list(list, items, INITIAL_TENSORS);
       return [h("h4", {}, heading2, h("span", {}, count(own.length))), list];
     });
-    element.replaceChildren(...lacking(answer.lacks), ...sections);
+    const more = tensors2.length < MAX_TENSORS ? [] : [h("p", { class: "hint" }, NOT_ALL)];
+    element.replaceChildren(...lacking(answer.lacks), ...sections, ...more);
   }
   #list(list, items, shown) {
     list.replaceChildren(...items.slice(0, shown));
