@@ -1,7 +1,5 @@
 /** The range of time that the timeline shows. Pure. */
 
-import { time } from "./format.ts";
-
 /** Room after the last call, so that its end is visible. */
 const ROOM = 1.005;
 const MIN_SHARE = 1e-6;
@@ -30,7 +28,9 @@ export class TimeRange {
 
   /** The range as text. */
   get words(): string {
-    return this.isWhole ? "the whole run" : `${time(this.from)} to ${time(this.to)}`;
+    if (this.isWhole) return "the whole run";
+    const text = timeText(this, this.width / 100);
+    return `${text(this.from)} to ${text(this.to)}`;
   }
 
   /** Set the end of the trace. */
@@ -63,6 +63,13 @@ export class TimeRange {
     this.from = Math.max(0, Math.min(from, this.#whole - width));
     this.to = this.from + width;
   }
+}
+
+/** Return what writes times of a range: in one unit, distinct if they are a step apart. */
+export function timeText({ to }: TimeRange, step: number): (us: number) => string {
+  const [unit, scale] = to >= 1e6 ? ["s", 1e6] : to >= 1e3 ? ["ms", 1e3] : ["µs", 1];
+  const decimals = Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9));
+  return (us) => `${(us / scale).toFixed(decimals)} ${unit}`;
 }
 
 /** Return round times, about one per `space` pixels. */

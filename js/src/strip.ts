@@ -4,7 +4,7 @@ import { perPixel, type Steps } from "./concurrency.ts";
 import { context, h } from "./dom.ts";
 import { count, counted } from "./format.ts";
 import type { Plane } from "./plane.ts";
-import { ticks, type TimeRange } from "./range.ts";
+import { ticks, timeText, type TimeRange } from "./range.ts";
 import type { Colours } from "./theme.ts";
 import type { Trace } from "./trace.ts";
 
@@ -132,15 +132,9 @@ export class Axis {
     const pen = context(this.element, plane.right, AXIS_HEIGHT);
     label(pen, colours, counted(rows, "row"), AXIS_HEIGHT / 2);
     const { times, step } = ticks(plane.range, plane.width);
-    const [unit, scale] =
-      plane.range.to >= 1e6
-        ? ["s", 1e6]
-        : plane.range.to >= 1e3
-          ? ["ms", 1e3]
-          : ["µs", 1];
-    const decimals = Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9));
+    const written = timeText(plane.range, step);
     for (const us of times) {
-      const text = `${(us / scale).toFixed(decimals)} ${unit}`;
+      const text = written(us);
       const [x, half] = [plane.x(us), pen.measureText(text).width / 2];
       if (x + half > plane.right) continue;
       pen.fillText(text, Math.max(plane.left, x - half), AXIS_HEIGHT / 2);

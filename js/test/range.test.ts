@@ -61,3 +61,12 @@ test("ticks are round, in view, and no more than fit", () => {
     );
   }
 });
+
+test("the ends of a range are distinct as text, however far it is zoomed in", () => {
+  const range = rangeOf(5_039_300);
+  range.show(5_039_292.1, 5_039_304.5);
+  assert.equal(range.words, "5.0392921 s to 5.0393045 s");
+
+  range.show(0, 2_519_650);
+  assert.equal(range.words, "0.00 s to 2.52 s");
+});

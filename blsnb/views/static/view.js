@@ -4848,7 +4848,9 @@ var TimeRange = class {
   }
   /** The range as text. */
   get words() {
-    return this.isWhole ? "the whole run" : `${time(this.from)} to ${time(this.to)}`;
+    if (this.isWhole) return "the whole run";
+    const text = timeText(this, this.width / 100);
+    return `${text(this.from)} to ${text(this.to)}`;
   }
   /** Set the end of the trace. */
   grow(wall) {
@@ -4876,6 +4878,11 @@ var TimeRange = class {
     this.to = this.from + width;
   }
 };
+function timeText({ to }, step) {
+  const [unit, scale] = to >= 1e6 ? ["s", 1e6] : to >= 1e3 ? ["ms", 1e3] : ["µs", 1];
+  const decimals = Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9));
+  return (us) => `${(us / scale).toFixed(decimals)} ${unit}`;
+}
 function ticks(range, width, space = 90) {
   const least = range.width / Math.max(2, width / space);
   const power = 10 ** Math.floor(Math.log10(least));
@@ -5429,10 +5436,9 @@ var Axis = class {
     const pen2 = context(this.element, plane.right, AXIS_HEIGHT);
     label(pen2, colours, counted(rows2, "row"), AXIS_HEIGHT / 2);
     const { times, step } = ticks(plane.range, plane.width);
-    const [unit, scale] = plane.range.to >= 1e6 ? ["s", 1e6] : plane.range.to >= 1e3 ? ["ms", 1e3] : ["µs", 1];
-    const decimals = Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9));
+    const written = timeText(plane.range, step);
     for (const us of times) {
-      const text = `${(us / scale).toFixed(decimals)} ${unit}`;
+      const text = written(us);
       const [x, half] = [plane.x(us), pen2.measureText(text).width / 2];
       if (x + half > plane.right) continue;
       pen2.fillText(text, Math.max(plane.left, x - half), AXIS_HEIGHT / 2);
