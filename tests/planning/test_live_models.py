@@ -146,6 +146,17 @@ def test_two_plans_are_applied_one_after_the_other(server, plan):
     assert 3 == count_of(server, "double")
 
 
+def test_a_plan_is_applied_again_to_the_models_that_it_observed(server, plan):
+    """One of them has its observed configuration again, the other is still applied."""
+    found = plan()
+    found.apply()
+    server.define("twice", DOUBLE, config=WRITTEN)
+
+    assert ["twice"] == found.unapplied() == found.apply()
+    assert [2, 2] == [count_of(server, name) for name in ("double", "twice")]
+    assert [] == found.apply()
+
+
 def test_a_plan_is_exported(server, plan, tmp_path):
     """The repository has the planned settings, the server those before."""
     exported = plan().export(tmp_path / "out")

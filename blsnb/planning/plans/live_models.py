@@ -33,6 +33,7 @@ class LiveModels:
     def __init__(self, parts: ServerParts | None, names: tuple[str, ...] = ()) -> None:
         self._parts = parts
         self._seen = {name: _state(parts, name) for name in names} if parts else {}
+        self._applied = dict(self._seen)
 
     def unapplied(self, settings: Settings) -> list[str]:
         """Return the models that `apply` changes.
@@ -75,7 +76,7 @@ class LiveModels:
                     parts.models.change(name, {CONFIG_FILE: before})
                 raise
             for name in changed:
-                self._seen[name] = _state(parts, name)
+                self._applied[name] = _state(parts, name)
         return list(changed)
 
     def export(self, settings: Settings, path: str | Path, *, force: bool) -> Exported:
@@ -96,7 +97,9 @@ class LiveModels:
     def _changed(self, parts: ServerParts, settings: Settings) -> dict[str, str]:
         """Return the configurations that settings change, as text by model."""
         for name, seen in self._seen.items():
-            _refuse_changed(name, seen, _state(parts, name))
+            now = _state(parts, name)
+            if now != self._applied[name]:
+                _refuse_changed(name, seen, now)
             if name in settings and parts.control.sources.is_overridden(name):
                 raise BlsnbError(
                     f"model {name!r} serves with a configuration or files of its "
