@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 from blsnb.arguments import check_callable, check_path, check_type, check_whole
@@ -23,6 +24,7 @@ from blsnb.evaluation.work.chunks import Chunks
 from blsnb.evaluation.work.places import HERE, Place, input_names
 from blsnb.evaluation.work.portable import needed_models
 from blsnb.evaluation.work.rows_in_server import InServer
+from blsnb.files.interrupts import without_interrupts
 from blsnb.parts.requests import client_request
 from blsnb.parts.server_parts import ServerParts
 from blsnb.request_fields import RequestOptions
@@ -146,7 +148,7 @@ def evaluate(
             place = Journaled(runner, journal)
         loop.run(place, Chunks(left, settings.batch, demand.chunk_size))
         loop.repeat_worst(runner, never)
-    return gathering.evaluation(duration_s=loop.elapsed_s, interrupted=loop.interrupted)
+    return loop.evaluation()
 
 
 def evaluate_against(
@@ -199,7 +201,7 @@ class _Loop:
                 chunks.note(results)
                 self._add(results)
         except KeyboardInterrupt:
-            self.interrupted = True
+            self._interrupt()
         finally:
             self.elapsed_s = _now() - self._began_s
             self._tell()
@@ -210,10 +212,20 @@ class _Loop:
             if not self.interrupted:
                 repeat_worst(runner, self._gathering, never)
         except KeyboardInterrupt:
-            self.interrupted = True
+            self._interrupt()
         if self.interrupted:
             for row in self._gathering.without_run():
                 self._gathering.leave_out(row.number, _INTERRUPTED)
+
+    def evaluation(self) -> Evaluation:
+        """Return the evaluation of the rows so far."""
+        ended = partial(self._gathering.evaluation, duration_s=self.elapsed_s)
+        return without_interrupts(lambda: ended(interrupted=self.interrupted))
+
+    def _interrupt(self) -> None:
+        """End the loop; a further Ctrl-C must not discard its results."""
+        self.interrupted = True
+        without_interrupts(lambda: None, evaluate.__code__)
 
     def _taken(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         for chunk in chunks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 import tracemalloc
 
 import numpy as np
@@ -132,6 +133,23 @@ def test_ctrl_c_returns_what_is_done(double):
     assert (5, True) == (len(evaluation), evaluation.interrupted)
     assert [1.0] * 5 == evaluation.metrics["one"].values.tolist()
     assert "interrupted" in repr(evaluation)
+
+
+def test_a_second_ctrl_c_does_not_discard_what_is_done(double):
+    """It has no effect until the evaluation returns, and then the usual one."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def interrupt(*given):
+        if len(given) == 1 or given[0]["label"] == 10:
+            signal.raise_signal(signal.SIGINT)
+        return 1.0
+
+    evaluation = double.evaluate(
+        "double", rows_of(9), metrics={"one": interrupt}, progress=interrupt
+    )
+
+    assert (5, True) == (len(evaluation), evaluation.interrupted)
+    assert before is signal.getsignal(signal.SIGINT)
 
 
 def test_ctrl_c_in_a_model_ends_the_evaluation(double, ctrl_c):
